@@ -1,0 +1,44 @@
+/** Every failure we expect carries a stable code; see docs/failures.md. */
+export type ErrorCode =
+  | 'usage'
+  | 'not_found'
+  | 'ambiguous'
+  | 'invalid'
+  | 'git_failed'
+  | 'locked'
+  | 'unsupported_version'
+  | 'timed_out'
+  | 'aborted'
+  | 'refused'
+  | 'internal';
+
+/**
+ * The one error class that operations throw. `message` is the line the user reads: what, where,
+ * the value seen; what to do next. `data` holds the same facts for `--json`.
+ */
+export class CrosstalkError extends Error {
+  readonly code: ErrorCode;
+  readonly data: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { data?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'CrosstalkError';
+    this.code = code;
+    this.data = options.data ?? {};
+  }
+}
+
+/** The message of whatever was thrown, on one line. */
+export function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.trim().replace(/\s*\n\s*/g, ' · ');
+}
+
+/** True for a Node system error with this code, such as ENOENT. */
+export function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && (error as NodeJS.ErrnoException).code === code;
+}

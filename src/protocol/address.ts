@@ -1,0 +1,41 @@
+import { isName } from './names.ts';
+import { parsed, shown, unreadable, type Parsed } from './result.ts';
+
+/** One addressee: a name, everybody (`all`), either narrowed to one host (protocol.md §7). */
+export interface Address {
+  name: string;
+  host?: string;
+}
+
+export const EVERYONE = 'all';
+
+/** Reads `name` or `name@host`. */
+export function parseAddress(text: string): Parsed<Address> {
+  const [name = '', host, ...rest] = text.split('@');
+  if (!isName(name) || rest.length > 0 || (host !== undefined && !isName(host))) {
+    return unreadable(`${shown(text)} is not an address: expected name or name@host`);
+  }
+  return parsed(host === undefined ? { name } : { name, host });
+}
+
+export function formatAddress(address: Address): string {
+  return address.host === undefined ? address.name : `${address.name}@${address.host}`;
+}
+
+/** How a list of addressees concerns one actor on one host. */
+export type Reach = 'addressed' | 'other_host' | 'not_addressed';
+
+/**
+ * Whether `to` reaches `actor` on `host` (protocol.md §7). `other_host` means that only an
+ * `@host` for another machine kept it away, which the dispatcher logs.
+ */
+export function reach(to: readonly Address[], from: string, actor: string, host: string): Reach {
+  let result: Reach = 'not_addressed';
+  for (const address of to) {
+    const named = address.name === actor || (address.name === EVERYONE && actor !== from);
+    if (!named) continue;
+    if (address.host === undefined || address.host === host) return 'addressed';
+    result = 'other_host';
+  }
+  return result;
+}

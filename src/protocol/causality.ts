@@ -1,0 +1,100 @@
+import type { Located, Message } from './message.ts';
+
+/** The message at a relPath of the channel at hand; undefined when missing or malformed. */
+export type Lookup = (relPath: string) => Message | undefined;
+
+/** No chain is followed further than this (protocol.md §4). */
+export const MAX_STEPS = 64;
+
+/** A question somebody waits for an answer to: a message without `re:`, and who asked it. */
+export interface Question {
+  relPath: string;
+  asker: string;
+  /** The host that wrote it, to which the answer is addressed. */
+  host?: string;
+}
+
+/** What a message was written in reaction to: its `cause`, else its `re` (protocol.md §4). */
+export function originsOf(message: Message): string[] {
+  return message.cause.length > 0 ? message.cause : message.re;
+}
+
+/**
+ * The open questions of a message delivered to `actor` (protocol.md §4): itself when it has no
+ * `re:`; otherwise, for each of the actor's messages that it answers, what the actor was
+ * processing when it wrote that, followed to messages without `re:` that the actor did not send.
+ */
+export function openQuestions(delivered: Located, actor: string, lookup: Lookup): Question[] {
+  const found: Question[] = [];
+  const seen = new Set<string>();
+  let frontier: Located[] = [delivered];
+  for (let step = 0; step < MAX_STEPS && frontier.length > 0; step++) {
+    const next: Located[] = [];
+    for (const { relPath, message } of frontier) {
+      if (seen.has(relPath)) continue;
+      seen.add(relPath);
+      if (message.re.length === 0) {
+        if (message.from !== actor) found.push(questionOf(relPath, message));
+        continue;
+      }
+      for (const own of located(message.re, lookup)) {
+        if (own.message.from === actor) next.push(...located(originsOf(own.message), lookup));
+      }
+    }
+    frontier = next;
+  }
+  return found;
+}
+
+function questionOf(relPath: string, message: Message): Question {
+  return {
+    relPath,
+    asker: message.from,
+    ...(message.host === undefined ? {} : { host: message.host }),
+  };
+}
+
+/** The open questions of a whole batch, each once, in the order found. */
+export function openQuestionsOfBatch(batch: readonly Located[], actor: string, lookup: Lookup): Question[] {
+  const byPath = new Map<string, Question>();
+  for (const delivered of batch) {
+    for (const question of openQuestions(delivered, actor, lookup)) byPath.set(question.relPath, question);
+  }
+  return [...byPath.values()];
+}
+
+/**
+ * The causal chain behind some messages, breadth first: what they answer or were caused by, and
+ * so on. Level 0 holds the messages themselves.
+ */
+export function chainLevels(triggers: readonly Located[], lookup: Lookup): Located[][] {
+  const levels: Located[][] = [];
+  const seen = new Set<string>();
+  let level: Located[] = [...triggers];
+  while (level.length > 0 && levels.length < MAX_STEPS) {
+    const fresh = level.filter(({ relPath }) => !seen.has(relPath) && seen.add(relPath));
+    if (fresh.length === 0) break;
+    levels.push(fresh);
+    level = fresh.flatMap(({ message }) => located([...message.re, ...message.cause], lookup));
+  }
+  return levels;
+}
+
+/**
+ * What a message to `addressee` answers when it is sent while `triggers` are processed: the
+ * nearest messages of the chain that the addressee sent; none makes it a new task (protocol.md §4).
+ */
+export function answeredBySend(triggers: readonly Located[], addressee: string, lookup: Lookup): string[] {
+  for (const level of chainLevels(triggers, lookup)) {
+    const theirs = level.filter(({ message }) => message.from === addressee);
+    if (theirs.length > 0) return theirs.map(({ relPath }) => relPath);
+  }
+  return [];
+}
+
+function located(relPaths: readonly string[], lookup: Lookup): Located[] {
+  return relPaths.flatMap((relPath) => {
+    const message = lookup(relPath);
+    return message === undefined ? [] : [{ relPath, message }];
+  });
+}

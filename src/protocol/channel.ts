@@ -1,0 +1,57 @@
+import { formatDocument, parseDocumentText } from './frontmatter.ts';
+import { isChannelId } from './names.ts';
+import { parsed, shown, unreadable, type Parsed } from './result.ts';
+
+/** A channel (protocol.md §9). A folder without `CHANNEL.md` is one too, named by its id. */
+export interface Channel {
+  id: string;
+  name: string;
+  createdBy?: string;
+  createdAt?: string;
+  /** Id of the channel this is a subchannel of. */
+  parent?: string;
+  /** A small system prompt for this channel. */
+  body: string;
+}
+
+const MAX_NAME = 100;
+
+/** What is wrong with a channel's name, or undefined. */
+export function channelNameProblem(name: unknown): string | undefined {
+  if (name === undefined) return 'name is missing';
+  const valid = typeof name === 'string' && name.trim() === name && /^[^\p{C}]+$/u.test(name);
+  return valid && name.length <= MAX_NAME
+    ? undefined
+    : `name is ${shown(name)}, expected 1 to ${String(MAX_NAME)} printable characters on one line`;
+}
+
+/** Reads `CHANNEL.md` of the channel `id`, or says every problem found in it. */
+export function parseChannel(text: string, id: string): Parsed<Channel> {
+  const document = parseDocumentText(text);
+  if (!document.ok) return document;
+  const { name, created_by: createdBy, created_at: createdAt, parent } = document.value.fields;
+  const problems: string[] = [];
+  const nameProblem = channelNameProblem(name);
+  if (nameProblem !== undefined) problems.push(nameProblem);
+  if (parent !== undefined && !isChannelId(parent)) {
+    problems.push(`parent is ${shown(parent)}, expected a channel id`);
+  }
+  if (problems.length > 0) return unreadable(...problems);
+  return parsed({
+    id,
+    name: name as string,
+    ...(typeof createdBy === 'string' ? { createdBy } : {}),
+    ...(typeof createdAt === 'string' ? { createdAt } : {}),
+    ...(typeof parent === 'string' ? { parent } : {}),
+    body: document.value.body,
+  });
+}
+
+/** Writes `CHANNEL.md`. */
+export function formatChannel(channel: Channel): string {
+  const fields: Record<string, unknown> = { name: channel.name };
+  if (channel.createdBy !== undefined) fields['created_by'] = channel.createdBy;
+  if (channel.createdAt !== undefined) fields['created_at'] = channel.createdAt;
+  if (channel.parent !== undefined) fields['parent'] = channel.parent;
+  return formatDocument(fields, channel.body);
+}

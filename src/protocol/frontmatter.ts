@@ -1,0 +1,90 @@
+import matter from 'gray-matter';
+import { parseDocument, stringify } from 'yaml';
+import { parsed, unreadable, type Parsed } from './result.ts';
+
+export type Fields = Record<string, unknown>;
+export interface Document {
+  fields: Fields;
+  body: string;
+}
+
+const FENCE = '---';
+
+/** Engines that would run code, or read what we did not ask for, are replaced by a refusal. */
+function refuse(): never {
+  throw new Error('only YAML frontmatter is read');
+}
+
+const engines = {
+  yaml: { parse: parseFields, stringify: refuse },
+  json: { parse: refuse, stringify: refuse },
+  javascript: { parse: refuse, stringify: refuse },
+  js: { parse: refuse, stringify: refuse },
+  coffee: { parse: refuse, stringify: refuse },
+  toml: { parse: refuse, stringify: refuse },
+};
+
+/** The failsafe schema keeps every scalar a string: no dates, no sexagesimals, no octals. */
+function parseFields(header: string): Fields {
+  const document = parseDocument(header, { schema: 'failsafe', version: '1.2' });
+  const problem = document.errors[0];
+  if (problem !== undefined) throw new Error(problem.message.split('\n')[0]);
+  const fields: unknown = document.toJS({ maxAliasCount: 50 });
+  if (fields === null || fields === '') return {};
+  if (typeof fields !== 'object' || Array.isArray(fields)) throw new Error('not a mapping');
+  return fields as Fields;
+}
+
+/**
+ * Splits a file into YAML fields and the body, byte for byte (protocol.md §2). The blank line
+ * that {@link formatDocument} puts after the header is not part of the body.
+ *
+ * Only the header reaches gray-matter, never the body, and always with options: without them it
+ * answers from a cache that turns a broken header into an empty one the second time.
+ */
+export function parseDocumentText(text: string): Parsed<Document> {
+  const firstBreak = text.indexOf('\n');
+  const first = stripReturn(firstBreak < 0 ? text : text.slice(0, firstBreak));
+  if (first !== FENCE) {
+    return unreadable(
+      first.startsWith(FENCE)
+        ? 'a frontmatter language other than the default is not read'
+        : 'no frontmatter: the first line is not "---"',
+    );
+  }
+  const end = closingFence(text, firstBreak + 1);
+  if (end === undefined) return unreadable('the frontmatter is not closed by a line "---"');
+  const header = text.slice(firstBreak + 1, end.start);
+  try {
+    const file = matter(`${FENCE}\n${header}${FENCE}\n`, { engines, language: 'yaml' });
+    if (file.content !== '') return unreadable('a line inside the frontmatter starts with "---"');
+    return parsed({
+      fields: file.data,
+      body: text.slice(end.after).replace(/^\r?\n/, ''),
+    });
+  } catch (error) {
+    return unreadable(`the frontmatter is not valid YAML: ${(error as Error).message}`);
+  }
+}
+
+/** Writes fields and body so that {@link parseDocumentText} gives both back unchanged. */
+export function formatDocument(fields: Fields, body: string): string {
+  const header = stringify(fields, { lineWidth: 0, version: '1.2' });
+  return `${FENCE}\n${header}${FENCE}\n\n${body}`;
+}
+
+function closingFence(text: string, from: number): { start: number; after: number } | undefined {
+  for (let start = from; start < text.length;) {
+    const lineBreak = text.indexOf('\n', start);
+    const end = lineBreak < 0 ? text.length : lineBreak;
+    if (stripReturn(text.slice(start, end)) === FENCE) {
+      return { start, after: Math.min(end + 1, text.length) };
+    }
+    start = end + 1;
+  }
+  return undefined;
+}
+
+function stripReturn(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line;
+}

@@ -1,0 +1,125 @@
+import { parseDocumentText } from './frontmatter.ts';
+import { isTier } from './message.ts';
+import { isName } from './names.ts';
+import { parsed, shown, unreadable, type Parsed } from './result.ts';
+
+/** A named slot for an actor's CLI (protocol.md §6). Times in milliseconds. */
+export interface Tier {
+  name: string;
+  /** Run by `/bin/sh -c`; the prompt comes on stdin. */
+  cli: string;
+  /** How many runs may go on at once. */
+  count: number;
+  timeout: number;
+  /** Runs before a delivery is quarantined. */
+  attempts: number;
+  /** Wait before the first retry; each further one waits four times as long. */
+  retryDelay: number;
+}
+
+export interface HostFile {
+  alias: string;
+  hostname?: string;
+  /** Actor name → its tiers; the first declared is the default. */
+  actors: Map<string, Tier[]>;
+  /** The body: notes for people. */
+  body: string;
+}
+
+export const TIER_DEFAULTS = { count: 1, timeout: 600_000, attempts: 3, retryDelay: 2_000 };
+
+/** Reads `hosts/<alias>.md`, or says every problem found in it. */
+export function parseHostFile(text: string): Parsed<HostFile> {
+  const document = parseDocumentText(text);
+  if (!document.ok) return document;
+  const { alias, hostname, actors } = document.value.fields;
+  const problems: string[] = [];
+  if (!isName(alias)) problems.push(field('alias', alias, 'a name'));
+  if (hostname !== undefined && typeof hostname !== 'string') {
+    problems.push(field('hostname', hostname, 'the name the operating system gives this machine'));
+  }
+  const tiers = parseActors(actors, problems);
+  if (problems.length > 0) return unreadable(...problems);
+  return parsed({
+    alias: alias as string,
+    ...(typeof hostname === 'string' && hostname !== '' ? { hostname } : {}),
+    actors: tiers,
+    body: document.value.body,
+  });
+}
+
+function parseActors(value: unknown, problems: string[]): Map<string, Tier[]> {
+  const actors = new Map<string, Tier[]>();
+  if (!isMapping(value)) {
+    problems.push(field('actors', value, 'a mapping of actor to tiers'));
+    return actors;
+  }
+  for (const [name, declared] of Object.entries(value)) {
+    if (!isName(name)) problems.push(`actors: ${shown(name)} is not a name`);
+    else if (!isMapping(declared) || Object.keys(declared).length === 0) {
+      problems.push(field(`actors.${name}`, declared, 'at least one tier, as in "default: my-cli"'));
+    } else {
+      const tiers = Object.entries(declared).map(([tier, slot]) => parseTier(name, tier, slot, problems));
+      actors.set(name, tiers);
+    }
+  }
+  return actors;
+}
+
+function parseTier(actor: string, name: string, slot: unknown, problems: string[]): Tier {
+  const where = `actors.${actor}.${name}`;
+  const options = isMapping(slot) ? slot : { cli: slot };
+  const { cli, count, timeout, attempts, retry_delay: retryDelay } = options;
+  if (!isTier(name)) problems.push(`${where}: ${shown(name)} is not a tier name`);
+  if (typeof cli !== 'string' || cli.trim() === '') {
+    problems.push(field(`${where}.cli`, cli, 'a command line'));
+  }
+  const number = (key: string, value: unknown, fallback: number): number => {
+    if (value === undefined) return fallback;
+    const result = Number(value);
+    if (Number.isInteger(result) && result >= 1 && result <= 1000) return result;
+    problems.push(field(`${where}.${key}`, value, 'a whole number from 1 to 1000'));
+    return fallback;
+  };
+  const duration = (key: string, value: unknown, fallback: number): number => {
+    if (value === undefined) return fallback;
+    const result = typeof value === 'string' ? parseDuration(value) : undefined;
+    if (result !== undefined && result > 0) return result;
+    problems.push(field(`${where}.${key}`, value, 'a duration such as 90, 90s, 10m or 2h'));
+    return fallback;
+  };
+  return {
+    name,
+    cli: String(cli),
+    count: number('count', count, TIER_DEFAULTS.count),
+    timeout: duration('timeout', timeout, TIER_DEFAULTS.timeout),
+    attempts: number('attempts', attempts, TIER_DEFAULTS.attempts),
+    retryDelay: duration('retry_delay', retryDelay, TIER_DEFAULTS.retryDelay),
+  };
+}
+
+const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A duration such as `90`, `90s`, `10m`, `1.5h` in milliseconds; plain numbers are seconds. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text.trim());
+  const result = match ? Number(match[1]) * (UNITS[match[2] ?? 's'] ?? Number.NaN) : Number.NaN;
+  return Number.isFinite(result) && result <= 2 ** 31 - 1 ? result : undefined;
+}
+
+/** The tier a batch runs in: the newest message naming a declared one decides (protocol.md §6). */
+export function chooseTier(tiers: readonly Tier[], requested: readonly (string | undefined)[]): Tier | undefined {
+  for (const name of [...requested].reverse()) {
+    const tier = tiers.find((candidate) => candidate.name === name);
+    if (tier !== undefined) return tier;
+  }
+  return tiers[0];
+}
+
+function field(name: string, value: unknown, expected: string): string {
+  return value === undefined ? `${name} is missing` : `${name} is ${shown(value)}, expected ${expected}`;
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

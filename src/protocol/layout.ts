@@ -1,0 +1,63 @@
+import { dayOf, isChannelId, isName, isRelPath } from './names.ts';
+
+/** The version this program speaks; a transport of any other is refused (protocol.md §1). */
+export const PROTOCOL_VERSION = '6.0';
+
+export const VERSION_FILE = 'upstream/CROSSTALK-VERSION';
+export const PROTOCOL_FILE = 'upstream/PROTOCOL.md';
+export const OPERATOR_FILE = 'upstream/OPERATOR.md';
+export const UPSTREAM = 'upstream';
+export const CHANNELS = 'data/channels';
+export const MEMORIES = 'data/memories';
+export const HOSTS = 'hosts';
+
+export const channelFile = (id: string): string => `${CHANNELS}/${id}/CHANNEL.md`;
+export const messageFile = (id: string, relPath: string): string => `${CHANNELS}/${id}/${relPath}`;
+export const dayFolder = (id: string, relPath: string): string => `${CHANNELS}/${id}/${dayOf(relPath)}`;
+export const hostFile = (alias: string): string => `${HOSTS}/${alias}.md`;
+/** Where an actor's profile may be; the operator's own wins (protocol.md §1). */
+export const profileFiles = (name: string): [local: string, upstream: string] => [
+  `local/actors/${name}.md`,
+  `upstream/actors/${name}.md`,
+];
+
+/** What a path of the transport holds, decided from the path alone. */
+export type Place =
+  | { kind: 'message'; channel: string; relPath: string }
+  | { kind: 'channel'; channel: string }
+  | { kind: 'stray'; reason: string }
+  | { kind: 'host' }
+  | { kind: 'profile'; name: string }
+  | { kind: 'upstream' }
+  | { kind: 'other' };
+
+/** Classifies a path; a stray file is one below `data/channels/` that is no message's place. */
+export function placeOf(path: string): Place {
+  const parts = path.split('/');
+  if (path.startsWith(`${CHANNELS}/`)) return channelPlace(parts.slice(2));
+  const profile = /^(?:local|upstream)\/actors\/([^/]+)\.md$/.exec(path)?.[1];
+  if (profile !== undefined && isName(profile)) return { kind: 'profile', name: profile };
+  if (parts[0] === UPSTREAM) return { kind: 'upstream' };
+  if (parts[0] === HOSTS && parts.length === 2 && path.endsWith('.md')) return { kind: 'host' };
+  return { kind: 'other' };
+}
+
+function channelPlace([id = '', ...inside]: string[]): Place {
+  const relPath = inside.join('/');
+  if (inside.at(-1)?.startsWith('.') === true) return { kind: 'other' };
+  if (!isChannelId(id)) return { kind: 'stray', reason: 'its channel folder is not a UUID' };
+  if (relPath === 'CHANNEL.md') return { kind: 'channel', channel: id };
+  if (isRelPath(relPath)) return { kind: 'message', channel: id, relPath };
+  return { kind: 'stray', reason: 'its path is not that of a message: YYYY/MM/DD/HHMMSSmmmZ-<hex>.md' };
+}
+
+/** Undefined when the version is ours, else the line that says why it is refused. */
+export function versionProblem(content: string | undefined, where: string): string | undefined {
+  if (content === undefined) {
+    return `no Crosstalk transport, ${where} has no ${VERSION_FILE}; make one with: crosstalk init`;
+  }
+  const version = content.replace(/\r?\n$/, '');
+  if (version === PROTOCOL_VERSION) return undefined;
+  const seen = JSON.stringify(version.slice(0, 20));
+  return `unsupported protocol version, ${where} ${VERSION_FILE} says ${seen}; this program speaks exactly "${PROTOCOL_VERSION}": install the matching crosstalk`;
+}

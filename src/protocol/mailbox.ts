@@ -1,0 +1,150 @@
+import type { Located } from './message.ts';
+
+/** A waking message for one actor in one channel, and the scan that found it. */
+export interface Delivery extends Located {
+  actor: string;
+  channel: string;
+}
+
+/**
+ * How far an actor and channel are settled (protocol.md §5): everything up to `commit`, and of
+ * what was added after it the messages in `settled`.
+ */
+export interface Cursor {
+  /** Empty while the first scan is not settled. */
+  commit: string;
+  settled: string[];
+}
+
+/** A batch's paths go into one environment variable, which the system limits to 128 KiB. */
+export const MAX_BATCH = 3000;
+
+/** `running` until the outcome is on record and published. */
+export type DeliveryState = 'pending' | 'running' | 'settled';
+
+interface Item extends Delivery {
+  /** The commit the scan started from, and its number: a cursor may not pass it yet. */
+  since: string;
+  scan: number;
+  state: DeliveryState;
+}
+
+/**
+ * The mailboxes of one dispatcher: what is pending, running and settled per actor and channel.
+ *
+ * A delivery is `pending` until a batch takes it, `running` until its outcome is on record, then
+ * `settled`. The cursor of a mailbox is where the scan began that found its oldest unsettled
+ * delivery, so it never passes one; with none left it is the last commit scanned.
+ */
+export class Mailboxes {
+  #boxes = new Map<string, Item[]>();
+  #scanned: string | undefined;
+  #scan = 0;
+
+  /**
+   * Takes in what one scan from `since` to `tip` found, in commit order.
+   *
+   * @param stateOf for scans after a restart: what is already known of a delivery
+   */
+  addScan(
+    since: string,
+    tip: string,
+    deliveries: readonly Delivery[],
+    stateOf: (delivery: Delivery) => DeliveryState = () => 'pending',
+  ): void {
+    this.#scan++;
+    this.#scanned = tip;
+    const touched = new Map<string, Set<string>>();
+    for (const delivery of deliveries) {
+      const box = this.#box(delivery);
+      const key = keyOf(delivery);
+      const known = touched.get(key) ?? new Set(box.map(({ relPath }) => relPath));
+      touched.set(key, known);
+      if (known.has(delivery.relPath)) continue;
+      known.add(delivery.relPath);
+      box.push({ ...delivery, since, scan: this.#scan, state: stateOf(delivery) });
+    }
+    for (const key of touched.keys()) this.#dropIfSettled(key);
+  }
+
+  /** The last commit scanned; undefined before the first scan. */
+  get scanned(): string | undefined {
+    return this.#scanned;
+  }
+
+  /** The mailboxes with something pending. */
+  waiting(): { actor: string; channel: string; messages: Delivery[] }[] {
+    return [...this.#boxes.values()].flatMap((box) => {
+      const messages = box.filter(({ state }) => state === 'pending');
+      const first = messages[0];
+      return first === undefined ? [] : [{ actor: first.actor, channel: first.channel, messages }];
+    });
+  }
+
+  /**
+   * Hands over everything pending in a mailbox: one batch for one run (protocol.md §5), up to
+   * {@link MAX_BATCH}.
+   */
+  take(actor: string, channel: string): Delivery[] {
+    const box = this.#box({ actor, channel });
+    const batch = box.filter(({ state }) => state === 'pending').slice(0, MAX_BATCH);
+    for (const item of batch) item.state = 'running';
+    return batch;
+  }
+
+  /** Undoes `take` for a run that was stopped before it had an outcome. */
+  giveBack(actor: string, channel: string, relPaths: readonly string[]): void {
+    this.#change(actor, channel, relPaths, 'pending');
+  }
+
+  settle(actor: string, channel: string, relPaths: readonly string[]): void {
+    this.#change(actor, channel, relPaths, 'settled');
+    this.#dropIfSettled(keyOf({ actor, channel }));
+  }
+
+  /** The cursor of a mailbox; undefined before the first scan. */
+  cursor(actor: string, channel: string): Cursor | undefined {
+    const box = this.#boxes.get(keyOf({ actor, channel })) ?? [];
+    const oldest = box.find(({ state }) => state !== 'settled');
+    if (oldest === undefined) {
+      return this.#scanned === undefined ? undefined : { commit: this.#scanned, settled: [] };
+    }
+    const settled = box.filter(({ state, scan }) => state === 'settled' && scan >= oldest.scan);
+    return { commit: oldest.since, settled: settled.map(({ relPath }) => relPath) };
+  }
+
+  /** The channels in which an actor has something unsettled. */
+  lagging(actor: string): string[] {
+    return [...this.#boxes.values()].flatMap((box) => {
+      const first = box[0];
+      return first?.actor === actor ? [first.channel] : [];
+    });
+  }
+
+  /** How many deliveries are pending and running. */
+  counts(): { pending: number; running: number } {
+    const items = [...this.#boxes.values()].flat();
+    const count = (wanted: Item['state']): number => items.filter(({ state }) => state === wanted).length;
+    return { pending: count('pending'), running: count('running') };
+  }
+
+  #change(actor: string, channel: string, relPaths: readonly string[], state: Item['state']): void {
+    const wanted = new Set(relPaths);
+    for (const item of this.#box({ actor, channel })) if (wanted.has(item.relPath)) item.state = state;
+  }
+
+  #dropIfSettled(key: string): void {
+    if (this.#boxes.get(key)?.every(({ state }) => state === 'settled') === true) this.#boxes.delete(key);
+  }
+
+  #box(of: { actor: string; channel: string }): Item[] {
+    const key = keyOf(of);
+    const box = this.#boxes.get(key) ?? [];
+    this.#boxes.set(key, box);
+    return box;
+  }
+}
+
+function keyOf({ actor, channel }: { actor: string; channel: string }): string {
+  return `${actor}/${channel}`;
+}

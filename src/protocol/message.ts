@@ -1,0 +1,131 @@
+import { formatAddress, parseAddress, type Address } from './address.ts';
+import { formatDocument, parseDocumentText, type Fields } from './frontmatter.ts';
+import { isName, isRelPath } from './names.ts';
+import { parsed, shown, unreadable, type Parsed } from './result.ts';
+
+/** A larger file is malformed (protocol.md §2); counted in bytes of UTF-8, header included. */
+export const MAX_MESSAGE_BYTES = 1024 * 1024;
+
+/** A message (protocol.md §2). Empty lists stand for absent `re` and `cause`. */
+export interface Message {
+  from: string;
+  to: Address[];
+  type: string;
+  /** ISO 8601 UTC, as written. */
+  timestamp: string;
+  re: string[];
+  cause: string[];
+  tier?: string;
+  /** Alias of the host whose dispatcher wrote it. */
+  host?: string;
+  /** Fields we do not know, kept as they were read. */
+  extra: Fields;
+  /** Markdown, byte for byte. */
+  body: string;
+}
+
+/** A message and where it lives: its path inside the channel folder. */
+export interface Located {
+  relPath: string;
+  message: Message;
+}
+
+const KNOWN = new Set(['from', 'to', 'type', 'timestamp', 're', 'tier', 'host', 'cause']);
+const UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|\+00:00)$/;
+const TIER = /^[^\s\p{C}][^\p{C}]{0,63}$/u;
+
+/** Reads a message file; every problem found makes it malformed, never an exception. */
+export function parseMessage(bytes: Uint8Array): Parsed<Message> {
+  if (bytes.byteLength > MAX_MESSAGE_BYTES) {
+    return unreadable(`larger than 1 MiB: ${String(bytes.byteLength)} bytes`);
+  }
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return unreadable('not UTF-8');
+  }
+  const document = parseDocumentText(text);
+  return document.ok ? fromFields(document.value.fields, document.value.body) : document;
+}
+
+function fromFields(fields: Fields, body: string): Parsed<Message> {
+  const problems: string[] = [];
+  const wrong = (field: string, expected: string): void => {
+    const value = fields[field];
+    problems.push(value === undefined ? `${field} is missing` : `${field} is ${shown(value)}, expected ${expected}`);
+  };
+  const optional = (field: string, valid: (value: unknown) => boolean, expected: string): string | undefined => {
+    const value = fields[field];
+    if (value === undefined) return undefined;
+    if (!valid(value)) wrong(field, expected);
+    return value as string;
+  };
+  const { from, type, timestamp } = fields;
+  if (!isName(from)) wrong('from', 'a name');
+  const to = addresses(fields['to']);
+  if (to === undefined) wrong('to', 'a name, name@host, all, or a list of these');
+  if (!isTier(type)) wrong('type', 'text');
+  if (!isTimestamp(timestamp)) wrong('timestamp', 'ISO 8601 UTC');
+  const re = relPaths(fields['re']);
+  if (re === undefined) wrong('re', 'a message path or a list of them');
+  const cause = relPaths(fields['cause']);
+  if (cause === undefined) wrong('cause', 'a message path or a list of them');
+  const tier = optional('tier', isTier, 'a tier name');
+  const host = optional('host', isName, 'a host alias');
+  if (problems.length > 0 || !to || !re || !cause) return unreadable(...problems);
+  return parsed({
+    from: from as string,
+    to,
+    type: type as string,
+    timestamp: timestamp as string,
+    re,
+    cause,
+    ...(tier === undefined ? {} : { tier }),
+    ...(host === undefined ? {} : { host }),
+    extra: Object.fromEntries(Object.entries(fields).filter(([key]) => !KNOWN.has(key))),
+    body,
+  });
+}
+
+/** Writes a message; `parseMessage` of the result gives it back unchanged. */
+export function formatMessage(message: Message): string {
+  const one = (list: readonly string[]): unknown => (list.length === 1 ? list[0] : [...list]);
+  const fields: Fields = {
+    from: message.from,
+    to: one(message.to.map(formatAddress)),
+    type: message.type,
+    timestamp: message.timestamp,
+  };
+  if (message.re.length > 0) fields['re'] = one(message.re);
+  if (message.cause.length > 0) fields['cause'] = one(message.cause);
+  if (message.tier !== undefined) fields['tier'] = message.tier;
+  if (message.host !== undefined) fields['host'] = message.host;
+  return formatDocument({ ...fields, ...message.extra }, message.body);
+}
+
+/** A tier or type label: printable, on one line, at most 64 characters. */
+export function isTier(value: unknown): value is string {
+  return typeof value === 'string' && TIER.test(value);
+}
+
+function isTimestamp(value: unknown): value is string {
+  return typeof value === 'string' && UTC.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+function addresses(value: unknown): Address[] | undefined {
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  const found: Address[] = [];
+  for (const item of list) {
+    const address = typeof item === 'string' ? parseAddress(item) : undefined;
+    if (address?.ok !== true) return undefined;
+    found.push(address.value);
+  }
+  return found.length > 0 ? found : undefined;
+}
+
+function relPaths(value: unknown): string[] | undefined {
+  if (value === undefined) return [];
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.length > 0 && list.every(isRelPath) ? list : undefined;
+}

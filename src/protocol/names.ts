@@ -1,0 +1,47 @@
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const REL_PATH = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{9})Z-([0-9a-f]{8,64})\.md$/;
+
+/** An actor's, operator's or tier-less logical name, or a host's alias (protocol.md §2). */
+export function isName(text: unknown): text is string {
+  return typeof text === 'string' && NAME.test(text);
+}
+
+/** A channel id: a UUID in lower case, the form that names a folder (protocol.md §2). */
+export function isChannelId(text: unknown): text is string {
+  return typeof text === 'string' && UUID.test(text);
+}
+
+/** A message's path inside its channel folder: `YYYY/MM/DD/HHMMSSmmmZ-<hex>.md`. */
+export function isRelPath(text: unknown): text is string {
+  return typeof text === 'string' && text.length <= 96 && REL_PATH.test(text);
+}
+
+/**
+ * The relPath of a message written at `at`.
+ *
+ * @param suffix at least 8 lower-case hex digits from a CSPRNG
+ */
+export function relPathAt(at: Date, suffix: string): string {
+  const [date = '', time = ''] = at.toISOString().split('T');
+  return `${date.replaceAll('-', '/')}/${time.replace(/[:.Z]/g, '')}Z-${suffix}.md`;
+}
+
+/** The hex suffix of a relPath, by which a message may be named when it is unique (cli.md). */
+export function suffixOf(relPath: string): string {
+  return REL_PATH.exec(relPath)?.[5] ?? '';
+}
+
+/** The day folder of a relPath, `YYYY/MM/DD`. */
+export function dayOf(relPath: string): string {
+  return relPath.slice(0, 10);
+}
+
+/** A free text made into a valid name, or undefined when nothing of it is left. */
+export function toName(text: string): string | undefined {
+  const name = text
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 64);
+  return isName(name) ? name : undefined;
+}

@@ -1,0 +1,74 @@
+import { openQuestions, type Lookup } from './causality.ts';
+import type { Located } from './message.ts';
+
+/**
+ * Which of an actor's waking messages are still unanswered (protocol.md §5, first scan): those
+ * that no message of the actor names in `re` or `cause`. A waking reply whose open questions
+ * were all answered afterwards counts as answered too: the actor was silent on a partial answer
+ * and spoke once it had the rest.
+ *
+ * @param waking messages that wake the actor, oldest first
+ * @param own every message of the actor in the channel
+ */
+export function unanswered(
+  waking: readonly Located[],
+  own: readonly Located[],
+  actor: string,
+  lookup: Lookup,
+): Located[] {
+  const named = new Set(own.flatMap(({ message }) => [...message.re, ...message.cause]));
+  const lastAnswer = new Map<string, string>();
+  for (const { relPath, message } of own) {
+    for (const answered of message.re) {
+      if ((lastAnswer.get(answered) ?? '') < relPath) lastAnswer.set(answered, relPath);
+    }
+  }
+  return waking.filter((delivered) => {
+    if (named.has(delivered.relPath)) return false;
+    if (delivered.message.re.length === 0) return true;
+    const questions = openQuestions(delivered, actor, lookup);
+    return (
+      questions.length === 0 ||
+      !questions.every(({ relPath }) => (lastAnswer.get(relPath) ?? '') > delivered.relPath)
+    );
+  });
+}
+
+/**
+ * Whether silence is legitimate (protocol.md §5): nothing was asked, several messages came, the
+ * actor wrote during the run, or a peer it asked for the same question still owes an answer.
+ */
+export function mayBeSilent(facts: {
+  openQuestions: number;
+  batchSize: number;
+  sentDuringRun: number;
+  awaitsPeers: boolean;
+}): boolean {
+  return (
+    facts.openQuestions === 0 || facts.batchSize > 1 || facts.sentDuringRun > 0 || facts.awaitsPeers
+  );
+}
+
+/**
+ * Whether a task that `actor` gave to somebody, for one of these questions, is still unanswered.
+ *
+ * @param channel messages of the channel since the oldest of the questions
+ */
+export function awaitsPeers(
+  actor: string,
+  questions: readonly string[],
+  channel: readonly Located[],
+  lookup: Lookup,
+): boolean {
+  const answered = new Set(channel.flatMap(({ message }) => (message.from === actor ? [] : message.re)));
+  return channel.some(
+    ({ relPath, message }) =>
+      message.from === actor &&
+      !answered.has(relPath) &&
+      !message.re.some((asked) => questions.includes(asked)) &&
+      message.cause.length > 0 &&
+      openQuestions({ relPath: '', message: { ...message, from: '', re: [relPath] } }, actor, lookup).some(
+        (question) => questions.includes(question.relPath),
+      ),
+  );
+}

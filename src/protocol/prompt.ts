@@ -1,0 +1,102 @@
+import { formatAddress } from './address.ts';
+import type { Located } from './message.ts';
+import type { AnswerPlan } from './reply.ts';
+
+/** Everything a prompt is made of (protocol.md §5, §6); all of it read by the caller. */
+export interface PromptParts {
+  protocol: string;
+  /** The body of the actor's profile; empty when there is none. */
+  profile: string;
+  channel: { id: string; name: string; body: string };
+  actor: string;
+  host: string;
+  tier: string;
+  answers: AnswerPlan[];
+  /** The causal chain of the batch and what else came of it, oldest first. */
+  thread: Located[];
+  batch: Located[];
+}
+
+/** What the thread may hold; the rest is cut and said to be. */
+export const THREAD_LIMITS = { messages: 40, bytes: 64 * 1024, bodyBytes: 8 * 1024 };
+
+/** The text a dispatched CLI gets on stdin. */
+export function formatPrompt(parts: PromptParts): string {
+  const sections = [
+    parts.protocol,
+    section(`Your profile: ${parts.actor}`, parts.profile),
+    section(`This channel: ${parts.channel.name}`, parts.channel.body),
+    section('Where you are', whereYouAre(parts)),
+    section('The thread so far, oldest first', formatThread(parts.thread, parts.actor)),
+  ];
+  const head = sections.map((text) => text.trim()).filter((text) => text !== '');
+  return `${head.join('\n\n')}\n\n${formatBatch(parts.batch)}`;
+}
+
+function section(title: string, text: string): string {
+  return text.trim() === '' ? '' : `# ${title}\n\n${text.trim()}`;
+}
+
+function whereYouAre({ actor, host, tier, channel, answers, batch }: PromptParts): string {
+  return [
+    `- You are the actor "${actor}" on the host "${host}" (tier ${tier}); your address is ${actor}@${host}.`,
+    `- The channel is "${channel.name}", id ${channel.id}. Your working directory is the transport.`,
+    `- Your stdout ${stdoutGoesTo(answers)}`,
+    `- To give somebody work or answer somebody else: crosstalk send --to <name> "<text>" (--new for unrelated work).`,
+    `- To see whether they answered: crosstalk replies <path>. To see the transport: crosstalk status.`,
+    `- ${batch.length === 1 ? 'One message follows' : `${String(batch.length)} messages follow`}; deal with all of it in this one run, then end.`,
+  ].join('\n');
+}
+
+function stdoutGoesTo(answers: readonly AnswerPlan[]): string {
+  const each = answers.map(({ to, re }) => `${formatAddress(to)}, answering ${re.join(', ')}`);
+  const text = each.join('; and to ');
+  return answers.some((plan) => plan.answers)
+    ? `goes to ${text}.`
+    : `is only put on record, as a message to ${text}: nobody waits for an answer and nobody will be woken.`;
+}
+
+/** The batch, each message behind its delimiter line (cli.md). */
+export function formatBatch(batch: readonly Located[]): string {
+  return batch
+    .map(({ relPath, message }, index) => {
+      const position = `Message ${String(index + 1)} of ${String(batch.length)}`;
+      return `--- ${position} (from: ${message.from}, ref: ${relPath}) ---\n${message.body}${endOfLine(message.body)}`;
+    })
+    .join('\n');
+}
+
+/** The thread, cut to {@link THREAD_LIMITS}: the oldest message and the newest ones stay. */
+export function formatThread(thread: readonly Located[], actor: string): string {
+  const entries = thread.map((item) => entry(item, actor));
+  const [first, ...rest] = entries;
+  if (first === undefined) return '';
+  const kept: string[] = [];
+  let bytes = Buffer.byteLength(first);
+  for (const text of rest.reverse()) {
+    bytes += Buffer.byteLength(text);
+    if (kept.length + 1 >= THREAD_LIMITS.messages || bytes > THREAD_LIMITS.bytes) break;
+    kept.unshift(text);
+  }
+  const cut = rest.length - kept.length;
+  const gap = cut === 0 ? [] : [`[${String(cut)} messages of this thread are left out here]`];
+  return [first, ...gap, ...kept].join('\n\n');
+}
+
+function entry({ relPath, message }: Located, actor: string): string {
+  const to = message.to.map(formatAddress).join(', ');
+  const from = message.from === actor ? `${message.from} (you)` : message.from;
+  const re = message.re.length === 0 ? '' : `, answering ${message.re.join(', ')}`;
+  return `> ${from} to ${to} (ref: ${relPath}${re}):\n${clip(message.body.trim()).replace(/^/gm, '> ')}`;
+}
+
+function clip(body: string): string {
+  const bytes = Buffer.from(body);
+  if (bytes.length <= THREAD_LIMITS.bodyBytes) return body;
+  const kept = bytes.subarray(0, THREAD_LIMITS.bodyBytes).toString('utf8').replace(/\uFFFD$/, '');
+  return `${kept}\n[${String(bytes.length - THREAD_LIMITS.bodyBytes)} more bytes are left out here]`;
+}
+
+function endOfLine(text: string): string {
+  return text.endsWith('\n') ? '' : '\n';
+}

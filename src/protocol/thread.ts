@@ -1,0 +1,40 @@
+import { chainLevels, originsOf, type Lookup } from './causality.ts';
+import type { Located } from './message.ts';
+
+/**
+ * The thread behind a batch (issue of the prompt, protocol.md §4): the causal chain of what is
+ * delivered, and what else the actor wrote for the same questions with the answers to it, so that
+ * a CLI without memory knows what it asked whom. The batch itself is left out.
+ *
+ * @param channel the channel's messages since the chain's oldest, in any order
+ * @returns oldest first, by path
+ */
+export function threadOf(
+  batch: readonly Located[],
+  actor: string,
+  channel: readonly Located[],
+  lookup: Lookup,
+): Located[] {
+  const thread = new Map<string, Located>();
+  for (const located of chainLevels(batch, lookup).flat()) thread.set(located.relPath, located);
+  const asked = new Set(
+    [...thread.values()].flatMap(({ message }) => (message.from === actor ? originsOf(message) : [])),
+  );
+  const own = channel.filter(
+    ({ message }) => message.from === actor && originsOf(message).some((origin) => asked.has(origin)),
+  );
+  for (const located of own) thread.set(located.relPath, located);
+  const ownPaths = new Set(own.map(({ relPath }) => relPath));
+  for (const located of channel) {
+    if (located.message.re.some((relPath) => ownPaths.has(relPath))) thread.set(located.relPath, located);
+  }
+  for (const { relPath } of batch) thread.delete(relPath);
+  return [...thread.values()].sort((a, b) => (a.relPath < b.relPath ? -1 : 1));
+}
+
+/** The oldest message the thread of a batch can hold, by path; undefined when nothing precedes it. */
+export function threadStart(batch: readonly Located[], lookup: Lookup): string | undefined {
+  const [, ...behind] = chainLevels(batch, lookup);
+  const paths = behind.flat().map(({ relPath }) => relPath);
+  return paths.sort()[0];
+}
