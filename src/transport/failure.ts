@@ -1,0 +1,55 @@
+/** Why a git call did not do what was asked, as far as we must tell cases apart. */
+export type FailureKind =
+  | 'behind'
+  | 'contention'
+  | 'no_branch'
+  | 'unreachable'
+  | 'auth'
+  | 'rejected'
+  | 'no_space'
+  | 'missing_object'
+  | 'not_a_repository'
+  | 'timed_out'
+  | 'not_started'
+  | 'other';
+
+export interface Failure {
+  kind: FailureKind;
+  /** What git said, on one line, without credentials. */
+  reason: string;
+}
+
+/** Checked in order against stderr and the porcelain lines of push; git runs with LC_ALL=C. */
+const TABLE: readonly (readonly [FailureKind, RegExp])[] = [
+  ['behind', /\[rejected\]|non-fast-forward|fetch first|stale info/],
+  ['no_space', /No space left on device|Disk quota exceeded/],
+  ['rejected', /pre-receive hook declined|hook declined|protected branch|denyCurrentBranch|branch is currently checked out|GH\d{3}:/],
+  ['contention', /cannot lock ref|failed to update ref|reference already exists|is at [0-9a-f]+ but expected|incorrect old value|Unable to create '.*\.lock'|failed to lock/],
+  ['no_branch', /couldn't find remote ref|src refspec .* does not match/],
+  ['auth', /Authentication failed|Permission denied|could not read (Username|Password)|terminal prompts disabled|HTTP 40[13]|error: 40[13]|access denied|read-only|not allowed to push|Host key verification failed/i],
+  ['unreachable', /Could not resolve|Connection (refused|timed out|reset|closed)|Could not read from remote|unable to access|does not appear to be a git repository|not found|hung up|Network is unreachable|No route to host|early EOF|RPC failed|unable to connect|No such file or directory/i],
+  ['missing_object', /bad object|missing blob|unable to read|loose object .* is corrupt|Invalid object/i],
+  ['not_a_repository', /not a git repository/],
+];
+
+/** Names the failure behind what git printed; the one place that reads git's stderr. */
+export function classify(output: string): Failure {
+  const kind = TABLE.find(([, pattern]) => pattern.test(output))?.[0] ?? 'other';
+  return { kind, reason: summary(output) };
+}
+
+/** The telling lines of git's output on one line: no hints, no credentials, at most 400 characters. */
+function summary(output: string): string {
+  const lines = redact(output)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !/^(hint:|To |Done$|=)/.test(line));
+  const telling = lines.filter((line) => /^(fatal|error|remote|ssh|!)/.test(line));
+  const text = (telling.length > 0 ? telling : lines).join(' · ');
+  return text.length > 400 ? `${text.slice(0, 397)}...` : text;
+}
+
+/** Takes user names and passwords out of URLs. */
+export function redact(text: string): string {
+  return text.replace(/(\w+:\/\/)[^/@\s]+@/g, '$1');
+}

@@ -1,0 +1,145 @@
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { CrosstalkError } from '../errors.ts';
+import { classify, type Failure } from './failure.ts';
+
+/** Exit codes are results; only a git that could not be started at all is told apart. */
+export type GitOutcome =
+  | { ok: true; stdout: Buffer; stderr: string }
+  | { ok: false; stdout: Buffer; stderr: string; failure: Failure };
+
+export interface GitOptions {
+  input?: string | Buffer;
+  signal?: AbortSignal;
+  /** Milliseconds; past them the process group is ended. */
+  timeout?: number;
+  /** The call talks to the remote: it gets its own process group, so that ssh ends with it. */
+  network?: boolean;
+  env?: Record<string, string>;
+}
+
+const LOCAL_LIMIT = 60_000;
+const NETWORK_LIMIT = 120_000;
+
+/** Set for every call: no automatic packing in the way, no colour, no pager. */
+const SETTINGS = ['gc.auto=0', 'maintenance.auto=false', 'core.quotePath=false', 'advice.graftFileDeprecated=false'];
+
+/** Variables by which a surrounding git call would point ours elsewhere. */
+const FOREIGN = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_OBJECT_DIRECTORY', 'GIT_PREFIX', 'GIT_NAMESPACE'];
+
+/** Runs git in one repository. The only place of the transport edge that starts a process. */
+export class Git {
+  readonly dir: string;
+  readonly #env: NodeJS.ProcessEnv;
+  #started = 0;
+
+  constructor(dir: string, environment: NodeJS.ProcessEnv) {
+    this.dir = dir;
+    const inherited = Object.entries(environment).filter(([key]) => !FOREIGN.includes(key));
+    this.#env = {
+      ...Object.fromEntries(inherited),
+      LC_ALL: 'C',
+      GIT_TERMINAL_PROMPT: '0',
+      GIT_OPTIONAL_LOCKS: '0',
+      GCM_INTERACTIVE: 'never',
+    };
+  }
+
+  /** How many git processes were started: a tick reports what it cost. */
+  get started(): number {
+    return this.#started;
+  }
+
+  /** Gives ssh its batch mode unless the user configured a command of their own. */
+  useBatchSsh(configured: boolean): void {
+    if (!configured && this.#env['GIT_SSH_COMMAND'] === undefined && this.#env['GIT_SSH'] === undefined) {
+      this.#env['GIT_SSH_COMMAND'] = 'ssh -o BatchMode=yes -o ConnectTimeout=20';
+    }
+  }
+
+  /** Runs one git command to its end. Never rejects but for an abort. */
+  async run(args: readonly string[], options: GitOptions = {}): Promise<GitOutcome> {
+    const { signal, network = false } = options;
+    throwIfAborted(signal);
+    const child = this.#spawn(args, network, options.env);
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(options.input);
+    const limit = options.timeout ?? (network ? NETWORK_LIMIT : LOCAL_LIMIT);
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      end(child, network);
+    }, limit);
+    const abort = (): void => {
+      end(child, network);
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    const { code, startError } = await ended(child);
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+    throwIfAborted(signal);
+    const out = Buffer.concat(stdout);
+    const err = Buffer.concat(stderr).toString('utf8');
+    if (code === 0 && !timedOut) return { ok: true, stdout: out, stderr: err };
+    const failure: Failure = timedOut
+      ? { kind: 'timed_out', reason: `git ${args[0] ?? ''} did not end within ${String(limit / 1000)} s` }
+      : startError === undefined
+        ? classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`)
+        : { kind: 'not_started', reason: `git could not be started: ${startError.message}` };
+    return { ok: false, stdout: out, stderr: err, failure };
+  }
+
+  /** Like {@link run}, for calls that fail only when something is broken. */
+  async must(args: readonly string[], options: GitOptions = {}): Promise<Buffer> {
+    const outcome = await this.run(args, options);
+    if (outcome.ok) return outcome.stdout;
+    throw new CrosstalkError(
+      'git_failed',
+      `git ${args[0] ?? ''} failed in ${this.dir}: ${outcome.failure.reason || 'no reason given'}; check the repository with: git -C ${this.dir} fsck`,
+      { data: { kind: outcome.failure.kind } },
+    );
+  }
+
+  /** Starts a git process that stays open, such as `cat-file --batch`. */
+  open(args: readonly string[]): ChildProcessWithoutNullStreams {
+    return this.#spawn(args, false);
+  }
+
+  #spawn(args: readonly string[], detached: boolean, extra: Record<string, string> = {}): ChildProcessWithoutNullStreams {
+    this.#started++;
+    const settings = SETTINGS.flatMap((setting) => ['-c', setting]);
+    return spawn('git', [...settings, ...args], {
+      cwd: this.dir,
+      env: { ...this.#env, ...extra },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached,
+    });
+  }
+}
+
+function ended(child: ChildProcess): Promise<{ code: number | null; startError?: Error }> {
+  return new Promise((resolve) => {
+    child.once('error', (startError) => {
+      resolve({ code: null, startError });
+    });
+    child.once('close', (code) => {
+      resolve({ code });
+    });
+  });
+}
+
+function end(child: ChildProcess, group: boolean): void {
+  try {
+    if (group && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    else child.kill('SIGKILL');
+  } catch {
+    // It ended by itself in the meantime.
+  }
+}
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new CrosstalkError('aborted', 'interrupted');
+}

@@ -1,0 +1,127 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { CrosstalkError } from '../errors.ts';
+import type { Git } from './git.ts';
+
+export interface GitObject {
+  oid: string;
+  type: string;
+  size: number;
+  /** Undefined when the object is larger than the limit: it was skipped, not held. */
+  content: Buffer | undefined;
+}
+
+interface Request {
+  resolve: (object: GitObject | undefined) => void;
+  reject: (error: Error) => void;
+}
+
+/** What is being received: the rest of one object. */
+interface Incoming {
+  object: GitObject;
+  left: number;
+  chunks: Buffer[] | undefined;
+}
+
+/**
+ * Objects of a repository through one open `cat-file --batch`, started at the first read and
+ * again after it died. Answers come in the order of the requests.
+ */
+export class Objects {
+  readonly #git: Git;
+  readonly #limit: number;
+  #child: ChildProcessWithoutNullStreams | undefined;
+  #waiting: Request[] = [];
+  #incoming: Incoming | undefined;
+  #buffer: Buffer[] = [];
+  #reads = 0;
+
+  /** @param limit bytes above which an object's content is skipped */
+  constructor(git: Git, limit: number) {
+    this.#git = git;
+    this.#limit = limit;
+  }
+
+  get reads(): number {
+    return this.#reads;
+  }
+
+  /** Reads an object by id, or by a name such as `<commit>:<path>`; undefined when there is none. */
+  read(name: string): Promise<GitObject | undefined> {
+    if (name.includes('\n')) return Promise.resolve(undefined);
+    this.#reads++;
+    const child = (this.#child ??= this.#start());
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      child.stdin.write(`${name}\n`);
+    });
+  }
+
+  /** The text of a file at a commit; undefined when there is none or it is too large. */
+  async text(commit: string, path: string): Promise<string | undefined> {
+    const object = await this.read(`${commit}:${path}`);
+    return object?.type === 'blob' ? object.content?.toString('utf8') : undefined;
+  }
+
+  /** Ends the git process; a later read starts another. */
+  close(): void {
+    this.#child?.stdin.end();
+    this.#child = undefined;
+  }
+
+  #start(): ChildProcessWithoutNullStreams {
+    const child = this.#git.open(['cat-file', '--batch']);
+    this.#incoming = undefined;
+    this.#buffer = [];
+    child.stdout.on('data', (chunk: Buffer) => {
+      this.#receive(chunk);
+    });
+    child.stderr.resume();
+    child.stdin.on('error', () => undefined);
+    const gone = (): void => {
+      if (this.#child === child) this.#child = undefined;
+      const lost = this.#waiting.splice(0);
+      for (const { reject } of lost) {
+        reject(new CrosstalkError('git_failed', `git cat-file ended unexpectedly in ${this.#git.dir}; check the repository with: git -C ${this.#git.dir} fsck`));
+      }
+    };
+    child.once('error', gone);
+    child.once('close', gone);
+    return child;
+  }
+
+  #receive(chunk: Buffer): void {
+    let rest: Buffer | undefined = chunk;
+    while (rest !== undefined && rest.length > 0) {
+      rest = this.#incoming === undefined ? this.#receiveHeader(rest) : this.#receiveContent(rest, this.#incoming);
+    }
+  }
+
+  #receiveHeader(chunk: Buffer): Buffer | undefined {
+    const end = chunk.indexOf(0x0a);
+    if (end < 0) {
+      this.#buffer.push(chunk);
+      return undefined;
+    }
+    const line = Buffer.concat([...this.#buffer, chunk.subarray(0, end)]).toString('utf8');
+    this.#buffer = [];
+    const [, oid = '', type = '', size = ''] = /^([0-9a-f]{40,64}) (\w+) (\d+)$/.exec(line) ?? [];
+    if (oid === '') this.#waiting.shift()?.resolve(undefined);
+    else {
+      const object = { oid, type, size: Number(size), content: undefined };
+      this.#incoming = { object, left: object.size + 1, chunks: object.size <= this.#limit ? [] : undefined };
+    }
+    return chunk.subarray(end + 1);
+  }
+
+  #receiveContent(chunk: Buffer, incoming: Incoming): Buffer | undefined {
+    const part = chunk.subarray(0, incoming.left);
+    incoming.chunks?.push(part);
+    incoming.left -= part.length;
+    if (incoming.left > 0) return undefined;
+    this.#incoming = undefined;
+    const { object, chunks } = incoming;
+    const content = chunks && Buffer.concat(chunks).subarray(0, object.size);
+    this.#waiting.shift()?.resolve({ ...object, content });
+    return chunk.subarray(part.length);
+  }
+}

@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { followBranch } from './checkout.ts';
+import type { Failure } from './failure.ts';
+import type { Objects } from './objects.ts';
+import { busRef, fetchBranch } from './remote.ts';
+import type { Repository } from './repository.ts';
+
+/** One commit to be: files added or replaced, under an author of its own (architecture, group commit). */
+export interface Commit {
+  author: { name: string; email: string };
+  at: Date;
+  subject: string;
+  files: { path: string; content: string }[];
+  /** A folder emptied first, for replacing it as a whole. */
+  clear?: string;
+}
+
+export type Published =
+  | { ok: true; tip: string; commits: number; attempts: number }
+  | { ok: false; failure: Failure; attempts: number };
+
+const STAGING = 'refs/crosstalk/staging';
+const MAX_ATTEMPTS = 20;
+const MAX_BACKOFF_MS = 1000;
+
+/**
+ * Puts commits on the remote with one push, without index or checkout (protocol.md §10).
+ *
+ * Each attempt builds them on the newest tip we know: fast-import writes blobs, trees and commits,
+ * then one push moves the branch. A rejected push means somebody was faster: fetch, wait a random
+ * moment, build again. Commits whose files are on the tip already are left out, so repeating a
+ * publish whose answer was lost writes nothing twice.
+ */
+export async function publish(
+  repository: Repository,
+  objects: Objects,
+  branch: string,
+  commits: readonly Commit[],
+  signal?: AbortSignal,
+): Promise<Published> {
+  for (let attempt = 1; ; attempt++) {
+    const tip = (await objects.read(`${busRef(repository, branch)}^{commit}`))?.oid ?? (await localTip(objects, branch));
+    const missing = await notYetThere(objects, tip, commits);
+    if (missing.length === 0 && tip !== undefined) return { ok: true, tip, commits: 0, attempts: attempt - 1 };
+    const built = await build(repository, tip, missing);
+    if (!built.ok) return { ok: false, failure: built.failure, attempts: attempt };
+    const failure = await move(repository, branch, tip, built.oid, signal);
+    if (failure === undefined) {
+      return { ok: true, tip: built.oid, commits: missing.length, attempts: attempt };
+    }
+    const lostRace = failure.kind === 'behind' || failure.kind === 'contention';
+    if (!lostRace || attempt >= MAX_ATTEMPTS) return { ok: false, failure, attempts: attempt };
+    await sleep(Math.random() * Math.min(MAX_BACKOFF_MS, 20 * 2 ** attempt), undefined, { ...(signal && { signal }) }).catch(() => undefined);
+    if (repository.origin === undefined) continue;
+    const fetched = await fetchBranch(repository.git, branch, signal);
+    if (!fetched.ok) return { ok: false, failure: fetched.failure, attempts: attempt };
+  }
+}
+
+/** Moves the bus to `to`: a push, or in solo mode the local branch; the failure, if any. */
+async function move(
+  repository: Repository,
+  branch: string,
+  from: string | undefined,
+  to: string,
+  signal: AbortSignal | undefined,
+): Promise<Failure | undefined> {
+  const { git, origin } = repository;
+  if (origin === undefined) {
+    const expected = from ?? '0'.repeat(to.length);
+    const moved = await git.run(['update-ref', '-m', 'crosstalk', `refs/heads/${branch}`, to, expected]);
+    if (!moved.ok) return moved.failure;
+    if (from !== undefined) await followBranch(repository, branch, from, to);
+    return undefined;
+  }
+  const pushed = await git.run(
+    ['push', '--porcelain', '--no-follow-tags', '--recurse-submodules=no', 'origin', `${to}:refs/heads/${branch}`],
+    { network: true, ...(signal === undefined ? {} : { signal }) },
+  );
+  if (!pushed.ok) return pushed.failure;
+  await git.run(['update-ref', busRef(repository, branch), to]);
+  return undefined;
+}
+
+async function localTip(objects: Objects, branch: string): Promise<string | undefined> {
+  return (await objects.read(`refs/heads/${branch}^{commit}`))?.oid;
+}
+
+async function notYetThere(objects: Objects, tip: string | undefined, commits: readonly Commit[]): Promise<Commit[]> {
+  if (tip === undefined) return [...commits];
+  const missing: Commit[] = [];
+  for (const commit of commits) {
+    const there = await Promise.all(
+      commit.files.map(async ({ path, content }) => (await objects.text(tip, path)) === content),
+    );
+    if (commit.clear !== undefined || there.includes(false)) missing.push(commit);
+  }
+  return missing;
+}
+
+async function build(
+  repository: Repository,
+  tip: string | undefined,
+  commits: readonly Commit[],
+): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
+  const stream = commits.map((commit, index) => importCommand(commit, index, repository.committer, tip));
+  const input = `feature done\n${stream.join('')}get-mark :${String(commits.length)}\ndone\n`;
+  const outcome = await repository.git.run(['fast-import', '--quiet', '--force', '--date-format=raw'], { input });
+  return outcome.ok ? { ok: true, oid: outcome.stdout.toString('utf8').trim() } : { ok: false, failure: outcome.failure };
+}
+
+function importCommand(
+  commit: Commit,
+  index: number,
+  committer: { name: string; email: string },
+  tip: string | undefined,
+): string {
+  const time = `${String(Math.floor(commit.at.getTime() / 1000))} +0000`;
+  const parent = index > 0 ? `from :${String(index)}\n` : tip === undefined ? '' : `from ${tip}\n`;
+  return [
+    `commit ${STAGING}\nmark :${String(index + 1)}\n`,
+    `author ${commit.author.name} <${commit.author.email}> ${time}\n`,
+    `committer ${committer.name} <${committer.email}> ${time}\n`,
+    data(`${commit.subject}\n`),
+    parent,
+    commit.clear === undefined ? '' : `D ${commit.clear}\n`,
+    ...commit.files.map(({ path, content }) => `M 100644 inline ${path}\n${data(content)}`),
+    '\n',
+  ].join('');
+}
+
+function data(text: string): string {
+  return `data ${String(Buffer.byteLength(text))}\n${text}\n`;
+}

@@ -1,0 +1,143 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fastForward, type CheckoutState } from './checkout.ts';
+import type { Failure } from './failure.ts';
+import { Objects } from './objects.ts';
+import { publish, type Commit, type Published } from './publish.ts';
+import { busRef, fetchBranch, findBranch } from './remote.ts';
+import { openRepository, transportId, type Repository } from './repository.ts';
+import { changesBetween, commitOrder, filesContaining, listTree, type Change, type TreeEntry } from './tree.ts';
+
+export type Refreshed = { ok: true; tip: string | undefined } | { ok: false; failure: Failure; tip: string | undefined };
+
+/**
+ * A transport as git sees it: reads from the object store, writes commits on the bus's tip.
+ * Knows nothing of messages. Errors are {@link CrosstalkError}s with code `git_failed`.
+ */
+export class Transport {
+  readonly objects: Objects;
+  #repository: Repository;
+  #branch: string;
+  #configured: number;
+  readonly #environment: NodeJS.ProcessEnv;
+
+  private constructor(repository: Repository, branch: string, configured: number, environment: NodeJS.ProcessEnv, limit: number) {
+    this.#repository = repository;
+    this.#branch = branch;
+    this.#configured = configured;
+    this.#environment = environment;
+    this.objects = new Objects(repository.git, limit);
+  }
+
+  /**
+   * @param limit bytes above which a file's content is never read
+   * @throws CrosstalkError `not_found` when `dir` is no git repository
+   */
+  static async open(dir: string, environment: NodeJS.ProcessEnv, limit: number): Promise<Transport> {
+    const repository = await openRepository(dir, environment);
+    const [branch, configured] = await Promise.all([findBranch(repository), configChanged(repository)]);
+    return new Transport(repository, branch, configured, environment, limit);
+  }
+
+  get dir(): string {
+    return this.#repository.dir;
+  }
+  get origin(): string | undefined {
+    return this.#repository.origin;
+  }
+  get branch(): string {
+    return this.#branch;
+  }
+  /** `git config crosstalk.from`. */
+  get defaultFrom(): string | undefined {
+    return this.#repository.from;
+  }
+  get id(): string {
+    return transportId(this.#repository);
+  }
+  /** The id this transport has, or had, without an origin. */
+  get soloId(): string {
+    return transportId({ dir: this.#repository.dir });
+  }
+  /** Git processes started and objects read so far. */
+  get cost(): { processes: number; reads: number } {
+    return { processes: this.#repository.git.started, reads: this.objects.reads };
+  }
+
+  /** The bus's tip as known here, without asking the remote; undefined in an empty transport. */
+  async tip(): Promise<string | undefined> {
+    const name = `${busRef(this.#repository, this.#branch)}^{commit}`;
+    return (await this.objects.read(name))?.oid ?? (await this.objects.read(`refs/heads/${this.#branch}^{commit}`))?.oid;
+  }
+
+  /**
+   * Asks the remote for news. A remote that lacks the branch gets what is here: so a solo
+   * transport moves to the origin it was given.
+   */
+  async refresh(signal?: AbortSignal): Promise<Refreshed> {
+    await this.#rereadConfiguration();
+    if (this.#repository.origin === undefined) return { ok: true, tip: await this.tip() };
+    const fetched = await fetchBranch(this.#repository.git, this.#branch, signal);
+    const tip = await this.tip();
+    if (fetched.ok) return { ok: true, tip };
+    if (fetched.failure.kind !== 'no_branch' || tip === undefined) return { ok: false, failure: fetched.failure, tip };
+    const pushed = await this.#repository.git.run(
+      ['push', '--porcelain', 'origin', `${tip}:refs/heads/${this.#branch}`],
+      { network: true, ...(signal === undefined ? {} : { signal }) },
+    );
+    return pushed.ok ? { ok: true, tip } : { ok: false, failure: pushed.failure, tip };
+  }
+
+  /** Puts commits on the bus with one push; see {@link publish}. */
+  publish(commits: readonly Commit[], signal?: AbortSignal): Promise<Published> {
+    return publish(this.#repository, this.objects, this.#branch, commits, signal);
+  }
+
+  changes(from: string, to: string, paths?: readonly string[]): Promise<Change[]> {
+    return changesBetween(this.#repository.git, from, to, paths);
+  }
+  list(commit: string, folders: readonly string[], recursive = false): Promise<TreeEntry[]> {
+    return listTree(this.#repository.git, commit, folders, { recursive });
+  }
+  filesContaining(commit: string, folder: string, strings: readonly string[]): Promise<string[]> {
+    return filesContaining(this.#repository.git, commit, folder, strings);
+  }
+  order(since: string | undefined, tip: string, paths: readonly string[]): Promise<string[]> {
+    return commitOrder(this.#repository.git, since, tip, paths);
+  }
+
+  /** Whether `commit` still belongs to the history of `tip`: false after a rewrite. */
+  async isAncestor(commit: string, tip: string): Promise<boolean> {
+    const outcome = await this.#repository.git.run(['merge-base', '--is-ancestor', commit, tip]);
+    return outcome.ok;
+  }
+
+  /** Fast-forwards the checkout to the bus's tip when that is safe. */
+  async fastForward(): Promise<CheckoutState> {
+    const tip = await this.tip();
+    return tip === undefined ? { state: 'current' } : fastForward(this.#repository, this.#branch, tip);
+  }
+
+  close(): void {
+    this.objects.close();
+  }
+
+  /** An origin added, changed or removed takes effect without a restart. */
+  async #rereadConfiguration(): Promise<void> {
+    const configured = await configChanged(this.#repository);
+    if (configured === this.#configured) return;
+    this.#configured = configured;
+    const fresh = await openRepository(this.#repository.dir, this.#environment);
+    this.#repository = { ...fresh, git: this.#repository.git };
+    this.#branch = await findBranch(this.#repository);
+  }
+}
+
+async function configChanged(repository: Repository): Promise<number> {
+  return stat(join(repository.gitDir, 'config')).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  );
+}
+
+export type { Change, CheckoutState, Commit, Failure, Published, TreeEntry };

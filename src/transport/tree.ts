@@ -1,0 +1,96 @@
+import type { Git } from './git.ts';
+
+/** A file added, changed or removed between two commits. */
+export interface Change {
+  path: string;
+  oid: string;
+  /** `100644` and the like; `120000` is a symlink, `160000` a submodule. */
+  mode: string;
+  status: 'A' | 'M' | 'D' | 'T';
+}
+
+export interface TreeEntry {
+  path: string;
+  oid: string;
+  mode: string;
+  type: string;
+}
+
+/** Changes between two commits, in path order; renames count as removed and added. */
+export async function changesBetween(
+  git: Git,
+  from: string,
+  to: string,
+  paths: readonly string[] = [],
+): Promise<Change[]> {
+  const out = await git.must(['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', ...paths]);
+  const fields = out.toString('utf8').split('\0');
+  const changes: Change[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const [, mode = '', , oid = '', status = ''] = (fields[i] ?? '').split(' ');
+    changes.push({ path: fields[i + 1] ?? '', oid, mode, status: status as Change['status'] });
+  }
+  return changes;
+}
+
+/** Entries of folders at a commit, path order; none for a folder that does not exist. */
+export async function listTree(
+  git: Git,
+  commit: string,
+  folders: readonly string[],
+  options: { recursive: boolean },
+): Promise<TreeEntry[]> {
+  if (folders.length === 0) return [];
+  const paths = folders.map((folder) => `${folder}/`);
+  const out = await git.must(['ls-tree', '-z', ...(options.recursive ? ['-r'] : []), commit, ...paths]);
+  return out
+    .toString('utf8')
+    .split('\0')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [facts = '', path = ''] = splitOnce(line, '\t');
+      const [mode = '', type = '', oid = ''] = facts.split(' ');
+      return { path, oid, mode, type };
+    });
+}
+
+/**
+ * The paths (or what is below them) in the order in which history added them. Costs a walk from
+ * `since` (or the root), so it is asked only when a batch holds several messages.
+ */
+export async function commitOrder(
+  git: Git,
+  since: string | undefined,
+  tip: string,
+  paths: readonly string[],
+): Promise<string[]> {
+  const range = since === undefined ? tip : `${since}..${tip}`;
+  const outcome = await git.run([
+    'log', '--reverse', '--topo-order', '-m', '--diff-filter=A', '--no-renames', '--name-only', '--format=', '-z', range, '--', ...paths,
+  ]);
+  const found = outcome.ok ? outcome.stdout.toString('utf8').split(/[\0\n]+/) : [];
+  return [...new Set(found.filter((path) => path !== ''))];
+}
+
+/** The files below a folder at a commit that contain any of some fixed strings, path order. */
+export async function filesContaining(
+  git: Git,
+  commit: string,
+  folder: string,
+  strings: readonly string[],
+): Promise<string[]> {
+  const patterns = strings.flatMap((text) => ['-e', text]);
+  const outcome = await git.run(['grep', '-l', '-z', '-F', '--full-name', ...patterns, commit, '--', folder]);
+  // git grep ends with 1 when nothing matches.
+  const prefix = `${commit}:`;
+  return outcome.stdout
+    .toString('utf8')
+    .split('\0')
+    .filter((line) => line.startsWith(prefix))
+    .map((line) => line.slice(prefix.length));
+}
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
