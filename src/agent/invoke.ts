@@ -1,0 +1,160 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Invocation {
+  /** Run by `/bin/sh -c` in a process group of its own. */
+  command: string;
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+  /** Goes to stdin; message text reaches the CLI nowhere else (cli.md). */
+  input: string;
+  /** Milliseconds. */
+  timeout: number;
+  /** Milliseconds between TERM and KILL. */
+  grace: number;
+  /** Bytes of stdout above which the run is ended. */
+  maxOutput: number;
+  /** Ends the run as if it had timed out, but as `aborted`. */
+  signal: AbortSignal;
+  /** Called once the process exists. */
+  onStart: (pid: number) => Promise<void>;
+}
+
+/** Success and failure in one shape; booleans say what happened. */
+export interface InvocationResult {
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+  /** Decoded as UTF-8, invalid bytes replaced. */
+  stdout: string;
+  stderrTail: string;
+  startError?: string;
+  timedOut: boolean;
+  aborted: boolean;
+  tooMuchOutput: boolean;
+  /** Milliseconds. */
+  duration: number;
+}
+
+const STDERR_TAIL = 16 * 1024;
+/** How long pipes held open by a grandchild may delay the result after the CLI itself has ended. */
+const DRAIN_MS = 250;
+
+/** Runs a CLI to its end, or ends it. Nothing of its process group outlives the call. */
+export async function invoke(invocation: Invocation): Promise<InvocationResult> {
+  const begun = performance.now();
+  const child = spawn('/bin/sh', ['-c', invocation.command], {
+    cwd: invocation.cwd,
+    env: invocation.env,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const ending = ended(child);
+  const flags = { timedOut: false, aborted: false, tooMuchOutput: false };
+  const stop = (flag: keyof typeof flags): void => {
+    if (flags.timedOut || flags.aborted || flags.tooMuchOutput) return;
+    flags[flag] = true;
+    void endGroup(child, invocation.grace, ending);
+  };
+  const stdout = collect(child.stdout, invocation.maxOutput, () => {
+    stop('tooMuchOutput');
+  });
+  const stderr = tail(child.stderr, STDERR_TAIL);
+  child.stdin.on('error', () => undefined); // The CLI may close its stdin early.
+  const abort = (): void => {
+    stop('aborted');
+  };
+  const timer = setTimeout(() => {
+    stop('timedOut');
+  }, invocation.timeout);
+  invocation.signal.addEventListener('abort', abort, { once: true });
+  try {
+    if (child.pid !== undefined) await invocation.onStart(child.pid);
+    if (invocation.signal.aborted) abort();
+    child.stdin.end(invocation.input);
+    const { exitCode, signal, startError } = await ending;
+    killGroup(child, 'SIGKILL');
+    await Promise.race([closed(child), sleep(DRAIN_MS, undefined, { ref: false })]);
+    return {
+      exitCode,
+      signal,
+      stdout: stdout(),
+      stderrTail: stderr(),
+      ...(startError === undefined ? {} : { startError }),
+      ...flags,
+      duration: Math.round(performance.now() - begun),
+    };
+  } finally {
+    clearTimeout(timer);
+    invocation.signal.removeEventListener('abort', abort);
+    killGroup(child, 'SIGKILL');
+    for (const stream of child.stdio) stream?.destroy();
+  }
+}
+
+interface End {
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+  startError?: string;
+}
+
+function ended(child: ChildProcess): Promise<End> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => {
+      resolve({ exitCode: null, signal: null, startError: error.message });
+    });
+    child.once('exit', (exitCode, signal) => {
+      resolve({ exitCode, signal });
+    });
+  });
+}
+
+function closed(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.stdout?.closed === true && child.stderr?.closed === true) resolve();
+    else child.once('close', () => {
+      resolve();
+    });
+  });
+}
+
+/** TERM, grace, KILL. */
+async function endGroup(child: ChildProcess, grace: number, ending: Promise<unknown>): Promise<void> {
+  killGroup(child, 'SIGTERM');
+  await Promise.race([ending, sleep(grace, undefined, { ref: false })]);
+  killGroup(child, 'SIGKILL');
+}
+
+function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid !== undefined) endProcessGroup(child.pid, signal);
+}
+
+/** Signals a whole process group; one that is gone already is fine. */
+export function endProcessGroup(leader: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-leader, signal);
+  } catch {
+    // ESRCH: nothing of the group is left.
+  }
+}
+
+/** Keeps up to `cap` bytes and reports the first byte beyond; memory never exceeds the cap. */
+function collect(stream: NodeJS.ReadableStream, cap: number, exceeded: () => void): () => string {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  stream.on('data', (chunk: Buffer) => {
+    if (size + chunk.length > cap) exceeded();
+    else chunks.push(chunk);
+    size += chunk.length;
+  });
+  stream.on('error', () => undefined);
+  return () => Buffer.concat(chunks).toString('utf8');
+}
+
+function tail(stream: NodeJS.ReadableStream, keep: number): () => string {
+  let kept = Buffer.alloc(0);
+  stream.on('data', (chunk: Buffer) => {
+    kept = Buffer.concat([kept, chunk]).subarray(-keep);
+  });
+  stream.on('error', () => undefined);
+  return () => kept.toString('utf8');
+}

@@ -1,0 +1,63 @@
+import type { Cursor } from '../protocol/mailbox.ts';
+import { isRecord, readJson, writeDurably } from './files.ts';
+
+/** One actor's cursors: `through` holds for every channel that is not listed. */
+export interface ActorCursors {
+  through: string;
+  channels: Record<string, Cursor>;
+}
+
+/**
+ * Cursors per actor and channel (protocol.md §5), in one file. Most channels of an actor are
+ * settled up to the same commit, so only those that lag are written out.
+ */
+export class Cursors {
+  readonly #path: string;
+  #written: string | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Actor → cursors; a file that cannot be read counts as none. */
+  async load(): Promise<Map<string, ActorCursors>> {
+    const read = await readJson(this.#path);
+    const actors = read && isRecord(read.value) && isRecord(read.value['actors']) ? read.value['actors'] : {};
+    const cursors = new Map<string, ActorCursors>();
+    for (const [actor, value] of Object.entries(actors)) {
+      if (isActorCursors(value)) cursors.set(actor, value);
+    }
+    return cursors;
+  }
+
+  /** Writes them durably, if they differ from what this process wrote last. */
+  async save(cursors: ReadonlyMap<string, ActorCursors>): Promise<void> {
+    const text = `${JSON.stringify({ version: 1, actors: Object.fromEntries(cursors) }, undefined, 1)}\n`;
+    if (text === this.#written) return;
+    await writeDurably(this.#path, text);
+    this.#written = text;
+  }
+}
+
+/** The cursor of one channel, or undefined for an actor that never ran here. */
+export function cursorOf(cursors: ActorCursors | undefined, channel: string): Cursor | undefined {
+  if (cursors === undefined) return undefined;
+  const lagging = Object.hasOwn(cursors.channels, channel) ? cursors.channels[channel] : undefined;
+  return lagging ?? { commit: cursors.through, settled: [] };
+}
+
+function isActorCursors(value: unknown): value is ActorCursors {
+  return (
+    isRecord(value) &&
+    isOid(value['through']) &&
+    isRecord(value['channels']) &&
+    Object.values(value['channels']).every(
+      (cursor) => isRecord(cursor) && isOid(cursor['commit']) && Array.isArray(cursor['settled']),
+    )
+  );
+}
+
+/** Empty for a channel whose first scan is not settled yet. */
+function isOid(value: unknown): boolean {
+  return typeof value === 'string' && /^([0-9a-f]{40,64})?$/.test(value);
+}

@@ -1,0 +1,85 @@
+import { JsonFolder, isRecord } from './files.ts';
+
+export type FailureReason =
+  | 'not_started'
+  | 'exit_code'
+  | 'signal'
+  | 'timed_out'
+  | 'too_much_output'
+  | 'empty_answer';
+
+/** A failed delivery (protocol.md §8). Stored and shown under these names. */
+export interface DeadLetter {
+  /** A ULID. */
+  id: string;
+  state: 'retrying' | 'quarantined';
+  actor: string;
+  channel: string;
+  messages: string[];
+  tier: string;
+  command: string;
+  reason: FailureReason;
+  /** The failure in one line. */
+  detail: string;
+  exit_code: number | null;
+  signal: string | null;
+  stderr_tail: string;
+  /** Runs so far, all told. */
+  attempts: number;
+  /** Runs since the last release by an operator: the tier's limit counts these. */
+  attempts_since_release: number;
+  first_failed_at: string;
+  last_failed_at: string;
+  /** When it is due again; absent once quarantined. */
+  next_retry_at?: string;
+}
+
+export class DeadLetters {
+  readonly #folder: JsonFolder<DeadLetter>;
+
+  constructor(folder: string) {
+    this.#folder = new JsonFolder(folder, parseDeadLetter);
+  }
+
+  put(letter: DeadLetter): Promise<void> {
+    return this.#folder.put(letter);
+  }
+  get(id: string): Promise<DeadLetter | undefined> {
+    return this.#folder.get(id);
+  }
+  all(): Promise<DeadLetter[]> {
+    return this.#folder.all();
+  }
+  remove(id: string): Promise<void> {
+    return this.#folder.remove(id);
+  }
+  broken(): Promise<string[]> {
+    return this.#folder.broken();
+  }
+}
+
+function parseDeadLetter(value: unknown): DeadLetter | undefined {
+  if (!isRecord(value)) return undefined;
+  const { id, actor, channel, messages, state, attempts } = value;
+  const whole =
+    [id, actor, channel].every((text) => typeof text === 'string') &&
+    Array.isArray(messages) &&
+    messages.every((path) => typeof path === 'string') &&
+    (state === 'retrying' || state === 'quarantined') &&
+    typeof attempts === 'number';
+  return whole ? (value as unknown as DeadLetter) : undefined;
+}
+
+const MAX_DELAY_MS = 15 * 60_000;
+
+/**
+ * How long to wait before the next attempt: four times longer each time, up to 15 minutes, give
+ * or take a quarter so that many failures do not come back at once.
+ *
+ * @param attempts runs so far, at least 1
+ * @param base milliseconds before the first retry
+ * @param random from 0 to 1
+ */
+export function retryDelay(attempts: number, base: number, random: number): number {
+  return Math.min(MAX_DELAY_MS, base * 4 ** (attempts - 1)) * (0.75 + random / 2);
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { mkdir, rename, stat } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { CrosstalkError, reasonOf } from '../errors.ts';
+import { holderOf } from './lock.ts';
+
+/** Where each piece of a machine's own state lives; nothing of it is ever committed. */
+export interface StatePaths {
+  root: string;
+  cursors: string;
+  outbox: string;
+  deadLetters: string;
+  runs: string;
+  approvals: string;
+  heartbeat: string;
+  census: string;
+  sessions: string;
+  bin: string;
+  socket: string;
+}
+
+/** A unix socket's path may not be longer than this everywhere. */
+const MAX_SOCKET_PATH = 100;
+
+export function statePaths(root: string): StatePaths {
+  const socket = join(root, 'wake.sock');
+  const digest = createHash('sha256').update(root).digest('hex').slice(0, 16);
+  return {
+    root,
+    cursors: join(root, 'cursors.json'),
+    outbox: join(root, 'outbox'),
+    deadLetters: join(root, 'dead-letters'),
+    runs: join(root, 'runs'),
+    approvals: join(root, 'approvals.json'),
+    heartbeat: join(root, 'heartbeat.json'),
+    census: join(root, 'census.json'),
+    sessions: join(root, 'sessions'),
+    bin: join(root, 'bin'),
+    socket:
+      Buffer.byteLength(socket) <= MAX_SOCKET_PATH
+        ? socket
+        : join(tmpdir(), `crosstalk-${String(process.getuid?.() ?? 0)}-${digest}`, 'wake.sock'),
+  };
+}
+
+/**
+ * The state directory of a transport: `$CROSSTALK_STATE_DIR`, else below
+ * `${XDG_STATE_HOME:-~/.local/state}/crosstalk` by transport id (protocol.md §1). State gathered
+ * before the transport had an origin is taken along, unless a dispatcher is using it just now.
+ */
+export async function stateDirectory(
+  environment: NodeJS.ProcessEnv,
+  transport: { id: string; soloId: string },
+): Promise<StatePaths> {
+  const given = environment['CROSSTALK_STATE_DIR'];
+  if (given !== undefined && given !== '') return create(resolve(given));
+  const base = environment['XDG_STATE_HOME'] ?? '';
+  const home = environment['HOME'] ?? homedir();
+  const parent = join(base === '' ? join(home, '.local', 'state') : base, 'crosstalk');
+  const root = join(parent, transport.id);
+  const solo = join(parent, transport.soloId);
+  if (root !== solo && !(await exists(root)) && (await exists(solo))) {
+    if ((await holderOf(solo, 'dispatcher')) !== undefined) return create(solo);
+    await rename(solo, root);
+  }
+  return create(root);
+}
+
+async function create(root: string): Promise<StatePaths> {
+  try {
+    await mkdir(root, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new CrosstalkError(
+      'refused',
+      `cannot make the state directory ${root}: ${reasonOf(error)}; give another with CROSSTALK_STATE_DIR`,
+      { cause: error },
+    );
+  }
+  return statePaths(root);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

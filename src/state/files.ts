@@ -1,0 +1,108 @@
+import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { hasCode } from '../errors.ts';
+
+/**
+ * Writes a file so that after a crash at any point it holds either the old content or the new:
+ * temporary file, fsync, rename, fsync of the folder (invariant 3).
+ */
+export async function writeDurably(path: string, content: string): Promise<void> {
+  const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
+  try {
+    const file = await open(temporary, 'wx', 0o600);
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  const folder = await open(dirname(path), 'r');
+  await folder.sync().catch(() => undefined);
+  await folder.close();
+}
+
+let serial = 0;
+
+/** A state file's JSON; undefined when there is none. */
+export async function readJson(path: string): Promise<{ value: unknown } | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    await rename(path, `${path}.broken`);
+    return undefined;
+  }
+}
+
+/**
+ * A folder of JSON files, one item each, named by id. An item that `parse` does not accept is
+ * moved aside to `<id>.json.broken`, where {@link broken} finds it: kept, and in nobody's way.
+ */
+export class JsonFolder<T extends { id: string }> {
+  readonly #folder: string;
+  readonly #parse: (value: unknown) => T | undefined;
+
+  constructor(folder: string, parse: (value: unknown) => T | undefined) {
+    this.#folder = folder;
+    this.#parse = parse;
+  }
+
+  async put(item: T): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await writeDurably(this.#path(item.id), `${JSON.stringify(item, undefined, 1)}\n`);
+  }
+
+  async get(id: string): Promise<T | undefined> {
+    if (!/^[A-Za-z0-9-]{1,64}$/.test(id)) return undefined;
+    const read = await readJson(this.#path(id));
+    if (read === undefined) return undefined;
+    const item = this.#parse(read.value);
+    if (item === undefined) await rename(this.#path(id), `${this.#path(id)}.broken`);
+    return item;
+  }
+
+  /** All items, by id; ids are ULIDs, so that is by age. */
+  async all(): Promise<T[]> {
+    const ids = (await this.#names()).filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5));
+    const items = await Promise.all(ids.sort().map((id) => this.get(id)));
+    return items.filter((item) => item !== undefined);
+  }
+
+  async remove(id: string): Promise<void> {
+    await rm(this.#path(id), { force: true });
+  }
+
+  /** Files that could not be read as an item. */
+  async broken(): Promise<string[]> {
+    return (await this.#names()).filter((name) => name.endsWith('.broken')).map((name) => join(this.#folder, name));
+  }
+
+  #path(id: string): string {
+    return join(this.#folder, `${id}.json`);
+  }
+
+  async #names(): Promise<string[]> {
+    try {
+      return await readdir(this.#folder);
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return [];
+      throw error;
+    }
+  }
+}
+
+/** Narrowing for state files. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

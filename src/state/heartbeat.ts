@@ -1,0 +1,35 @@
+import { rename, writeFile } from 'node:fs/promises';
+import { isRecord, readJson } from './files.ts';
+
+/** What a running dispatcher says of itself after each tick. Times are ISO 8601 UTC. */
+export interface Heartbeat {
+  pid: number;
+  version: string;
+  started_at: string;
+  at: string;
+  /** Seconds between polls when nothing happens. */
+  interval: number;
+  host: string | null;
+  tip: string | null;
+  running: { actor: string; channel: string; tier: string; since: string; messages: number }[];
+  pending: number;
+  fetch_failing_since?: string;
+  fetch_error?: string;
+  push_failing_since?: string;
+  push_error?: string;
+  /** Why no host file is in force, or what is wrong with the newest one. */
+  host_problem?: string;
+}
+
+/** Not fsynced: a lost heartbeat only looks old. */
+export async function saveHeartbeat(path: string, heartbeat: Heartbeat): Promise<void> {
+  await writeFile(`${path}.tmp`, `${JSON.stringify(heartbeat, undefined, 1)}\n`, { mode: 0o600 });
+  await rename(`${path}.tmp`, path);
+}
+
+export async function loadHeartbeat(path: string): Promise<Heartbeat | undefined> {
+  const read = await readJson(path);
+  return read && isRecord(read.value) && typeof read.value['at'] === 'string'
+    ? (read.value as unknown as Heartbeat)
+    : undefined;
+}

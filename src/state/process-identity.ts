@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+/** A process that cannot be mistaken for a later one of the same id. */
+export interface ProcessIdentity {
+  pid: number;
+  /** When it started, in the system's own words; empty where it cannot be told. */
+  started: string;
+}
+
+const run = promisify(execFile);
+
+/** When a process started, or undefined when there is none of this id. A zombie counts as none. */
+async function startOf(pid: number): Promise<string | undefined> {
+  if (process.platform === 'linux') {
+    try {
+      const text = await readFile(`/proc/${String(pid)}/stat`, 'utf8');
+      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+      return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+    } catch {
+      return undefined;
+    }
+  }
+  try {
+    const { stdout } = await run('ps', ['-o', 'lstart=', '-p', String(pid)]);
+    return stdout.trim() === '' ? undefined : stdout.trim();
+  } catch {
+    return undefined;
+  }
+}
+
+export async function identify(pid: number): Promise<ProcessIdentity> {
+  return { pid, started: (await startOf(pid)) ?? '' };
+}
+
+/** Whether exactly this process still runs. */
+export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
+  if (!Number.isInteger(identity.pid) || identity.pid <= 0) return false;
+  const started = await startOf(identity.pid);
+  return started !== undefined && (identity.started === '' || started === identity.started);
+}

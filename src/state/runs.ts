@@ -1,0 +1,70 @@
+import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasCode } from '../errors.ts';
+import { JsonFolder, isRecord } from './files.ts';
+import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
+
+/** A CLI run under way, so that a dispatcher that starts after a crash can end what is left of it. */
+export interface RunRecord {
+  /** The dispatch id, a ULID. */
+  id: string;
+  actor: string;
+  channel: string;
+  messages: string[];
+  /** The leader of the CLI's process group. */
+  process: ProcessIdentity;
+}
+
+const RUN_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** The runs of one machine, and the messages each has sent so far. */
+export class Runs {
+  readonly #folder: string;
+  readonly #records: JsonFolder<RunRecord>;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#records = new JsonFolder(folder, (value) =>
+      isRecord(value) && typeof value['id'] === 'string' && isRecord(value['process'])
+        ? (value as unknown as RunRecord)
+        : undefined,
+    );
+  }
+
+  async begin(run: Omit<RunRecord, 'process'>, pid: number): Promise<void> {
+    await this.#records.put({ ...run, process: await identify(pid) });
+  }
+
+  async end(id: string): Promise<void> {
+    await this.#records.remove(id);
+    await rm(this.#sentPath(id), { force: true });
+  }
+
+  /** Runs that a dead dispatcher left behind, and whether their process still goes on. */
+  async leftovers(): Promise<(RunRecord & { alive: boolean })[]> {
+    const runs = await this.#records.all();
+    return Promise.all(runs.map(async (run) => ({ ...run, alive: await isAlive(run.process) })));
+  }
+
+  /** Notes that a message was written during a run; called by `send` before it is published. */
+  async noteSent(id: string, relPath: string): Promise<void> {
+    if (!RUN_ID.test(id)) return;
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await appendFile(this.#sentPath(id), `${relPath}\n`);
+  }
+
+  /** The relPaths of what was sent during a run. */
+  async sent(id: string): Promise<string[]> {
+    try {
+      const text = await readFile(this.#sentPath(id), 'utf8');
+      return text.split('\n').filter((line) => line !== '');
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return [];
+      throw error;
+    }
+  }
+
+  #sentPath(id: string): string {
+    return join(this.#folder, `${id}.sent`);
+  }
+}
