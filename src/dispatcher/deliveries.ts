@@ -1,0 +1,171 @@
+import { Mailboxes, type Delivery, type DeliveryState } from '../protocol/mailbox.ts';
+import { unanswered } from '../protocol/pending.ts';
+import { cursorOf, type ActorCursors, type Cursors } from '../state/cursors.ts';
+import type { DeadLetters } from '../state/dead-letters.ts';
+import type { Outbox } from '../state/outbox.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Archive } from './archive.ts';
+import type { Log } from './log.ts';
+import { scanAdded, scanUnanswered, type Scan } from './scan.ts';
+
+export interface DeliveriesParts {
+  transport: Transport;
+  archive: Archive;
+  cursors: Cursors;
+  outbox: Outbox;
+  deadLetters: DeadLetters;
+  log: Log;
+  /** New actors start at the tip instead of at what is unanswered. */
+  fromNow: boolean;
+}
+
+/**
+ * What is to be delivered on this host: mailboxes in memory, cursors on disk.
+ *
+ * Crash order. A delivery leaves its mailbox (`settle`) only after its outcome is durable: reply
+ * on the remote, or dead letter written, or silence. Cursors are computed from the mailboxes and
+ * saved after that. So a crash before the save only makes a later start look again at messages
+ * after the older cursor, where `#known` recognises what the outbox, the dead letters and the
+ * actor's own answers say is handled.
+ */
+export class Deliveries {
+  readonly mailboxes = new Mailboxes();
+  readonly #parts: DeliveriesParts;
+  readonly #active = new Set<string>();
+  readonly #reported = new Set<string>();
+  #stored: Map<string, ActorCursors> | undefined;
+  #saving: Promise<void> = Promise.resolve();
+
+  constructor(parts: DeliveriesParts) {
+    this.#parts = parts;
+  }
+
+  /** Serves exactly these actors from now on; new ones are scanned for up to `tip`. */
+  async admit(host: string, actors: readonly string[], tip: string): Promise<void> {
+    for (const actor of this.#active) if (!actors.includes(actor)) this.#active.delete(actor);
+    const fresh = actors.filter((actor) => !this.#active.has(actor));
+    if (fresh.length === 0) return;
+    this.#stored ??= await this.#parts.cursors.load();
+    const stateOf = await this.#known();
+    for (const actor of fresh) await this.#resume(host, actor, tip, stateOf);
+    for (const actor of fresh) this.#active.add(actor);
+  }
+
+  /** Takes in what was added since the last scan. */
+  async advance(host: string, tip: string): Promise<Scan | undefined> {
+    const from = this.mailboxes.scanned;
+    if (from === undefined || from === tip) return undefined;
+    const audience = { host, actors: [...this.#active] };
+    if (!(await this.#parts.transport.isAncestor(from, tip))) {
+      this.#parts.log('cursor_lost', { cursor: from, tip, reason: 'the history was rewritten; only files added by it are delivered' });
+    }
+    const scan = await scanAdded(this.#parts, audience, from, tip);
+    this.mailboxes.addScan(from, tip, scan.deliveries);
+    this.#report(scan);
+    return scan;
+  }
+
+  /** Marks deliveries as settled and moves the cursors; durable when it returns. */
+  async settle(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
+    this.mailboxes.settle(actor, channel, relPaths);
+    await this.save();
+  }
+
+  /** Writes the cursors, one write at a time. */
+  save(): Promise<void> {
+    const write = async (): Promise<void> => {
+      const through = this.mailboxes.scanned;
+      if (through === undefined) return;
+      const cursors = new Map(this.#stored ?? []);
+      for (const actor of this.#active) {
+        const channels: ActorCursors['channels'] = {};
+        for (const channel of this.mailboxes.lagging(actor)) {
+          const cursor = this.mailboxes.cursor(actor, channel);
+          if (cursor !== undefined) channels[channel] = cursor;
+        }
+        cursors.set(actor, { through, channels });
+      }
+      this.#stored = cursors;
+      await this.#parts.cursors.save(cursors);
+    };
+    this.#saving = this.#saving.then(write, write);
+    return this.#saving;
+  }
+
+  /** Delivers to one actor what was added since its cursors, or what is unanswered without one. */
+  async #resume(host: string, actor: string, tip: string, stateOf: (delivery: Delivery) => DeliveryState): Promise<void> {
+    const stored = this.#stored?.get(actor);
+    if (stored === undefined) {
+      const scan = this.#parts.fromNow ? undefined : await scanUnanswered(this.#parts, { host, actors: [actor] }, tip);
+      this.mailboxes.addScan('', tip, scan?.deliveries ?? [], stateOf);
+      if (scan) this.#report(scan);
+      return;
+    }
+    const commits = new Set([stored.through, ...Object.values(stored.channels).map(({ commit }) => commit)]);
+    for (const commit of commits) {
+      const { scan, since } = await this.#catchUp(host, actor, commit, tip);
+      this.#report(scan);
+      const ours = scan.deliveries.filter(({ channel }) => cursorOf(stored, channel)?.commit === commit);
+      const open = since === '' ? new Set(ours) : await this.#stillOpen(ours, scan, actor, tip);
+      this.mailboxes.addScan(since, tip, ours, (delivery) =>
+        !open.has(delivery) || cursorOf(stored, delivery.channel)?.settled.includes(delivery.relPath) === true
+          ? 'settled'
+          : stateOf(delivery),
+      );
+    }
+  }
+
+  async #catchUp(host: string, actor: string, commit: string, tip: string): Promise<{ scan: Scan; since: string }> {
+    const audience = { host, actors: [actor] };
+    if (commit === '') return { scan: await scanUnanswered(this.#parts, audience, tip), since: '' };
+    if (await this.#parts.transport.isAncestor(commit, tip)) {
+      return { scan: await scanAdded(this.#parts, audience, commit, tip), since: commit };
+    }
+    this.#parts.log('cursor_lost', { actor, cursor: commit, tip, reason: 'the commit is not in the history; what is unanswered is delivered' });
+    return { scan: await scanUnanswered(this.#parts, audience, tip), since: '' };
+  }
+
+  /** Of what was added since a cursor: what this host has not answered, as far as the record shows. */
+  async #stillOpen(waking: readonly Delivery[], scan: Scan, actor: string, tip: string): Promise<Set<Delivery>> {
+    const open = new Set<Delivery>();
+    for (const channel of new Set(waking.map((delivery) => delivery.channel))) {
+      const ours = waking.filter((delivery) => delivery.channel === channel);
+      const own = (scan.own.get(channel) ?? []).filter(({ message }) => message.from === actor);
+      const lookup = await this.#parts.archive.chain(tip, channel, ours);
+      const left = new Set(unanswered(ours, own, actor, lookup).map(({ relPath }) => relPath));
+      for (const delivery of ours) if (left.has(delivery.relPath)) open.add(delivery);
+    }
+    return open;
+  }
+
+  /** What the outbox and the dead letters say of deliveries. */
+  async #known(): Promise<(delivery: Delivery) => DeliveryState> {
+    const [entries, letters] = await Promise.all([this.#parts.outbox.all(), this.#parts.deadLetters.all()]);
+    const key = (actor: string, channel: string, relPath: string): string => `${actor}/${channel}/${relPath}`;
+    const states = new Map<string, DeliveryState>();
+    for (const { actor, channel, messages } of letters) {
+      for (const relPath of messages) states.set(key(actor, channel, relPath), 'settled');
+    }
+    for (const { delivery } of entries) {
+      for (const relPath of delivery?.messages ?? []) {
+        if (delivery) states.set(key(delivery.actor, delivery.channel, relPath), 'running');
+      }
+    }
+    return ({ actor, channel, relPath }) => states.get(key(actor, channel, relPath)) ?? 'pending';
+  }
+
+  /** Logs each malformed file once, and what only an `@host` kept away. */
+  #report(scan: Scan): void {
+    for (const { path, reason } of scan.malformed) {
+      if (this.#reported.has(path)) continue;
+      this.#reported.add(path);
+      this.#parts.log('message_malformed', { path, reason });
+    }
+    for (const skipped of scan.skipped) {
+      const key = `${skipped.actor} ${skipped.channel}/${skipped.relPath}`;
+      if (this.#reported.has(key)) continue;
+      this.#reported.add(key);
+      this.#parts.log('route_skipped', { ...skipped });
+    }
+  }
+}

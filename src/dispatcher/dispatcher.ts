@@ -1,0 +1,199 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endProcessGroup } from '../agent/invoke.ts';
+import { chooseTier } from '../protocol/host-file.ts';
+import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
+import type { Outbox } from '../state/outbox.ts';
+import type { Runs } from '../state/runs.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Archive } from './archive.ts';
+import type { Deliveries } from './deliveries.ts';
+import type { HostWatch } from './host-watch.ts';
+import { Lanes } from './lanes.ts';
+import type { Log } from './log.ts';
+import type { Publisher } from './publisher.ts';
+import { record } from './record.ts';
+import { runJob, type Job } from './run.ts';
+
+/** Everything a dispatcher is made of; one file constructs it (operations/context). */
+export interface DispatcherParts {
+  transport: Transport;
+  archive: Archive;
+  deliveries: Deliveries;
+  outbox: Outbox;
+  deadLetters: DeadLetters;
+  runs: Runs;
+  publisher: Publisher;
+  hosts: HostWatch;
+  log: Log;
+  stateDir: string;
+  binDir: string;
+  environment: NodeJS.ProcessEnv;
+  now: () => Date;
+  random: () => number;
+  newId: () => string;
+  suffix: () => string;
+}
+
+/** One run under way, as the heartbeat shows it. */
+export interface Running {
+  actor: string;
+  channel: string;
+  tier: string;
+  since: string;
+  messages: number;
+}
+
+/**
+ * Starts runs for what is deliverable and records how they end. A job's life: taken from its
+ * mailbox (or due in the dead letters) → a free place in its tier's lane → CLI run → outcome on
+ * record → lane free → push → settled.
+ */
+export class Dispatcher {
+  readonly #parts: DispatcherParts;
+  readonly #lanes = new Lanes();
+  readonly #jobs = new Map<string, { running: Running; done: Promise<void> }>();
+  readonly #pushes = new Set<Promise<void>>();
+  readonly #retrying = new Set<string>();
+  readonly #stopRuns = new AbortController();
+  #accepting = true;
+  /** Called whenever a run ended: there may be room for the next. */
+  onRoom: () => void = () => undefined;
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+  }
+
+  get running(): Running[] {
+    return [...this.#jobs.values()].map(({ running }) => running);
+  }
+
+  /** Ends what the CLIs of a dispatcher that died left running: their mail is delivered again. */
+  async endLeftovers(): Promise<void> {
+    const leftovers = await this.#parts.runs.leftovers();
+    const alive = leftovers.filter((run) => run.alive);
+    for (const { process } of alive) endProcessGroup(process.pid, 'SIGTERM');
+    if (alive.length > 0) await sleep(500);
+    for (const { process } of alive) endProcessGroup(process.pid, 'SIGKILL');
+    for (const { id } of leftovers) await this.#parts.runs.end(id);
+  }
+
+  /** Starts every job that has a free lane; resolves when they are started, not when they end. */
+  async pump(): Promise<void> {
+    const host = this.#parts.hosts.active;
+    const tip = this.#parts.deliveries.mailboxes.scanned;
+    if (host === undefined || tip === undefined || !this.#accepting) return;
+    const { mailboxes } = this.#parts.deliveries;
+    for (const { actor, channel, messages } of mailboxes.waiting()) {
+      const requested = messages.map(({ message }) => message.tier);
+      const tier = chooseTier(host.actors.get(actor) ?? [], requested);
+      if (tier === undefined || !this.#lanes.enter(actor, tier)) continue;
+      const batch = mailboxes.take(actor, channel).map(({ relPath }) => relPath);
+      this.#start({ id: this.#parts.newId(), actor, host: host.alias, channel, tier, tip, messages: batch });
+    }
+    for (const letter of await this.dueLetters()) {
+      const tiers = host.actors.get(letter.actor) ?? [];
+      const tier = chooseTier(tiers, [letter.tier]);
+      if (tier === undefined || !this.#lanes.enter(letter.actor, tier)) continue;
+      this.#retrying.add(letter.id);
+      const { actor, channel, messages } = letter;
+      this.#start({ id: this.#parts.newId(), actor, host: host.alias, channel, tier, tip, messages }, letter);
+    }
+  }
+
+  /** Dead letters whose time has come and that are not being retried. */
+  async dueLetters(): Promise<DeadLetter[]> {
+    const now = this.#parts.now().toISOString();
+    const letters = await this.#parts.deadLetters.all();
+    const awaitingPush = new Set((await this.#parts.outbox.all()).map(({ delivery }) => delivery?.deadLetter));
+    return letters.filter(
+      ({ id, state, next_retry_at: due }) =>
+        state === 'retrying' && (due ?? '') <= now && !this.#retrying.has(id) && !awaitingPush.has(id),
+    );
+  }
+
+  /** When the next retry is due; undefined when none is. */
+  async nextRetry(): Promise<Date | undefined> {
+    const letters = await this.#parts.deadLetters.all();
+    const due = letters
+      .filter(({ state, id }) => state === 'retrying' && !this.#retrying.has(id))
+      .map(({ next_retry_at: at }) => at ?? '')
+      .sort()[0];
+    return due === undefined || due === '' ? undefined : new Date(due);
+  }
+
+  /** Waits until nothing runs and nothing is being pushed, starting what finds room meanwhile. */
+  async drain(): Promise<void> {
+    for (;;) {
+      if (this.#accepting) await this.pump();
+      const under = [...[...this.#jobs.values()].map(({ done }) => done), ...this.#pushes];
+      if (under.length === 0) return;
+      await Promise.race(under);
+    }
+  }
+
+  /** Starts nothing more; lets runs finish for `grace` milliseconds, then ends them. */
+  async stop(grace: number): Promise<void> {
+    this.#accepting = false;
+    const timer = setTimeout(() => {
+      this.#stopRuns.abort();
+    }, grace);
+    await this.drain();
+    clearTimeout(timer);
+  }
+
+  /** Ends the runs now: a second signal. */
+  stopNow(): void {
+    this.#accepting = false;
+    this.#stopRuns.abort();
+  }
+
+  #start(job: Job, letter?: DeadLetter): void {
+    const { actor, channel, tier, messages } = job;
+    this.#parts.log('dispatch_start', {
+      id: job.id, actor, channel, tier: tier.name, messages, ...(letter && { dead_letter: letter.id, attempt: letter.attempts + 1 }),
+    });
+    const running = { actor, channel, tier: tier.name, since: this.#parts.now().toISOString(), messages: messages.length };
+    const done = this.#work(job, letter).finally(() => {
+      this.#jobs.delete(job.id);
+      if (letter !== undefined) this.#retrying.delete(letter.id);
+      this.#lanes.leave(actor, tier);
+      this.onRoom();
+    });
+    this.#jobs.set(job.id, { running, done });
+  }
+
+  async #work(job: Job, letter: DeadLetter | undefined): Promise<void> {
+    const { deliveries, transport, log } = this.#parts;
+    try {
+      const outcome = await runJob({ ...this.#parts, dir: transport.dir, signal: this.#stopRuns.signal }, job);
+      const push = await record(
+        {
+          ...this.#parts,
+          settle: (actor, channel, relPaths) => deliveries.settle(actor, channel, relPaths),
+          giveBack: (actor, channel, relPaths) => {
+            deliveries.mailboxes.giveBack(actor, channel, relPaths);
+          },
+        },
+        job,
+        outcome,
+        letter,
+      );
+      if (push !== undefined) this.#track(push);
+    } catch (error) {
+      // A full disk or a broken repository: the mail goes back and is tried at a later tick.
+      deliveries.mailboxes.giveBack(job.actor, job.channel, job.messages);
+      await this.#parts.runs.end(job.id).catch(() => undefined);
+      log('internal_error', { id: job.id, actor: job.actor, error: error instanceof Error ? error.message : String(error) });
+      await sleep(1000, undefined, { signal: this.#stopRuns.signal }).catch(() => undefined);
+    }
+  }
+
+  #track(push: Promise<void>): void {
+    const tracked = push
+      .catch((error: unknown) => {
+        this.#parts.log('push_failed', { reason: error instanceof Error ? error.message : String(error) });
+      })
+      .finally(() => this.#pushes.delete(tracked));
+    this.#pushes.add(tracked);
+  }
+}

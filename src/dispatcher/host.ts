@@ -1,0 +1,103 @@
+import { parseHostFile, type HostFile, type Tier } from '../protocol/host-file.ts';
+import { inForce, commandsOf, type HeldChange } from '../protocol/approval.ts';
+import { HOSTS, versionProblem, VERSION_FILE } from '../protocol/layout.ts';
+import { approvedFor, loadApprovals, saveApprovals } from '../state/approvals.ts';
+import type { Transport } from '../transport/transport.ts';
+
+/** What the host files of a transport say about this machine. */
+export type FoundHost =
+  | { kind: 'found'; path: string; file: HostFile }
+  | { kind: 'missing'; problem: string }
+  | { kind: 'ambiguous'; problem: string }
+  | { kind: 'invalid'; path: string; problem: string };
+
+/** How this machine is recognised: an alias given on the command line, else its hostname. */
+export interface Machine {
+  alias?: string;
+  hostname: string;
+}
+
+export interface HostEntry {
+  path: string;
+  result: ReturnType<typeof parseHostFile>;
+}
+
+/** Reads every host file at a commit. */
+export async function readHosts(transport: Transport, commit: string): Promise<HostEntry[]> {
+  const files = await transport.list(commit, [HOSTS]);
+  const wanted = files.filter(({ path, mode }) => path.endsWith('.md') && mode.startsWith('100'));
+  return Promise.all(
+    wanted.map(async ({ path }) => {
+      const text = (await transport.objects.text(commit, path)) ?? '';
+      return { path, result: parseHostFile(text) };
+    }),
+  );
+}
+
+/** Finds this machine's host file by `--host` or `hostname:` (protocol.md §6). */
+export function findHost(entries: readonly HostEntry[], machine: Machine): FoundHost {
+  const wanted = machine.alias === undefined ? `hostname: ${machine.hostname}` : `alias: ${machine.alias}`;
+  const matches = entries.flatMap(({ path, result }) => {
+    if (!result.ok) return [];
+    const { alias, hostname } = result.value;
+    const match = machine.alias === undefined ? sameHostname(hostname, machine.hostname) : alias === machine.alias;
+    return match ? [{ path, file: result.value }] : [];
+  });
+  const [only, ...more] = matches;
+  if (only !== undefined && more.length === 0) return { kind: 'found', ...only };
+  if (only !== undefined) {
+    const paths = matches.map(({ path }) => path).join(', ');
+    return {
+      kind: 'ambiguous',
+      problem: `several host files say ${wanted}: ${paths}; say which with --host <alias>`,
+    };
+  }
+  const broken = entries.find(
+    ({ path, result }) => !result.ok && (machine.alias === undefined || path === `${HOSTS}/${machine.alias}.md`),
+  );
+  if (broken !== undefined && !broken.result.ok) {
+    return { kind: 'invalid', path: broken.path, problem: `${broken.path}: ${broken.result.problems.join('; ')}` };
+  }
+  return {
+    kind: 'missing',
+    problem: `no host file says ${wanted} (${String(entries.length)} in ${HOSTS}/); add one, or say which with --host <alias>`,
+  };
+}
+
+function sameHostname(declared: string | undefined, actual: string): boolean {
+  return declared !== undefined && declared.toLowerCase() === actual.toLowerCase();
+}
+
+/** The host file as it runs here, with the changes that wait for approval. */
+export interface ActiveHost {
+  alias: string;
+  path: string;
+  actors: Map<string, Tier[]>;
+  held: HeldChange[];
+}
+
+/**
+ * Applies this machine's approvals to a host file. The first start on a machine approves it as it
+ * stands; afterwards only what was approved runs, unless every change is trusted (protocol.md §6).
+ */
+export async function activate(
+  approvalsPath: string,
+  found: { path: string; file: HostFile },
+  trust: boolean,
+): Promise<ActiveHost> {
+  const { path, file } = found;
+  const approvals = await loadApprovals(approvalsPath);
+  if (!approvals.started || trust) {
+    approvals.started = true;
+    approvals.hosts[file.alias] = commandsOf(file);
+    await saveApprovals(approvalsPath, approvals);
+  }
+  const { host, held } = inForce(file, approvedFor(approvals, file.alias));
+  return { alias: host.alias, path, actors: host.actors, held };
+}
+
+/** Why a transport's version is not ours, or undefined (protocol.md §1). */
+export async function checkVersion(transport: Transport, tip: string | undefined): Promise<string | undefined> {
+  const content = tip === undefined ? undefined : await transport.objects.text(tip, VERSION_FILE);
+  return versionProblem(content, transport.dir);
+}

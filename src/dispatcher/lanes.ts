@@ -1,0 +1,20 @@
+import type { Tier } from '../protocol/host-file.ts';
+
+/** How many runs of each actor's tiers go on, against their `count` (protocol.md §6). */
+export class Lanes {
+  #busy = new Map<string, number>();
+
+  /** Takes a place for one run; false when the tier has none free. */
+  enter(actor: string, tier: Tier): boolean {
+    const key = `${actor} ${tier.name}`;
+    const busy = this.#busy.get(key) ?? 0;
+    if (busy >= tier.count) return false;
+    this.#busy.set(key, busy + 1);
+    return true;
+  }
+
+  leave(actor: string, tier: Tier): void {
+    const key = `${actor} ${tier.name}`;
+    this.#busy.set(key, Math.max(0, (this.#busy.get(key) ?? 0) - 1));
+  }
+}

@@ -1,0 +1,49 @@
+/** The events of the log (cli.md, "Log events"). */
+export type EventName =
+  | 'dispatcher_started'
+  | 'dispatcher_stopped'
+  | 'host_file_missing'
+  | 'host_file_loaded'
+  | 'host_file_invalid'
+  | 'host_change_held'
+  | 'fetch_failed'
+  | 'tick'
+  | 'message_malformed'
+  | 'route_skipped'
+  | 'dispatch_start'
+  | 'dispatch_done'
+  | 'dispatch_silent'
+  | 'dispatch_failed'
+  | 'reply_queued'
+  | 'push_done'
+  | 'push_failed'
+  | 'dead_letter'
+  | 'quarantined'
+  | 'cursor_lost'
+  | 'woken'
+  | 'internal_error';
+
+export type Level = 'debug' | 'info' | 'warn' | 'error';
+export type Fields = Record<string, unknown>;
+
+/** Writes one event; the receiver adds the time. */
+export type Log = (event: EventName, fields?: Fields) => void;
+
+const LEVELS: Partial<Record<EventName, Level>> = {
+  tick: 'debug',
+  host_file_missing: 'warn',
+  host_file_invalid: 'warn',
+  host_change_held: 'warn',
+  fetch_failed: 'warn',
+  message_malformed: 'warn',
+  dispatch_failed: 'warn',
+  push_failed: 'warn',
+  dead_letter: 'warn',
+  quarantined: 'error',
+  cursor_lost: 'warn',
+  internal_error: 'error',
+};
+
+export function levelOf(event: EventName): Level {
+  return LEVELS[event] ?? 'info';
+}

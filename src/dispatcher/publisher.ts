@@ -1,0 +1,135 @@
+import type { Outbox, OutboxCommit, OutboxEntry } from '../state/outbox.ts';
+import type { Acquired } from '../state/lock.ts';
+import type { Commit, Failure, Published } from '../transport/transport.ts';
+
+/** What became of one outbox entry: on the remote, or still in the outbox and why. */
+export type Outcome = { published: true } | { published: false; failure: Failure };
+
+export interface PublisherParts {
+  outbox: Outbox;
+  publish: (commits: Commit[], signal?: AbortSignal) => Promise<Published>;
+  /** Takes the machine's writer lock. */
+  lock: () => Promise<Acquired>;
+  /** Settles what an entry delivered; done before the entry leaves the outbox. */
+  onPublished?: (entry: OutboxEntry) => Promise<void>;
+  /** Told of every push. */
+  onPush?: (result: Published) => void;
+}
+
+/** One push takes at most this many entries. */
+const MAX_ENTRIES = 1000;
+
+/**
+ * Empties the outbox onto the remote: group commit.
+ *
+ * An entry handed over in a quiet moment goes out at once; while a push is under way the rest
+ * gather and leave together in the next. For each entry the order is: on disk in the outbox →
+ * pushed → settled (`onPublished`) → removed from the outbox. A crash between any two repeats
+ * the rest: what is on the remote already is recognised there by its path and not pushed again.
+ */
+export class Publisher {
+  readonly #parts: PublisherParts;
+  #flushing: Promise<void> | undefined;
+  #again = false;
+  #waiting = new Map<string, (outcome: Outcome) => void>();
+  /** Called after each push that added something: it may wake an actor of this very machine. */
+  onNews: () => void = () => undefined;
+  #failing: { since: string; failure: Failure } | undefined;
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts;
+  }
+
+  /** Since when pushing fails, and why; undefined while it works. */
+  get failing(): { since: string; failure: Failure } | undefined {
+    return this.#failing;
+  }
+
+  /** Resolves once an entry that is in the outbox was pushed, or failed to be. */
+  publish(id: string): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, resolve);
+      this.flush().catch(reject);
+    });
+  }
+
+  /** Pushes whatever is in the outbox; joins a flush under way and then runs once more. */
+  async flush(signal?: AbortSignal): Promise<void> {
+    if (this.#flushing !== undefined) {
+      this.#again = true;
+      return this.#flushing;
+    }
+    this.#flushing = this.#run(signal).finally(() => {
+      this.#flushing = undefined;
+    });
+    return this.#flushing;
+  }
+
+  async #run(signal?: AbortSignal): Promise<void> {
+    do {
+      this.#again = false;
+      const all = await this.#parts.outbox.all();
+      this.#answerGone(all);
+      for (let at = 0; at < all.length; at += MAX_ENTRIES) {
+        await this.#push(all.slice(at, at + MAX_ENTRIES), signal);
+      }
+    } while (this.#again);
+  }
+
+  /** Whoever waits for an entry that is in the outbox no more: another process published it. */
+  #answerGone(all: readonly OutboxEntry[]): void {
+    const ids = new Set(all.map(({ id }) => id));
+    for (const id of this.#waiting.keys()) if (!ids.has(id)) this.#tell(id, { published: true });
+  }
+
+  async #push(entries: readonly OutboxEntry[], signal?: AbortSignal): Promise<void> {
+    const lock = await this.#parts.lock();
+    if (!lock.ok) {
+      const reason = `process ${String(lock.holder.pid)} is publishing since ${lock.holder.since}`;
+      this.#fail(entries, { kind: 'contention', reason });
+      return;
+    }
+    try {
+      await this.#pushTogether(entries, signal);
+    } finally {
+      await lock.release();
+    }
+  }
+
+  /** One push for all; when the remote refuses them, each on its own, so that one cannot hold up the rest. */
+  async #pushTogether(entries: readonly OutboxEntry[], signal?: AbortSignal): Promise<void> {
+    const result = await this.#parts.publish(entries.flatMap(({ commits }) => commits.map(toCommit)), signal);
+    this.#parts.onPush?.(result);
+    if (result.ok) {
+      this.#failing = undefined;
+      for (const entry of entries) await this.#settle(entry);
+      this.onNews();
+      return;
+    }
+    if (result.failure.kind === 'rejected' && entries.length > 1) {
+      for (const entry of entries) await this.#pushTogether([entry], signal);
+      return;
+    }
+    this.#fail(entries, result.failure);
+  }
+
+  async #settle(entry: OutboxEntry): Promise<void> {
+    await this.#parts.onPublished?.(entry);
+    await this.#parts.outbox.remove(entry.id);
+    this.#tell(entry.id, { published: true });
+  }
+
+  #fail(entries: readonly OutboxEntry[], failure: Failure): void {
+    this.#failing = { since: this.#failing?.since ?? new Date().toISOString(), failure };
+    for (const { id } of entries) this.#tell(id, { published: false, failure });
+  }
+
+  #tell(id: string, outcome: Outcome): void {
+    this.#waiting.get(id)?.(outcome);
+    this.#waiting.delete(id);
+  }
+}
+
+function toCommit({ at, ...rest }: OutboxCommit): Commit {
+  return { ...rest, at: new Date(at) };
+}

@@ -1,0 +1,172 @@
+import { activation } from '../protocol/activation.ts';
+import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
+import type { Delivery } from '../protocol/mailbox.ts';
+import type { Located } from '../protocol/message.ts';
+import { unanswered } from '../protocol/pending.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Archive, FileRef } from './archive.ts';
+
+/** What a scan came upon, in commit order. */
+export interface Scan {
+  deliveries: Delivery[];
+  /** Messages that the actors of this host wrote on this host, by channel. */
+  own: Map<string, Located[]>;
+  malformed: { path: string; reason: string }[];
+  /** Messages kept away only by an `@host` (protocol.md §3). */
+  skipped: { channel: string; relPath: string; actor: string }[];
+  /** Files that say how to run: hosts, profiles, upstream. */
+  configured: boolean;
+  added: number;
+}
+
+/** For whom a scan is made. */
+export interface Audience {
+  host: string;
+  actors: readonly string[];
+}
+
+interface Sources {
+  transport: Transport;
+  archive: Archive;
+}
+
+/** More paths than this would not fit a command line. */
+const MAX_ORDERED_PATHS = 1000;
+
+interface Read extends Located {
+  channel: string;
+}
+
+/** Reads what was added between two commits and finds whom it wakes; cost follows what is new. */
+export async function scanAdded(sources: Sources, audience: Audience, from: string, to: string): Promise<Scan> {
+  const scan = emptyScan();
+  const changes = await sources.transport.changes(from, to);
+  const files: FileRef[] = [];
+  for (const change of changes) {
+    const { kind } = placeOf(change.path);
+    if (kind === 'host' || kind === 'profile' || kind === 'upstream') scan.configured = true;
+    else if (change.status === 'A') files.push(change);
+  }
+  const read = await readAll(sources.archive, files, scan);
+  const woken = await route(sources, audience, to, read, scan);
+  scan.deliveries = await inCommitOrder(sources.transport, from, to, woken);
+  return scan;
+}
+
+/**
+ * Reads whole channels and finds what is still unanswered (protocol.md §5): for an actor without
+ * a cursor, or whose cursor is lost. Bodies are read again at dispatch, so that memory holds
+ * headers only.
+ */
+export async function scanUnanswered(
+  sources: Sources,
+  audience: Audience,
+  tip: string,
+  channels?: readonly string[],
+): Promise<Scan> {
+  const scan = emptyScan();
+  const folders = channels?.map((id) => `${CHANNELS}/${id}`) ?? [CHANNELS];
+  const files = await sources.transport.list(tip, folders, true);
+  const byChannel = new Map<string, FileRef[]>();
+  for (const file of files) {
+    const place = placeOf(file.path);
+    append(byChannel, place.kind === 'message' ? place.channel : '', file);
+  }
+  const pending: Delivery[] = [];
+  for (const channelFiles of byChannel.values()) {
+    const read = (await readAll(sources.archive, channelFiles, scan)).map((item) => ({
+      ...item,
+      message: { ...item.message, body: '' },
+    }));
+    const known = new Map(read.map(({ relPath, message }) => [relPath, message]));
+    const woken = await route(sources, audience, tip, read, scan, (relPath) => known.get(relPath)?.from);
+    for (const actor of audience.actors) {
+      const own = read.filter(({ message }) => message.from === actor);
+      const waking = woken.filter((delivery) => delivery.actor === actor);
+      const open = new Set(unanswered(waking, own, actor, (relPath) => known.get(relPath)).map(({ relPath }) => relPath));
+      pending.push(...waking.filter(({ relPath }) => open.has(relPath)));
+    }
+  }
+  scan.deliveries = await inCommitOrder(sources.transport, undefined, tip, pending);
+  return scan;
+}
+
+function emptyScan(): Scan {
+  return { deliveries: [], own: new Map(), malformed: [], skipped: [], configured: false, added: 0 };
+}
+
+async function readAll(archive: Archive, files: readonly FileRef[], scan: Scan): Promise<Read[]> {
+  const read = await Promise.all(
+    files.map(async (file): Promise<Read | undefined> => {
+      const place = placeOf(file.path);
+      if (place.kind === 'stray') scan.malformed.push({ path: file.path, reason: place.reason });
+      if (place.kind !== 'message') return undefined;
+      const message = await archive.parse(file);
+      if (message.ok) return { relPath: place.relPath, channel: place.channel, message: message.value };
+      scan.malformed.push({ path: file.path, reason: message.problems.join('; ') });
+      return undefined;
+    }),
+  );
+  const messages = read.filter((item) => item !== undefined);
+  scan.added += messages.length;
+  return messages;
+}
+
+/** Applies the activation rule for every actor of the audience; fills `own` and `skipped`. */
+async function route(
+  { archive }: Sources,
+  { host, actors }: Audience,
+  tip: string,
+  read: readonly Read[],
+  scan: Scan,
+  knownSender?: (relPath: string) => string | undefined,
+): Promise<Delivery[]> {
+  const deliveries: Delivery[] = [];
+  for (const item of read) {
+    const { channel, relPath, message } = item;
+    if (actors.includes(message.from) && message.host === host) {
+      append(scan.own, channel, item);
+    }
+    const names = new Set(message.to.map(({ name }) => name));
+    const concerned = actors.filter((actor) => names.has(actor) || names.has('all'));
+    if (concerned.length === 0) continue;
+    const senders = knownSender ?? (await sendersOf(archive, tip, channel, message.re));
+    for (const actor of concerned) {
+      const { wakes, clause } = activation(message, actor, host, senders);
+      if (wakes) deliveries.push({ ...item, actor });
+      if (clause === 'other_host') scan.skipped.push({ channel, relPath, actor });
+    }
+  }
+  return deliveries;
+}
+
+async function sendersOf(
+  archive: Archive,
+  tip: string,
+  channel: string,
+  re: readonly string[],
+): Promise<(relPath: string) => string | undefined> {
+  const answered = await archive.messages(tip, channel, re);
+  const senders = new Map(answered.map(({ relPath, message }) => [relPath, message.from]));
+  return (relPath) => senders.get(relPath);
+}
+
+async function inCommitOrder(
+  transport: Transport,
+  since: string | undefined,
+  tip: string,
+  deliveries: Delivery[],
+): Promise<Delivery[]> {
+  const paths = [...new Set(deliveries.map(({ channel, relPath }) => messageFile(channel, relPath)))];
+  if (paths.length < 2) return deliveries;
+  const order = await transport.order(since, tip, paths.length > MAX_ORDERED_PATHS ? [CHANNELS] : paths);
+  const position = new Map(order.map((path, index) => [path, index]));
+  const at = ({ channel, relPath }: Delivery): number => position.get(messageFile(channel, relPath)) ?? 0;
+  return [...deliveries].sort((a, b) => at(a) - at(b));
+}
+
+function append<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}

@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CrosstalkError, reasonOf } from '../errors.ts';
+import { saveHeartbeat, type Heartbeat } from '../state/heartbeat.ts';
+import { acquire, type Holder } from '../state/lock.ts';
+import { Alarm, Rhythm } from './alarm.ts';
+import type { Outcome } from './publisher.ts';
+import { tick, type Ticked, type TickParts } from './tick.ts';
+import { ask, listen, type WakeAnswer, type WakeRequest } from './wake.ts';
+
+export interface ServeOptions {
+  /** The state directory, and in it the socket and the heartbeat. */
+  root: string;
+  socket: string;
+  heartbeat: string;
+  version: string;
+  /** Milliseconds between polls when nothing happens. */
+  interval: number;
+  /** Milliseconds that runs get to finish on stopping. */
+  grace: number;
+  once: boolean;
+  /** Stops cleanly. */
+  stop: AbortSignal;
+  /** Ends what is left without waiting. */
+  hurry: AbortSignal;
+}
+
+/** How a dispatcher ended: `problem` is what kept a `--once` pass from doing its work. */
+export interface Served {
+  problem?: string;
+}
+
+/** A push that is still under way when the dispatcher stops gets this long. */
+const LAST_PUSH_MS = 15_000;
+
+/**
+ * Runs the dispatcher of one transport on this machine, until `stop` or for one pass.
+ *
+ * @throws CrosstalkError `locked` when another one runs, `unsupported_version` for a transport
+ *   that is not ours
+ */
+export async function serve(parts: Omit<TickParts, 'signal'>, options: ServeOptions): Promise<Served> {
+  const lock = await acquire(options.root, 'dispatcher', { wait: 0 });
+  if (!lock.ok) throw held(parts, lock.holder);
+  const answering = await ask(options.socket, { op: 'ping' }, 500);
+  if (answering.kind === 'answered') {
+    await lock.release();
+    throw held(parts, { pid: answering.answer.pid, started: '', since: 'an unknown time' });
+  }
+  try {
+    return await new Service(parts, options).run();
+  } finally {
+    await lock.release();
+  }
+}
+
+function held({ transport }: Omit<TickParts, 'signal'>, holder: Holder): CrosstalkError {
+  return new CrosstalkError(
+    'locked',
+    `another dispatcher serves ${transport.dir} on this machine: process ${String(holder.pid)}, since ${holder.since}; stop it first, or use it`,
+    { data: { pid: holder.pid, since: holder.since } },
+  );
+}
+
+class Service {
+  readonly #parts: TickParts;
+  readonly #options: ServeOptions;
+  readonly #alarm = new Alarm();
+  readonly #startedAt = new Date().toISOString();
+  #fetchWanted = true;
+  #failingSince: { since: string; reason: string } | undefined;
+  #checkout: Promise<unknown> | undefined;
+  #checkedOut: string | undefined;
+
+  constructor(parts: Omit<TickParts, 'signal'>, options: ServeOptions) {
+    this.#parts = { ...parts, signal: options.stop };
+    this.#options = options;
+  }
+
+  async run(): Promise<Served> {
+    const { dispatcher, log, hosts, transport } = this.#parts;
+    const { stop, hurry, grace } = this.#options;
+    const ear = await listen(this.#options.socket, (request) => this.#answer(request));
+    stop.addEventListener('abort', () => void dispatcher.stop(grace));
+    hurry.addEventListener('abort', () => {
+      dispatcher.stopNow();
+    });
+    this.#parts.publisher.onNews = () => {
+      this.#alarm.ring();
+    };
+    dispatcher.onRoom = () => {
+      void dispatcher.pump().then(() => this.#beat()).catch(() => undefined);
+    };
+    log('dispatcher_started', {
+      pid: process.pid, version: this.#options.version, transport: transport.dir, origin: transport.origin !== undefined, branch: transport.branch,
+    });
+    await dispatcher.endLeftovers();
+    let served: Served = {};
+    try {
+      served = this.#options.once ? await this.#once() : await this.#loop();
+    } finally {
+      await dispatcher.stop(grace);
+      await this.#lastPush();
+      await this.#checkout;
+      await this.#parts.deliveries.save();
+      await ear.close();
+      await this.#beat();
+      log('dispatcher_stopped', { host: hosts.active?.alias ?? null });
+    }
+    return served;
+  }
+
+  async #once(): Promise<Served> {
+    const { dispatcher, hosts, publisher, outbox } = this.#parts;
+    const ticked = await this.#tick();
+    if (ticked === undefined) return {};
+    await dispatcher.drain();
+    await publisher.flush();
+    const left = (await outbox.all()).length;
+    if (ticked.failure !== undefined) return { problem: `could not ask the remote: ${ticked.failure.reason}; nothing is lost, try again` };
+    if (hosts.active === undefined) return { problem: hosts.problem ?? 'no host file' };
+    if (left > 0) {
+      const reason = publisher.failing?.failure.reason ?? 'the push was not tried';
+      return { problem: `${String(left)} entries stay in the outbox: ${reason}; they are pushed at the next run` };
+    }
+    return {};
+  }
+
+  async #loop(): Promise<Served> {
+    const { stop } = this.#options;
+    const rhythm = new Rhythm(this.#options.interval);
+    while (!stop.aborted) {
+      const ticked = await this.#tick();
+      if (ticked?.active === true) rhythm.active();
+      const rang = await this.#alarm.wait(await this.#delay(rhythm), stop);
+      if (rang === 'time') this.#fetchWanted = true;
+      if (rang === 'woken') rhythm.active();
+    }
+    return {};
+  }
+
+  /** Milliseconds to wait: the rhythm's, or until the next retry is due. */
+  async #delay(rhythm: Rhythm): Promise<number> {
+    const poll = rhythm.next(Math.random());
+    const due = await this.#parts.dispatcher.nextRetry();
+    return due === undefined ? poll : Math.max(10, Math.min(poll, due.getTime() - Date.now()));
+  }
+
+  async #tick(): Promise<Ticked | undefined> {
+    const { log, transport } = this.#parts;
+    const fetch = this.#fetchWanted;
+    this.#fetchWanted = false;
+    try {
+      const ticked = await tick(this.#parts, fetch);
+      if (ticked.refused !== undefined) throw new CrosstalkError('unsupported_version', ticked.refused);
+      if (fetch) this.#noteFetch(ticked);
+      this.#followCheckout(ticked.tip);
+      await this.#beat();
+      return ticked;
+    } catch (error) {
+      if (this.#options.stop.aborted) return undefined;
+      if (error instanceof CrosstalkError && error.code === 'unsupported_version') throw error;
+      if (this.#options.once) throw error;
+      log('internal_error', { error: reasonOf(error), transport: transport.dir });
+      return undefined;
+    }
+  }
+
+  #noteFetch({ failure }: Ticked): void {
+    this.#failingSince =
+      failure === undefined
+        ? undefined
+        : { since: this.#failingSince?.since ?? new Date().toISOString(), reason: failure.reason };
+  }
+
+  /** Beside the hot path: people and agents read files in the checkout, mail does not need it. */
+  #followCheckout(tip: string | undefined): void {
+    if (tip === this.#checkedOut || this.#checkout !== undefined) return;
+    this.#checkedOut = tip;
+    this.#checkout = this.#parts.transport
+      .fastForward()
+      .catch(() => undefined)
+      .finally(() => {
+        this.#checkout = undefined;
+      });
+  }
+
+  async #answer(request: WakeRequest): Promise<WakeAnswer> {
+    const reply = { pid: process.pid };
+    if (request.op === 'ping') return reply;
+    if (request.op === 'wake') {
+      this.#parts.log('woken');
+      this.#fetchWanted = true;
+      this.#alarm.ring();
+      return reply;
+    }
+    const outcomes: Record<string, Outcome> = {};
+    await Promise.all(request.ids.map(async (id) => (outcomes[id] = await this.#parts.publisher.publish(id))));
+    return { ...reply, outcomes };
+  }
+
+  async #lastPush(): Promise<void> {
+    const { outbox, publisher } = this.#parts;
+    if ((await outbox.all()).length === 0) return;
+    await Promise.race([publisher.flush().catch(() => undefined), sleep(LAST_PUSH_MS, undefined, { ref: false })]);
+  }
+
+  async #beat(): Promise<void> {
+    const { dispatcher, deliveries, hosts, publisher, transport } = this.#parts;
+    const { failing } = publisher;
+    const heartbeat: Heartbeat = {
+      pid: process.pid,
+      version: this.#options.version,
+      started_at: this.#startedAt,
+      at: new Date().toISOString(),
+      interval: this.#options.interval / 1000,
+      host: hosts.active?.alias ?? null,
+      tip: deliveries.mailboxes.scanned ?? (await transport.tip()) ?? null,
+      running: dispatcher.running,
+      pending: deliveries.mailboxes.counts().pending,
+      ...(this.#failingSince && { fetch_failing_since: this.#failingSince.since, fetch_error: this.#failingSince.reason }),
+      ...(failing && { push_failing_since: failing.since, push_error: failing.failure.reason }),
+      ...(hosts.problem !== undefined && { host_problem: hosts.problem }),
+    };
+    await saveHeartbeat(this.#options.heartbeat, heartbeat).catch(() => undefined);
+  }
+}

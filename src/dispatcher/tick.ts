@@ -1,0 +1,79 @@
+import type { Outbox } from '../state/outbox.ts';
+import type { Failure, Transport } from '../transport/transport.ts';
+import type { Deliveries } from './deliveries.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import { checkVersion } from './host.ts';
+import type { HostWatch } from './host-watch.ts';
+import type { Log } from './log.ts';
+import type { Publisher } from './publisher.ts';
+
+export interface TickParts {
+  transport: Transport;
+  deliveries: Deliveries;
+  hosts: HostWatch;
+  dispatcher: Dispatcher;
+  outbox: Outbox;
+  publisher: Publisher;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** What one tick saw. */
+export interface Ticked {
+  tip: string | undefined;
+  /** Something happened: poll again soon. */
+  active: boolean;
+  failure?: Failure;
+  /** Why nothing may be processed: a version that is not ours. */
+  refused?: string;
+}
+
+/**
+ * The pipeline, once: fetch → added → parse → activate → batch → invoke → reply → outbox →
+ * publish → settle. Runs are started here and end on their own; their answers leave through the
+ * publisher.
+ *
+ * @param fetch false when the news is what this machine itself has just pushed
+ */
+export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
+  const { transport, deliveries, hosts, dispatcher, outbox, publisher, log, signal } = parts;
+  const before = transport.cost;
+  const refreshed = fetch ? await transport.refresh(signal) : { ok: true as const, tip: await transport.tip() };
+  const { tip } = refreshed;
+  if (!refreshed.ok) log('fetch_failed', { kind: refreshed.failure.kind, reason: refreshed.failure.reason });
+
+  const known = deliveries.mailboxes.scanned;
+  const isNew = tip !== undefined && tip !== known;
+  if (tip !== undefined && (known === undefined || isNew)) {
+    const refused = await checkVersion(transport, tip);
+    if (refused !== undefined) return { tip, active: false, refused };
+  }
+  let added = 0;
+  if (tip !== undefined) {
+    const scan = hosts.active && (await deliveries.advance(hosts.active.alias, tip));
+    added = scan?.added ?? 0;
+    if (hosts.active === undefined ? isNew || known === undefined : scan?.configured === true) await hosts.load(tip);
+    const approved = await hosts.applyApprovals();
+    const { active } = hosts;
+    if (active !== undefined && (scan === undefined || scan.configured || approved)) {
+      await deliveries.admit(active.alias, [...active.actors.keys()], tip);
+    }
+  }
+  await dispatcher.pump();
+  if ((await outbox.all()).length > 0) void publisher.flush().catch(() => undefined);
+  await deliveries.save();
+
+  const after = transport.cost;
+  log('tick', {
+    tip,
+    added,
+    ...deliveries.mailboxes.counts(),
+    git_processes: after.processes - before.processes,
+    objects_read: after.reads - before.reads,
+  });
+  return {
+    tip,
+    active: (isNew && hosts.active !== undefined) || dispatcher.running.length > 0,
+    ...(refreshed.ok ? {} : { failure: refreshed.failure }),
+  };
+}
