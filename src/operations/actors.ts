@@ -1,0 +1,111 @@
+import { readHosts } from '../dispatcher/host.ts';
+import { profileOf } from '../dispatcher/run.ts';
+import { CrosstalkError } from '../errors.ts';
+import { formatDocument } from '../protocol/frontmatter.ts';
+import { placeOf, profileFiles } from '../protocol/layout.ts';
+import { isTier } from '../protocol/message.ts';
+import { isName } from '../protocol/names.ts';
+import { authorOf } from '../protocol/outgoing.ts';
+import { shown } from '../protocol/result.ts';
+import { knownAgent } from '../protocol/agents.ts';
+import { refreshOrNote, tipOf, type Context } from './context.ts';
+import { deliverOrNote } from './deliver.ts';
+import { approveCommand, thisHost, writeTier } from './hosts.ts';
+import { resolveFrom } from './resolve.ts';
+
+export interface ActorInfo {
+  name: string;
+  description: string;
+  /** Path of the profile in force; null when a host declares the actor without one. */
+  profile: string | null;
+  hosts: { alias: string; tiers: string[] }[];
+}
+
+/** Every actor that has a profile or that a host declares. */
+export async function listActors(context: Context): Promise<ActorInfo[]> {
+  await refreshOrNote(context);
+  const tip = await tipOf(context);
+  const [files, hosts] = await Promise.all([
+    context.transport.list(tip, ['local/actors', 'upstream/actors']),
+    readHosts(context.transport, tip),
+  ]);
+  const serving = hosts.flatMap(({ result }) => (result.ok ? [result.value] : []));
+  const names = new Set(serving.flatMap(({ actors }) => [...actors.keys()]));
+  for (const { path } of files) {
+    const place = placeOf(path);
+    if (place.kind === 'profile') names.add(place.name);
+  }
+  return Promise.all(
+    [...names].sort().map(async (name) => {
+      const profile = await profileOf(context.archive, tip, name);
+      return {
+        name,
+        description: profile?.description ?? '',
+        profile: profile?.path ?? null,
+        hosts: serving.flatMap(({ alias, actors }) => {
+          const tiers = actors.get(name);
+          return tiers === undefined ? [] : [{ alias, tiers: tiers.map((tier) => tier.name) }];
+        }),
+      };
+    }),
+  );
+}
+
+/** One actor with its system prompt. */
+export async function showActor(context: Context, name: string): Promise<ActorInfo & { body: string }> {
+  const actors = await listActors(context);
+  const actor = actors.find((candidate) => candidate.name === name);
+  if (actor === undefined) {
+    const known = actors.map((candidate) => candidate.name).join(', ');
+    throw new CrosstalkError('not_found', `no actor ${shown(name)}, this transport has ${known}; add one with: crosstalk actor add ${isName(name) ? name : '<name>'} --cli <command>`);
+  }
+  const profile = await profileOf(context.archive, await tipOf(context), name);
+  return { ...actor, body: profile?.body ?? '' };
+}
+
+export interface AddActorInput {
+  name: string;
+  /** A command line, or the name of a known agent CLI. */
+  cli: string;
+  tier: string;
+  description?: string;
+  host?: string;
+  login: string;
+}
+
+/**
+ * Lets this host serve an actor: writes its command into the host file, approves that command
+ * here, and writes a profile to fill in when there is none.
+ */
+export async function addActor(context: Context, input: AddActorInput): Promise<{ path: string | undefined; host: string; cli: string }> {
+  const { name, tier } = input;
+  if (!isName(name)) throw new CrosstalkError('usage', `the actor ${shown(name)} is not a name (letters, digits, . _ -, at most 64); choose another`);
+  if (!isTier(tier)) throw new CrosstalkError('usage', `--tier ${shown(tier)} is not a tier name; choose another`);
+  const host = await thisHost(context, input.host);
+  const from = resolveFrom(context, undefined, input.login);
+  const cli = knownAgent(input.cli)?.headless ?? input.cli;
+  const created = await writeProfile(context, input, from);
+  await approveCommand(context, host.file.alias, name, tier, cli);
+  await writeTier(context, host, name, tier, cli, from);
+  return { path: created, host: host.file.alias, cli };
+}
+
+async function writeProfile(context: Context, input: AddActorInput, from: string): Promise<string | undefined> {
+  const { name, description } = input;
+  if ((await profileOf(context.archive, await tipOf(context), name)) !== undefined) return undefined;
+  const [path] = profileFiles(name);
+  await deliverOrNote(context, [
+    {
+      at: context.now().toISOString(),
+      author: authorOf(from, context.hostname),
+      subject: `crosstalk: profile of ${name}`,
+      files: [{ path, content: profileText(name, description) }],
+    },
+  ]);
+  return path;
+}
+
+/** A profile to start from. */
+export function profileText(name: string, description = `The actor ${name}.`): string {
+  return formatDocument({ name, description }, `You are **${name}**. ${description}\n`);
+}

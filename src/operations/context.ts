@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { ulid } from 'ulid';
+import { Archive } from '../dispatcher/archive.ts';
+import { checkVersion } from '../dispatcher/host.ts';
+import { Publisher } from '../dispatcher/publisher.ts';
+import { CrosstalkError } from '../errors.ts';
+import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
+import { DeadLetters } from '../state/dead-letters.ts';
+import { stateDirectory, type StatePaths } from '../state/directory.ts';
+import { acquire } from '../state/lock.ts';
+import { Outbox } from '../state/outbox.ts';
+import { Runs } from '../state/runs.ts';
+import { Transport } from '../transport/transport.ts';
+import { locateTransport, type Surroundings } from './locate.ts';
+
+/** An opened transport and this machine's state for it: what every operation works on. */
+export interface Context extends Surroundings {
+  transport: Transport;
+  archive: Archive;
+  paths: StatePaths;
+  outbox: Outbox;
+  deadLetters: DeadLetters;
+  runs: Runs;
+  hostname: string;
+  now: () => Date;
+  random: () => number;
+  newId: () => string;
+  suffix: () => string;
+  /** Says something to the operator that is not a result: one line on stderr. */
+  note: (line: string) => void;
+}
+
+/** Milliseconds a command waits for another process that is publishing. */
+const LOCK_WAIT_MS = 60_000;
+
+/**
+ * Opens the transport and its state for one command, and closes it afterwards. The one place
+ * that constructs the edges.
+ *
+ * @throws CrosstalkError `not_found` without a transport, `unsupported_version` for another version
+ */
+export async function withContext<T>(
+  surroundings: Surroundings,
+  options: { transport?: string; note: (line: string) => void; anyVersion?: boolean },
+  work: (context: Context) => Promise<T>,
+): Promise<T> {
+  const dir = await locateTransport(surroundings, options.transport);
+  const transport = await Transport.open(dir, surroundings.env, MAX_MESSAGE_BYTES);
+  try {
+    const paths = await stateDirectory(surroundings.env, transport);
+    const context: Context = {
+      ...surroundings,
+      transport,
+      archive: new Archive(transport),
+      paths,
+      outbox: new Outbox(paths.outbox),
+      deadLetters: new DeadLetters(paths.deadLetters),
+      runs: new Runs(paths.runs),
+      hostname: hostname(),
+      now: () => new Date(),
+      random: Math.random,
+      newId: () => ulid(),
+      suffix: () => randomBytes(6).toString('hex'),
+      note: options.note,
+    };
+    if (options.anyVersion !== true) await requireVersion(context);
+    return await work(context);
+  } finally {
+    transport.close();
+  }
+}
+
+async function requireVersion({ transport }: Context): Promise<void> {
+  const problem = await checkVersion(transport, await transport.tip());
+  if (problem === undefined) return;
+  await transport.refresh();
+  const still = await checkVersion(transport, await transport.tip());
+  if (still !== undefined) throw new CrosstalkError('unsupported_version', still);
+}
+
+/** The bus's tip; a transport that passed {@link withContext} has one. */
+export async function tipOf({ transport }: Context): Promise<string> {
+  const tip = await transport.tip();
+  if (tip === undefined) {
+    throw new CrosstalkError('not_found', `no transport at ${transport.dir}: the branch ${transport.branch} has no commits; make one with: crosstalk init`);
+  }
+  return tip;
+}
+
+/** Publishes from this process, under the writer lock: for when no dispatcher is running. */
+export function directPublisher({ transport, outbox, paths }: Context): Publisher {
+  return new Publisher({
+    outbox,
+    publish: (commits, signal) => transport.publish(commits, signal),
+    lock: () => acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS }),
+  });
+}
+
+/**
+ * Asks the remote for news and goes on without them when it cannot be reached, saying so.
+ *
+ * @returns why it could not be reached
+ */
+export async function refreshOrNote(context: Context, signal?: AbortSignal): Promise<string | undefined> {
+  const refreshed = await context.transport.refresh(signal);
+  if (refreshed.ok) return undefined;
+  context.note(`could not ask the remote: ${refreshed.failure.reason}; showing what is known here`);
+  return refreshed.failure.reason;
+}

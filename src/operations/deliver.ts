@@ -1,0 +1,43 @@
+import { ask } from '../dispatcher/wake.ts';
+import type { OutboxCommit } from '../state/outbox.ts';
+import { directPublisher, type Context } from './context.ts';
+
+/** Whether something is on the remote, or waits in the outbox and why. */
+export type Delivered = { published: true; direct: boolean } | { published: false; reason: string };
+
+/** A dispatcher that takes longer than this has the message safely in the outbox anyway. */
+const ANSWER_LIMIT_MS = 30_000;
+
+/**
+ * Puts commits on the bus: into the outbox first, then through the running dispatcher, or by
+ * this process when there is none (invariant 2). Once this was called nothing is lost: what
+ * cannot be pushed now stays in the outbox.
+ *
+ * @param wait false returns as soon as it is durable
+ */
+export async function deliver(context: Context, commits: OutboxCommit[], wait: boolean): Promise<Delivered> {
+  const { outbox, paths, newId } = context;
+  const id = newId();
+  await outbox.put({ id, commits });
+  if (!wait) {
+    await ask(paths.socket, { op: 'wake' }, 1000);
+    return { published: false, reason: 'not waiting, as asked' };
+  }
+  const asked = await ask(paths.socket, { op: 'publish', ids: [id] }, ANSWER_LIMIT_MS);
+  if (asked.kind === 'timeout') {
+    return { published: false, reason: `the dispatcher has not pushed it within ${String(ANSWER_LIMIT_MS / 1000)} s` };
+  }
+  const outcome =
+    asked.kind === 'answered' ? asked.answer.outcomes?.[id] : await directPublisher(context).publish(id);
+  if (outcome?.published === true) return { published: true, direct: asked.kind === 'nobody' };
+  return { published: false, reason: outcome?.failure.reason ?? 'the dispatcher gave no reason' };
+}
+
+/** Like {@link deliver} for set-up changes, which the caller reports as done only when they are. */
+export async function deliverOrNote(context: Context, commits: OutboxCommit[]): Promise<void> {
+  const delivered = await deliver(context, commits, true);
+  if (!delivered.published) {
+    context.note(`queued, not on the remote yet: ${delivered.reason}; it is pushed by the dispatcher or by: crosstalk sync`);
+  }
+  await context.transport.fastForward();
+}

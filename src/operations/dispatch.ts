@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import { Deliveries } from '../dispatcher/deliveries.ts';
+import { Dispatcher } from '../dispatcher/dispatcher.ts';
+import { HostWatch } from '../dispatcher/host-watch.ts';
+import type { Log } from '../dispatcher/log.ts';
+import { Publisher } from '../dispatcher/publisher.ts';
+import { serve, type Served } from '../dispatcher/serve.ts';
+import { packageVersion } from '../package.ts';
+import { Cursors } from '../state/cursors.ts';
+import { acquire } from '../state/lock.ts';
+import type { Context } from './context.ts';
+import { prepareBin } from './shim.ts';
+
+export interface DispatchInput {
+  host?: string;
+  /** Milliseconds. */
+  interval: number;
+  grace: number;
+  once: boolean;
+  fromNow: boolean;
+  trustHostFile: boolean;
+  log: Log;
+  stop: AbortSignal;
+  hurry: AbortSignal;
+}
+
+const WRITER_WAIT_MS = 10_000;
+
+/** Runs the dispatcher of a transport on this machine; see {@link serve}. */
+export async function dispatch(context: Context, input: DispatchInput): Promise<Served> {
+  const { transport, archive, outbox, deadLetters, runs, paths, env } = context;
+  const { log } = input;
+  await prepareBin(paths.bin);
+  const deliveries = new Deliveries({
+    transport, archive, outbox, deadLetters, log, fromNow: input.fromNow, cursors: new Cursors(paths.cursors),
+  });
+  const publisher = new Publisher({
+    outbox,
+    publish: (commits, signal) => transport.publish(commits, signal),
+    lock: () => acquire(paths.root, 'writer', { wait: WRITER_WAIT_MS }),
+    onPublished: async ({ delivery }) => {
+      if (delivery === undefined) return;
+      await deliveries.settle(delivery.actor, delivery.channel, delivery.messages);
+      if (delivery.deadLetter !== undefined) await deadLetters.remove(delivery.deadLetter);
+    },
+    onPush: (result) => {
+      if (result.ok) log('push_done', { commits: result.commits, attempts: result.attempts });
+      else log('push_failed', { kind: result.failure.kind, reason: result.failure.reason, attempts: result.attempts });
+    },
+  });
+  const hosts = new HostWatch({
+    transport,
+    machine: { hostname: context.hostname, ...(input.host === undefined ? {} : { alias: input.host }) },
+    approvals: paths.approvals,
+    lastGood: join(paths.root, 'host-file.md'),
+    trust: input.trustHostFile,
+    log,
+  });
+  const dispatcher = new Dispatcher({
+    transport, archive, deliveries, outbox, deadLetters, runs, publisher, hosts, log,
+    stateDir: paths.root,
+    binDir: paths.bin,
+    environment: env,
+    now: context.now,
+    random: context.random,
+    newId: context.newId,
+    suffix: context.suffix,
+  });
+  return serve(
+    { transport, deliveries, hosts, dispatcher, outbox, publisher, log },
+    {
+      root: paths.root,
+      socket: paths.socket,
+      heartbeat: paths.heartbeat,
+      version: packageVersion(),
+      interval: input.interval,
+      grace: input.grace,
+      once: input.once,
+      stop: input.stop,
+      hurry: input.hurry,
+    },
+  );
+}

@@ -1,0 +1,44 @@
+import { stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { CrosstalkError } from '../errors.ts';
+import { VERSION_FILE } from '../protocol/layout.ts';
+
+/** The surroundings a command runs in; read once, passed along. */
+export interface Surroundings {
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+}
+
+/**
+ * The transport a command is about (cli.md): `--transport`, `CROSSTALK_TRANSPORT`, the nearest
+ * folder upward that holds `upstream/CROSSTALK-VERSION`; failing that the nearest repository, for
+ * a checkout that is on another branch.
+ */
+export async function locateTransport({ env, cwd }: Surroundings, option: string | undefined): Promise<string> {
+  const given = option ?? env['CROSSTALK_TRANSPORT'];
+  if (given !== undefined && given !== '') {
+    const dir = resolve(cwd, given);
+    if (await exists(dir)) return dir;
+    throw new CrosstalkError('not_found', `no transport at ${dir}: the folder does not exist; make one with: crosstalk init ${given}`);
+  }
+  const found = (await nearest(cwd, VERSION_FILE)) ?? (await nearest(cwd, '.git'));
+  if (found !== undefined) return found;
+  throw new CrosstalkError(
+    'not_found',
+    `no transport found from ${cwd} upward; go into one, name it with --transport <dir>, or make one with: crosstalk init <dir>`,
+  );
+}
+
+async function nearest(from: string, marker: string): Promise<string | undefined> {
+  for (let dir = from; ; dir = dirname(dir)) {
+    if (await exists(join(dir, marker))) return dir;
+    if (dirname(dir) === dir) return undefined;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,113 @@
+import { findHost, readHosts } from '../dispatcher/host.ts';
+import { inForce, type HeldChange } from '../protocol/approval.ts';
+import { approvedFor, loadApprovals } from '../state/approvals.ts';
+import { Cursors } from '../state/cursors.ts';
+import type { DeadLetter } from '../state/dead-letters.ts';
+import { loadHeartbeat, type Heartbeat } from '../state/heartbeat.ts';
+import { holderOf } from '../state/lock.ts';
+import { takeCensus } from './census.ts';
+import { tipOf, type Context } from './context.ts';
+import { judge } from './health.ts';
+
+export interface HostStatus {
+  alias: string;
+  path: string;
+  actors: { name: string; tiers: { name: string; cli: string; count: number }[] }[];
+  held: HeldChange[];
+}
+
+/** Everything `crosstalk status` shows; the names are those of `--json` and of the log. */
+export interface Status {
+  transport: string;
+  origin: boolean;
+  branch: string;
+  tip: string;
+  state_dir: string;
+  health: { ok: boolean; problems: string[] };
+  host: HostStatus | null;
+  host_problem: string | null;
+  /** Null when none is running on this machine; `age_s` is the heartbeat's age. */
+  dispatcher: (Heartbeat & { age_s: number }) | null;
+  channels: { id: string; name: string; parent: string | null; messages: number; last: string | null }[];
+  cursors: { actor: string; through: string; lagging: { channel: string; commit: string }[] }[];
+  outbox: { id: string; age_s: number; files: string[] }[];
+  dead_letters: Pick<DeadLetter, 'id' | 'state' | 'actor' | 'channel' | 'messages' | 'reason' | 'detail' | 'attempts' | 'next_retry_at'>[];
+  malformed: { path: string; reason: string }[];
+  broken_state_files: string[];
+}
+
+/** The state of the transport and of this machine's part in it, from what is known here. */
+export async function status(context: Context, alias: string | undefined): Promise<Status> {
+  const { transport, paths, outbox, deadLetters } = context;
+  const [census, channels, entries, letters, heartbeat, holder, cursors] = await Promise.all([
+    takeCensus(context),
+    context.archive.channels(await tipOf(context)),
+    outbox.all(),
+    deadLetters.all(),
+    loadHeartbeat(paths.heartbeat),
+    holderOf(paths.root, 'dispatcher'),
+    new Cursors(paths.cursors).load(),
+  ]);
+  const now = context.now().getTime();
+  const age = (at: string): number => Math.max(0, Math.round((now - Date.parse(at)) / 1000));
+  const running = holder !== undefined && heartbeat?.pid === holder.pid ? heartbeat : undefined;
+  const host = await hostStatus(context, alias ?? running?.host ?? undefined);
+  const facts: Omit<Status, 'health'> = {
+    transport: transport.dir,
+    origin: transport.origin !== undefined,
+    branch: transport.branch,
+    tip: census.tip,
+    state_dir: paths.root,
+    host: host.status,
+    host_problem: host.problem,
+    dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
+    channels: channels.map(({ id, name, parent }) => ({
+      id,
+      name,
+      parent: parent ?? null,
+      messages: census.channels[id]?.messages ?? 0,
+      last: census.channels[id]?.last ?? null,
+    })),
+    cursors: [...cursors].map(([actor, { through, channels: lagging }]) => ({
+      actor,
+      through,
+      lagging: Object.entries(lagging).map(([channel, { commit }]) => ({ channel, commit })),
+    })),
+    outbox: entries.map(({ id, commits }) => ({
+      id,
+      age_s: age(commits[0]?.at ?? ''),
+      files: commits.flatMap(({ files }) => files.map(({ path }) => path)),
+    })),
+    dead_letters: letters.map(({ id, state, actor, channel, messages, reason, detail, attempts, next_retry_at: due }) => ({
+      id, state, actor, channel, messages, reason, detail, attempts, ...(due === undefined ? {} : { next_retry_at: due }),
+    })),
+    malformed: Object.entries(census.malformed).map(([path, reason]) => ({ path, reason })),
+    broken_state_files: [...(await outbox.broken()), ...(await deadLetters.broken())],
+  };
+  return { ...facts, health: judge(facts, holder !== undefined) };
+}
+
+async function hostStatus(
+  context: Context,
+  alias: string | undefined,
+): Promise<{ status: HostStatus | null; problem: string | null }> {
+  const entries = await readHosts(context.transport, await tipOf(context));
+  const found = findHost(entries, { hostname: context.hostname, ...(alias === undefined ? {} : { alias }) });
+  if (found.kind !== 'found') return { status: null, problem: found.problem };
+  const approvals = await loadApprovals(context.paths.approvals);
+  const { host, held } = approvals.started
+    ? inForce(found.file, approvedFor(approvals, found.file.alias))
+    : { host: found.file, held: [] };
+  return {
+    problem: null,
+    status: {
+      alias: host.alias,
+      path: found.path,
+      held,
+      actors: [...host.actors].map(([name, tiers]) => ({
+        name,
+        tiers: tiers.map((tier) => ({ name: tier.name, cli: tier.cli, count: tier.count })),
+      })),
+    },
+  };
+}
