@@ -1,0 +1,68 @@
+import type { Context } from '../operations/context.ts';
+import { withContext } from '../operations/context.ts';
+import type { Io } from './io.ts';
+
+/** Options as commander gives them: camelCase, values as strings. */
+export type Options = Record<string, string | boolean | undefined>;
+
+/** One invocation of a command. */
+export interface Call {
+  io: Io;
+  /** `send`, `channel create`, … for messages. */
+  name: string;
+  args: (string | undefined)[];
+  options: Options;
+}
+
+/** A command's module: does its work and returns the exit code. */
+export interface CommandModule {
+  run: (call: Call) => Promise<number>;
+}
+
+/** An option's text, or undefined. */
+export function text({ options }: Call, name: string): string | undefined {
+  const value = options[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function flag({ options }: Call, name: string): boolean {
+  return options[name] === true;
+}
+
+/** `{key: value}` of an option that was given, for spreading into an input. */
+export function given<K extends string>(call: Call, ...names: K[]): Partial<Record<K, string>> {
+  const found: Partial<Record<K, string>> = {};
+  for (const name of names) {
+    const value = text(call, name);
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
+}
+
+/** One line of diagnosis on stderr. */
+export function note({ io, name }: Call, line: string): void {
+  io.err(`crosstalk ${name}: ${line}\n`);
+}
+
+/** Opens the transport the call is about. */
+export function inTransport<T>(call: Call, work: (context: Context) => Promise<T>, anyVersion = false): Promise<T> {
+  const { io } = call;
+  return withContext(
+    { env: io.env, cwd: io.cwd },
+    {
+      note: (line) => {
+        note(call, line);
+      },
+      anyVersion,
+      ...given(call, 'transport'),
+    },
+    work,
+  );
+}
+
+/** Prints a result: JSON with `--json`, else as `render` puts it. Returns exit code 0. */
+export function print(call: Call, value: unknown, render: () => string): number {
+  const body = flag(call, 'json') ? JSON.stringify(value, undefined, 2) : render();
+  if (body !== '') call.io.out(`${body}\n`);
+  return 0;
+}

@@ -1,0 +1,36 @@
+import { CrosstalkError } from '../../errors.ts';
+import { createChannel, listChannels } from '../../operations/channels.ts';
+import { given, inTransport, print, text, type Call } from '../command.ts';
+import { table } from '../render.ts';
+
+export function run(call: Call): Promise<number> {
+  return call.name === 'channel list' ? list(call) : create(call);
+}
+
+function create(call: Call): Promise<number> {
+  const name = call.args[0] ?? text(call, 'name');
+  if (name === undefined) {
+    throw new CrosstalkError('usage', 'a name is missing; make a channel with: crosstalk channel --name <name>, list them with: crosstalk channel list');
+  }
+  return inTransport(call, async (context) => {
+    const channel = await createChannel(context, { name, ...given(call, 'parent', 'description', 'from'), login: call.io.login });
+    return print(call, channel, () => channel.id);
+  });
+}
+
+function list(call: Call): Promise<number> {
+  return inTransport(call, async (context) => {
+    const channels = await listChannels(context);
+    const nameOf = new Map(channels.map(({ id, name }) => [id, name]));
+    return print(call, channels, () =>
+      table(
+        channels.map(({ id, name, parent, messages }) => [
+          id,
+          name,
+          `${String(messages)} messages`,
+          parent === undefined ? '' : `in ${nameOf.get(parent) ?? parent}`,
+        ]),
+      ),
+    );
+  });
+}

@@ -1,0 +1,6 @@
+import { runDemo } from '../../demo/demo.ts';
+import { flag, type Call } from '../command.ts';
+
+export function run({ io, ...call }: Call): Promise<number> {
+  return runDemo(io, { keep: flag({ io, ...call }, 'keep') });
+}

@@ -1,0 +1,14 @@
+import { explain } from '../../operations/explain.ts';
+import { inTransport, print, type Call } from '../command.ts';
+
+export function run(call: Call): Promise<number> {
+  const [message = '', actor = ''] = call.args;
+  return inTransport(call, async (context) => {
+    const result = await explain(context, message, actor);
+    return print(call, result, () => {
+      const verdict = `${result.message} ${result.wakes ? 'wakes' : 'does not wake'} ${actor}: ${result.because}`;
+      const open = result.open_questions.map(({ message: path, asker }) => `  its stdout answers ${asker}: ${path}`);
+      return [verdict, ...result.answered.map((path) => `  re: ${path}`), ...open].join('\n');
+    });
+  });
+}

@@ -1,0 +1,27 @@
+import { init } from '../../operations/init.ts';
+import { flag, given, note, print, type Call } from '../command.ts';
+
+export async function run(call: Call): Promise<number> {
+  const { io, args } = call;
+  const made = await init(
+    { env: io.env, cwd: io.cwd },
+    {
+      ...(args[0] === undefined ? {} : { dir: args[0] }),
+      ...given(call, 'remote', 'alias', 'actor', 'cli', 'channel'),
+      login: io.login,
+      note: (line) => {
+        note(call, line);
+      },
+    },
+  );
+  return print(call, made, () => {
+    const lines = [
+      made.joined ? `Joined as ${made.alias}.` : `A new transport with the host ${made.alias}.`,
+      ...(made.channel === undefined ? [] : [`Channel: ${made.channel}`]),
+      `Actor: ${made.actor}, run by: ${made.cli}`,
+      `Next: crosstalk dispatch${made.joined ? ` --host ${made.alias}` : ''}, and in another shell: crosstalk send --to ${made.actor} "hello"`,
+      `Transport: ${made.dir}`,
+    ];
+    return (flag(call, 'json') ? [] : lines).join('\n');
+  });
+}

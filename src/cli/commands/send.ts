@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { send } from '../../operations/send.ts';
+import { given, inTransport, note, print, text, type Call } from '../command.ts';
+
+export async function run(call: Call): Promise<number> {
+  const { io, options } = call;
+  const to = text(call, 'to');
+  if (to === undefined) throw new CrosstalkError('usage', '--to is missing; say to whom: crosstalk send --to <name> "<text>"');
+  const body = await readBody(call);
+  return inTransport(call, async (context) => {
+    const sent = await send(context, {
+      to,
+      body,
+      ...given(call, 'channel', 'from', 'tier'),
+      isNew: options['new'] === true,
+      wait: options['wait'] !== false,
+      login: io.login,
+    });
+    const { delivered, messages, channel, from } = sent;
+    if (!delivered.published) note(call, `queued, not on the remote yet: ${delivered.reason}`);
+    const result = {
+      channel,
+      from,
+      status: delivered.published ? 'sent' : 'queued',
+      reason: delivered.published ? null : delivered.reason,
+      messages,
+    };
+    const word = delivered.published ? 'Sent' : 'Queued';
+    print(call, result, () => messages.map(({ relPath }) => `${word}: ${relPath}`).join('\n'));
+    // Without a dispatcher nobody else keeps the checkout readable.
+    if (delivered.published && delivered.direct) await context.transport.fastForward();
+    return 0;
+  });
+}
+
+/** The argument; stdin for `-`, or for no argument when stdin is no terminal; or a file (cli.md). */
+async function readBody(call: Call): Promise<string> {
+  const { io, args } = call;
+  const argument = args[0];
+  const file = text(call, 'file');
+  if (file !== undefined && argument !== undefined) {
+    throw new CrosstalkError('usage', 'both a text and --file were given; give one of them');
+  }
+  if (file !== undefined) {
+    try {
+      return await readFile(resolve(io.cwd, file), 'utf8');
+    } catch (error) {
+      throw new CrosstalkError('usage', `--file ${file} cannot be read: ${reasonOf(error)}; name another`, { cause: error });
+    }
+  }
+  if (argument !== undefined && argument !== '-') return argument;
+  const piped = io.readStdin();
+  if (piped === undefined) throw new CrosstalkError('usage', 'the message has no text; give it as an argument, on stdin, or with --file <path>');
+  return piped;
+}

@@ -1,0 +1,63 @@
+import { status, type Status } from '../../operations/status.ts';
+import { inTransport, print, text, type Call } from '../command.ts';
+import { age, painter, table } from '../render.ts';
+
+type Paint = ReturnType<typeof painter>;
+
+export function run(call: Call): Promise<number> {
+  return inTransport(call, async (context) => {
+    const result = await status(context, text(call, 'host'));
+    return print(call, result, () => render(result, painter(call.io)));
+  });
+}
+
+function render(s: Status, paint: Paint): string {
+  const parts = [
+    health(s, paint),
+    part(paint, 'Transport', [
+      ['dir', s.transport],
+      ['branch', `${s.branch} at ${s.tip.slice(0, 12)}${s.origin ? '' : ' (solo: no origin)'}`],
+      ['state', s.state_dir],
+    ]),
+    part(paint, 'Dispatcher', dispatcher(s)),
+    part(paint, 'Actors', actors(s)),
+    part(paint, 'Held command changes', (s.host?.held ?? []).map(({ actor, tier, approved, proposed }) => [`${actor}.${tier}`, `in force: ${approved ?? 'nothing'}`, `proposed: ${proposed}`])),
+    part(paint, 'Channels', s.channels.map(({ id, name, messages, last }) => [id, name, `${String(messages)} messages`, last ?? ''])),
+    part(paint, 'Cursors', s.cursors.flatMap(({ actor, through, lagging }) => [
+      [actor, 'all channels', through.slice(0, 12)],
+      ...lagging.map(({ channel, commit }) => [actor, channel, commit === '' ? 'first scan' : commit.slice(0, 12)]),
+    ])),
+    part(paint, 'Outbox', s.outbox.map(({ id, age_s: seconds, files }) => [id, age(seconds), files.join(' ')])),
+    part(paint, 'Dead letters', s.dead_letters.map((letter) => [letter.id, letter.state, letter.actor, letter.reason, `${String(letter.attempts)} attempts`, letter.detail])),
+    part(paint, 'Malformed files', s.malformed.map(({ path, reason }) => [path, reason])),
+  ];
+  return parts.filter((text) => text !== '').join('\n\n');
+}
+
+function health({ health: { ok, problems } }: Status, paint: Paint): string {
+  if (ok) return `${paint('bold', 'Health')}: ${paint('green', 'ok')}`;
+  return [`${paint('bold', 'Health')}: ${paint('red', 'not ok')}`, ...problems.map((problem) => `  ${problem}`)].join('\n');
+}
+
+function dispatcher({ dispatcher: d, host, host_problem: problem }: Status): string[][] {
+  const rows = [
+    ['host file', host === null ? (problem ?? 'none') : `${host.path} (${host.alias})`],
+    ['process', d === null ? 'not running' : `${String(d.pid)}, since ${d.started_at}`],
+  ];
+  if (d === null) return rows;
+  rows.push(['heartbeat', `${age(d.age_s)} ago`], ['pending', String(d.pending)]);
+  for (const { actor, tier, channel, since, messages } of d.running) {
+    rows.push(['running', `${actor} (${tier}) in ${channel}, ${String(messages)} messages, since ${since}`]);
+  }
+  return rows;
+}
+
+function actors({ host }: Status): string[][] {
+  return (host?.actors ?? []).flatMap(({ name, tiers }) =>
+    tiers.map((tier) => [name, tier.name, tier.count === 1 ? '' : `${String(tier.count)} at once`, tier.cli]),
+  );
+}
+
+function part(paint: Paint, title: string, rows: string[][]): string {
+  return rows.length === 0 ? '' : `${paint('bold', title)}\n${table(rows, '  ')}`;
+}

@@ -1,0 +1,18 @@
+import { upgrade } from '../../operations/upgrade.ts';
+import { flag, inTransport, print, type Call } from '../command.ts';
+
+export function run(call: Call): Promise<number> {
+  const check = flag(call, 'check');
+  return inTransport(call, async (context) => {
+    const plan = await upgrade(context, { check, login: call.io.login });
+    return print(call, plan, () => {
+      if (plan.up_to_date) return 'upstream/ is up to date';
+      const lines = [
+        ...plan.changed.map((path) => `  changed  ${path}`),
+        ...plan.added.map((path) => `  added    ${path}`),
+        ...plan.removed.map((path) => `  removed  ${path}`),
+      ];
+      return [check ? 'upstream/ would change; apply with: crosstalk upgrade' : 'upstream/ replaced', ...lines].join('\n');
+    });
+  });
+}

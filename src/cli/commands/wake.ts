@@ -1,0 +1,9 @@
+import { wake } from '../../operations/wake.ts';
+import { inTransport, print, type Call } from '../command.ts';
+
+export function run(call: Call): Promise<number> {
+  return inTransport(call, async (context) => {
+    const woken = await wake(context);
+    return print(call, woken, () => `Woken: process ${String(woken.pid)}`);
+  });
+}

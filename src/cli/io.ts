@@ -1,0 +1,18 @@
+/** Where a command reads and writes; tests give their own. */
+export interface Io {
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  out: (text: string) => void;
+  err: (text: string) => void;
+  /** All of stdin; undefined when it is a terminal. */
+  readStdin: () => Promise<string> | undefined;
+  /** Asks on the terminal; undefined when there is none. */
+  ask: ((question: string) => Promise<string>) | undefined;
+  outIsTty: boolean;
+  errIsTty: boolean;
+  login: string;
+  /** Aborted by the first SIGINT or SIGTERM, for commands that end cleanly. */
+  stop: AbortSignal;
+  /** Aborted by the second. */
+  hurry: AbortSignal;
+}

@@ -1,0 +1,54 @@
+import type { EventName, Fields, Log } from '../dispatcher/log.ts';
+import { levelOf } from '../dispatcher/log.ts';
+import type { Io } from './io.ts';
+import { painter } from './render.ts';
+
+type Paint = ReturnType<typeof painter>;
+
+/** The log for somebody who watches: one short line an event, idle ticks left out. */
+export function liveView(io: Io): Log {
+  const paint = painter({ env: io.env, outIsTty: io.errIsTty });
+  return (event, fields = {}) => {
+    const line = describe(event, fields);
+    if (line === undefined) return;
+    const time = new Date().toISOString().slice(11, 19);
+    io.err(`${paint('dim', time)} ${colour(paint, event, line)}\n`);
+  };
+}
+
+function colour(paint: Paint, event: EventName, line: string): string {
+  const level = levelOf(event);
+  if (level === 'error') return paint('red', line);
+  return level === 'warn' ? paint('yellow', line) : line;
+}
+
+function describe(event: EventName, fields: Fields): string | undefined {
+  const word = (name: string): string => {
+    const value = fields[name];
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  };
+  const count = Array.isArray(fields['messages']) ? String(fields['messages'].length) : '0';
+  switch (event) {
+    case 'tick':
+      return Number(fields['added']) > 0 ? `${word('added')} new` : undefined;
+    case 'dispatcher_started':
+      return `serving ${word('transport')}, process ${word('pid')}`;
+    case 'host_file_loaded':
+      return `host ${word('alias')} from ${word('path')}`;
+    case 'dispatch_start':
+      return `${word('actor')} runs (${word('tier')}) on ${count} message(s)`;
+    case 'dispatch_done':
+      return `${word('actor')} ${fields['replied'] === true ? 'replied' : 'is done'} after ${word('duration_ms')} ms`;
+    case 'dispatch_failed':
+      return `${word('actor')} failed: ${word('detail')}`;
+    case 'dead_letter':
+      return `dead letter ${word('id')}, attempt ${word('attempts')}${fields['next_retry_at'] === undefined ? '' : `, next at ${word('next_retry_at')}`}`;
+    case 'quarantined':
+      return `${word('id')} is quarantined; see: crosstalk dlq --show ${word('id')}`;
+    case 'dispatch_silent':
+    case 'reply_queued':
+      return undefined;
+    default:
+      return [event.replaceAll('_', ' '), word('problem'), word('path'), word('reason'), word('error')].filter((part) => part !== '').join(': ');
+  }
+}

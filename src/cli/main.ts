@@ -1,0 +1,70 @@
+import { userInfo } from 'node:os';
+import { createInterface } from 'node:readline/promises';
+import { packageVersion } from '../package.ts';
+import type { Io } from './io.ts';
+import { EXIT, run } from './run.ts';
+
+/** The entry of the command line tool: the process's own streams, signals and exit code. */
+export async function main(argv: string[]): Promise<void> {
+  if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
+    process.stdout.write(`${packageVersion()}\n`);
+    return;
+  }
+  const stop = new AbortController();
+  const hurry = new AbortController();
+  let interrupt: 'exit' | 'clean' | 'child' = 'exit';
+  const interrupted = (signal: NodeJS.Signals): void => {
+    if (interrupt === 'child') return;
+    if (interrupt === 'exit') process.exit(signal === 'SIGINT' ? EXIT.interrupted : 143);
+    if (stop.signal.aborted) hurry.abort();
+    if (signal === 'SIGINT') process.exitCode = EXIT.interrupted;
+    stop.abort();
+  };
+  process.on('SIGINT', interrupted);
+  process.on('SIGTERM', interrupted);
+  // A reader that went away (`| head`) is no failure of ours.
+  process.stdout.on('error', () => process.exit(process.exitCode ?? EXIT.ok));
+  const code = await run(argv, processIo(stop.signal, hurry.signal), (spec) => {
+    interrupt = spec.interrupt ?? 'exit';
+  });
+  process.exitCode = code === EXIT.ok ? (process.exitCode ?? EXIT.ok) : code;
+}
+
+function processIo(stop: AbortSignal, hurry: AbortSignal): Io {
+  return {
+    env: process.env,
+    cwd: process.cwd(),
+    out: (text) => process.stdout.write(text),
+    err: (text) => process.stderr.write(text),
+    readStdin: () => (process.stdin.isTTY ? undefined : readAll(process.stdin)),
+    ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : undefined,
+    outIsTty: process.stdout.isTTY,
+    errIsTty: process.stderr.isTTY,
+    login: loginName(),
+    stop,
+    hurry,
+  };
+}
+
+async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function askOnTerminal(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await terminal.question(question);
+  } finally {
+    terminal.close();
+  }
+}
+
+function loginName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return process.env['USER'] ?? 'operator';
+  }
+}

@@ -1,0 +1,78 @@
+import { CrosstalkError, reasonOf } from '../errors.ts';
+import type { Io } from './io.ts';
+import type { Chosen } from './program.ts';
+import type { CommandSpec } from './table.ts';
+
+export const EXIT = { ok: 0, failed: 1, usage: 2, timedOut: 3, interrupted: 130 };
+
+/**
+ * Runs one command line in this process. The only place that prints an error and decides on the
+ * exit code (cli.md, Conventions).
+ *
+ * @param onChosen told which command runs, before it does
+ * @returns the exit code
+ */
+export async function run(argv: readonly string[], io: Io, onChosen: (spec: CommandSpec) => void = () => undefined): Promise<number> {
+  let name = argv.find((word) => !word.startsWith('-')) ?? '';
+  try {
+    const chosen = await parse(argv, io);
+    if (typeof chosen === 'number') return chosen;
+    name = chosen.spec.name;
+    onChosen(chosen.spec);
+    const module = await chosen.spec.load();
+    return await module.run({ io, name, args: chosen.args, options: chosen.options });
+  } catch (error) {
+    return report(io, name, error);
+  }
+}
+
+async function parse(argv: readonly string[], io: Io): Promise<Chosen | number> {
+  const { buildProgram } = await import('./program.ts');
+  let chosen: Chosen | undefined;
+  const program = buildProgram(io, (found) => {
+    chosen = found;
+  });
+  if (argv.length === 0) {
+    program.outputHelp();
+    return EXIT.usage;
+  }
+  try {
+    program.parse([...argv], { from: 'user' });
+  } catch (error) {
+    return reportUsage(io, argv, error);
+  }
+  return chosen ?? EXIT.usage;
+}
+
+/** Commander's own complaints and its help; both come as exceptions with a code. */
+function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
+  const { code = '', message = '' } = error as { code?: string; message?: string };
+  if (/helpDisplayed|version/.test(code)) return EXIT.ok;
+  if (!code.startsWith('commander.')) throw error;
+  if (code === 'commander.help') {
+    io.err(`crosstalk ${argv.join(' ')}: a subcommand is missing; see: crosstalk ${argv[0] ?? ''} --help\n`);
+    return EXIT.usage;
+  }
+  const words = argv.filter((word) => !word.startsWith('-'));
+  const name = code === 'commander.unknownCommand' ? '' : (words[0] ?? '');
+  const what = message.replace(/^error: /, '').replace(/\.?\n\s*/g, ' ').trim();
+  io.err(`${['crosstalk', name].filter(Boolean).join(' ')}: ${what}; see: ${['crosstalk', name, '--help'].filter(Boolean).join(' ')}\n`);
+  return EXIT.usage;
+}
+
+function report(io: Io, name: string, error: unknown): number {
+  const { code, message } = describe(error);
+  if (code === 'aborted') return EXIT.interrupted;
+  io.err(`crosstalk ${name}: ${message}\n`);
+  if ((io.env['CROSSTALK_DEBUG'] ?? '') !== '' && error instanceof Error) io.err(`${error.stack ?? ''}\n`);
+  return code === 'usage' ? EXIT.usage : EXIT.failed;
+}
+
+function describe(error: unknown): { code: string; message: string } {
+  if (error instanceof CrosstalkError) return { code: error.code, message: error.message };
+  if (error instanceof Error && error.name === 'AbortError') return { code: 'aborted', message: 'interrupted' };
+  return {
+    code: 'internal',
+    message: `${reasonOf(error)}; nothing sent is lost. CROSSTALK_DEBUG=1 shows where it happened`,
+  };
+}
