@@ -111,14 +111,19 @@ function ended(child: ChildProcess): Promise<End> {
 function closed(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     if (child.stdout?.closed === true && child.stderr?.closed === true) resolve();
-    else child.once('close', () => {
-      resolve();
-    });
+    else
+      child.once('close', () => {
+        resolve();
+      });
   });
 }
 
 /** TERM, grace, KILL. */
-async function endGroup(child: ChildProcess, grace: number, ending: Promise<unknown>): Promise<void> {
+async function endGroup(
+  child: ChildProcess,
+  grace: number,
+  ending: Promise<unknown>,
+): Promise<void> {
   killGroup(child, 'SIGTERM');
   await Promise.race([ending, sleep(grace, undefined, { ref: false })]);
   killGroup(child, 'SIGKILL');

@@ -7,7 +7,8 @@ export type Outcome =
   | { kind: 'stopped' }
   | {
       kind: 'failed';
-      reason: 'not_started' | 'exit_code' | 'signal' | 'timed_out' | 'too_much_output' | 'empty_answer';
+      reason:
+        'not_started' | 'exit_code' | 'signal' | 'timed_out' | 'too_much_output' | 'empty_answer';
       detail: string;
     };
 
@@ -15,7 +16,10 @@ export type Outcome =
 const NOT_STARTED = [126, 127];
 
 /** Judges a run; whether silence is legitimate is the caller's to know. */
-export function outcomeOf(result: InvocationResult, limits: { timeout: number; maxOutput: number }): Outcome {
+export function outcomeOf(
+  result: InvocationResult,
+  limits: { timeout: number; maxOutput: number },
+): Outcome {
   const failed = (reason: (Outcome & { kind: 'failed' })['reason'], detail: string): Outcome => ({
     kind: 'failed',
     reason,
@@ -23,15 +27,19 @@ export function outcomeOf(result: InvocationResult, limits: { timeout: number; m
   });
   if (result.aborted) return { kind: 'stopped' };
   if (result.startError !== undefined) return failed('not_started', result.startError);
-  if (result.timedOut) return failed('timed_out', `did not end within ${String(limits.timeout / 1000)} s`);
-  if (result.tooMuchOutput) return failed('too_much_output', `printed more than ${String(limits.maxOutput)} bytes`);
+  if (result.timedOut)
+    return failed('timed_out', `did not end within ${String(limits.timeout / 1000)} s`);
+  if (result.tooMuchOutput)
+    return failed('too_much_output', `printed more than ${String(limits.maxOutput)} bytes`);
   if (result.signal !== null) return failed('signal', `ended by ${result.signal}`);
   if (result.exitCode !== 0) {
     const code = result.exitCode ?? -1;
     const reason = NOT_STARTED.includes(code) ? 'not_started' : 'exit_code';
     return failed(reason, `exit code ${String(code)}${lastLine(result.stderrTail)}`);
   }
-  return result.stdout.trim() === '' ? { kind: 'silent' } : { kind: 'answered', text: result.stdout };
+  return result.stdout.trim() === ''
+    ? { kind: 'silent' }
+    : { kind: 'answered', text: result.stdout };
 }
 
 function lastLine(stderr: string): string {

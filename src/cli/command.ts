@@ -45,7 +45,11 @@ export function note({ io, name }: Call, line: string): void {
 }
 
 /** Opens the transport the call is about. */
-export function inTransport<T>(call: Call, work: (context: Context) => Promise<T>, anyVersion = false): Promise<T> {
+export function inTransport<T>(
+  call: Call,
+  work: (context: Context) => Promise<T>,
+  anyVersion = false,
+): Promise<T> {
   const { io } = call;
   return withContext(
     { env: io.env, cwd: io.cwd },

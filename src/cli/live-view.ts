@@ -49,6 +49,14 @@ function describe(event: EventName, fields: Fields): string | undefined {
     case 'reply_queued':
       return undefined;
     default:
-      return [event.replaceAll('_', ' '), word('problem'), word('path'), word('reason'), word('error')].filter((part) => part !== '').join(': ');
+      return [
+        event.replaceAll('_', ' '),
+        word('problem'),
+        word('path'),
+        word('reason'),
+        word('error'),
+      ]
+        .filter((part) => part !== '')
+        .join(': ');
   }
 }

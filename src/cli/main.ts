@@ -2,7 +2,8 @@ import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { packageVersion } from '../package.ts';
 import type { Io } from './io.ts';
-import { EXIT, run } from './run.ts';
+import { EXIT } from './exit.ts';
+import { run } from './run.ts';
 
 /** The entry of the command line tool: the process's own streams, signals and exit code. */
 export async function main(argv: string[]): Promise<void> {

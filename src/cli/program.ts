@@ -22,14 +22,18 @@ export function buildProgram(io: Io, choose: (chosen: Chosen) => void): Command 
     .description('A message bus for agent CLIs. Git is the bus.')
     .version(packageVersion(), '-V, --version')
     .helpOption('-h, --help', 'show help')
-    .addHelpText('after', '\nExample:\n  crosstalk init demo && cd demo && crosstalk send --to concierge "hello"');
+    .addHelpText(
+      'after',
+      '\nExample:\n  crosstalk init demo && cd demo && crosstalk send --to concierge "hello"',
+    );
   for (const spec of COMMANDS) {
     const names = spec.name.split(' ');
     const last = names.pop() ?? '';
     const parent = names.reduce((group, name) => subcommand(group, name), program);
     define(subcommand(parent, last), spec, choose);
   }
-  for (const [name, summary] of Object.entries(GROUPS)) subcommand(program, name).description(summary);
+  for (const [name, summary] of Object.entries(GROUPS))
+    subcommand(program, name).description(summary);
   everyCommand(program, (command) => {
     command.exitOverride().configureOutput({ writeOut: io.out, writeErr: () => undefined });
   });
@@ -44,7 +48,11 @@ function define(command: Command, spec: CommandSpec, choose: (chosen: Chosen) =>
   command.description(spec.summary).addHelpText('after', `\nExample:\n  ${spec.example}`);
   if (spec.args !== undefined) command.arguments(spec.args);
   for (const [flags, description] of spec.options ?? []) command.option(flags, description);
-  if (spec.standalone !== true) command.option('--transport <dir>', 'the transport (default: CROSSTALK_TRANSPORT, else upward from here)');
+  if (spec.standalone !== true)
+    command.option(
+      '--transport <dir>',
+      'the transport (default: CROSSTALK_TRANSPORT, else upward from here)',
+    );
   command.option('--json', 'print the result as JSON').allowExcessArguments(false);
   command.action((...received: unknown[]) => {
     const args = received.slice(0, -2).flat() as (string | undefined)[];

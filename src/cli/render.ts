@@ -12,25 +12,38 @@ export function painter(io: Pick<Io, 'env' | 'outIsTty'>): (style: Style, text: 
 /** Rows in columns, two spaces apart, without trailing blanks. */
 export function table(rows: readonly (readonly string[])[], indent = ''): string {
   const widths: number[] = [];
-  for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)));
+  for (const row of rows)
+    row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)));
   return rows
-    .map((row) => indent + row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ').trimEnd())
+    .map(
+      (row) =>
+        indent +
+        row
+          .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+          .join('  ')
+          .trimEnd(),
+    )
     .join('\n');
 }
 
 /** Each line moved right. */
 export function indent(text: string, by = '  '): string {
-  return text.replace(/\n+$/, '').replace(/^/gm, by).replace(/^[ ]+$/gm, '');
+  return text
+    .replace(/\n+$/, '')
+    .replace(/^/gm, by)
+    .replace(/^[ ]+$/gm, '');
 }
 
 /** On a terminal, message text loses what would steer it; elsewhere it is left as it is. */
 export function safe(io: Pick<Io, 'outIsTty'>, text: string): string {
-  return io.outIsTty ? [...text].filter((c) => c === '\n' || c === '\t' || !/\p{Cc}/u.test(c)).join('') : text;
+  return io.outIsTty ? text.replace(/(?![\n\t])\p{Cc}/gu, '') : text;
 }
 
 /** `5 s`, `3 min`, `2 h`, `4 d`. @param seconds whole seconds */
 export function age(seconds: number): string {
   if (seconds < 120) return `${String(seconds)} s`;
   if (seconds < 7200) return `${String(Math.round(seconds / 60))} min`;
-  return seconds < 172_800 ? `${String(Math.round(seconds / 3600))} h` : `${String(Math.round(seconds / 86_400))} d`;
+  return seconds < 172_800
+    ? `${String(Math.round(seconds / 3600))} h`
+    : `${String(Math.round(seconds / 86_400))} d`;
 }

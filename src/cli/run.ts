@@ -1,9 +1,8 @@
 import { CrosstalkError, reasonOf } from '../errors.ts';
+import { EXIT } from './exit.ts';
 import type { Io } from './io.ts';
 import type { Chosen } from './program.ts';
 import type { CommandSpec } from './table.ts';
-
-export const EXIT = { ok: 0, failed: 1, usage: 2, timedOut: 3, interrupted: 130 };
 
 /**
  * Runs one command line in this process. The only place that prints an error and decides on the
@@ -12,7 +11,11 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, timedOut: 3, interrupted: 130 
  * @param onChosen told which command runs, before it does
  * @returns the exit code
  */
-export async function run(argv: readonly string[], io: Io, onChosen: (spec: CommandSpec) => void = () => undefined): Promise<number> {
+export async function run(
+  argv: readonly string[],
+  io: Io,
+  onChosen: (spec: CommandSpec) => void = () => undefined,
+): Promise<number> {
   let name = argv.find((word) => !word.startsWith('-')) ?? '';
   try {
     const chosen = await parse(argv, io);
@@ -50,13 +53,20 @@ function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
   if (/helpDisplayed|version/.test(code)) return EXIT.ok;
   if (!code.startsWith('commander.')) throw error;
   if (code === 'commander.help') {
-    io.err(`crosstalk ${argv.join(' ')}: a subcommand is missing; see: crosstalk ${argv[0] ?? ''} --help\n`);
+    io.err(
+      `crosstalk ${argv.join(' ')}: a subcommand is missing; see: crosstalk ${argv[0] ?? ''} --help\n`,
+    );
     return EXIT.usage;
   }
   const words = argv.filter((word) => !word.startsWith('-'));
   const name = code === 'commander.unknownCommand' ? '' : (words[0] ?? '');
-  const what = message.replace(/^error: /, '').replace(/\.?\n\s*/g, ' ').trim();
-  io.err(`${['crosstalk', name].filter(Boolean).join(' ')}: ${what}; see: ${['crosstalk', name, '--help'].filter(Boolean).join(' ')}\n`);
+  const what = message
+    .replace(/^error: /, '')
+    .replace(/\.?\n\s*/g, ' ')
+    .trim();
+  io.err(
+    `${['crosstalk', name].filter(Boolean).join(' ')}: ${what}; see: ${['crosstalk', name, '--help'].filter(Boolean).join(' ')}\n`,
+  );
   return EXIT.usage;
 }
 
@@ -64,13 +74,15 @@ function report(io: Io, name: string, error: unknown): number {
   const { code, message } = describe(error);
   if (code === 'aborted') return EXIT.interrupted;
   io.err(`crosstalk ${name}: ${message}\n`);
-  if ((io.env['CROSSTALK_DEBUG'] ?? '') !== '' && error instanceof Error) io.err(`${error.stack ?? ''}\n`);
+  if ((io.env['CROSSTALK_DEBUG'] ?? '') !== '' && error instanceof Error)
+    io.err(`${error.stack ?? ''}\n`);
   return code === 'usage' ? EXIT.usage : EXIT.failed;
 }
 
 function describe(error: unknown): { code: string; message: string } {
   if (error instanceof CrosstalkError) return { code: error.code, message: error.message };
-  if (error instanceof Error && error.name === 'AbortError') return { code: 'aborted', message: 'interrupted' };
+  if (error instanceof Error && error.name === 'AbortError')
+    return { code: 'aborted', message: 'interrupted' };
   return {
     code: 'internal',
     message: `${reasonOf(error)}; nothing sent is lost. CROSSTALK_DEBUG=1 shows where it happened`,

@@ -16,7 +16,10 @@ export interface CommandSpec {
 }
 
 const CHANNEL = ['--channel <channel>', 'channel: id, unique id prefix or name'] as const;
-const FROM = ['--from <name>', 'who writes (default: CROSSTALK_FROM, git config crosstalk.from, login)'] as const;
+const FROM = [
+  '--from <name>',
+  'who writes (default: CROSSTALK_FROM, git config crosstalk.from, login)',
+] as const;
 const HOST = ['--host <alias>', 'this machine’s host file, by alias'] as const;
 
 export const COMMANDS: readonly CommandSpec[] = [
@@ -192,7 +195,11 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'open',
     summary: 'an interactive session as an actor',
-    options: [['--actor <name>', 'the actor'], ['--tier <tier>', 'its tier (default: the first)'], HOST],
+    options: [
+      ['--actor <name>', 'the actor'],
+      ['--tier <tier>', 'its tier (default: the first)'],
+      HOST,
+    ],
     interrupt: 'child',
     example: 'crosstalk open --actor concierge',
     load: () => import('./commands/open.ts'),

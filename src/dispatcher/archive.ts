@@ -36,7 +36,10 @@ export class Archive {
   /** The messages at some paths of a channel; those that cannot be read are left out. */
   async messages(commit: string, channel: string, relPaths: readonly string[]): Promise<Located[]> {
     const found = await Promise.all(
-      relPaths.map(async (relPath) => ({ relPath, message: await this.message(commit, channel, relPath) })),
+      relPaths.map(async (relPath) => ({
+        relPath,
+        message: await this.message(commit, channel, relPath),
+      })),
     );
     return found.filter((item): item is Located => item.message !== undefined);
   }
@@ -47,7 +50,8 @@ export class Archive {
     if (file.mode === '160000') return unreadable('a submodule');
     const object = await this.#transport.objects.read(file.oid);
     if (object === undefined) return unreadable('its content is missing from the repository');
-    if (object.content === undefined) return unreadable(`larger than 1 MiB: ${String(object.size)} bytes`);
+    if (object.content === undefined)
+      return unreadable(`larger than 1 MiB: ${String(object.size)} bytes`);
     return parseMessage(object.content);
   }
 
@@ -56,9 +60,15 @@ export class Archive {
    * functions of protocol.md §3 and §4.
    */
   async chain(commit: string, channel: string, from: readonly Located[]): Promise<Lookup> {
-    const known = new Map<string, Message | undefined>(from.map(({ relPath, message }) => [relPath, message]));
+    const known = new Map<string, Message | undefined>(
+      from.map(({ relPath, message }) => [relPath, message]),
+    );
     let frontier: Message[] = from.map(({ message }) => message);
-    for (let step = 0; step < 2 * MAX_STEPS && frontier.length > 0 && known.size < MAX_CHAIN; step++) {
+    for (
+      let step = 0;
+      step < 2 * MAX_STEPS && frontier.length > 0 && known.size < MAX_CHAIN;
+      step++
+    ) {
       const wanted = new Set(frontier.flatMap(({ re, cause }) => [...re, ...cause]));
       const paths = [...wanted].filter((relPath) => !known.has(relPath)).slice(0, MAX_CHAIN);
       for (const relPath of paths) known.set(relPath, undefined);
@@ -82,7 +92,11 @@ export class Archive {
   }
 
   /** The folders below `parent` that hold `start` (a path of names) or anything after it. */
-  async #foldersFrom(commit: string, parent: string, [first, ...rest]: string[]): Promise<string[]> {
+  async #foldersFrom(
+    commit: string,
+    parent: string,
+    [first, ...rest]: string[],
+  ): Promise<string[]> {
     if (first === undefined) return [parent];
     const entries = await this.#transport.list(commit, [parent]);
     const folders = entries.filter(({ type }) => type === 'tree').map(({ path }) => path);

@@ -57,7 +57,11 @@ export class Deliveries {
     if (from === undefined || from === tip) return undefined;
     const audience = { host, actors: [...this.#active] };
     if (!(await this.#parts.transport.isAncestor(from, tip))) {
-      this.#parts.log('cursor_lost', { cursor: from, tip, reason: 'the history was rewritten; only files added by it are delivered' });
+      this.#parts.log('cursor_lost', {
+        cursor: from,
+        tip,
+        reason: 'the history was rewritten; only files added by it are delivered',
+      });
     }
     const scan = await scanAdded(this.#parts, audience, from, tip);
     this.mailboxes.addScan(from, tip, scan.deliveries);
@@ -93,40 +97,68 @@ export class Deliveries {
   }
 
   /** Delivers to one actor what was added since its cursors, or what is unanswered without one. */
-  async #resume(host: string, actor: string, tip: string, stateOf: (delivery: Delivery) => DeliveryState): Promise<void> {
+  async #resume(
+    host: string,
+    actor: string,
+    tip: string,
+    stateOf: (delivery: Delivery) => DeliveryState,
+  ): Promise<void> {
     const stored = this.#stored?.get(actor);
     if (stored === undefined) {
-      const scan = this.#parts.fromNow ? undefined : await scanUnanswered(this.#parts, { host, actors: [actor] }, tip);
+      const scan = this.#parts.fromNow
+        ? undefined
+        : await scanUnanswered(this.#parts, { host, actors: [actor] }, tip);
       this.mailboxes.addScan('', tip, scan?.deliveries ?? [], stateOf);
       if (scan) this.#report(scan);
       return;
     }
-    const commits = new Set([stored.through, ...Object.values(stored.channels).map(({ commit }) => commit)]);
+    const commits = new Set([
+      stored.through,
+      ...Object.values(stored.channels).map(({ commit }) => commit),
+    ]);
     for (const commit of commits) {
       const { scan, since } = await this.#catchUp(host, actor, commit, tip);
       this.#report(scan);
-      const ours = scan.deliveries.filter(({ channel }) => cursorOf(stored, channel)?.commit === commit);
+      const ours = scan.deliveries.filter(
+        ({ channel }) => cursorOf(stored, channel)?.commit === commit,
+      );
       const open = since === '' ? new Set(ours) : await this.#stillOpen(ours, scan, actor, tip);
       this.mailboxes.addScan(since, tip, ours, (delivery) =>
-        !open.has(delivery) || cursorOf(stored, delivery.channel)?.settled.includes(delivery.relPath) === true
+        !open.has(delivery) ||
+        cursorOf(stored, delivery.channel)?.settled.includes(delivery.relPath) === true
           ? 'settled'
           : stateOf(delivery),
       );
     }
   }
 
-  async #catchUp(host: string, actor: string, commit: string, tip: string): Promise<{ scan: Scan; since: string }> {
+  async #catchUp(
+    host: string,
+    actor: string,
+    commit: string,
+    tip: string,
+  ): Promise<{ scan: Scan; since: string }> {
     const audience = { host, actors: [actor] };
     if (commit === '') return { scan: await scanUnanswered(this.#parts, audience, tip), since: '' };
     if (await this.#parts.transport.isAncestor(commit, tip)) {
       return { scan: await scanAdded(this.#parts, audience, commit, tip), since: commit };
     }
-    this.#parts.log('cursor_lost', { actor, cursor: commit, tip, reason: 'the commit is not in the history; what is unanswered is delivered' });
+    this.#parts.log('cursor_lost', {
+      actor,
+      cursor: commit,
+      tip,
+      reason: 'the commit is not in the history; what is unanswered is delivered',
+    });
     return { scan: await scanUnanswered(this.#parts, audience, tip), since: '' };
   }
 
   /** Of what was added since a cursor: what this host has not answered, as far as the record shows. */
-  async #stillOpen(waking: readonly Delivery[], scan: Scan, actor: string, tip: string): Promise<Set<Delivery>> {
+  async #stillOpen(
+    waking: readonly Delivery[],
+    scan: Scan,
+    actor: string,
+    tip: string,
+  ): Promise<Set<Delivery>> {
     const open = new Set<Delivery>();
     for (const channel of new Set(waking.map((delivery) => delivery.channel))) {
       const ours = waking.filter((delivery) => delivery.channel === channel);
@@ -140,8 +172,12 @@ export class Deliveries {
 
   /** What the outbox and the dead letters say of deliveries. */
   async #known(): Promise<(delivery: Delivery) => DeliveryState> {
-    const [entries, letters] = await Promise.all([this.#parts.outbox.all(), this.#parts.deadLetters.all()]);
-    const key = (actor: string, channel: string, relPath: string): string => `${actor}/${channel}/${relPath}`;
+    const [entries, letters] = await Promise.all([
+      this.#parts.outbox.all(),
+      this.#parts.deadLetters.all(),
+    ]);
+    const key = (actor: string, channel: string, relPath: string): string =>
+      `${actor}/${channel}/${relPath}`;
     const states = new Map<string, DeliveryState>();
     for (const { actor, channel, messages } of letters) {
       for (const relPath of messages) states.set(key(actor, channel, relPath), 'settled');

@@ -88,7 +88,15 @@ export class Dispatcher {
       const tier = chooseTier(host.actors.get(actor) ?? [], requested);
       if (tier === undefined || !this.#lanes.enter(actor, tier)) continue;
       const batch = mailboxes.take(actor, channel).map(({ relPath }) => relPath);
-      this.#start({ id: this.#parts.newId(), actor, host: host.alias, channel, tier, tip, messages: batch });
+      this.#start({
+        id: this.#parts.newId(),
+        actor,
+        host: host.alias,
+        channel,
+        tier,
+        tip,
+        messages: batch,
+      });
     }
     for (const letter of await this.dueLetters()) {
       const tiers = host.actors.get(letter.actor) ?? [];
@@ -96,7 +104,10 @@ export class Dispatcher {
       if (tier === undefined || !this.#lanes.enter(letter.actor, tier)) continue;
       this.#retrying.add(letter.id);
       const { actor, channel, messages } = letter;
-      this.#start({ id: this.#parts.newId(), actor, host: host.alias, channel, tier, tip, messages }, letter);
+      this.#start(
+        { id: this.#parts.newId(), actor, host: host.alias, channel, tier, tip, messages },
+        letter,
+      );
     }
   }
 
@@ -104,10 +115,15 @@ export class Dispatcher {
   async dueLetters(): Promise<DeadLetter[]> {
     const now = this.#parts.now().toISOString();
     const letters = await this.#parts.deadLetters.all();
-    const awaitingPush = new Set((await this.#parts.outbox.all()).map(({ delivery }) => delivery?.deadLetter));
+    const awaitingPush = new Set(
+      (await this.#parts.outbox.all()).map(({ delivery }) => delivery?.deadLetter),
+    );
     return letters.filter(
       ({ id, state, next_retry_at: due }) =>
-        state === 'retrying' && (due ?? '') <= now && !this.#retrying.has(id) && !awaitingPush.has(id),
+        state === 'retrying' &&
+        (due ?? '') <= now &&
+        !this.#retrying.has(id) &&
+        !awaitingPush.has(id),
     );
   }
 
@@ -150,9 +166,20 @@ export class Dispatcher {
   #start(job: Job, letter?: DeadLetter): void {
     const { actor, channel, tier, messages } = job;
     this.#parts.log('dispatch_start', {
-      id: job.id, actor, channel, tier: tier.name, messages, ...(letter && { dead_letter: letter.id, attempt: letter.attempts + 1 }),
+      id: job.id,
+      actor,
+      channel,
+      tier: tier.name,
+      messages,
+      ...(letter && { dead_letter: letter.id, attempt: letter.attempts + 1 }),
     });
-    const running = { actor, channel, tier: tier.name, since: this.#parts.now().toISOString(), messages: messages.length };
+    const running = {
+      actor,
+      channel,
+      tier: tier.name,
+      since: this.#parts.now().toISOString(),
+      messages: messages.length,
+    };
     const done = this.#work(job, letter).finally(() => {
       this.#jobs.delete(job.id);
       if (letter !== undefined) this.#retrying.delete(letter.id);
@@ -165,7 +192,10 @@ export class Dispatcher {
   async #work(job: Job, letter: DeadLetter | undefined): Promise<void> {
     const { deliveries, transport, log } = this.#parts;
     try {
-      const outcome = await runJob({ ...this.#parts, dir: transport.dir, signal: this.#stopRuns.signal }, job);
+      const outcome = await runJob(
+        { ...this.#parts, dir: transport.dir, signal: this.#stopRuns.signal },
+        job,
+      );
       const push = await record(
         {
           ...this.#parts,
@@ -183,7 +213,11 @@ export class Dispatcher {
       // A full disk or a broken repository: the mail goes back and is tried at a later tick.
       deliveries.mailboxes.giveBack(job.actor, job.channel, job.messages);
       await this.#parts.runs.end(job.id).catch(() => undefined);
-      log('internal_error', { id: job.id, actor: job.actor, error: error instanceof Error ? error.message : String(error) });
+      log('internal_error', {
+        id: job.id,
+        actor: job.actor,
+        error: error instanceof Error ? error.message : String(error),
+      });
       await sleep(1000, undefined, { signal: this.#stopRuns.signal }).catch(() => undefined);
     }
   }
@@ -191,7 +225,9 @@ export class Dispatcher {
   #track(push: Promise<void>): void {
     const tracked = push
       .catch((error: unknown) => {
-        this.#parts.log('push_failed', { reason: error instanceof Error ? error.message : String(error) });
+        this.#parts.log('push_failed', {
+          reason: error instanceof Error ? error.message : String(error),
+        });
       })
       .finally(() => this.#pushes.delete(tracked));
     this.#pushes.add(tracked);

@@ -2,7 +2,14 @@ import { readFile, stat } from 'node:fs/promises';
 import { parseHostFile } from '../protocol/host-file.ts';
 import { writeDurably } from '../state/files.ts';
 import type { Transport } from '../transport/transport.ts';
-import { activate, findHost, readHosts, type ActiveHost, type FoundHost, type Machine } from './host.ts';
+import {
+  activate,
+  findHost,
+  readHosts,
+  type ActiveHost,
+  type FoundHost,
+  type Machine,
+} from './host.ts';
 import type { Log } from './log.ts';
 
 export interface HostWatchParts {
@@ -45,7 +52,10 @@ export class HostWatch {
     const found = findHost(await readHosts(this.#parts.transport, tip), this.#parts.machine);
     if (found.kind === 'found') {
       this.#problem = undefined;
-      await writeDurably(this.#parts.lastGood, (await this.#parts.transport.objects.text(tip, found.path)) ?? '');
+      await writeDurably(
+        this.#parts.lastGood,
+        (await this.#parts.transport.objects.text(tip, found.path)) ?? '',
+      );
       await this.#enforce(found);
       return;
     }
@@ -55,14 +65,18 @@ export class HostWatch {
       this.#found = undefined;
       this.#say('host_file_missing', found.problem);
     } else {
-      this.#say(found.kind === 'invalid' ? 'host_file_invalid' : 'host_file_missing', found.problem);
+      this.#say(
+        found.kind === 'invalid' ? 'host_file_invalid' : 'host_file_missing',
+        found.problem,
+      );
       if (this.#active === undefined && found.kind === 'invalid') await this.#fallBack(found.path);
     }
   }
 
   /** Applies approvals given meanwhile; costs one stat when there are none. */
   async applyApprovals(): Promise<boolean> {
-    if (this.#found === undefined || (await this.#approvalTime()) === this.#approvedAt) return false;
+    if (this.#found === undefined || (await this.#approvalTime()) === this.#approvedAt)
+      return false;
     await this.#enforce(this.#found);
     return true;
   }
@@ -75,11 +89,18 @@ export class HostWatch {
     this.#approvedAt = await this.#approvalTime();
     const { alias, path, actors, held } = this.#active;
     if (JSON.stringify([...actors]) !== before) {
-      log('host_file_loaded', { alias, path, actors: Object.fromEntries([...actors].map(([name, tiers]) => [name, tiers.map((tier) => tier.name)])) });
+      log('host_file_loaded', {
+        alias,
+        path,
+        actors: Object.fromEntries(
+          [...actors].map(([name, tiers]) => [name, tiers.map((tier) => tier.name)]),
+        ),
+      });
     }
     for (const change of held) {
       const key = JSON.stringify(change);
-      if (!this.#said.has(key)) log('host_change_held', { alias, ...change, next: 'crosstalk host approve' });
+      if (!this.#said.has(key))
+        log('host_change_held', { alias, ...change, next: 'crosstalk host approve' });
       this.#said.add(key);
     }
   }

@@ -36,11 +36,15 @@ export async function readHosts(transport: Transport, commit: string): Promise<H
 
 /** Finds this machine's host file by `--host` or `hostname:` (protocol.md §6). */
 export function findHost(entries: readonly HostEntry[], machine: Machine): FoundHost {
-  const wanted = machine.alias === undefined ? `hostname: ${machine.hostname}` : `alias: ${machine.alias}`;
+  const wanted =
+    machine.alias === undefined ? `hostname: ${machine.hostname}` : `alias: ${machine.alias}`;
   const matches = entries.flatMap(({ path, result }) => {
     if (!result.ok) return [];
     const { alias, hostname } = result.value;
-    const match = machine.alias === undefined ? sameHostname(hostname, machine.hostname) : alias === machine.alias;
+    const match =
+      machine.alias === undefined
+        ? sameHostname(hostname, machine.hostname)
+        : alias === machine.alias;
     return match ? [{ path, file: result.value }] : [];
   });
   const [only, ...more] = matches;
@@ -53,10 +57,15 @@ export function findHost(entries: readonly HostEntry[], machine: Machine): Found
     };
   }
   const broken = entries.find(
-    ({ path, result }) => !result.ok && (machine.alias === undefined || path === `${HOSTS}/${machine.alias}.md`),
+    ({ path, result }) =>
+      !result.ok && (machine.alias === undefined || path === `${HOSTS}/${machine.alias}.md`),
   );
   if (broken !== undefined && !broken.result.ok) {
-    return { kind: 'invalid', path: broken.path, problem: `${broken.path}: ${broken.result.problems.join('; ')}` };
+    return {
+      kind: 'invalid',
+      path: broken.path,
+      problem: `${broken.path}: ${broken.result.problems.join('; ')}`,
+    };
   }
   return {
     kind: 'missing',
@@ -65,7 +74,7 @@ export function findHost(entries: readonly HostEntry[], machine: Machine): Found
 }
 
 function sameHostname(declared: string | undefined, actual: string): boolean {
-  return declared !== undefined && declared.toLowerCase() === actual.toLowerCase();
+  return declared?.toLowerCase() === actual.toLowerCase();
 }
 
 /** The host file as it runs here, with the changes that wait for approval. */
@@ -97,7 +106,10 @@ export async function activate(
 }
 
 /** Why a transport's version is not ours, or undefined (protocol.md §1). */
-export async function checkVersion(transport: Transport, tip: string | undefined): Promise<string | undefined> {
+export async function checkVersion(
+  transport: Transport,
+  tip: string | undefined,
+): Promise<string | undefined> {
   const content = tip === undefined ? undefined : await transport.objects.text(tip, VERSION_FILE);
   return versionProblem(content, transport.dir);
 }

@@ -73,7 +73,12 @@ export class Publisher {
       for (let at = 0; at < all.length; at += MAX_ENTRIES) {
         await this.#push(all.slice(at, at + MAX_ENTRIES), signal);
       }
-    } while (this.#again);
+    } while (this.#askedAgain());
+  }
+
+  /** Whether a flush was asked for while one was under way. */
+  #askedAgain(): boolean {
+    return this.#again;
   }
 
   /** Whoever waits for an entry that is in the outbox no more: another process published it. */
@@ -98,7 +103,10 @@ export class Publisher {
 
   /** One push for all; when the remote refuses them, each on its own, so that one cannot hold up the rest. */
   async #pushTogether(entries: readonly OutboxEntry[], signal?: AbortSignal): Promise<void> {
-    const result = await this.#parts.publish(entries.flatMap(({ commits }) => commits.map(toCommit)), signal);
+    const result = await this.#parts.publish(
+      entries.flatMap(({ commits }) => commits.map(toCommit)),
+      signal,
+    );
     this.#parts.onPush?.(result);
     if (result.ok) {
       this.#failing = undefined;

@@ -49,7 +49,11 @@ export async function record(
     case 'silent':
       await finish(parts, job, letter);
       parts.log('dispatch_silent', facts);
-      parts.log('dispatch_done', { ...facts, replied: false, duration_ms: outcome.result.duration });
+      parts.log('dispatch_done', {
+        ...facts,
+        replied: false,
+        duration_ms: outcome.result.duration,
+      });
       return undefined;
     case 'gone':
       await finish(parts, job, letter);
@@ -78,14 +82,21 @@ function answerEntry(
   answers: Extract<JobResult, { kind: 'answered' }>['answers'],
   letter: DeadLetter | undefined,
 ): { entry: OutboxEntry; relPaths: string[] } {
-  const written = answers.map((message) => outgoing(message, job.channel, job.host, parts.suffix()));
+  const written = answers.map((message) =>
+    outgoing(message, job.channel, job.host, parts.suffix()),
+  );
   const { actor, channel, messages } = job;
   return {
     relPaths: written.map(({ relPath }) => relPath),
     entry: {
       id: parts.newId(),
       commits: written.map(({ commit }) => commit),
-      delivery: { actor, channel, messages, ...(letter === undefined ? {} : { deadLetter: letter.id }) },
+      delivery: {
+        actor,
+        channel,
+        messages,
+        ...(letter === undefined ? {} : { deadLetter: letter.id }),
+      },
     },
   };
 }
@@ -96,7 +107,12 @@ async function publishAnswer(
   facts: Record<string, unknown>,
 ): Promise<void> {
   const published = await parts.publisher.publish(entry.id);
-  parts.log('dispatch_done', { ...facts, replied: true, replies: relPaths, published: published.published });
+  parts.log('dispatch_done', {
+    ...facts,
+    replied: true,
+    replies: relPaths,
+    published: published.published,
+  });
 }
 
 async function finish(parts: RecordParts, job: Job, letter: DeadLetter | undefined): Promise<void> {
@@ -113,7 +129,8 @@ async function bury(
   result: InvocationResult,
   previous: DeadLetter | undefined,
 ): Promise<void> {
-  const parcels = previous === undefined ? job.messages.map((relPath) => [relPath]) : [previous.messages];
+  const parcels =
+    previous === undefined ? job.messages.map((relPath) => [relPath]) : [previous.messages];
   for (const messages of parcels) {
     const letter = deadLetter(parts, job, failure, result, messages, previous);
     await parts.deadLetters.put(letter);
@@ -125,7 +142,10 @@ async function bury(
       reason: letter.reason,
       attempts: letter.attempts,
     };
-    parts.log('dead_letter', { ...facts, ...(letter.next_retry_at && { next_retry_at: letter.next_retry_at }) });
+    parts.log('dead_letter', {
+      ...facts,
+      ...(letter.next_retry_at && { next_retry_at: letter.next_retry_at }),
+    });
     if (letter.state === 'quarantined') parts.log('quarantined', facts);
   }
 }

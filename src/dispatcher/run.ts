@@ -5,7 +5,12 @@ import { openQuestionsOfBatch } from '../protocol/causality.ts';
 import type { Tier } from '../protocol/host-file.ts';
 import { parseProfile } from '../protocol/actor.ts';
 import { profileFiles, PROTOCOL_FILE } from '../protocol/layout.ts';
-import { MAX_MESSAGE_BYTES, formatMessage, type Located, type Message } from '../protocol/message.ts';
+import {
+  MAX_MESSAGE_BYTES,
+  formatMessage,
+  type Located,
+  type Message,
+} from '../protocol/message.ts';
 import { awaitsPeers, mayBeSilent } from '../protocol/pending.ts';
 import { formatPrompt } from '../protocol/prompt.ts';
 import { answerMessages, planAnswers, type AnswerPlan } from '../protocol/reply.ts';
@@ -74,7 +79,10 @@ export async function runJob(parts: RunParts, job: Job): Promise<JobResult> {
     maxOutput,
     signal: parts.signal,
     onStart: (pid) =>
-      parts.runs.begin({ id: job.id, actor: job.actor, channel: job.channel, messages: job.messages }, pid),
+      parts.runs.begin(
+        { id: job.id, actor: job.actor, channel: job.channel, messages: job.messages },
+        pid,
+      ),
   });
   const outcome = outcomeOf(result, { timeout: job.tier.timeout, maxOutput });
   if (outcome.kind === 'stopped') return { kind: 'stopped' };
@@ -82,13 +90,21 @@ export async function runJob(parts: RunParts, job: Job): Promise<JobResult> {
   if (outcome.kind === 'silent') {
     return (await silenceIsFine(parts, job, briefing))
       ? { kind: 'silent', result }
-      : failed(result, 'empty_answer', 'printed nothing, and one question was waiting for an answer');
+      : failed(
+          result,
+          'empty_answer',
+          'printed nothing, and one question was waiting for an answer',
+        );
   }
   const writer = { actor: job.actor, host: job.host, at: parts.now() };
   const answers = answerMessages(briefing.plans, briefing.batch, outcome.text, writer);
   const size = Math.max(...answers.map((message) => Buffer.byteLength(formatMessage(message))));
   return size > MAX_MESSAGE_BYTES
-    ? failed(result, 'too_much_output', `the answer would be a message of ${String(size)} bytes; the limit is 1 MiB`)
+    ? failed(
+        result,
+        'too_much_output',
+        `the answer would be a message of ${String(size)} bytes; the limit is 1 MiB`,
+      )
     : { kind: 'answered', answers, result };
 }
 
@@ -104,7 +120,8 @@ async function brief(archive: Archive, { tip, channel, messages, actor }: Job): 
   const batch = await archive.messages(tip, channel, messages);
   const lookup = await archive.chain(tip, channel, batch);
   const start = threadStart(batch, lookup);
-  const since = start === undefined ? [] : await archive.since(tip, channel, start, MAX_THREAD_SCAN);
+  const since =
+    start === undefined ? [] : await archive.since(tip, channel, start, MAX_THREAD_SCAN);
   const known = new Map(since.map((item) => [item.relPath, item.message]));
   return {
     batch,
@@ -143,12 +160,17 @@ export async function profileOf(
   for (const path of profileFiles(actor)) {
     const text = await archive.text(tip, path);
     const profile = text === undefined ? undefined : parseProfile(text, actor);
-    if (profile?.ok === true) return { path, description: profile.value.description, body: profile.value.body };
+    if (profile?.ok === true)
+      return { path, description: profile.value.description, body: profile.value.body };
   }
   return undefined;
 }
 
-async function silenceIsFine(parts: RunParts, job: Job, { batch, channel, lookup }: Briefing): Promise<boolean> {
+async function silenceIsFine(
+  parts: RunParts,
+  job: Job,
+  { batch, channel, lookup }: Briefing,
+): Promise<boolean> {
   const questions = openQuestionsOfBatch(batch, job.actor, lookup).map(({ relPath }) => relPath);
   return mayBeSilent({
     openQuestions: questions.length,
@@ -159,7 +181,10 @@ async function silenceIsFine(parts: RunParts, job: Job, { batch, channel, lookup
 }
 
 /** The environment of a dispatched CLI (cli.md). */
-function environmentOf({ dir, stateDir, binDir, environment }: RunParts, job: Job): NodeJS.ProcessEnv {
+function environmentOf(
+  { dir, stateDir, binDir, environment }: RunParts,
+  job: Job,
+): NodeJS.ProcessEnv {
   return {
     ...environment,
     PATH: `${binDir}:${environment['PATH'] ?? ''}`,

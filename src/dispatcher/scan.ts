@@ -38,7 +38,12 @@ interface Read extends Located {
 }
 
 /** Reads what was added between two commits and finds whom it wakes; cost follows what is new. */
-export async function scanAdded(sources: Sources, audience: Audience, from: string, to: string): Promise<Scan> {
+export async function scanAdded(
+  sources: Sources,
+  audience: Audience,
+  from: string,
+  to: string,
+): Promise<Scan> {
   const scan = emptyScan();
   const changes = await sources.transport.changes(from, to);
   const files: FileRef[] = [];
@@ -79,11 +84,22 @@ export async function scanUnanswered(
       message: { ...item.message, body: '' },
     }));
     const known = new Map(read.map(({ relPath, message }) => [relPath, message]));
-    const woken = await route(sources, audience, tip, read, scan, (relPath) => known.get(relPath)?.from);
+    const woken = await route(
+      sources,
+      audience,
+      tip,
+      read,
+      scan,
+      (relPath) => known.get(relPath)?.from,
+    );
     for (const actor of audience.actors) {
       const own = read.filter(({ message }) => message.from === actor);
       const waking = woken.filter((delivery) => delivery.actor === actor);
-      const open = new Set(unanswered(waking, own, actor, (relPath) => known.get(relPath)).map(({ relPath }) => relPath));
+      const open = new Set(
+        unanswered(waking, own, actor, (relPath) => known.get(relPath)).map(
+          ({ relPath }) => relPath,
+        ),
+      );
       pending.push(...waking.filter(({ relPath }) => open.has(relPath)));
     }
   }
@@ -92,7 +108,14 @@ export async function scanUnanswered(
 }
 
 function emptyScan(): Scan {
-  return { deliveries: [], own: new Map(), malformed: [], skipped: [], configured: false, added: 0 };
+  return {
+    deliveries: [],
+    own: new Map(),
+    malformed: [],
+    skipped: [],
+    configured: false,
+    added: 0,
+  };
 }
 
 async function readAll(archive: Archive, files: readonly FileRef[], scan: Scan): Promise<Read[]> {
@@ -102,7 +125,8 @@ async function readAll(archive: Archive, files: readonly FileRef[], scan: Scan):
       if (place.kind === 'stray') scan.malformed.push({ path: file.path, reason: place.reason });
       if (place.kind !== 'message') return undefined;
       const message = await archive.parse(file);
-      if (message.ok) return { relPath: place.relPath, channel: place.channel, message: message.value };
+      if (message.ok)
+        return { relPath: place.relPath, channel: place.channel, message: message.value };
       scan.malformed.push({ path: file.path, reason: message.problems.join('; ') });
       return undefined;
     }),
@@ -157,11 +181,18 @@ async function inCommitOrder(
   tip: string,
   deliveries: Delivery[],
 ): Promise<Delivery[]> {
-  const paths = [...new Set(deliveries.map(({ channel, relPath }) => messageFile(channel, relPath)))];
+  const paths = [
+    ...new Set(deliveries.map(({ channel, relPath }) => messageFile(channel, relPath))),
+  ];
   if (paths.length < 2) return deliveries;
-  const order = await transport.order(since, tip, paths.length > MAX_ORDERED_PATHS ? [CHANNELS] : paths);
+  const order = await transport.order(
+    since,
+    tip,
+    paths.length > MAX_ORDERED_PATHS ? [CHANNELS] : paths,
+  );
   const position = new Map(order.map((path, index) => [path, index]));
-  const at = ({ channel, relPath }: Delivery): number => position.get(messageFile(channel, relPath)) ?? 0;
+  const at = ({ channel, relPath }: Delivery): number =>
+    position.get(messageFile(channel, relPath)) ?? 0;
   return [...deliveries].sort((a, b) => at(a) - at(b));
 }
 

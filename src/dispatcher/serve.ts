@@ -38,7 +38,10 @@ const LAST_PUSH_MS = 15_000;
  * @throws CrosstalkError `locked` when another one runs, `unsupported_version` for a transport
  *   that is not ours
  */
-export async function serve(parts: Omit<TickParts, 'signal'>, options: ServeOptions): Promise<Served> {
+export async function serve(
+  parts: Omit<TickParts, 'signal'>,
+  options: ServeOptions,
+): Promise<Served> {
   const lock = await acquire(options.root, 'dispatcher', { wait: 0 });
   if (!lock.ok) throw held(parts, lock.holder);
   const answering = await ask(options.socket, { op: 'ping' }, 500);
@@ -88,15 +91,21 @@ class Service {
       this.#alarm.ring();
     };
     dispatcher.onRoom = () => {
-      void dispatcher.pump().then(() => this.#beat()).catch(() => undefined);
+      void dispatcher
+        .pump()
+        .then(() => this.#beat())
+        .catch(() => undefined);
     };
     log('dispatcher_started', {
-      pid: process.pid, version: this.#options.version, transport: transport.dir, origin: transport.origin !== undefined, branch: transport.branch,
+      pid: process.pid,
+      version: this.#options.version,
+      transport: transport.dir,
+      origin: transport.origin !== undefined,
+      branch: transport.branch,
     });
     await dispatcher.endLeftovers();
-    let served: Served = {};
     try {
-      served = this.#options.once ? await this.#once() : await this.#loop();
+      return this.#options.once ? await this.#once() : await this.#loop();
     } finally {
       await dispatcher.stop(grace);
       await this.#lastPush();
@@ -106,7 +115,6 @@ class Service {
       await this.#beat();
       log('dispatcher_stopped', { host: hosts.active?.alias ?? null });
     }
-    return served;
   }
 
   async #once(): Promise<Served> {
@@ -116,11 +124,16 @@ class Service {
     await dispatcher.drain();
     await publisher.flush();
     const left = (await outbox.all()).length;
-    if (ticked.failure !== undefined) return { problem: `could not ask the remote: ${ticked.failure.reason}; nothing is lost, try again` };
+    if (ticked.failure !== undefined)
+      return {
+        problem: `could not ask the remote: ${ticked.failure.reason}; nothing is lost, try again`,
+      };
     if (hosts.active === undefined) return { problem: hosts.problem ?? 'no host file' };
     if (left > 0) {
       const reason = publisher.failing?.failure.reason ?? 'the push was not tried';
-      return { problem: `${String(left)} entries stay in the outbox: ${reason}; they are pushed at the next run` };
+      return {
+        problem: `${String(left)} entries stay in the outbox: ${reason}; they are pushed at the next run`,
+      };
     }
     return {};
   }
@@ -151,7 +164,8 @@ class Service {
     this.#fetchWanted = false;
     try {
       const ticked = await tick(this.#parts, fetch);
-      if (ticked.refused !== undefined) throw new CrosstalkError('unsupported_version', ticked.refused);
+      if (ticked.refused !== undefined)
+        throw new CrosstalkError('unsupported_version', ticked.refused);
       if (fetch) this.#noteFetch(ticked);
       this.#followCheckout(ticked.tip);
       await this.#beat();
@@ -194,14 +208,19 @@ class Service {
       return reply;
     }
     const outcomes: Record<string, Outcome> = {};
-    await Promise.all(request.ids.map(async (id) => (outcomes[id] = await this.#parts.publisher.publish(id))));
+    await Promise.all(
+      request.ids.map(async (id) => (outcomes[id] = await this.#parts.publisher.publish(id))),
+    );
     return { ...reply, outcomes };
   }
 
   async #lastPush(): Promise<void> {
     const { outbox, publisher } = this.#parts;
     if ((await outbox.all()).length === 0) return;
-    await Promise.race([publisher.flush().catch(() => undefined), sleep(LAST_PUSH_MS, undefined, { ref: false })]);
+    await Promise.race([
+      publisher.flush().catch(() => undefined),
+      sleep(LAST_PUSH_MS, undefined, { ref: false }),
+    ]);
   }
 
   async #beat(): Promise<void> {
@@ -217,7 +236,10 @@ class Service {
       tip: deliveries.mailboxes.scanned ?? (await transport.tip()) ?? null,
       running: dispatcher.running,
       pending: deliveries.mailboxes.counts().pending,
-      ...(this.#failingSince && { fetch_failing_since: this.#failingSince.since, fetch_error: this.#failingSince.reason }),
+      ...(this.#failingSince && {
+        fetch_failing_since: this.#failingSince.since,
+        fetch_error: this.#failingSince.reason,
+      }),
       ...(failing && { push_failing_since: failing.since, push_error: failing.failure.reason }),
       ...(hosts.problem !== undefined && { host_problem: hosts.problem }),
     };

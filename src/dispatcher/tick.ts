@@ -38,9 +38,12 @@ export interface Ticked {
 export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   const { transport, deliveries, hosts, dispatcher, outbox, publisher, log, signal } = parts;
   const before = transport.cost;
-  const refreshed = fetch ? await transport.refresh(signal) : { ok: true as const, tip: await transport.tip() };
+  const refreshed = fetch
+    ? await transport.refresh(signal)
+    : { ok: true as const, tip: await transport.tip() };
   const { tip } = refreshed;
-  if (!refreshed.ok) log('fetch_failed', { kind: refreshed.failure.kind, reason: refreshed.failure.reason });
+  if (!refreshed.ok)
+    log('fetch_failed', { kind: refreshed.failure.kind, reason: refreshed.failure.reason });
 
   const known = deliveries.mailboxes.scanned;
   const isNew = tip !== undefined && tip !== known;
@@ -52,7 +55,8 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   if (tip !== undefined) {
     const scan = hosts.active && (await deliveries.advance(hosts.active.alias, tip));
     added = scan?.added ?? 0;
-    if (hosts.active === undefined ? isNew || known === undefined : scan?.configured === true) await hosts.load(tip);
+    if (hosts.active === undefined ? isNew || known === undefined : scan?.configured === true)
+      await hosts.load(tip);
     const approved = await hosts.applyApprovals();
     const { active } = hosts;
     if (active !== undefined && (scan === undefined || scan.configured || approved)) {

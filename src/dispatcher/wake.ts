@@ -36,10 +36,11 @@ export async function listen(
     onLines(socket, (line) => {
       const request = parseRequest(line);
       if (request === undefined) socket.destroy();
-      else void answer(request).then(
-        (reply) => socket.write(`${JSON.stringify(reply)}\n`),
-        () => socket.destroy(),
-      );
+      else
+        void answer(request).then(
+          (reply) => socket.write(`${JSON.stringify(reply)}\n`),
+          () => socket.destroy(),
+        );
     });
   });
   await new Promise<void>((resolve, reject) => {
@@ -61,7 +62,8 @@ async function closeServer(server: Server, open: Set<Socket>, path: string): Pro
 }
 
 /** `nobody`: none is listening, or it went away before it answered. */
-export type Asked = { kind: 'answered'; answer: WakeAnswer } | { kind: 'nobody' } | { kind: 'timeout' };
+export type Asked =
+  { kind: 'answered'; answer: WakeAnswer } | { kind: 'nobody' } | { kind: 'timeout' };
 
 /**
  * Asks the running dispatcher.

@@ -52,12 +52,18 @@ export async function listActors(context: Context): Promise<ActorInfo[]> {
 }
 
 /** One actor with its system prompt. */
-export async function showActor(context: Context, name: string): Promise<ActorInfo & { body: string }> {
+export async function showActor(
+  context: Context,
+  name: string,
+): Promise<ActorInfo & { body: string }> {
   const actors = await listActors(context);
   const actor = actors.find((candidate) => candidate.name === name);
   if (actor === undefined) {
     const known = actors.map((candidate) => candidate.name).join(', ');
-    throw new CrosstalkError('not_found', `no actor ${shown(name)}, this transport has ${known}; add one with: crosstalk actor add ${isName(name) ? name : '<name>'} --cli <command>`);
+    throw new CrosstalkError(
+      'not_found',
+      `no actor ${shown(name)}, this transport has ${known}; add one with: crosstalk actor add ${isName(name) ? name : '<name>'} --cli <command>`,
+    );
   }
   const profile = await profileOf(context.archive, await tipOf(context), name);
   return { ...actor, body: profile?.body ?? '' };
@@ -77,10 +83,18 @@ export interface AddActorInput {
  * Lets this host serve an actor: writes its command into the host file, approves that command
  * here, and writes a profile to fill in when there is none.
  */
-export async function addActor(context: Context, input: AddActorInput): Promise<{ path: string | undefined; host: string; cli: string }> {
+export async function addActor(
+  context: Context,
+  input: AddActorInput,
+): Promise<{ path: string | undefined; host: string; cli: string }> {
   const { name, tier } = input;
-  if (!isName(name)) throw new CrosstalkError('usage', `the actor ${shown(name)} is not a name (letters, digits, . _ -, at most 64); choose another`);
-  if (!isTier(tier)) throw new CrosstalkError('usage', `--tier ${shown(tier)} is not a tier name; choose another`);
+  if (!isName(name))
+    throw new CrosstalkError(
+      'usage',
+      `the actor ${shown(name)} is not a name (letters, digits, . _ -, at most 64); choose another`,
+    );
+  if (!isTier(tier))
+    throw new CrosstalkError('usage', `--tier ${shown(tier)} is not a tier name; choose another`);
   const host = await thisHost(context, input.host);
   const from = resolveFrom(context, undefined, input.login);
   const cli = knownAgent(input.cli)?.headless ?? input.cli;
@@ -90,9 +104,14 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   return { path: created, host: host.file.alias, cli };
 }
 
-async function writeProfile(context: Context, input: AddActorInput, from: string): Promise<string | undefined> {
+async function writeProfile(
+  context: Context,
+  input: AddActorInput,
+  from: string,
+): Promise<string | undefined> {
   const { name, description } = input;
-  if ((await profileOf(context.archive, await tipOf(context), name)) !== undefined) return undefined;
+  if ((await profileOf(context.archive, await tipOf(context), name)) !== undefined)
+    return undefined;
   const [path] = profileFiles(name);
   await deliverOrNote(context, [
     {

@@ -32,18 +32,24 @@ export async function takeCensus(context: Context): Promise<Census> {
 }
 
 async function update(context: Context, census: Census, from: string): Promise<void> {
-  const changes = (await context.transport.changes(from, census.tip)).filter(({ path }) => path.startsWith(`${CHANNELS}/`));
+  const changes = (await context.transport.changes(from, census.tip)).filter(({ path }) =>
+    path.startsWith(`${CHANNELS}/`),
+  );
   for (const { path, status } of changes) {
     if (status === 'A') continue;
     const malformed = Object.hasOwn(census.malformed, path);
-    delete census.malformed[path];
+    Reflect.deleteProperty(census.malformed, path);
     const place = placeOf(path);
     if (place.kind === 'message' && !malformed) {
       const counted = census.channels[place.channel];
       if (counted !== undefined) counted.messages--;
     }
   }
-  await add(context, census, changes.filter(({ status }) => status !== 'D'));
+  await add(
+    context,
+    census,
+    changes.filter(({ status }) => status !== 'D'),
+  );
 }
 
 async function add(context: Context, census: Census, files: readonly FileRef[]): Promise<void> {

@@ -25,16 +25,27 @@ export interface ChannelInput {
  */
 export async function createChannel(context: Context, input: ChannelInput): Promise<Channel> {
   const problem = channelNameProblem(input.name);
-  if (problem !== undefined) throw new CrosstalkError('usage', `the channel's ${problem}; choose another`);
-  if (isChannelId(input.name)) {
-    throw new CrosstalkError('usage', `the channel's name "${input.name}" has the form of an id; choose another`);
+  if (problem !== undefined)
+    throw new CrosstalkError('usage', `the channel's ${problem}; choose another`);
+  const looksLikeId: boolean = isChannelId(input.name);
+  if (looksLikeId) {
+    throw new CrosstalkError(
+      'usage',
+      `the channel's name "${input.name}" has the form of an id; choose another`,
+    );
   }
   await refreshOrNote(context);
-  const taken = (await context.archive.channels(await tipOf(context))).find(({ name }) => name === input.name);
+  const taken = (await context.archive.channels(await tipOf(context))).find(
+    ({ name }) => name === input.name,
+  );
   if (taken !== undefined) {
-    throw new CrosstalkError('refused', `the channel "${input.name}" exists already, with id ${taken.id}; choose another name or use it`);
+    throw new CrosstalkError(
+      'refused',
+      `the channel "${input.name}" exists already, with id ${taken.id}; choose another name or use it`,
+    );
   }
-  const parent = input.parent === undefined ? undefined : await resolveChannel(context, input.parent);
+  const parent =
+    input.parent === undefined ? undefined : await resolveChannel(context, input.parent);
   const createdBy = resolveFrom(context, input.from, input.login);
   const at = context.now().toISOString();
   const channel: Channel = {

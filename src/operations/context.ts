@@ -83,7 +83,10 @@ async function requireVersion({ transport }: Context): Promise<void> {
 export async function tipOf({ transport }: Context): Promise<string> {
   const tip = await transport.tip();
   if (tip === undefined) {
-    throw new CrosstalkError('not_found', `no transport at ${transport.dir}: the branch ${transport.branch} has no commits; make one with: crosstalk init`);
+    throw new CrosstalkError(
+      'not_found',
+      `no transport at ${transport.dir}: the branch ${transport.branch} has no commits; make one with: crosstalk init`,
+    );
   }
   return tip;
 }
@@ -102,7 +105,10 @@ export function directPublisher({ transport, outbox, paths }: Context): Publishe
  *
  * @returns why it could not be reached
  */
-export async function refreshOrNote(context: Context, signal?: AbortSignal): Promise<string | undefined> {
+export async function refreshOrNote(
+  context: Context,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
   const refreshed = await context.transport.refresh(signal);
   if (refreshed.ok) return undefined;
   context.note(`could not ask the remote: ${refreshed.failure.reason}; showing what is known here`);

@@ -15,7 +15,11 @@ const ANSWER_LIMIT_MS = 30_000;
  *
  * @param wait false returns as soon as it is durable
  */
-export async function deliver(context: Context, commits: OutboxCommit[], wait: boolean): Promise<Delivered> {
+export async function deliver(
+  context: Context,
+  commits: OutboxCommit[],
+  wait: boolean,
+): Promise<Delivered> {
   const { outbox, paths, newId } = context;
   const id = newId();
   await outbox.put({ id, commits });
@@ -25,10 +29,15 @@ export async function deliver(context: Context, commits: OutboxCommit[], wait: b
   }
   const asked = await ask(paths.socket, { op: 'publish', ids: [id] }, ANSWER_LIMIT_MS);
   if (asked.kind === 'timeout') {
-    return { published: false, reason: `the dispatcher has not pushed it within ${String(ANSWER_LIMIT_MS / 1000)} s` };
+    return {
+      published: false,
+      reason: `the dispatcher has not pushed it within ${String(ANSWER_LIMIT_MS / 1000)} s`,
+    };
   }
   const outcome =
-    asked.kind === 'answered' ? asked.answer.outcomes?.[id] : await directPublisher(context).publish(id);
+    asked.kind === 'answered'
+      ? asked.answer.outcomes?.[id]
+      : await directPublisher(context).publish(id);
   if (outcome?.published === true) return { published: true, direct: asked.kind === 'nobody' };
   return { published: false, reason: outcome?.failure.reason ?? 'the dispatcher gave no reason' };
 }
@@ -37,7 +46,9 @@ export async function deliver(context: Context, commits: OutboxCommit[], wait: b
 export async function deliverOrNote(context: Context, commits: OutboxCommit[]): Promise<void> {
   const delivered = await deliver(context, commits, true);
   if (!delivered.published) {
-    context.note(`queued, not on the remote yet: ${delivered.reason}; it is pushed by the dispatcher or by: crosstalk sync`);
+    context.note(
+      `queued, not on the remote yet: ${delivered.reason}; it is pushed by the dispatcher or by: crosstalk sync`,
+    );
   }
   await context.transport.fastForward();
 }

@@ -32,7 +32,13 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   const { log } = input;
   await prepareBin(paths.bin);
   const deliveries = new Deliveries({
-    transport, archive, outbox, deadLetters, log, fromNow: input.fromNow, cursors: new Cursors(paths.cursors),
+    transport,
+    archive,
+    outbox,
+    deadLetters,
+    log,
+    fromNow: input.fromNow,
+    cursors: new Cursors(paths.cursors),
   });
   const publisher = new Publisher({
     outbox,
@@ -45,19 +51,35 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     },
     onPush: (result) => {
       if (result.ok) log('push_done', { commits: result.commits, attempts: result.attempts });
-      else log('push_failed', { kind: result.failure.kind, reason: result.failure.reason, attempts: result.attempts });
+      else
+        log('push_failed', {
+          kind: result.failure.kind,
+          reason: result.failure.reason,
+          attempts: result.attempts,
+        });
     },
   });
   const hosts = new HostWatch({
     transport,
-    machine: { hostname: context.hostname, ...(input.host === undefined ? {} : { alias: input.host }) },
+    machine: {
+      hostname: context.hostname,
+      ...(input.host === undefined ? {} : { alias: input.host }),
+    },
     approvals: paths.approvals,
     lastGood: join(paths.root, 'host-file.md'),
     trust: input.trustHostFile,
     log,
   });
   const dispatcher = new Dispatcher({
-    transport, archive, deliveries, outbox, deadLetters, runs, publisher, hosts, log,
+    transport,
+    archive,
+    deliveries,
+    outbox,
+    deadLetters,
+    runs,
+    publisher,
+    hosts,
+    log,
     stateDir: paths.root,
     binDir: paths.bin,
     environment: env,

@@ -18,13 +18,22 @@ export async function findDeadLetter({ deadLetters }: Context, id: string): Prom
   const all = await deadLetters.all();
   const wanted = id.toUpperCase();
   const exact = all.filter((letter) => letter.id === wanted);
-  const matches = exact.length > 0 ? exact : all.filter((letter) => letter.id.startsWith(wanted) || letter.id.endsWith(wanted));
+  const matches =
+    exact.length > 0
+      ? exact
+      : all.filter((letter) => letter.id.startsWith(wanted) || letter.id.endsWith(wanted));
   const [only, ...more] = wanted === '' ? [] : matches;
   if (only === undefined) {
-    throw new CrosstalkError('not_found', `no dead letter ${shown(id)} on this machine; list them with: crosstalk dlq`);
+    throw new CrosstalkError(
+      'not_found',
+      `no dead letter ${shown(id)} on this machine; list them with: crosstalk dlq`,
+    );
   }
   if (more.length > 0) {
-    throw new CrosstalkError('ambiguous', `several dead letters match ${shown(id)}: ${matches.map((letter) => letter.id).join(', ')}; give the whole id`);
+    throw new CrosstalkError(
+      'ambiguous',
+      `several dead letters match ${shown(id)}: ${matches.map((letter) => letter.id).join(', ')}; give the whole id`,
+    );
   }
   return only;
 }
@@ -35,8 +44,12 @@ export async function findDeadLetter({ deadLetters }: Context, id: string): Prom
  * @param id an id, or `all`
  * @returns the released ones, and whether a dispatcher was there to be woken
  */
-export async function retryDeadLetters(context: Context, id: string): Promise<{ released: DeadLetter[]; woken: boolean }> {
-  const letters = id === 'all' ? await context.deadLetters.all() : [await findDeadLetter(context, id)];
+export async function retryDeadLetters(
+  context: Context,
+  id: string,
+): Promise<{ released: DeadLetter[]; woken: boolean }> {
+  const letters =
+    id === 'all' ? await context.deadLetters.all() : [await findDeadLetter(context, id)];
   const released = letters.map((letter) => ({
     ...letter,
     state: 'retrying' as const,
@@ -50,7 +63,8 @@ export async function retryDeadLetters(context: Context, id: string): Promise<{ 
 
 /** Forgets dead letters: their messages stay in the record and are not delivered again. */
 export async function dropDeadLetters(context: Context, id: string): Promise<DeadLetter[]> {
-  const letters = id === 'all' ? await context.deadLetters.all() : [await findDeadLetter(context, id)];
+  const letters =
+    id === 'all' ? await context.deadLetters.all() : [await findDeadLetter(context, id)];
   for (const letter of letters) await context.deadLetters.remove(letter.id);
   return letters;
 }

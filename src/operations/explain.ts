@@ -23,22 +23,35 @@ export interface Explanation {
 }
 
 /** @param actor `name`, or `name@host` to ask for one host */
-export async function explain(context: Context, message: string, actor: string): Promise<Explanation> {
+export async function explain(
+  context: Context,
+  message: string,
+  actor: string,
+): Promise<Explanation> {
   const address = parseAddress(actor);
-  if (!address.ok) throw new CrosstalkError('usage', `${address.problems.join('; ')}; name an actor`);
+  if (!address.ok)
+    throw new CrosstalkError('usage', `${address.problems.join('; ')}; name an actor`);
   await refreshOrNote(context);
   const ref = await resolveMessage(context, message);
   const tip = await tipOf(context);
   const found = await context.archive.message(tip, ref.channel, ref.relPath);
   if (found === undefined) {
     const path = messageFile(ref.channel, ref.relPath);
-    throw new CrosstalkError('invalid', `${shown(path)} is malformed and wakes nobody; see why with: crosstalk status`);
+    throw new CrosstalkError(
+      'invalid',
+      `${shown(path)} is malformed and wakes nobody; see why with: crosstalk status`,
+    );
   }
   const delivered = { relPath: ref.relPath, message: found };
   const lookup = await context.archive.chain(tip, ref.channel, [delivered]);
   const { name, host } = address.value;
   const narrowed = found.to.find((to) => to.name === name && to.host !== undefined);
-  const result = activation(found, name, host ?? narrowed?.host ?? '', (relPath) => lookup(relPath)?.from);
+  const result = activation(
+    found,
+    name,
+    host ?? narrowed?.host ?? '',
+    (relPath) => lookup(relPath)?.from,
+  );
   return {
     channel: ref.channel,
     message: ref.relPath,
@@ -49,7 +62,10 @@ export async function explain(context: Context, message: string, actor: string):
     because: explainClause(result.clause, name),
     answered: result.answered,
     open_questions: result.wakes
-      ? openQuestions(delivered, name, lookup).map(({ relPath, asker }) => ({ message: relPath, asker }))
+      ? openQuestions(delivered, name, lookup).map(({ relPath, asker }) => ({
+          message: relPath,
+          asker,
+        }))
       : [],
   };
 }

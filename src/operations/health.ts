@@ -13,22 +13,34 @@ export function judge(facts: Omit<Status, 'health'>, locked: boolean): Status['h
   return { ok: problems.length === 0, problems };
 }
 
-function dispatcherProblems({ dispatcher, host, host_problem: hostProblem }: Omit<Status, 'health'>, locked: boolean): string[] {
+function dispatcherProblems(
+  { dispatcher, host, host_problem: hostProblem }: Omit<Status, 'health'>,
+  locked: boolean,
+): string[] {
   const problems: string[] = [];
   if (!locked) {
-    if (host !== null) problems.push(`no dispatcher is running here, so mail for ${host.alias} waits; start one with: crosstalk dispatch`);
+    if (host !== null)
+      problems.push(
+        `no dispatcher is running here, so mail for ${host.alias} waits; start one with: crosstalk dispatch`,
+      );
   } else if (dispatcher === null) {
     problems.push('a dispatcher has started and not reported yet; look again in a moment');
   } else {
     const limit = Math.max(30, 3 * dispatcher.interval + 10);
     if (dispatcher.age_s > limit) {
-      problems.push(`the dispatcher (process ${String(dispatcher.pid)}) has not reported for ${String(dispatcher.age_s)} s; restart it`);
+      problems.push(
+        `the dispatcher (process ${String(dispatcher.pid)}) has not reported for ${String(dispatcher.age_s)} s; restart it`,
+      );
     }
     if (dispatcher.fetch_failing_since !== undefined) {
-      problems.push(`the remote cannot be reached since ${dispatcher.fetch_failing_since}: ${dispatcher.fetch_error ?? ''}; it is tried again by itself`);
+      problems.push(
+        `the remote cannot be reached since ${dispatcher.fetch_failing_since}: ${dispatcher.fetch_error ?? ''}; it is tried again by itself`,
+      );
     }
     if (dispatcher.push_failing_since !== undefined) {
-      problems.push(`pushing fails since ${dispatcher.push_failing_since}: ${dispatcher.push_error ?? ''}; it is tried again by itself`);
+      problems.push(
+        `pushing fails since ${dispatcher.push_failing_since}: ${dispatcher.push_error ?? ''}; it is tried again by itself`,
+      );
     }
     const trouble = dispatcher.host_problem ?? hostProblem;
     if (trouble !== null) problems.push(trouble);
@@ -36,21 +48,36 @@ function dispatcherProblems({ dispatcher, host, host_problem: hostProblem }: Omi
   return problems;
 }
 
-function mailProblems({ outbox, dead_letters: letters, host, broken_state_files: broken }: Omit<Status, 'health'>): string[] {
+function mailProblems({
+  outbox,
+  dead_letters: letters,
+  host,
+  broken_state_files: broken,
+}: Omit<Status, 'health'>): string[] {
   const problems: string[] = [];
   const old = outbox.filter(({ age_s: age }) => age > OUTBOX_LIMIT_S);
   if (old.length > 0) {
-    problems.push(`${String(old.length)} entries wait in the outbox, the oldest for ${String(Math.max(...old.map(({ age_s: age }) => age)))} s; push them with: crosstalk sync`);
+    problems.push(
+      `${String(old.length)} entries wait in the outbox, the oldest for ${String(Math.max(...old.map(({ age_s: age }) => age)))} s; push them with: crosstalk sync`,
+    );
   }
   const quarantined = letters.filter(({ state }) => state === 'quarantined').length;
   if (quarantined > 0) {
-    problems.push(`${String(quarantined)} deliveries are quarantined; see them with: crosstalk dlq, try again with: crosstalk dlq --retry all`);
+    problems.push(
+      `${String(quarantined)} deliveries are quarantined; see them with: crosstalk dlq, try again with: crosstalk dlq --retry all`,
+    );
   }
   const retrying = letters.length - quarantined;
-  if (retrying > 0) problems.push(`${String(retrying)} deliveries failed and are retried by themselves; see why with: crosstalk dlq`);
+  if (retrying > 0)
+    problems.push(
+      `${String(retrying)} deliveries failed and are retried by themselves; see why with: crosstalk dlq`,
+    );
   if (host !== null && host.held.length > 0) {
-    problems.push(`${String(host.held.length)} changes of commands are held; look at them with: crosstalk host show, accept them with: crosstalk host approve`);
+    problems.push(
+      `${String(host.held.length)} changes of commands are held; look at them with: crosstalk host show, accept them with: crosstalk host approve`,
+    );
   }
-  for (const path of broken) problems.push(`${path} could not be read and was set aside; look into it by hand`);
+  for (const path of broken)
+    problems.push(`${path} could not be read and was set aside; look into it by hand`);
   return problems;
 }

@@ -23,7 +23,10 @@ export async function thisHost(context: Context, alias: string | undefined): Pro
   await refreshOrNote(context);
   const entries = await readHosts(context.transport, await tipOf(context));
   const served = alias ?? (await loadHeartbeat(context.paths.heartbeat))?.host ?? undefined;
-  const found = findHost(entries, { hostname: context.hostname, ...(served === undefined ? {} : { alias: served }) });
+  const found = findHost(entries, {
+    hostname: context.hostname,
+    ...(served === undefined ? {} : { alias: served }),
+  });
   if (found.kind === 'found') return found;
   throw new CrosstalkError('not_found', found.problem);
 }
@@ -40,7 +43,9 @@ export interface HostShown {
 export async function showHost(context: Context, alias: string | undefined): Promise<HostShown> {
   const { path, file } = await thisHost(context, alias);
   const approvals = await loadApprovals(context.paths.approvals);
-  const { held } = approvals.started ? inForce(file, approvedFor(approvals, file.alias)) : { held: [] };
+  const { held } = approvals.started
+    ? inForce(file, approvedFor(approvals, file.alias))
+    : { held: [] };
   return { alias: file.alias, path, file, started: approvals.started, held };
 }
 
@@ -55,7 +60,13 @@ export async function approveHost(context: Context, alias: string | undefined): 
 }
 
 /** Approves one command that an operator has just written on this machine. */
-export async function approveCommand(context: Context, alias: string, actor: string, tier: string, cli: string): Promise<void> {
+export async function approveCommand(
+  context: Context,
+  alias: string,
+  actor: string,
+  tier: string,
+  cli: string,
+): Promise<void> {
   const approvals = await loadApprovals(context.paths.approvals);
   const commands = approvedFor(approvals, alias);
   const slots = Object.hasOwn(commands, actor) ? commands[actor] : {};
@@ -64,11 +75,22 @@ export async function approveCommand(context: Context, alias: string, actor: str
 }
 
 /** Adds or replaces an actor's tier in a host file, leaving everything else in it as it is. */
-export async function writeTier(context: Context, host: ThisHost, actor: string, tier: string, cli: string, from: string): Promise<void> {
+export async function writeTier(
+  context: Context,
+  host: ThisHost,
+  actor: string,
+  tier: string,
+  cli: string,
+  from: string,
+): Promise<void> {
   const text = (await context.archive.text(await tipOf(context), host.path)) ?? '';
   const content = withTier(text, actor, tier, cli);
   const result = parseHostFile(content);
-  if (!result.ok) throw new CrosstalkError('invalid', `${host.path} would be unreadable: ${result.problems.join('; ')}; edit it by hand`);
+  if (!result.ok)
+    throw new CrosstalkError(
+      'invalid',
+      `${host.path} would be unreadable: ${result.problems.join('; ')}; edit it by hand`,
+    );
   await deliverOrNote(context, [
     {
       at: context.now().toISOString(),

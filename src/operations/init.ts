@@ -1,22 +1,25 @@
-import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { CrosstalkError, hasCode } from '../errors.ts';
 import { agentOf, KNOWN_AGENTS, knownAgent } from '../protocol/agents.ts';
-import { channelNameProblem, formatChannel } from '../protocol/channel.ts';
-import { formatDocument } from '../protocol/frontmatter.ts';
-import { channelFile, hostFile, profileFiles } from '../protocol/layout.ts';
+import { channelNameProblem } from '../protocol/channel.ts';
+import { hostFile } from '../protocol/layout.ts';
 import { isName, toName } from '../protocol/names.ts';
 import { authorOf } from '../protocol/outgoing.ts';
 import { shown } from '../protocol/result.ts';
-import { cloneTransport, createRepository, defaultBranch, inspectRemote } from '../transport/setup.ts';
+import {
+  cloneTransport,
+  createRepository,
+  defaultBranch,
+  inspectRemote,
+} from '../transport/setup.ts';
 import { Transport } from '../transport/transport.ts';
-import { profileText } from './actors.ts';
 import { join as joinTransport } from './join.ts';
 import type { Surroundings } from './locate.ts';
 import { firstOnPath } from './path.ts';
-import { templateFiles, type TemplateFile } from './template.ts';
+import { hostText, newActor, newChannel } from './starter-files.ts';
+import { templateFiles } from './template.ts';
 
 export interface InitInput {
   dir?: string;
@@ -55,15 +58,33 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
   await assertEmpty(dir);
   const made = await mkdir(dir, { recursive: true });
   try {
-    const settings = { ...(await chooseCli(surroundings, input)), actor: input.actor ?? DEFAULTS.actor };
-    const remote = input.remote === undefined ? undefined : remoteUrl(input.remote, surroundings.cwd);
-    const state = remote === undefined ? undefined : await inspectRemote(remote, dir, surroundings.env);
+    const settings = {
+      ...(await chooseCli(surroundings, input)),
+      actor: input.actor ?? DEFAULTS.actor,
+    };
+    const remote =
+      input.remote === undefined ? undefined : remoteUrl(input.remote, surroundings.cwd);
+    const state =
+      remote === undefined ? undefined : await inspectRemote(remote, dir, surroundings.env);
     if (state?.kind === 'failed') {
-      throw new CrosstalkError('git_failed', `cannot use the remote ${input.remote ?? ''}: ${state.failure.reason}; check the address and your access`);
+      throw new CrosstalkError(
+        'git_failed',
+        `cannot use the remote ${input.remote ?? ''}: ${state.failure.reason}; check the address and your access`,
+      );
     }
     if (remote !== undefined && state?.kind === 'branches') {
-      const failure = await cloneTransport(remote, dir, state.branch, dirname(dir), surroundings.env);
-      if (failure !== undefined) throw new CrosstalkError('git_failed', `cannot clone ${remote}: ${failure.reason}; check your access`);
+      const failure = await cloneTransport(
+        remote,
+        dir,
+        state.branch,
+        dirname(dir),
+        surroundings.env,
+      );
+      if (failure !== undefined)
+        throw new CrosstalkError(
+          'git_failed',
+          `cannot clone ${remote}: ${failure.reason}; check your access`,
+        );
       return await joinTransport(surroundings, { ...input, ...settings, dir: await realpath(dir) });
     }
     return await create(surroundings, { ...input, ...settings }, dir, remote, state?.branch);
@@ -85,7 +106,10 @@ async function create(
   const from = toName(input.login) ?? 'operator';
   const files = await templateFiles();
   files.push(...newActor(input.actor, files));
-  files.push({ path: hostFile(alias), content: hostText(alias, hostname(), input.actor, input.cli) });
+  files.push({
+    path: hostFile(alias),
+    content: hostText(alias, hostname(), input.actor, input.cli),
+  });
   files.push(newChannel(channel, from));
   for (const { path, content } of files) {
     await mkdir(dirname(join(dir, path)), { recursive: true });
@@ -97,16 +121,30 @@ async function create(
     author: authorOf(from, alias),
     ...(remote === undefined ? {} : { remote }),
   });
-  const result = { dir: await realpath(dir), alias, actor: input.actor, cli: input.cli, channel, joined: false };
+  const result = {
+    dir: await realpath(dir),
+    alias,
+    actor: input.actor,
+    cli: input.cli,
+    channel,
+    joined: false,
+  };
   return { ...result, pushed: remote !== undefined && (await push(surroundings, dir, input.note)) };
 }
 
 /** The first push; a failure leaves a working local transport that is pushed later. */
-async function push({ env }: Surroundings, dir: string, note: (line: string) => void): Promise<boolean> {
+async function push(
+  { env }: Surroundings,
+  dir: string,
+  note: (line: string) => void,
+): Promise<boolean> {
   const transport = await Transport.open(dir, env, 0);
   try {
     const pushed = await transport.refresh();
-    if (!pushed.ok) note(`the transport is made, but not pushed: ${pushed.failure.reason}; push it with: crosstalk sync`);
+    if (!pushed.ok)
+      note(
+        `the transport is made, but not pushed: ${pushed.failure.reason}; push it with: crosstalk sync`,
+      );
     return pushed.ok;
   } finally {
     transport.close();
@@ -116,12 +154,21 @@ async function push({ env }: Surroundings, dir: string, note: (line: string) => 
 function checkInput({ alias, actor, channel, cli }: InitInput): void {
   for (const [option, value] of Object.entries({ alias, actor })) {
     if (value !== undefined && !isName(value)) {
-      throw new CrosstalkError('usage', `--${option} ${shown(value)} is not a name (letters, digits, . _ -, at most 64, a letter or digit first); choose another`);
+      throw new CrosstalkError(
+        'usage',
+        `--${option} ${shown(value)} is not a name (letters, digits, . _ -, at most 64, a letter or digit first); choose another`,
+      );
     }
   }
   const problem = channel === undefined ? undefined : channelNameProblem(channel);
-  if (problem !== undefined) throw new CrosstalkError('usage', `--channel: ${problem}; choose another`);
-  if (cli?.trim() === '') throw new CrosstalkError('usage', '--cli is empty; give a command line, or one of: ' + KNOWN_AGENTS.map(({ name }) => name).join(', '));
+  if (problem !== undefined)
+    throw new CrosstalkError('usage', `--channel: ${problem}; choose another`);
+  if (cli?.trim() === '')
+    throw new CrosstalkError(
+      'usage',
+      '--cli is empty; give a command line, or one of: ' +
+        KNOWN_AGENTS.map(({ name }) => name).join(', '),
+    );
 }
 
 async function assertEmpty(dir: string): Promise<void> {
@@ -130,20 +177,29 @@ async function assertEmpty(dir: string): Promise<void> {
     entries = await readdir(dir);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return;
-    if (hasCode(error, 'ENOTDIR')) throw new CrosstalkError('refused', `${dir} is not a folder; name another`);
+    if (hasCode(error, 'ENOTDIR'))
+      throw new CrosstalkError('refused', `${dir} is not a folder; name another`);
     throw error;
   }
   if (entries.includes('upstream')) {
-    throw new CrosstalkError('refused', `${dir} is a transport already; use it with: crosstalk status --transport ${dir}`);
+    throw new CrosstalkError(
+      'refused',
+      `${dir} is a transport already; use it with: crosstalk status --transport ${dir}`,
+    );
   }
   if (entries.length > 0) {
-    throw new CrosstalkError('refused', `${dir} is not empty, it holds ${shown(entries[0])}; name a new or empty folder: crosstalk init <dir>`);
+    throw new CrosstalkError(
+      'refused',
+      `${dir} is not empty, it holds ${shown(entries[0])}; name a new or empty folder: crosstalk init <dir>`,
+    );
   }
 }
 
 async function emptyAgain(dir: string, made: string | undefined): Promise<void> {
   if (made !== undefined) await rm(made, { recursive: true, force: true });
-  else for (const name of await readdir(dir)) await rm(join(dir, name), { recursive: true, force: true });
+  else
+    for (const name of await readdir(dir))
+      await rm(join(dir, name), { recursive: true, force: true });
 }
 
 /** A path is taken from where the command was given; what looks like a URL is left alone. */
@@ -152,37 +208,20 @@ function remoteUrl(remote: string, cwd: string): string {
 }
 
 /** `--cli`, a known agent's headless command for its name; else the first known agent on the PATH. */
-async function chooseCli({ env }: Surroundings, { cli, note }: InitInput): Promise<{ cli: string }> {
+async function chooseCli(
+  { env }: Surroundings,
+  { cli, note }: InitInput,
+): Promise<{ cli: string }> {
   if (cli !== undefined) return { cli: knownAgent(cli.trim())?.headless ?? cli };
-  const found = await firstOnPath(KNOWN_AGENTS.map(({ name }) => name), env['PATH'] ?? '');
+  const found = await firstOnPath(
+    KNOWN_AGENTS.map(({ name }) => name),
+    env['PATH'] ?? '',
+  );
   const agent = found === undefined ? undefined : knownAgent(found);
   if (agent !== undefined) return { cli: agent.headless };
   const fallback = KNOWN_AGENTS[0]?.headless ?? 'claude -p';
-  note(`no known agent CLI found on the PATH, so the host file says "${agentOf(fallback)?.name ?? ''}"; change it with: crosstalk actor add <name> --cli <command>`);
+  note(
+    `no known agent CLI found on the PATH, so the host file says "${agentOf(fallback)?.name ?? ''}"; change it with: crosstalk actor add <name> --cli <command>`,
+  );
   return { cli: fallback };
-}
-
-/** The profile of an actor the template does not bring. */
-export function newActor(actor: string, existing: readonly { path: string }[]): TemplateFile[] {
-  const [local, upstream] = profileFiles(actor);
-  const known = existing.some(({ path }) => path === local || path === upstream);
-  return known ? [] : [{ path: local, content: profileText(actor) }];
-}
-
-export function newChannel(name: string, createdBy: string): TemplateFile {
-  const id = randomUUID();
-  return {
-    path: channelFile(id),
-    content: formatChannel({ id, name, createdBy, createdAt: new Date().toISOString(), body: '' }),
-  };
-}
-
-/** A host file serving one actor. `machine` is left out when another host file claims it. */
-export function hostText(alias: string, machine: string | undefined, actor: string, cli: string): string {
-  const fields = {
-    alias,
-    ...(machine === undefined ? {} : { hostname: machine }),
-    actors: { [actor]: { default: cli } },
-  };
-  return formatDocument(fields, `The machine ${alias}.\n`);
 }

@@ -6,8 +6,9 @@ import { toName } from '../protocol/names.ts';
 import { authorOf } from '../protocol/outgoing.ts';
 import { tipOf, withContext, type Context } from './context.ts';
 import { deliver } from './deliver.ts';
-import { hostText, newActor, newChannel, type Initialised, type InitInput } from './init.ts';
+import type { Initialised, InitInput } from './init.ts';
 import type { Surroundings } from './locate.ts';
+import { hostText, newActor, newChannel } from './starter-files.ts';
 import type { TemplateFile } from './template.ts';
 
 /** Adds this machine to a transport that was just cloned: its host file, and a channel if asked. */
@@ -18,7 +19,10 @@ export async function join(
   return withContext(surroundings, { transport: input.dir, note: input.note }, async (context) => {
     const { alias, machine } = await identity(context, input.alias);
     const { files, channel } = await additions(context, input);
-    files.push({ path: hostFile(alias), content: hostText(alias, machine, input.actor, input.cli) });
+    files.push({
+      path: hostFile(alias),
+      content: hostText(alias, machine, input.actor, input.cli),
+    });
     const delivered = await deliver(
       context,
       [
@@ -36,24 +40,43 @@ export async function join(
     }
     await context.transport.fastForward();
     const { dir, actor, cli } = input;
-    return { dir, alias, actor, cli, joined: true, pushed: delivered.published, ...(channel === undefined ? {} : { channel }) };
+    return {
+      dir,
+      alias,
+      actor,
+      cli,
+      joined: true,
+      pushed: delivered.published,
+      ...(channel === undefined ? {} : { channel }),
+    };
   });
 }
 
 /** An alias nobody has; the hostname only when no other host file claims it, or both would be unsure. */
-async function identity(context: Context, wanted: string | undefined): Promise<{ alias: string; machine: string | undefined }> {
+async function identity(
+  context: Context,
+  wanted: string | undefined,
+): Promise<{ alias: string; machine: string | undefined }> {
   const entries = await readHosts(context.transport, await tipOf(context));
   const hosts = entries.flatMap(({ result }) => (result.ok ? [result.value] : []));
-  const taken = new Set([...hosts.map(({ alias }) => alias), ...entries.map(({ path }) => path.slice('hosts/'.length, -'.md'.length))]);
+  const taken = new Set([
+    ...hosts.map(({ alias }) => alias),
+    ...entries.map(({ path }) => path.slice('hosts/'.length, -'.md'.length)),
+  ]);
   if (wanted !== undefined && taken.has(wanted)) {
-    throw new CrosstalkError('refused', `the alias "${wanted}" is taken, hosts are ${[...taken].join(', ')}; choose another with --alias`);
+    throw new CrosstalkError(
+      'refused',
+      `the alias "${wanted}" is taken, hosts are ${[...taken].join(', ')}; choose another with --alias`,
+    );
   }
   const base = toName(hostname()) ?? 'host';
   let alias = wanted ?? base;
   for (let n = 2; taken.has(alias); n++) alias = `${base}-${String(n)}`;
   const claimed = hosts.find((host) => host.hostname?.toLowerCase() === hostname().toLowerCase());
   if (claimed === undefined) return { alias, machine: hostname() };
-  context.note(`the host "${claimed.alias}" already has the hostname ${hostname()}, so this one goes by its alias: crosstalk dispatch --host ${alias}`);
+  context.note(
+    `the host "${claimed.alias}" already has the hostname ${hostname()}, so this one goes by its alias: crosstalk dispatch --host ${alias}`,
+  );
   return { alias, machine: undefined };
 }
 
@@ -66,6 +89,10 @@ async function additions(
   const channels = await context.archive.channels(tip);
   const files = newActor(input.actor, profiles);
   const wanted = input.channel ?? (channels.length === 0 ? 'general' : undefined);
-  if (wanted === undefined || channels.some(({ name }) => name === wanted)) return { files, channel: undefined };
-  return { files: [...files, newChannel(wanted, toName(input.login) ?? 'operator')], channel: wanted };
+  if (wanted === undefined || channels.some(({ name }) => name === wanted))
+    return { files, channel: undefined };
+  return {
+    files: [...files, newChannel(wanted, toName(input.login) ?? 'operator')],
+    channel: wanted,
+  };
 }

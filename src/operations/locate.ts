@@ -14,12 +14,18 @@ export interface Surroundings {
  * folder upward that holds `upstream/CROSSTALK-VERSION`; failing that the nearest repository, for
  * a checkout that is on another branch.
  */
-export async function locateTransport({ env, cwd }: Surroundings, option: string | undefined): Promise<string> {
+export async function locateTransport(
+  { env, cwd }: Surroundings,
+  option: string | undefined,
+): Promise<string> {
   const given = option ?? env['CROSSTALK_TRANSPORT'];
   if (given !== undefined && given !== '') {
     const dir = resolve(cwd, given);
     if (await exists(dir)) return dir;
-    throw new CrosstalkError('not_found', `no transport at ${dir}: the folder does not exist; make one with: crosstalk init ${given}`);
+    throw new CrosstalkError(
+      'not_found',
+      `no transport at ${dir}: the folder does not exist; make one with: crosstalk init ${given}`,
+    );
   }
   const found = (await nearest(cwd, VERSION_FILE)) ?? (await nearest(cwd, '.git'));
   if (found !== undefined) return found;

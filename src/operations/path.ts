@@ -2,7 +2,10 @@ import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 
 /** The first of some programs that a PATH holds. */
-export async function firstOnPath(programs: readonly string[], path: string): Promise<string | undefined> {
+export async function firstOnPath(
+  programs: readonly string[],
+  path: string,
+): Promise<string | undefined> {
   const folders = path.split(delimiter).filter((folder) => folder !== '');
   for (const program of programs) {
     for (const folder of folders) {

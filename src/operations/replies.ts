@@ -28,14 +28,21 @@ const SLOWEST_POLL_MS = 5000;
  * @returns `complete` is false when waiting ended before each had one
  * @throws CrosstalkError `not_found` for a message that does not exist
  */
-export async function replies(context: Context, input: RepliesInput): Promise<{ complete: boolean; found: Replied[] }> {
+export async function replies(
+  context: Context,
+  input: RepliesInput,
+): Promise<{ complete: boolean; found: Replied[] }> {
   await refreshOrNote(context);
   const refs: MessageRef[] = [];
   for (const given of input.messages) refs.push(await resolveMessage(context, given));
   const deadline = Date.now() + input.timeout;
   let seen = await tipOf(context);
   let found = await repliesAt(context, seen, refs);
-  for (let delay = FASTEST_POLL_MS; input.wait && found.some(pending); delay = Math.min(delay * 1.3, SLOWEST_POLL_MS)) {
+  for (
+    let delay = FASTEST_POLL_MS;
+    input.wait && found.some(pending);
+    delay = Math.min(delay * 1.3, SLOWEST_POLL_MS)
+  ) {
     const left = deadline - Date.now();
     if (left <= 0) break;
     await sleep(Math.min(delay, left), undefined, { signal: input.signal });
@@ -53,7 +60,11 @@ function pending({ replies: list }: Replied): boolean {
 }
 
 /** Candidates are the files that contain the path; only they are read as messages. */
-async function repliesAt(context: Context, tip: string, refs: readonly MessageRef[]): Promise<Replied[]> {
+async function repliesAt(
+  context: Context,
+  tip: string,
+  refs: readonly MessageRef[],
+): Promise<Replied[]> {
   const byChannel = new Map<string, Located[]>();
   for (const channel of new Set(refs.map((ref) => ref.channel))) {
     const wanted = refs.filter((ref) => ref.channel === channel).map(({ relPath }) => relPath);
@@ -66,6 +77,8 @@ async function repliesAt(context: Context, tip: string, refs: readonly MessageRe
   }
   return refs.map((ref) => ({
     ref,
-    replies: (byChannel.get(ref.channel) ?? []).filter(({ message }) => message.re.includes(ref.relPath)),
+    replies: (byChannel.get(ref.channel) ?? []).filter(({ message }) =>
+      message.re.includes(ref.relPath),
+    ),
   }));
 }

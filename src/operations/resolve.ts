@@ -15,7 +15,10 @@ export interface MessageRef {
  * The channel a command is about (cli.md): by id, unique id prefix or name; without one,
  * `CROSSTALK_DISPATCH_CHANNEL`, else the only channel.
  */
-export async function resolveChannel(context: Context, given: string | undefined): Promise<Channel> {
+export async function resolveChannel(
+  context: Context,
+  given: string | undefined,
+): Promise<Channel> {
   const { env, archive, transport } = context;
   const tip = await tipOf(context);
   const dispatched = env['CROSSTALK_DISPATCH_CHANNEL'];
@@ -31,8 +34,14 @@ export async function resolveChannel(context: Context, given: string | undefined
   const listed = listChannels(matches.length > 0 ? matches : channels);
   if (matches.length === 0) {
     throw wanted === undefined
-      ? new CrosstalkError('not_found', 'no channel in this transport; make one with: crosstalk channel create <name>')
-      : new CrosstalkError('not_found', `no channel ${shown(wanted)} in this transport, which has ${listed}; make one with: crosstalk channel create <name>`);
+      ? new CrosstalkError(
+          'not_found',
+          'no channel in this transport; make one with: crosstalk channel create <name>',
+        )
+      : new CrosstalkError(
+          'not_found',
+          `no channel ${shown(wanted)} in this transport, which has ${listed}; make one with: crosstalk channel create <name>`,
+        );
   }
   throw new CrosstalkError(
     'ambiguous',
@@ -42,13 +51,17 @@ export async function resolveChannel(context: Context, given: string | undefined
 
 function matching(channels: readonly Channel[], wanted: string): Channel[] {
   const named = channels.filter(({ name, id }) => name === wanted || id === wanted);
-  return named.length > 0 ? named : channels.filter(({ id }) => /^[0-9a-f-]{2,}$/.test(wanted) && id.startsWith(wanted));
+  return named.length > 0
+    ? named
+    : channels.filter(({ id }) => /^[0-9a-f-]{2,}$/.test(wanted) && id.startsWith(wanted));
 }
 
 function listChannels(channels: readonly Channel[]): string {
   if (channels.length === 0) return 'none';
   const listed = channels.slice(0, 8).map(({ id, name }) => `${name} (${id.slice(0, 8)})`);
-  return channels.length > 8 ? `${listed.join(', ')} and ${String(channels.length - 8)} more` : listed.join(', ');
+  return channels.length > 8
+    ? `${listed.join(', ')} and ${String(channels.length - 8)} more`
+    : listed.join(', ');
 }
 
 /**
@@ -61,11 +74,20 @@ export async function resolveMessage(context: Context, given: string): Promise<M
   const refs = await candidates(context, given.trim());
   const [only, ...more] = refs;
   if (only === undefined) {
-    throw new CrosstalkError('not_found', `no message ${shown(given)} in this transport; check the path, or bring news with: crosstalk sync`);
+    throw new CrosstalkError(
+      'not_found',
+      `no message ${shown(given)} in this transport; check the path, or bring news with: crosstalk sync`,
+    );
   }
   if (more.length > 0) {
-    const listed = refs.slice(0, 5).map(({ channel, relPath }) => `${channel}/${relPath}`).join(', ');
-    throw new CrosstalkError('ambiguous', `several messages match ${shown(given)}: ${listed}; give <channel>/<relPath>`);
+    const listed = refs
+      .slice(0, 5)
+      .map(({ channel, relPath }) => `${channel}/${relPath}`)
+      .join(', ');
+    throw new CrosstalkError(
+      'ambiguous',
+      `several messages match ${shown(given)}: ${listed}; give <channel>/<relPath>`,
+    );
   }
   return only;
 }
@@ -109,7 +131,9 @@ async function withSuffix(context: Context, suffix: string): Promise<MessageRef[
   });
   const known = unique([...all, ...(await inOutbox(context))]);
   const exact = known.filter(({ relPath }) => suffixOf(relPath) === suffix);
-  return exact.length > 0 ? exact : known.filter(({ relPath }) => suffixOf(relPath).startsWith(suffix));
+  return exact.length > 0
+    ? exact
+    : known.filter(({ relPath }) => suffixOf(relPath).startsWith(suffix));
 }
 
 async function inOutbox({ outbox }: Context): Promise<MessageRef[]> {
@@ -132,9 +156,16 @@ function unique(refs: readonly MessageRef[]): MessageRef[] {
  * Who writes: `--from`, `CROSSTALK_DISPATCH_ACTOR`, `CROSSTALK_FROM`, `git config crosstalk.from`,
  * the login name (cli.md).
  */
-export function resolveFrom({ env, transport }: Context, given: string | undefined, login: string): string {
+export function resolveFrom(
+  { env, transport }: Context,
+  given: string | undefined,
+  login: string,
+): string {
   const chosen =
-    given ?? nonEmpty(env['CROSSTALK_DISPATCH_ACTOR']) ?? nonEmpty(env['CROSSTALK_FROM']) ?? transport.defaultFrom;
+    given ??
+    nonEmpty(env['CROSSTALK_DISPATCH_ACTOR']) ??
+    nonEmpty(env['CROSSTALK_FROM']) ??
+    transport.defaultFrom;
   const name = chosen ?? toName(login) ?? 'operator';
   if (isName(name)) return name;
   throw new CrosstalkError(

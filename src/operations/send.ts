@@ -1,7 +1,13 @@
 import { readHosts } from '../dispatcher/host.ts';
 import { CrosstalkError } from '../errors.ts';
 import { EVERYONE, formatAddress } from '../protocol/address.ts';
-import { formatMessage, isTier, MAX_MESSAGE_BYTES, type Located, type Message } from '../protocol/message.ts';
+import {
+  formatMessage,
+  isTier,
+  MAX_MESSAGE_BYTES,
+  type Located,
+  type Message,
+} from '../protocol/message.ts';
 import { isName, isRelPath } from '../protocol/names.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import { parseRecipients, sendMessages } from '../protocol/reply.ts';
@@ -39,21 +45,36 @@ export interface Sent {
 export async function send(context: Context, input: SendInput): Promise<Sent> {
   const { to, problems } = parseRecipients(input.to);
   if (problems.length > 0) {
-    throw new CrosstalkError('usage', `--to: ${problems.join('; ')}; several are separated by commas`);
+    throw new CrosstalkError(
+      'usage',
+      `--to: ${problems.join('; ')}; several are separated by commas`,
+    );
   }
   if (input.tier !== undefined && !isTier(input.tier)) {
-    throw new CrosstalkError('usage', `--tier ${shown(input.tier)} is not a tier name; see the tiers with: crosstalk status`);
+    throw new CrosstalkError(
+      'usage',
+      `--tier ${shown(input.tier)} is not a tier name; see the tiers with: crosstalk status`,
+    );
   }
   if (input.body.trim() === '') {
-    throw new CrosstalkError('usage', 'the message is empty; give its text as an argument, on stdin, or with --file <path>');
+    throw new CrosstalkError(
+      'usage',
+      'the message is empty; give its text as an argument, on stdin, or with --file <path>',
+    );
   }
-  if ((await holderOf(context.paths.root, 'dispatcher')) === undefined) await context.transport.refresh();
+  if ((await holderOf(context.paths.root, 'dispatcher')) === undefined)
+    await context.transport.refresh();
   const from = resolveFrom(context, input.from, input.login);
   const channel = await resolveChannel(context, input.channel);
   const dispatch = await dispatchOf(context, channel.id, input.isNew);
   const at = context.now();
   const messages = sendMessages(
-    { to, body: input.body, triggers: dispatch.triggers, ...(input.tier === undefined ? {} : { tier: input.tier }) },
+    {
+      to,
+      body: input.body,
+      triggers: dispatch.triggers,
+      ...(input.tier === undefined ? {} : { tier: input.tier }),
+    },
     { actor: from, at, ...(dispatch.host === undefined ? {} : { host: dispatch.host }) },
     await context.archive.chain(await tipOf(context), channel.id, dispatch.triggers),
   );
@@ -66,7 +87,11 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
   if (dispatch.id !== undefined) {
     for (const { relPath } of written) await context.runs.noteSent(dispatch.id, relPath);
   }
-  const delivered = await deliver(context, written.map(({ commit }) => commit), input.wait);
+  const delivered = await deliver(
+    context,
+    written.map(({ commit }) => commit),
+    input.wait,
+  );
   return {
     channel: channel.id,
     from,
@@ -97,7 +122,10 @@ async function dispatchOf(
   return {
     ...(id === undefined ? {} : { id }),
     ...(alias === undefined || !isName(alias) ? {} : { host: alias }),
-    triggers: linked && paths.length > 0 ? await archive.messages(await tipOf(context), channel, paths) : [],
+    triggers:
+      linked && paths.length > 0
+        ? await archive.messages(await tipOf(context), channel, paths)
+        : [],
   };
 }
 
@@ -114,11 +142,15 @@ function assertSize(message: Message): void {
 async function noteUnserved(context: Context, messages: readonly Message[]): Promise<void> {
   const hosts = await readHosts(context.transport, await tipOf(context));
   const served = hosts.flatMap(({ result }) => (result.ok ? [result.value] : []));
-  for (const { name, host } of messages.filter(({ re }) => re.length === 0).flatMap(({ to }) => to)) {
+  for (const { name, host } of messages
+    .filter(({ re }) => re.length === 0)
+    .flatMap(({ to }) => to)) {
     if (name === EVERYONE) continue;
     const serving = served.filter(({ actors }) => actors.has(name)).map(({ alias }) => alias);
     if (host === undefined ? serving.length > 0 : serving.includes(host)) continue;
     const where = serving.length > 0 ? ` (${name} is served by ${serving.join(', ')})` : '';
-    context.note(`no host serves ${formatAddress(host === undefined ? { name } : { name, host })}${where}; the message waits until one does`);
+    context.note(
+      `no host serves ${formatAddress(host === undefined ? { name } : { name, host })}${where}; the message waits until one does`,
+    );
   }
 }

@@ -18,17 +18,26 @@ import { prepareBin } from './shim.ts';
  *
  * @returns the exit code of the CLI
  */
-export async function openActor(context: Context, input: { actor: string; tier?: string; host?: string }): Promise<number> {
+export async function openActor(
+  context: Context,
+  input: { actor: string; tier?: string; host?: string },
+): Promise<number> {
   const { actor } = input;
   const host = await thisHost(context, input.host);
   const tiers = host.file.actors.get(actor);
   if (tiers === undefined) {
     const served = [...host.file.actors.keys()].join(', ');
-    throw new CrosstalkError('not_found', `the host ${host.file.alias} does not serve ${shown(actor)}, it serves ${served}; add it with: crosstalk actor add ${isName(actor) ? actor : '<name>'} --cli <command>`);
+    throw new CrosstalkError(
+      'not_found',
+      `the host ${host.file.alias} does not serve ${shown(actor)}, it serves ${served}; add it with: crosstalk actor add ${isName(actor) ? actor : '<name>'} --cli <command>`,
+    );
   }
   const tier = input.tier === undefined ? tiers[0] : tiers.find(({ name }) => name === input.tier);
   if (tier === undefined) {
-    throw new CrosstalkError('not_found', `${actor} has no tier ${shown(input.tier)}, it has ${tiers.map(({ name }) => name).join(', ')}; choose one of them`);
+    throw new CrosstalkError(
+      'not_found',
+      `${actor} has no tier ${shown(input.tier)}, it has ${tiers.map(({ name }) => name).join(', ')}; choose one of them`,
+    );
   }
   const tip = await tipOf(context);
   const protocol = (await context.archive.text(tip, PROTOCOL_FILE)) ?? '';
@@ -43,9 +52,17 @@ export async function openActor(context: Context, input: { actor: string; tier?:
  * @returns the exit code of the CLI
  */
 export async function attachOperator(context: Context, agent: string | undefined): Promise<number> {
-  const found = agent ?? (await firstOnPath(KNOWN_AGENTS.map(({ name }) => name), context.env['PATH'] ?? ''));
+  const found =
+    agent ??
+    (await firstOnPath(
+      KNOWN_AGENTS.map(({ name }) => name),
+      context.env['PATH'] ?? '',
+    ));
   if (found === undefined) {
-    throw new CrosstalkError('not_found', `no known agent CLI on the PATH (${KNOWN_AGENTS.map(({ name }) => name).join(', ')}); name one with --agent <command>`);
+    throw new CrosstalkError(
+      'not_found',
+      `no known agent CLI on the PATH (${KNOWN_AGENTS.map(({ name }) => name).join(', ')}); name one with --agent <command>`,
+    );
   }
   const text = (await context.archive.text(await tipOf(context), OPERATOR_FILE)) ?? '';
   return start(context, 'operator', interactive(found), text, {});
@@ -69,7 +86,10 @@ async function start(
   await mkdir(paths.sessions, { recursive: true, mode: 0o700 });
   const file = join(paths.sessions, `${name}.md`);
   await writeFile(file, text, { mode: 0o600 });
-  if (!command.includes('{text}')) context.note(`instructions for this session are in ${file}, also named by CROSSTALK_INSTRUCTIONS`);
+  if (!command.includes('{text}'))
+    context.note(
+      `instructions for this session are in ${file}, also named by CROSSTALK_INSTRUCTIONS`,
+    );
   await prepareBin(paths.bin);
   const ended = await runSession(
     command.map((part) => (part === '{text}' ? text : part)),
@@ -86,5 +106,8 @@ async function start(
     },
   );
   if ('exitCode' in ended) return ended.exitCode;
-  throw new CrosstalkError('not_found', `cannot start ${shown(command[0])}: ${ended.startError}; name another with --agent <command> or change the host file`);
+  throw new CrosstalkError(
+    'not_found',
+    `cannot start ${shown(command[0])}: ${ended.startError}; name another with --agent <command> or change the host file`,
+  );
 }

@@ -9,7 +9,7 @@ import { takeCensus } from './census.ts';
 import { tipOf, type Context } from './context.ts';
 import { judge } from './health.ts';
 
-export interface HostStatus {
+interface HostStatus {
   alias: string;
   path: string;
   actors: { name: string; tiers: { name: string; cli: string; count: number }[] }[];
@@ -28,10 +28,27 @@ export interface Status {
   host_problem: string | null;
   /** Null when none is running on this machine; `age_s` is the heartbeat's age. */
   dispatcher: (Heartbeat & { age_s: number }) | null;
-  channels: { id: string; name: string; parent: string | null; messages: number; last: string | null }[];
+  channels: {
+    id: string;
+    name: string;
+    parent: string | null;
+    messages: number;
+    last: string | null;
+  }[];
   cursors: { actor: string; through: string; lagging: { channel: string; commit: string }[] }[];
   outbox: { id: string; age_s: number; files: string[] }[];
-  dead_letters: Pick<DeadLetter, 'id' | 'state' | 'actor' | 'channel' | 'messages' | 'reason' | 'detail' | 'attempts' | 'next_retry_at'>[];
+  dead_letters: Pick<
+    DeadLetter,
+    | 'id'
+    | 'state'
+    | 'actor'
+    | 'channel'
+    | 'messages'
+    | 'reason'
+    | 'detail'
+    | 'attempts'
+    | 'next_retry_at'
+  >[];
   malformed: { path: string; reason: string }[];
   broken_state_files: string[];
 }
@@ -78,9 +95,19 @@ export async function status(context: Context, alias: string | undefined): Promi
       age_s: age(commits[0]?.at ?? ''),
       files: commits.flatMap(({ files }) => files.map(({ path }) => path)),
     })),
-    dead_letters: letters.map(({ id, state, actor, channel, messages, reason, detail, attempts, next_retry_at: due }) => ({
-      id, state, actor, channel, messages, reason, detail, attempts, ...(due === undefined ? {} : { next_retry_at: due }),
-    })),
+    dead_letters: letters.map(
+      ({ id, state, actor, channel, messages, reason, detail, attempts, next_retry_at: due }) => ({
+        id,
+        state,
+        actor,
+        channel,
+        messages,
+        reason,
+        detail,
+        attempts,
+        ...(due === undefined ? {} : { next_retry_at: due }),
+      }),
+    ),
     malformed: Object.entries(census.malformed).map(([path, reason]) => ({ path, reason })),
     broken_state_files: [...(await outbox.broken()), ...(await deadLetters.broken())],
   };
@@ -92,7 +119,10 @@ async function hostStatus(
   alias: string | undefined,
 ): Promise<{ status: HostStatus | null; problem: string | null }> {
   const entries = await readHosts(context.transport, await tipOf(context));
-  const found = findHost(entries, { hostname: context.hostname, ...(alias === undefined ? {} : { alias }) });
+  const found = findHost(entries, {
+    hostname: context.hostname,
+    ...(alias === undefined ? {} : { alias }),
+  });
   if (found.kind !== 'found') return { status: null, problem: found.problem };
   const approvals = await loadApprovals(context.paths.approvals);
   const { host, held } = approvals.started

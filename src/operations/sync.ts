@@ -25,11 +25,14 @@ export async function sync(context: Context): Promise<Synced> {
       await publisher.flush();
       reason = publisher.failing?.failure.reason ?? reason;
     } else if (asked.kind === 'answered') {
-      const failed = Object.values(asked.answer.outcomes ?? {}).find((outcome) => !outcome.published);
-      if (failed !== undefined && !failed.published) reason = failed.failure.reason;
+      for (const outcome of Object.values(asked.answer.outcomes ?? {})) {
+        if (!outcome.published) reason = outcome.failure.reason;
+      }
     }
   }
-  const left = (await outbox.all()).filter(({ id }) => waiting.some((entry) => entry.id === id)).length;
+  const left = (await outbox.all()).filter(({ id }) =>
+    waiting.some((entry) => entry.id === id),
+  ).length;
   return {
     pushed: waiting.length - left,
     left,

@@ -15,7 +15,9 @@ const RENAMED: Record<string, string> = { gitignore: '.gitignore' };
 export async function templateFiles(folder = ''): Promise<TemplateFile[]> {
   const root = join(packageRoot(), 'template');
   const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
   return Promise.all(
     files.sort().map(async (file) => {
       const path = relative(root, file).split(sep).join('/');

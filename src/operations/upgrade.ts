@@ -16,13 +16,22 @@ export interface Upgrade {
 }
 
 /** Replaces `upstream/` with this version's template; `check` only says what would change. */
-export async function upgrade(context: Context, input: { check: boolean; login: string }): Promise<Upgrade> {
+export async function upgrade(
+  context: Context,
+  input: { check: boolean; login: string },
+): Promise<Upgrade> {
   await refreshOrNote(context);
   const tip = await tipOf(context);
   const files = await templateFiles(UPSTREAM);
   const existing = (await context.transport.list(tip, [UPSTREAM], true)).map(({ path }) => path);
   const wanted = new Set(files.map(({ path }) => path));
-  const plan: Upgrade = { up_to_date: false, changed: [], added: [], removed: existing.filter((path) => !wanted.has(path)), published: false };
+  const plan: Upgrade = {
+    up_to_date: false,
+    changed: [],
+    added: [],
+    removed: existing.filter((path) => !wanted.has(path)),
+    published: false,
+  };
   for (const { path, content } of files) {
     const present = await context.archive.text(tip, path);
     if (present === undefined) plan.added.push(path);
@@ -33,11 +42,22 @@ export async function upgrade(context: Context, input: { check: boolean; login: 
   const from = resolveFrom(context, undefined, input.login);
   const delivered = await deliver(
     context,
-    [{ at: context.now().toISOString(), author: authorOf(from, context.hostname), subject: 'crosstalk: upgrade upstream/', files, clear: UPSTREAM }],
+    [
+      {
+        at: context.now().toISOString(),
+        author: authorOf(from, context.hostname),
+        subject: 'crosstalk: upgrade upstream/',
+        files,
+        clear: UPSTREAM,
+      },
+    ],
     true,
   );
   if (!delivered.published) {
-    throw new CrosstalkError('git_failed', `the upgrade is queued and not on the remote yet: ${delivered.reason}; push it with: crosstalk sync`);
+    throw new CrosstalkError(
+      'git_failed',
+      `the upgrade is queued and not on the remote yet: ${delivered.reason}; push it with: crosstalk sync`,
+    );
   }
   await context.transport.fastForward();
   return { ...plan, published: true };

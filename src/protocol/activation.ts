@@ -39,7 +39,11 @@ export function activation(
   if (reached === 'not_addressed') return asleep('not_addressed');
   const answered = message.re.filter((relPath) => senderOf(relPath) === actor);
   const clause: Clause =
-    message.re.length === 0 ? 'new_task' : answered.length > 0 ? 'answers_addressee' : 'answers_others';
+    message.re.length === 0
+      ? 'new_task'
+      : answered.length > 0
+        ? 'answers_addressee'
+        : 'answers_others';
   if (clause === 'answers_others') return asleep(clause);
   return reached === 'other_host' ? asleep('other_host') : { wakes: true, clause, answered };
 }

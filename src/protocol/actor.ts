@@ -15,9 +15,14 @@ export function parseProfile(text: string, stem: string): Parsed<Profile> {
   const { name, description } = document.value.fields;
   const problems: string[] = [];
   if (name !== stem) {
-    problems.push(name === undefined ? 'name is missing' : `name is ${shown(name)}, expected "${stem}" as in the file's name`);
+    problems.push(
+      name === undefined
+        ? 'name is missing'
+        : `name is ${shown(name)}, expected "${stem}" as in the file's name`,
+    );
   }
-  if (typeof description !== 'string' || description === '') problems.push('description is missing');
+  if (typeof description !== 'string' || description === '')
+    problems.push('description is missing');
   if (problems.length > 0) return unreadable(...problems);
   return parsed({ name: stem, description: description as string, body: document.value.body });
 }

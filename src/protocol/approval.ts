@@ -27,7 +27,10 @@ export function commandsOf(host: HostFile): Approved {
  * The host file as this machine runs it: approved commands stay in force, new ones wait. An
  * actor none of whose tiers is approved keeps an empty list: its mail waits, and is not lost.
  */
-export function inForce(host: HostFile, approved: Approved): { host: HostFile; held: HeldChange[] } {
+export function inForce(
+  host: HostFile,
+  approved: Approved,
+): { host: HostFile; held: HeldChange[] } {
   const held: HeldChange[] = [];
   const actors = new Map<string, Tier[]>();
   for (const [actor, tiers] of host.actors) {

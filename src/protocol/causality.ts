@@ -55,10 +55,15 @@ function questionOf(relPath: string, message: Message): Question {
 }
 
 /** The open questions of a whole batch, each once, in the order found. */
-export function openQuestionsOfBatch(batch: readonly Located[], actor: string, lookup: Lookup): Question[] {
+export function openQuestionsOfBatch(
+  batch: readonly Located[],
+  actor: string,
+  lookup: Lookup,
+): Question[] {
   const byPath = new Map<string, Question>();
   for (const delivered of batch) {
-    for (const question of openQuestions(delivered, actor, lookup)) byPath.set(question.relPath, question);
+    for (const question of openQuestions(delivered, actor, lookup))
+      byPath.set(question.relPath, question);
   }
   return [...byPath.values()];
 }
@@ -84,7 +89,11 @@ export function chainLevels(triggers: readonly Located[], lookup: Lookup): Locat
  * What a message to `addressee` answers when it is sent while `triggers` are processed: the
  * nearest messages of the chain that the addressee sent; none makes it a new task (protocol.md §4).
  */
-export function answeredBySend(triggers: readonly Located[], addressee: string, lookup: Lookup): string[] {
+export function answeredBySend(
+  triggers: readonly Located[],
+  addressee: string,
+  lookup: Lookup,
+): string[] {
   for (const level of chainLevels(triggers, lookup)) {
     const theirs = level.filter(({ message }) => message.from === addressee);
     if (theirs.length > 0) return theirs.map(({ relPath }) => relPath);

@@ -57,9 +57,13 @@ function parseActors(value: unknown, problems: string[]): Map<string, Tier[]> {
   for (const [name, declared] of Object.entries(value)) {
     if (!isName(name)) problems.push(`actors: ${shown(name)} is not a name`);
     else if (!isMapping(declared) || Object.keys(declared).length === 0) {
-      problems.push(field(`actors.${name}`, declared, 'at least one tier, as in "default: my-cli"'));
+      problems.push(
+        field(`actors.${name}`, declared, 'at least one tier, as in "default: my-cli"'),
+      );
     } else {
-      const tiers = Object.entries(declared).map(([tier, slot]) => parseTier(name, tier, slot, problems));
+      const tiers = Object.entries(declared).map(([tier, slot]) =>
+        parseTier(name, tier, slot, problems),
+      );
       actors.set(name, tiers);
     }
   }
@@ -108,7 +112,10 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /** The tier a batch runs in: the newest message naming a declared one decides (protocol.md §6). */
-export function chooseTier(tiers: readonly Tier[], requested: readonly (string | undefined)[]): Tier | undefined {
+export function chooseTier(
+  tiers: readonly Tier[],
+  requested: readonly (string | undefined)[],
+): Tier | undefined {
   for (const name of [...requested].reverse()) {
     const tier = tiers.find((candidate) => candidate.name === name);
     if (tier !== undefined) return tier;
@@ -117,7 +124,9 @@ export function chooseTier(tiers: readonly Tier[], requested: readonly (string |
 }
 
 function field(name: string, value: unknown, expected: string): string {
-  return value === undefined ? `${name} is missing` : `${name} is ${shown(value)}, expected ${expected}`;
+  return value === undefined
+    ? `${name} is missing`
+    : `${name} is ${shown(value)}, expected ${expected}`;
 }
 
 function isMapping(value: unknown): value is Record<string, unknown> {

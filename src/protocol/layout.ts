@@ -1,19 +1,17 @@
-import { dayOf, isChannelId, isName, isRelPath } from './names.ts';
+import { isChannelId, isName, isRelPath } from './names.ts';
 
 /** The version this program speaks; a transport of any other is refused (protocol.md §1). */
-export const PROTOCOL_VERSION = '6.0';
+const PROTOCOL_VERSION = '6.0';
 
 export const VERSION_FILE = 'upstream/CROSSTALK-VERSION';
 export const PROTOCOL_FILE = 'upstream/PROTOCOL.md';
 export const OPERATOR_FILE = 'upstream/OPERATOR.md';
 export const UPSTREAM = 'upstream';
 export const CHANNELS = 'data/channels';
-export const MEMORIES = 'data/memories';
 export const HOSTS = 'hosts';
 
 export const channelFile = (id: string): string => `${CHANNELS}/${id}/CHANNEL.md`;
 export const messageFile = (id: string, relPath: string): string => `${CHANNELS}/${id}/${relPath}`;
-export const dayFolder = (id: string, relPath: string): string => `${CHANNELS}/${id}/${dayOf(relPath)}`;
 export const hostFile = (alias: string): string => `${HOSTS}/${alias}.md`;
 /** Where an actor's profile may be; the operator's own wins (protocol.md §1). */
 export const profileFiles = (name: string): [local: string, upstream: string] => [
@@ -48,7 +46,10 @@ function channelPlace([id = '', ...inside]: string[]): Place {
   if (!isChannelId(id)) return { kind: 'stray', reason: 'its channel folder is not a UUID' };
   if (relPath === 'CHANNEL.md') return { kind: 'channel', channel: id };
   if (isRelPath(relPath)) return { kind: 'message', channel: id, relPath };
-  return { kind: 'stray', reason: 'its path is not that of a message: YYYY/MM/DD/HHMMSSmmmZ-<hex>.md' };
+  return {
+    kind: 'stray',
+    reason: 'its path is not that of a message: YYYY/MM/DD/HHMMSSmmmZ-<hex>.md',
+  };
 }
 
 /** Undefined when the version is ours, else the line that says why it is refused. */

@@ -124,17 +124,20 @@ export class Mailboxes {
   /** How many deliveries are pending and running. */
   counts(): { pending: number; running: number } {
     const items = [...this.#boxes.values()].flat();
-    const count = (wanted: Item['state']): number => items.filter(({ state }) => state === wanted).length;
+    const count = (wanted: Item['state']): number =>
+      items.filter(({ state }) => state === wanted).length;
     return { pending: count('pending'), running: count('running') };
   }
 
   #change(actor: string, channel: string, relPaths: readonly string[], state: Item['state']): void {
     const wanted = new Set(relPaths);
-    for (const item of this.#box({ actor, channel })) if (wanted.has(item.relPath)) item.state = state;
+    for (const item of this.#box({ actor, channel }))
+      if (wanted.has(item.relPath)) item.state = state;
   }
 
   #dropIfSettled(key: string): void {
-    if (this.#boxes.get(key)?.every(({ state }) => state === 'settled') === true) this.#boxes.delete(key);
+    if (this.#boxes.get(key)?.every(({ state }) => state === 'settled') === true)
+      this.#boxes.delete(key);
   }
 
   #box(of: { actor: string; channel: string }): Item[] {

@@ -53,9 +53,17 @@ function fromFields(fields: Fields, body: string): Parsed<Message> {
   const problems: string[] = [];
   const wrong = (field: string, expected: string): void => {
     const value = fields[field];
-    problems.push(value === undefined ? `${field} is missing` : `${field} is ${shown(value)}, expected ${expected}`);
+    problems.push(
+      value === undefined
+        ? `${field} is missing`
+        : `${field} is ${shown(value)}, expected ${expected}`,
+    );
   };
-  const optional = (field: string, valid: (value: unknown) => boolean, expected: string): string | undefined => {
+  const optional = (
+    field: string,
+    valid: (value: unknown) => boolean,
+    expected: string,
+  ): string | undefined => {
     const value = fields[field];
     if (value === undefined) return undefined;
     if (!valid(value)) wrong(field, expected);

@@ -60,15 +60,19 @@ export function awaitsPeers(
   channel: readonly Located[],
   lookup: Lookup,
 ): boolean {
-  const answered = new Set(channel.flatMap(({ message }) => (message.from === actor ? [] : message.re)));
+  const answered = new Set(
+    channel.flatMap(({ message }) => (message.from === actor ? [] : message.re)),
+  );
   return channel.some(
     ({ relPath, message }) =>
       message.from === actor &&
       !answered.has(relPath) &&
       !message.re.some((asked) => questions.includes(asked)) &&
       message.cause.length > 0 &&
-      openQuestions({ relPath: '', message: { ...message, from: '', re: [relPath] } }, actor, lookup).some(
-        (question) => questions.includes(question.relPath),
-      ),
+      openQuestions(
+        { relPath: '', message: { ...message, from: '', re: [relPath] } },
+        actor,
+        lookup,
+      ).some((question) => questions.includes(question.relPath)),
   );
 }

@@ -93,7 +93,10 @@ function entry({ relPath, message }: Located, actor: string): string {
 function clip(body: string): string {
   const bytes = Buffer.from(body);
   if (bytes.length <= THREAD_LIMITS.bodyBytes) return body;
-  const kept = bytes.subarray(0, THREAD_LIMITS.bodyBytes).toString('utf8').replace(/\uFFFD$/, '');
+  const kept = bytes
+    .subarray(0, THREAD_LIMITS.bodyBytes)
+    .toString('utf8')
+    .replace(/\uFFFD$/, '');
   return `${kept}\n[${String(bytes.length - THREAD_LIMITS.bodyBytes)} more bytes are left out here]`;
 }
 

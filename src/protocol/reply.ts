@@ -19,7 +19,11 @@ export interface AnswerPlan {
 }
 
 /** Who gets the stdout of a run, and what that answers (protocol.md §4). */
-export function planAnswers(batch: readonly Located[], actor: string, lookup: Lookup): AnswerPlan[] {
+export function planAnswers(
+  batch: readonly Located[],
+  actor: string,
+  lookup: Lookup,
+): AnswerPlan[] {
   const questions = openQuestionsOfBatch(batch, actor, lookup);
   if (questions.length > 0) return group(questions.map(asked), true);
   return group(
@@ -33,11 +37,16 @@ export function planAnswers(batch: readonly Located[], actor: string, lookup: Lo
 
 function asked(question: Question): { to: Address; re: string[] } {
   const { asker, host } = question;
-  return { to: host === undefined ? { name: asker } : { name: asker, host }, re: [question.relPath] };
+  return {
+    to: host === undefined ? { name: asker } : { name: asker, host },
+    re: [question.relPath],
+  };
 }
 
 function senderAddress(message: Message): Address {
-  return message.host === undefined ? { name: message.from } : { name: message.from, host: message.host };
+  return message.host === undefined
+    ? { name: message.from }
+    : { name: message.from, host: message.host };
 }
 
 function group(parts: { to: Address; re: string[] }[], answers: boolean): AnswerPlan[] {

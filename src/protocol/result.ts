@@ -11,7 +11,11 @@ export function unreadable(...problems: string[]): Parsed<never> {
 
 /** A value from a file, short and on one line, fit for an error message. */
 export function shown(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
-  const flat = [...text].map((c) => (c < ' ' || c === '\u007f' ? ' ' : c)).join('');
+  const text = typeof value === 'string' ? value : describe(value);
+  const flat = text.replace(/\p{Cc}/gu, ' ');
   return `"${flat.length > 60 ? `${flat.slice(0, 57)}...` : flat}"`;
+}
+
+function describe(value: unknown): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value);
 }

@@ -18,15 +18,19 @@ export function threadOf(
   const thread = new Map<string, Located>();
   for (const located of chainLevels(batch, lookup).flat()) thread.set(located.relPath, located);
   const asked = new Set(
-    [...thread.values()].flatMap(({ message }) => (message.from === actor ? originsOf(message) : [])),
+    [...thread.values()].flatMap(({ message }) =>
+      message.from === actor ? originsOf(message) : [],
+    ),
   );
   const own = channel.filter(
-    ({ message }) => message.from === actor && originsOf(message).some((origin) => asked.has(origin)),
+    ({ message }) =>
+      message.from === actor && originsOf(message).some((origin) => asked.has(origin)),
   );
   for (const located of own) thread.set(located.relPath, located);
   const ownPaths = new Set(own.map(({ relPath }) => relPath));
   for (const located of channel) {
-    if (located.message.re.some((relPath) => ownPaths.has(relPath))) thread.set(located.relPath, located);
+    if (located.message.re.some((relPath) => ownPaths.has(relPath)))
+      thread.set(located.relPath, located);
   }
   for (const { relPath } of batch) thread.delete(relPath);
   return [...thread.values()].sort((a, b) => (a.relPath < b.relPath ? -1 : 1));

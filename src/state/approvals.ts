@@ -12,8 +12,12 @@ export interface Approvals {
 
 export async function loadApprovals(path: string): Promise<Approvals> {
   const read = await readJson(path);
-  if (!read || !isRecord(read.value) || !isRecord(read.value['hosts'])) return { started: false, hosts: {} };
-  return { started: read.value['started'] === true, hosts: read.value['hosts'] as Record<string, Commands> };
+  if (!read || !isRecord(read.value) || !isRecord(read.value['hosts']))
+    return { started: false, hosts: {} };
+  return {
+    started: read.value['started'] === true,
+    hosts: read.value['hosts'] as Record<string, Commands>,
+  };
 }
 
 export async function saveApprovals(path: string, approvals: Approvals): Promise<void> {

@@ -22,7 +22,8 @@ export class Cursors {
   /** Actor → cursors; a file that cannot be read counts as none. */
   async load(): Promise<Map<string, ActorCursors>> {
     const read = await readJson(this.#path);
-    const actors = read && isRecord(read.value) && isRecord(read.value['actors']) ? read.value['actors'] : {};
+    const actors =
+      read && isRecord(read.value) && isRecord(read.value['actors']) ? read.value['actors'] : {};
     const cursors = new Map<string, ActorCursors>();
     for (const [actor, value] of Object.entries(actors)) {
       if (isActorCursors(value)) cursors.set(actor, value);

@@ -1,12 +1,7 @@
 import { JsonFolder, isRecord } from './files.ts';
 
-export type FailureReason =
-  | 'not_started'
-  | 'exit_code'
-  | 'signal'
-  | 'timed_out'
-  | 'too_much_output'
-  | 'empty_answer';
+type FailureReason =
+  'not_started' | 'exit_code' | 'signal' | 'timed_out' | 'too_much_output' | 'empty_answer';
 
 /** A failed delivery (protocol.md §8). Stored and shown under these names. */
 export interface DeadLetter {

@@ -23,7 +23,7 @@ export interface StatePaths {
 /** A unix socket's path may not be longer than this everywhere. */
 const MAX_SOCKET_PATH = 100;
 
-export function statePaths(root: string): StatePaths {
+function statePaths(root: string): StatePaths {
   const socket = join(root, 'wake.sock');
   const digest = createHash('sha256').update(root).digest('hex').slice(0, 16);
   return {

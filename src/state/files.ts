@@ -74,7 +74,9 @@ export class JsonFolder<T extends { id: string }> {
 
   /** All items, by id; ids are ULIDs, so that is by age. */
   async all(): Promise<T[]> {
-    const ids = (await this.#names()).filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5));
+    const ids = (await this.#names())
+      .filter((name) => name.endsWith('.json'))
+      .map((name) => name.slice(0, -5));
     const items = await Promise.all(ids.sort().map((id) => this.get(id)));
     return items.filter((item) => item !== undefined);
   }
@@ -85,7 +87,9 @@ export class JsonFolder<T extends { id: string }> {
 
   /** Files that could not be read as an item. */
   async broken(): Promise<string[]> {
-    return (await this.#names()).filter((name) => name.endsWith('.broken')).map((name) => join(this.#folder, name));
+    return (await this.#names())
+      .filter((name) => name.endsWith('.broken'))
+      .map((name) => join(this.#folder, name));
   }
 
   #path(id: string): string {

@@ -1,7 +1,7 @@
 import { JsonFolder, isRecord } from './files.ts';
 
 /** What a finished run delivered: settled once its reply is on the remote. */
-export interface DeliveryRecord {
+interface DeliveryRecord {
   actor: string;
   channel: string;
   /** relPaths of the batch. */
@@ -57,15 +57,20 @@ export class Outbox {
 }
 
 function parseEntry(value: unknown): OutboxEntry | undefined {
-  if (!isRecord(value) || typeof value['id'] !== 'string' || !Array.isArray(value['commits'])) return undefined;
+  if (!isRecord(value) || typeof value['id'] !== 'string' || !Array.isArray(value['commits']))
+    return undefined;
   return value['commits'].every(isCommit) ? (value as unknown as OutboxEntry) : undefined;
 }
 
 function isCommit(value: unknown): boolean {
-  if (!isRecord(value) || !isRecord(value['author']) || !Array.isArray(value['files'])) return false;
+  if (!isRecord(value) || !isRecord(value['author']) || !Array.isArray(value['files']))
+    return false;
   const { at, subject, author, files } = value;
   return (
     [at, subject, author['name'], author['email']].every((text) => typeof text === 'string') &&
-    files.every((file) => isRecord(file) && typeof file['path'] === 'string' && typeof file['content'] === 'string')
+    files.every(
+      (file) =>
+        isRecord(file) && typeof file['path'] === 'string' && typeof file['content'] === 'string',
+    )
   );
 }

@@ -1,5 +1,5 @@
 /** Why a git call did not do what was asked, as far as we must tell cases apart. */
-export type FailureKind =
+type FailureKind =
   | 'behind'
   | 'contention'
   | 'no_branch'
@@ -23,12 +23,27 @@ export interface Failure {
 const TABLE: readonly (readonly [FailureKind, RegExp])[] = [
   ['behind', /\[rejected\]|non-fast-forward|fetch first|stale info/],
   ['no_space', /No space left on device|Disk quota exceeded/],
-  ['rejected', /pre-receive hook declined|hook declined|protected branch|denyCurrentBranch|branch is currently checked out|GH\d{3}:/],
-  ['contention', /cannot lock ref|failed to update ref|reference already exists|is at [0-9a-f]+ but expected|incorrect old value|Unable to create '.*\.lock'|failed to lock/],
+  [
+    'rejected',
+    /pre-receive hook declined|hook declined|protected branch|denyCurrentBranch|branch is currently checked out|GH\d{3}:/,
+  ],
+  [
+    'contention',
+    /cannot lock ref|failed to update ref|reference already exists|is at [0-9a-f]+ but expected|incorrect old value|Unable to create '.*\.lock'|failed to lock/,
+  ],
   ['no_branch', /couldn't find remote ref|src refspec .* does not match/],
-  ['auth', /Authentication failed|Permission denied|could not read (Username|Password)|terminal prompts disabled|HTTP 40[13]|error: 40[13]|access denied|read-only|not allowed to push|Host key verification failed/i],
-  ['unreachable', /Could not resolve|Connection (refused|timed out|reset|closed)|Could not read from remote|unable to access|does not appear to be a git repository|not found|hung up|Network is unreachable|No route to host|early EOF|RPC failed|unable to connect|No such file or directory/i],
-  ['missing_object', /bad object|missing blob|unable to read|loose object .* is corrupt|Invalid object/i],
+  [
+    'auth',
+    /Authentication failed|Permission denied|could not read (Username|Password)|terminal prompts disabled|HTTP 40[13]|error: 40[13]|access denied|read-only|not allowed to push|Host key verification failed/i,
+  ],
+  [
+    'unreachable',
+    /Could not resolve|Connection (refused|timed out|reset|closed)|Could not read from remote|unable to access|does not appear to be a git repository|not found|hung up|Network is unreachable|No route to host|early EOF|RPC failed|unable to connect|No such file or directory/i,
+  ],
+  [
+    'missing_object',
+    /bad object|missing blob|unable to read|loose object .* is corrupt|Invalid object/i,
+  ],
   ['not_a_repository', /not a git repository/],
 ];
 

@@ -21,10 +21,22 @@ const LOCAL_LIMIT = 60_000;
 const NETWORK_LIMIT = 120_000;
 
 /** Set for every call: no automatic packing in the way, no colour, no pager. */
-const SETTINGS = ['gc.auto=0', 'maintenance.auto=false', 'core.quotePath=false', 'advice.graftFileDeprecated=false'];
+const SETTINGS = [
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'core.quotePath=false',
+  'advice.graftFileDeprecated=false',
+];
 
 /** Variables by which a surrounding git call would point ours elsewhere. */
-const FOREIGN = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_OBJECT_DIRECTORY', 'GIT_PREFIX', 'GIT_NAMESPACE'];
+const FOREIGN = [
+  'GIT_DIR',
+  'GIT_WORK_TREE',
+  'GIT_INDEX_FILE',
+  'GIT_OBJECT_DIRECTORY',
+  'GIT_PREFIX',
+  'GIT_NAMESPACE',
+];
 
 /** Runs git in one repository. The only place of the transport edge that starts a process. */
 export class Git {
@@ -51,7 +63,11 @@ export class Git {
 
   /** Gives ssh its batch mode unless the user configured a command of their own. */
   useBatchSsh(configured: boolean): void {
-    if (!configured && this.#env['GIT_SSH_COMMAND'] === undefined && this.#env['GIT_SSH'] === undefined) {
+    if (
+      !configured &&
+      this.#env['GIT_SSH_COMMAND'] === undefined &&
+      this.#env['GIT_SSH'] === undefined
+    ) {
       this.#env['GIT_SSH_COMMAND'] = 'ssh -o BatchMode=yes -o ConnectTimeout=20';
     }
   }
@@ -68,9 +84,9 @@ export class Git {
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.input);
     const limit = options.timeout ?? (network ? NETWORK_LIMIT : LOCAL_LIMIT);
-    let timedOut = false;
+    const state = { timedOut: false };
     const timer = setTimeout(() => {
-      timedOut = true;
+      state.timedOut = true;
       end(child, network);
     }, limit);
     const abort = (): void => {
@@ -83,9 +99,12 @@ export class Git {
     throwIfAborted(signal);
     const out = Buffer.concat(stdout);
     const err = Buffer.concat(stderr).toString('utf8');
-    if (code === 0 && !timedOut) return { ok: true, stdout: out, stderr: err };
-    const failure: Failure = timedOut
-      ? { kind: 'timed_out', reason: `git ${args[0] ?? ''} did not end within ${String(limit / 1000)} s` }
+    if (code === 0 && !state.timedOut) return { ok: true, stdout: out, stderr: err };
+    const failure: Failure = state.timedOut
+      ? {
+          kind: 'timed_out',
+          reason: `git ${args[0] ?? ''} did not end within ${String(limit / 1000)} s`,
+        }
       : startError === undefined
         ? classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`)
         : { kind: 'not_started', reason: `git could not be started: ${startError.message}` };
@@ -108,7 +127,11 @@ export class Git {
     return this.#spawn(args, false);
   }
 
-  #spawn(args: readonly string[], detached: boolean, extra: Record<string, string> = {}): ChildProcessWithoutNullStreams {
+  #spawn(
+    args: readonly string[],
+    detached: boolean,
+    extra: Record<string, string> = {},
+  ): ChildProcessWithoutNullStreams {
     this.#started++;
     const settings = SETTINGS.flatMap((setting) => ['-c', setting]);
     return spawn('git', [...settings, ...args], {

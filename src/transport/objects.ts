@@ -81,7 +81,12 @@ export class Objects {
       if (this.#child === child) this.#child = undefined;
       const lost = this.#waiting.splice(0);
       for (const { reject } of lost) {
-        reject(new CrosstalkError('git_failed', `git cat-file ended unexpectedly in ${this.#git.dir}; check the repository with: git -C ${this.#git.dir} fsck`));
+        reject(
+          new CrosstalkError(
+            'git_failed',
+            `git cat-file ended unexpectedly in ${this.#git.dir}; check the repository with: git -C ${this.#git.dir} fsck`,
+          ),
+        );
       }
     };
     child.once('error', gone);
@@ -92,7 +97,10 @@ export class Objects {
   #receive(chunk: Buffer): void {
     let rest: Buffer | undefined = chunk;
     while (rest !== undefined && rest.length > 0) {
-      rest = this.#incoming === undefined ? this.#receiveHeader(rest) : this.#receiveContent(rest, this.#incoming);
+      rest =
+        this.#incoming === undefined
+          ? this.#receiveHeader(rest)
+          : this.#receiveContent(rest, this.#incoming);
     }
   }
 
@@ -108,7 +116,11 @@ export class Objects {
     if (oid === '') this.#waiting.shift()?.resolve(undefined);
     else {
       const object = { oid, type, size: Number(size), content: undefined };
-      this.#incoming = { object, left: object.size + 1, chunks: object.size <= this.#limit ? [] : undefined };
+      this.#incoming = {
+        object,
+        left: object.size + 1,
+        chunks: object.size <= this.#limit ? [] : undefined,
+      };
     }
     return chunk.subarray(end + 1);
   }

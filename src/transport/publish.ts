@@ -39,9 +39,12 @@ export async function publish(
   signal?: AbortSignal,
 ): Promise<Published> {
   for (let attempt = 1; ; attempt++) {
-    const tip = (await objects.read(`${busRef(repository, branch)}^{commit}`))?.oid ?? (await localTip(objects, branch));
+    const tip =
+      (await objects.read(`${busRef(repository, branch)}^{commit}`))?.oid ??
+      (await localTip(objects, branch));
     const missing = await notYetThere(objects, tip, commits);
-    if (missing.length === 0 && tip !== undefined) return { ok: true, tip, commits: 0, attempts: attempt - 1 };
+    if (missing.length === 0 && tip !== undefined)
+      return { ok: true, tip, commits: 0, attempts: attempt - 1 };
     const built = await build(repository, tip, missing);
     if (!built.ok) return { ok: false, failure: built.failure, attempts: attempt };
     const failure = await move(repository, branch, tip, built.oid, signal);
@@ -50,7 +53,9 @@ export async function publish(
     }
     const lostRace = failure.kind === 'behind' || failure.kind === 'contention';
     if (!lostRace || attempt >= MAX_ATTEMPTS) return { ok: false, failure, attempts: attempt };
-    await sleep(Math.random() * Math.min(MAX_BACKOFF_MS, 20 * 2 ** attempt), undefined, { ...(signal && { signal }) }).catch(() => undefined);
+    await sleep(Math.random() * Math.min(MAX_BACKOFF_MS, 20 * 2 ** attempt), undefined, {
+      ...(signal && { signal }),
+    }).catch(() => undefined);
     if (repository.origin === undefined) continue;
     const fetched = await fetchBranch(repository.git, branch, signal);
     if (!fetched.ok) return { ok: false, failure: fetched.failure, attempts: attempt };
@@ -68,13 +73,27 @@ async function move(
   const { git, origin } = repository;
   if (origin === undefined) {
     const expected = from ?? '0'.repeat(to.length);
-    const moved = await git.run(['update-ref', '-m', 'crosstalk', `refs/heads/${branch}`, to, expected]);
+    const moved = await git.run([
+      'update-ref',
+      '-m',
+      'crosstalk',
+      `refs/heads/${branch}`,
+      to,
+      expected,
+    ]);
     if (!moved.ok) return moved.failure;
     if (from !== undefined) await followBranch(repository, branch, from, to);
     return undefined;
   }
   const pushed = await git.run(
-    ['push', '--porcelain', '--no-follow-tags', '--recurse-submodules=no', 'origin', `${to}:refs/heads/${branch}`],
+    [
+      'push',
+      '--porcelain',
+      '--no-follow-tags',
+      '--recurse-submodules=no',
+      'origin',
+      `${to}:refs/heads/${branch}`,
+    ],
     { network: true, ...(signal === undefined ? {} : { signal }) },
   );
   if (!pushed.ok) return pushed.failure;
@@ -86,7 +105,11 @@ async function localTip(objects: Objects, branch: string): Promise<string | unde
   return (await objects.read(`refs/heads/${branch}^{commit}`))?.oid;
 }
 
-async function notYetThere(objects: Objects, tip: string | undefined, commits: readonly Commit[]): Promise<Commit[]> {
+async function notYetThere(
+  objects: Objects,
+  tip: string | undefined,
+  commits: readonly Commit[],
+): Promise<Commit[]> {
   if (tip === undefined) return [...commits];
   const missing: Commit[] = [];
   for (const commit of commits) {
@@ -103,10 +126,17 @@ async function build(
   tip: string | undefined,
   commits: readonly Commit[],
 ): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
-  const stream = commits.map((commit, index) => importCommand(commit, index, repository.committer, tip));
+  const stream = commits.map((commit, index) =>
+    importCommand(commit, index, repository.committer, tip),
+  );
   const input = `feature done\n${stream.join('')}get-mark :${String(commits.length)}\ndone\n`;
-  const outcome = await repository.git.run(['fast-import', '--quiet', '--force', '--date-format=raw'], { input });
-  return outcome.ok ? { ok: true, oid: outcome.stdout.toString('utf8').trim() } : { ok: false, failure: outcome.failure };
+  const outcome = await repository.git.run(
+    ['fast-import', '--quiet', '--force', '--date-format=raw'],
+    { input },
+  );
+  return outcome.ok
+    ? { ok: true, oid: outcome.stdout.toString('utf8').trim() }
+    : { ok: false, failure: outcome.failure };
 }
 
 function importCommand(

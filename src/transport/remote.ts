@@ -10,11 +10,21 @@ export function busRef(repository: Repository, branch: string): string {
 }
 
 /** One fetch of one explicit ref: what an idle poll costs (invariant 5). */
-export async function fetchBranch(git: Git, branch: string, signal?: AbortSignal): Promise<Fetched> {
+export async function fetchBranch(
+  git: Git,
+  branch: string,
+  signal?: AbortSignal,
+): Promise<Fetched> {
   const outcome = await git.run(
     [
-      'fetch', '--quiet', '--no-tags', '--no-auto-maintenance', '--no-write-fetch-head', '--no-recurse-submodules',
-      'origin', `+refs/heads/${branch}:refs/remotes/origin/${branch}`,
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--no-auto-maintenance',
+      '--no-write-fetch-head',
+      '--no-recurse-submodules',
+      'origin',
+      `+refs/heads/${branch}:refs/remotes/origin/${branch}`,
     ],
     { network: true, ...(signal === undefined ? {} : { signal }) },
   );
@@ -39,8 +49,15 @@ export async function findBranch(repository: Repository): Promise<string> {
 async function knownDefault(git: Git): Promise<string | undefined> {
   const head = await git.run(['symbolic-ref', '--quiet', 'refs/remotes/origin/HEAD']);
   if (head.ok) return head.stdout.toString('utf8').trim().replace('refs/remotes/origin/', '');
-  const refs = await git.run(['for-each-ref', '--format=%(refname:lstrip=3)', 'refs/remotes/origin/']);
-  const names = refs.stdout.toString('utf8').split('\n').filter((name) => name !== '');
+  const refs = await git.run([
+    'for-each-ref',
+    '--format=%(refname:lstrip=3)',
+    'refs/remotes/origin/',
+  ]);
+  const names = refs.stdout
+    .toString('utf8')
+    .split('\n')
+    .filter((name) => name !== '');
   return names.length === 1 ? names[0] : undefined;
 }
 
@@ -51,18 +68,20 @@ async function askRemote(git: Git): Promise<string | undefined> {
 }
 
 export type RemoteRefs =
-  | { ok: true; head: string | undefined; branches: string[] }
-  | { ok: false; failure: Failure };
+  { ok: true; head: string | undefined; branches: string[] } | { ok: false; failure: Failure };
 
 /** The branches of a remote and which of them is its default; works before anything was fetched. */
 export async function remoteRefs(git: Git, remote: string): Promise<RemoteRefs> {
-  const outcome = await git.run(['ls-remote', '--symref', '--', remote, 'HEAD', 'refs/heads/*'], { network: true });
+  const outcome = await git.run(['ls-remote', '--symref', '--', remote, 'HEAD', 'refs/heads/*'], {
+    network: true,
+  });
   if (!outcome.ok) return { ok: false, failure: outcome.failure };
   let head: string | undefined;
   const branches: string[] = [];
   for (const line of outcome.stdout.toString('utf8').split('\n')) {
     const [value = '', name = ''] = line.split('\t');
-    if (value.startsWith('ref: refs/heads/') && name === 'HEAD') head = value.slice('ref: refs/heads/'.length);
+    if (value.startsWith('ref: refs/heads/') && name === 'HEAD')
+      head = value.slice('ref: refs/heads/'.length);
     else if (name.startsWith('refs/heads/')) branches.push(name.slice('refs/heads/'.length));
   }
   return { ok: true, head, branches };

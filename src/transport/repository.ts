@@ -24,15 +24,22 @@ export interface Repository {
 export const DEFAULT_COMMITTER = { name: 'crosstalk', email: 'crosstalk@crosstalk.local' };
 
 /** Opens the git repository at `dir`; says so clearly when there is none. */
-export async function openRepository(dir: string, environment: NodeJS.ProcessEnv): Promise<Repository> {
+export async function openRepository(
+  dir: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<Repository> {
   const git = new Git(dir, environment);
   const [where, config] = await Promise.all([
     git.run(['rev-parse', '--absolute-git-dir']),
     git.run(['config', '--list', '-z']),
   ]);
   if (!where.ok) {
-    const reason = where.failure.kind === 'not_started' ? where.failure.reason : 'not a git repository';
-    throw new CrosstalkError('not_found', `no transport at ${dir}: ${reason}; make one with: crosstalk init ${dir}`);
+    const reason =
+      where.failure.kind === 'not_started' ? where.failure.reason : 'not a git repository';
+    throw new CrosstalkError(
+      'not_found',
+      `no transport at ${dir}: ${reason}; make one with: crosstalk init ${dir}`,
+    );
   }
   const settings = parseConfig(config.ok ? config.stdout.toString('utf8') : '');
   git.useBatchSsh(settings.has('core.sshcommand'));
@@ -59,10 +66,14 @@ function parseConfig(text: string): Map<string, string> {
   );
 }
 
-function committerOf(settings: Map<string, string>, environment: NodeJS.ProcessEnv): { name: string; email: string } {
+function committerOf(
+  settings: Map<string, string>,
+  environment: NodeJS.ProcessEnv,
+): { name: string; email: string } {
   const name = environment['GIT_COMMITTER_NAME'] ?? settings.get('user.name');
   const email = environment['GIT_COMMITTER_EMAIL'] ?? settings.get('user.email');
-  const clean = (text: string | undefined): string => (text ?? '').replace(/[<>\p{C}]/gu, '').trim();
+  const clean = (text: string | undefined): string =>
+    (text ?? '').replace(/[<>\p{C}]/gu, '').trim();
   return {
     name: clean(name) || DEFAULT_COMMITTER.name,
     email: clean(email) || DEFAULT_COMMITTER.email,
@@ -74,14 +85,25 @@ function committerOf(settings: Map<string, string>, environment: NodeJS.ProcessE
  * the origin's URL without credentials, or from the repository's path when there is no origin.
  */
 export function transportId(repository: { origin?: string; dir: string }): string {
-  const source = repository.origin === undefined ? repository.dir : plainUrl(repository.origin, repository.dir);
-  const stem = source.replace(/\/+$/, '').replace(/\.git$/, '').split(/[/:]/).at(-1) ?? '';
-  const label = stem.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '').slice(0, 40);
+  const source =
+    repository.origin === undefined ? repository.dir : plainUrl(repository.origin, repository.dir);
+  const stem =
+    source
+      .replace(/\/+$/, '')
+      .replace(/\.git$/, '')
+      .split(/[/:]/)
+      .at(-1) ?? '';
+  const label = stem
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 40);
   const digest = createHash('sha256').update(source).digest('hex').slice(0, 12);
   return `${label === '' ? 'transport' : label}-${digest}`;
 }
 
 function plainUrl(url: string, dir: string): string {
-  const plain = redact(url).replace(/\/+$/, '').replace(/\.git$/, '');
+  const plain = redact(url)
+    .replace(/\/+$/, '')
+    .replace(/\.git$/, '');
   return /^\w+:\/\//.test(plain) || /^[^/]+:/.test(plain) ? plain : join(resolve(dir, plain));
 }

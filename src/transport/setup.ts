@@ -11,7 +11,11 @@ export type RemoteState =
   | { kind: 'failed'; failure: Failure };
 
 /** Looks at a remote before anything is written; `branch` is its default, if it tells one. */
-export async function inspectRemote(url: string, cwd: string, environment: NodeJS.ProcessEnv): Promise<RemoteState> {
+export async function inspectRemote(
+  url: string,
+  cwd: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<RemoteState> {
   const git = new Git(cwd, environment);
   git.useBatchSsh(false);
   const refs = await remoteRefs(git, url);
@@ -31,10 +35,13 @@ export async function cloneTransport(
 ): Promise<Failure | undefined> {
   const git = new Git(cwd, environment);
   git.useBatchSsh(false);
-  const cloned = await git.run(['clone', '--quiet', '--no-tags', '--branch', branch, '--', url, dir], {
-    network: true,
-    timeout: 30 * 60_000,
-  });
+  const cloned = await git.run(
+    ['clone', '--quiet', '--no-tags', '--branch', branch, '--', url, dir],
+    {
+      network: true,
+      timeout: 30 * 60_000,
+    },
+  );
   if (!cloned.ok) return cloned.failure;
   await new Git(dir, environment).must(['config', 'crosstalk.branch', branch]);
   return undefined;
@@ -46,21 +53,42 @@ export async function cloneTransport(
  */
 export async function createRepository(
   dir: string,
-  options: { branch: string; remote?: string; subject: string; author: { name: string; email: string } },
+  options: {
+    branch: string;
+    remote?: string;
+    subject: string;
+    author: { name: string; email: string };
+  },
 ): Promise<void> {
   const { branch, remote, subject, author } = options;
-  const git = simpleGit({ baseDir: dir, config: ['commit.gpgSign=false', 'core.hooksPath=/dev/null'], unsafe: { allowUnsafeHooksPath: true } });
+  const git = simpleGit({
+    baseDir: dir,
+    config: ['commit.gpgSign=false', 'core.hooksPath=/dev/null'],
+    unsafe: { allowUnsafeHooksPath: true },
+  });
   await git.init(['--quiet', `--initial-branch=${branch}`]);
   await git.addConfig('crosstalk.branch', branch);
   if (remote !== undefined) await git.addRemote('origin', remote);
   await git.add('.');
   const identity = await git.raw(['config', '--get', 'user.email']).catch(() => '');
-  const committer = identity.trim() === '' ? ['-c', `user.name=${DEFAULT_COMMITTER.name}`, '-c', `user.email=${DEFAULT_COMMITTER.email}`] : [];
-  await git.raw([...committer, 'commit', '--quiet', `--author=${author.name} <${author.email}>`, '-m', subject]);
+  const committer =
+    identity.trim() === ''
+      ? ['-c', `user.name=${DEFAULT_COMMITTER.name}`, '-c', `user.email=${DEFAULT_COMMITTER.email}`]
+      : [];
+  await git.raw([
+    ...committer,
+    'commit',
+    '--quiet',
+    `--author=${author.name} <${author.email}>`,
+    '-m',
+    subject,
+  ]);
 }
 
 /** The branch name git would give a new repository here, `main` when it has no opinion. */
 export async function defaultBranch(): Promise<string> {
-  const configured = await simpleGit().raw(['config', '--get', 'init.defaultBranch']).catch(() => '');
+  const configured = await simpleGit()
+    .raw(['config', '--get', 'init.defaultBranch'])
+    .catch(() => '');
   return configured.trim() === '' ? 'main' : configured.trim();
 }

@@ -6,9 +6,17 @@ import { Objects } from './objects.ts';
 import { publish, type Commit, type Published } from './publish.ts';
 import { busRef, fetchBranch, findBranch } from './remote.ts';
 import { openRepository, transportId, type Repository } from './repository.ts';
-import { changesBetween, commitOrder, filesContaining, listTree, type Change, type TreeEntry } from './tree.ts';
+import {
+  changesBetween,
+  commitOrder,
+  filesContaining,
+  listTree,
+  type Change,
+  type TreeEntry,
+} from './tree.ts';
 
-export type Refreshed = { ok: true; tip: string | undefined } | { ok: false; failure: Failure; tip: string | undefined };
+export type Refreshed =
+  { ok: true; tip: string | undefined } | { ok: false; failure: Failure; tip: string | undefined };
 
 /**
  * A transport as git sees it: reads from the object store, writes commits on the bus's tip.
@@ -21,7 +29,13 @@ export class Transport {
   #configured: number;
   readonly #environment: NodeJS.ProcessEnv;
 
-  private constructor(repository: Repository, branch: string, configured: number, environment: NodeJS.ProcessEnv, limit: number) {
+  private constructor(
+    repository: Repository,
+    branch: string,
+    configured: number,
+    environment: NodeJS.ProcessEnv,
+    limit: number,
+  ) {
     this.#repository = repository;
     this.#branch = branch;
     this.#configured = configured;
@@ -33,9 +47,16 @@ export class Transport {
    * @param limit bytes above which a file's content is never read
    * @throws CrosstalkError `not_found` when `dir` is no git repository
    */
-  static async open(dir: string, environment: NodeJS.ProcessEnv, limit: number): Promise<Transport> {
+  static async open(
+    dir: string,
+    environment: NodeJS.ProcessEnv,
+    limit: number,
+  ): Promise<Transport> {
     const repository = await openRepository(dir, environment);
-    const [branch, configured] = await Promise.all([findBranch(repository), configChanged(repository)]);
+    const [branch, configured] = await Promise.all([
+      findBranch(repository),
+      configChanged(repository),
+    ]);
     return new Transport(repository, branch, configured, environment, limit);
   }
 
@@ -67,7 +88,10 @@ export class Transport {
   /** The bus's tip as known here, without asking the remote; undefined in an empty transport. */
   async tip(): Promise<string | undefined> {
     const name = `${busRef(this.#repository, this.#branch)}^{commit}`;
-    return (await this.objects.read(name))?.oid ?? (await this.objects.read(`refs/heads/${this.#branch}^{commit}`))?.oid;
+    return (
+      (await this.objects.read(name))?.oid ??
+      (await this.objects.read(`refs/heads/${this.#branch}^{commit}`))?.oid
+    );
   }
 
   /**
@@ -80,7 +104,8 @@ export class Transport {
     const fetched = await fetchBranch(this.#repository.git, this.#branch, signal);
     const tip = await this.tip();
     if (fetched.ok) return { ok: true, tip };
-    if (fetched.failure.kind !== 'no_branch' || tip === undefined) return { ok: false, failure: fetched.failure, tip };
+    if (fetched.failure.kind !== 'no_branch' || tip === undefined)
+      return { ok: false, failure: fetched.failure, tip };
     const pushed = await this.#repository.git.run(
       ['push', '--porcelain', 'origin', `${tip}:refs/heads/${this.#branch}`],
       { network: true, ...(signal === undefined ? {} : { signal }) },
@@ -115,7 +140,9 @@ export class Transport {
   /** Fast-forwards the checkout to the bus's tip when that is safe. */
   async fastForward(): Promise<CheckoutState> {
     const tip = await this.tip();
-    return tip === undefined ? { state: 'current' } : fastForward(this.#repository, this.#branch, tip);
+    return tip === undefined
+      ? { state: 'current' }
+      : fastForward(this.#repository, this.#branch, tip);
   }
 
   close(): void {

@@ -23,7 +23,18 @@ export async function changesBetween(
   to: string,
   paths: readonly string[] = [],
 ): Promise<Change[]> {
-  const out = await git.must(['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to, '--', ...paths]);
+  const out = await git.must([
+    'diff-tree',
+    '-r',
+    '-z',
+    '--raw',
+    '--no-renames',
+    '--no-abbrev',
+    from,
+    to,
+    '--',
+    ...paths,
+  ]);
   const fields = out.toString('utf8').split('\0');
   const changes: Change[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {
@@ -42,13 +53,19 @@ export async function listTree(
 ): Promise<TreeEntry[]> {
   if (folders.length === 0) return [];
   const paths = folders.map((folder) => `${folder}/`);
-  const out = await git.must(['ls-tree', '-z', ...(options.recursive ? ['-r'] : []), commit, ...paths]);
+  const out = await git.must([
+    'ls-tree',
+    '-z',
+    ...(options.recursive ? ['-r'] : []),
+    commit,
+    ...paths,
+  ]);
   return out
     .toString('utf8')
     .split('\0')
     .filter((line) => line !== '')
     .map((line) => {
-      const [facts = '', path = ''] = splitOnce(line, '\t');
+      const [facts, path] = splitOnce(line, '\t');
       const [mode = '', type = '', oid = ''] = facts.split(' ');
       return { path, oid, mode, type };
     });
@@ -66,7 +83,18 @@ export async function commitOrder(
 ): Promise<string[]> {
   const range = since === undefined ? tip : `${since}..${tip}`;
   const outcome = await git.run([
-    'log', '--reverse', '--topo-order', '-m', '--diff-filter=A', '--no-renames', '--name-only', '--format=', '-z', range, '--', ...paths,
+    'log',
+    '--reverse',
+    '--topo-order',
+    '-m',
+    '--diff-filter=A',
+    '--no-renames',
+    '--name-only',
+    '--format=',
+    '-z',
+    range,
+    '--',
+    ...paths,
   ]);
   const found = outcome.ok ? outcome.stdout.toString('utf8').split(/[\0\n]+/) : [];
   return [...new Set(found.filter((path) => path !== ''))];
@@ -80,7 +108,17 @@ export async function filesContaining(
   strings: readonly string[],
 ): Promise<string[]> {
   const patterns = strings.flatMap((text) => ['-e', text]);
-  const outcome = await git.run(['grep', '-l', '-z', '-F', '--full-name', ...patterns, commit, '--', folder]);
+  const outcome = await git.run([
+    'grep',
+    '-l',
+    '-z',
+    '-F',
+    '--full-name',
+    ...patterns,
+    commit,
+    '--',
+    folder,
+  ]);
   // git grep ends with 1 when nothing matches.
   const prefix = `${commit}:`;
   return outcome.stdout

@@ -11,7 +11,9 @@ export function run(call: Call): Promise<number> {
 function list(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     const actors = await listActors(context);
-    return print(call, actors, () => table(actors.map((actor) => [actor.name, served(actor), actor.description])));
+    return print(call, actors, () =>
+      table(actors.map((actor) => [actor.name, served(actor), actor.description])),
+    );
   });
 }
 
@@ -35,7 +37,11 @@ function show(call: Call): Promise<number> {
 
 function add(call: Call): Promise<number> {
   const cli = text(call, 'cli');
-  if (cli === undefined) throw new CrosstalkError('usage', '--cli is missing; name an agent CLI or a command line, as in: --cli claude');
+  if (cli === undefined)
+    throw new CrosstalkError(
+      'usage',
+      '--cli is missing; name an agent CLI or a command line, as in: --cli claude',
+    );
   return inTransport(call, async (context) => {
     const added = await addActor(context, {
       name: call.args[0] ?? '',
@@ -45,11 +51,16 @@ function add(call: Call): Promise<number> {
       login: call.io.login,
     });
     return print(call, added, () =>
-      [`${added.host} serves ${call.args[0] ?? ''}, run by: ${added.cli}`, ...(added.path === undefined ? [] : [`Profile to fill in: ${added.path}`])].join('\n'),
+      [
+        `${added.host} serves ${call.args[0] ?? ''}, run by: ${added.cli}`,
+        ...(added.path === undefined ? [] : [`Profile to fill in: ${added.path}`]),
+      ].join('\n'),
     );
   });
 }
 
 function served({ hosts }: { hosts: { alias: string; tiers: string[] }[] }): string {
-  return hosts.length === 0 ? 'no host' : hosts.map(({ alias, tiers }) => `${alias} (${tiers.join(', ')})`).join(', ');
+  return hosts.length === 0
+    ? 'no host'
+    : hosts.map(({ alias, tiers }) => `${alias} (${tiers.join(', ')})`).join(', ');
 }

@@ -10,10 +10,17 @@ export function run(call: Call): Promise<number> {
 function create(call: Call): Promise<number> {
   const name = call.args[0] ?? text(call, 'name');
   if (name === undefined) {
-    throw new CrosstalkError('usage', 'a name is missing; make a channel with: crosstalk channel --name <name>, list them with: crosstalk channel list');
+    throw new CrosstalkError(
+      'usage',
+      'a name is missing; make a channel with: crosstalk channel --name <name>, list them with: crosstalk channel list',
+    );
   }
   return inTransport(call, async (context) => {
-    const channel = await createChannel(context, { name, ...given(call, 'parent', 'description', 'from'), login: call.io.login });
+    const channel = await createChannel(context, {
+      name,
+      ...given(call, 'parent', 'description', 'from'),
+      login: call.io.login,
+    });
     return print(call, channel, () => channel.id);
   });
 }

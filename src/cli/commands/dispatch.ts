@@ -5,7 +5,7 @@ import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { dispatch } from '../../operations/dispatch.ts';
 import { shown } from '../../protocol/result.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command.ts';
-import { EXIT } from '../run.ts';
+import { EXIT } from '../exit.ts';
 import { liveView } from '../live-view.ts';
 
 export function run(call: Call): Promise<number> {
@@ -44,7 +44,9 @@ function logger(call: Call): Log {
     };
   }
   return (event: EventName, fields: Fields = {}) => {
-    write(`${JSON.stringify({ ts: new Date().toISOString(), level: levelOf(event), event, ...fields })}\n`);
+    write(
+      `${JSON.stringify({ ts: new Date().toISOString(), level: levelOf(event), event, ...fields })}\n`,
+    );
   };
 }
 
@@ -52,7 +54,11 @@ function openLog(path: string): number {
   try {
     return openSync(path, 'a', 0o600);
   } catch (error) {
-    throw new CrosstalkError('usage', `--log ${path} cannot be opened: ${reasonOf(error)}; name another file`, { cause: error });
+    throw new CrosstalkError(
+      'usage',
+      `--log ${path} cannot be opened: ${reasonOf(error)}; name another file`,
+      { cause: error },
+    );
   }
 }
 
@@ -60,5 +66,8 @@ function openLog(path: string): number {
 function seconds(call: Call, name: string, fallback: string, least: number): number {
   const value = Number(text(call, name) ?? fallback);
   if (Number.isFinite(value) && value >= least && value <= 86_400) return value * 1000;
-  throw new CrosstalkError('usage', `--${name} is ${shown(text(call, name))}, expected seconds from ${String(least)} to 86400; try --${name} ${fallback}`);
+  throw new CrosstalkError(
+    'usage',
+    `--${name} is ${shown(text(call, name))}, expected seconds from ${String(least)} to 86400; try --${name} ${fallback}`,
+  );
 }

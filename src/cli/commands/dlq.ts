@@ -1,5 +1,10 @@
 import { CrosstalkError } from '../../errors.ts';
-import { dropDeadLetters, findDeadLetter, listDeadLetters, retryDeadLetters } from '../../operations/dlq.ts';
+import {
+  dropDeadLetters,
+  findDeadLetter,
+  listDeadLetters,
+  retryDeadLetters,
+} from '../../operations/dlq.ts';
 import type { Context } from '../../operations/context.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command.ts';
 import { indent, safe, table } from '../render.ts';
@@ -9,7 +14,10 @@ const ACTIONS = ['list', 'show', 'retry', 'drop', 'clear'];
 export function run(call: Call): Promise<number> {
   const asked = ACTIONS.filter((action) => call.options[action] !== undefined);
   if (asked.length > 1) {
-    throw new CrosstalkError('usage', `${asked.map((action) => `--${action}`).join(' and ')} were given; give one of them`);
+    throw new CrosstalkError(
+      'usage',
+      `${asked.map((action) => `--${action}`).join(' and ')} were given; give one of them`,
+    );
   }
   return inTransport(call, async (context) => {
     switch (asked[0]) {
@@ -31,7 +39,17 @@ async function list(call: Call, context: Context): Promise<number> {
   const letters = await listDeadLetters(context);
   if (letters.length === 0) note(call, 'no dead letters');
   return print(call, letters, () =>
-    table(letters.map(({ id, state, actor, reason, attempts, messages, detail }) => [id, state, actor, reason, `${String(attempts)} attempts`, messages.join(','), detail])),
+    table(
+      letters.map(({ id, state, actor, reason, attempts, messages, detail }) => [
+        id,
+        state,
+        actor,
+        reason,
+        `${String(attempts)} attempts`,
+        messages.join(','),
+        detail,
+      ]),
+    ),
   );
 }
 
@@ -49,7 +67,8 @@ async function show(call: Call, context: Context, id: string): Promise<number> {
 
 async function retry(call: Call, context: Context, id: string): Promise<number> {
   const { released, woken } = await retryDeadLetters(context, id);
-  if (!woken && released.length > 0) note(call, 'no dispatcher is running here; they are tried when one starts: crosstalk dispatch');
+  if (!woken && released.length > 0)
+    note(call, 'no dispatcher is running here; they are tried when one starts: crosstalk dispatch');
   return print(call, released, () => released.map((letter) => `Retrying: ${letter.id}`).join('\n'));
 }
 
@@ -62,7 +81,10 @@ async function clear(call: Call, context: Context): Promise<number> {
   const count = (await listDeadLetters(context)).length;
   if (count > 0 && !flag(call, 'yes')) {
     if (call.io.ask === undefined) {
-      throw new CrosstalkError('usage', `${String(count)} dead letters would be forgotten; say so with: crosstalk dlq --clear --yes`);
+      throw new CrosstalkError(
+        'usage',
+        `${String(count)} dead letters would be forgotten; say so with: crosstalk dlq --clear --yes`,
+      );
     }
     const answer = await call.io.ask(`Forget ${String(count)} dead letters? [y/N] `);
     if (!/^y(es)?$/i.test(answer.trim())) return 1;

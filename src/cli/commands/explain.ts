@@ -7,7 +7,9 @@ export function run(call: Call): Promise<number> {
     const result = await explain(context, message, actor);
     return print(call, result, () => {
       const verdict = `${result.message} ${result.wakes ? 'wakes' : 'does not wake'} ${actor}: ${result.because}`;
-      const open = result.open_questions.map(({ message: path, asker }) => `  its stdout answers ${asker}: ${path}`);
+      const open = result.open_questions.map(
+        ({ message: path, asker }) => `  its stdout answers ${asker}: ${path}`,
+      );
       return [verdict, ...result.answered.map((path) => `  re: ${path}`), ...open].join('\n');
     });
   });

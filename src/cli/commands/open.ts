@@ -4,6 +4,9 @@ import { given, inTransport, text, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {
   const actor = text(call, 'actor');
-  if (actor === undefined) throw new CrosstalkError('usage', '--actor is missing; list them with: crosstalk actor list');
-  return inTransport(call, (context) => openActor(context, { actor, ...given(call, 'tier', 'host') }));
+  if (actor === undefined)
+    throw new CrosstalkError('usage', '--actor is missing; list them with: crosstalk actor list');
+  return inTransport(call, (context) =>
+    openActor(context, { actor, ...given(call, 'tier', 'host') }),
+  );
 }

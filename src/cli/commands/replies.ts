@@ -4,7 +4,7 @@ import { formatAddress } from '../../protocol/address.ts';
 import { shown } from '../../protocol/result.ts';
 import { flag, inTransport, print, text, type Call } from '../command.ts';
 import { indent, painter, safe } from '../render.ts';
-import { EXIT } from '../run.ts';
+import { EXIT } from '../exit.ts';
 
 const DEFAULT_TIMEOUT_S = '600';
 
@@ -13,15 +13,26 @@ export async function run(call: Call): Promise<number> {
   const words = [...args, text(call, 're')].flatMap((word) => (word ?? '').split(','));
   const messages = words.map((word) => word.trim()).filter((word) => word !== '');
   if (messages.length === 0) {
-    throw new CrosstalkError('usage', 'no message was named; give the path that send printed: crosstalk replies <relPath>');
+    throw new CrosstalkError(
+      'usage',
+      'no message was named; give the path that send printed: crosstalk replies <relPath>',
+    );
   }
   const seconds = Number(text(call, 'timeout') ?? DEFAULT_TIMEOUT_S);
   if (!Number.isFinite(seconds) || seconds < 0) {
-    throw new CrosstalkError('usage', `--timeout is ${shown(text(call, 'timeout'))}, expected seconds; try --timeout 60`);
+    throw new CrosstalkError(
+      'usage',
+      `--timeout is ${shown(text(call, 'timeout'))}, expected seconds; try --timeout 60`,
+    );
   }
   return inTransport(call, async (context) => {
     const wait = flag(call, 'wait');
-    const { complete, found } = await replies(context, { messages, wait, timeout: seconds * 1000, signal: io.stop });
+    const { complete, found } = await replies(context, {
+      messages,
+      wait,
+      timeout: seconds * 1000,
+      signal: io.stop,
+    });
     print(call, found.map(toJson), () => found.map((one) => render(call, one)).join('\n'));
     return wait && !complete ? EXIT.timedOut : EXIT.ok;
   });
@@ -32,7 +43,10 @@ function render({ io }: Call, { ref, replies: list }: Replied): string {
   if (list.length === 0) return `${paint('yellow', 'PENDING')} ${ref.relPath}`;
   return [
     `${paint('green', 'REPLIED')} ${ref.relPath}`,
-    ...list.map(({ relPath, message }) => `  from ${message.from} ${relPath}\n${indent(safe(io, message.body))}`),
+    ...list.map(
+      ({ relPath, message }) =>
+        `  from ${message.from} ${relPath}\n${indent(safe(io, message.body))}`,
+    ),
   ].join('\n');
 }
 

@@ -7,7 +7,11 @@ import { given, inTransport, note, print, text, type Call } from '../command.ts'
 export async function run(call: Call): Promise<number> {
   const { io, options } = call;
   const to = text(call, 'to');
-  if (to === undefined) throw new CrosstalkError('usage', '--to is missing; say to whom: crosstalk send --to <name> "<text>"');
+  if (to === undefined)
+    throw new CrosstalkError(
+      'usage',
+      '--to is missing; say to whom: crosstalk send --to <name> "<text>"',
+    );
   const body = await readBody(call);
   return inTransport(call, async (context) => {
     const sent = await send(context, {
@@ -47,11 +51,19 @@ async function readBody(call: Call): Promise<string> {
     try {
       return await readFile(resolve(io.cwd, file), 'utf8');
     } catch (error) {
-      throw new CrosstalkError('usage', `--file ${file} cannot be read: ${reasonOf(error)}; name another`, { cause: error });
+      throw new CrosstalkError(
+        'usage',
+        `--file ${file} cannot be read: ${reasonOf(error)}; name another`,
+        { cause: error },
+      );
     }
   }
   if (argument !== undefined && argument !== '-') return argument;
   const piped = io.readStdin();
-  if (piped === undefined) throw new CrosstalkError('usage', 'the message has no text; give it as an argument, on stdin, or with --file <path>');
+  if (piped === undefined)
+    throw new CrosstalkError(
+      'usage',
+      'the message has no text; give it as an argument, on stdin, or with --file <path>',
+    );
   return piped;
 }

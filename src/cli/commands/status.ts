@@ -21,22 +21,69 @@ function render(s: Status, paint: Paint): string {
     ]),
     part(paint, 'Dispatcher', dispatcher(s)),
     part(paint, 'Actors', actors(s)),
-    part(paint, 'Held command changes', (s.host?.held ?? []).map(({ actor, tier, approved, proposed }) => [`${actor}.${tier}`, `in force: ${approved ?? 'nothing'}`, `proposed: ${proposed}`])),
-    part(paint, 'Channels', s.channels.map(({ id, name, messages, last }) => [id, name, `${String(messages)} messages`, last ?? ''])),
-    part(paint, 'Cursors', s.cursors.flatMap(({ actor, through, lagging }) => [
-      [actor, 'all channels', through.slice(0, 12)],
-      ...lagging.map(({ channel, commit }) => [actor, channel, commit === '' ? 'first scan' : commit.slice(0, 12)]),
-    ])),
-    part(paint, 'Outbox', s.outbox.map(({ id, age_s: seconds, files }) => [id, age(seconds), files.join(' ')])),
-    part(paint, 'Dead letters', s.dead_letters.map((letter) => [letter.id, letter.state, letter.actor, letter.reason, `${String(letter.attempts)} attempts`, letter.detail])),
-    part(paint, 'Malformed files', s.malformed.map(({ path, reason }) => [path, reason])),
+    part(
+      paint,
+      'Held command changes',
+      (s.host?.held ?? []).map(({ actor, tier, approved, proposed }) => [
+        `${actor}.${tier}`,
+        `in force: ${approved ?? 'nothing'}`,
+        `proposed: ${proposed}`,
+      ]),
+    ),
+    part(
+      paint,
+      'Channels',
+      s.channels.map(({ id, name, messages, last }) => [
+        id,
+        name,
+        `${String(messages)} messages`,
+        last ?? '',
+      ]),
+    ),
+    part(
+      paint,
+      'Cursors',
+      s.cursors.flatMap(({ actor, through, lagging }) => [
+        [actor, 'all channels', through.slice(0, 12)],
+        ...lagging.map(({ channel, commit }) => [
+          actor,
+          channel,
+          commit === '' ? 'first scan' : commit.slice(0, 12),
+        ]),
+      ]),
+    ),
+    part(
+      paint,
+      'Outbox',
+      s.outbox.map(({ id, age_s: seconds, files }) => [id, age(seconds), files.join(' ')]),
+    ),
+    part(
+      paint,
+      'Dead letters',
+      s.dead_letters.map((letter) => [
+        letter.id,
+        letter.state,
+        letter.actor,
+        letter.reason,
+        `${String(letter.attempts)} attempts`,
+        letter.detail,
+      ]),
+    ),
+    part(
+      paint,
+      'Malformed files',
+      s.malformed.map(({ path, reason }) => [path, reason]),
+    ),
   ];
   return parts.filter((text) => text !== '').join('\n\n');
 }
 
 function health({ health: { ok, problems } }: Status, paint: Paint): string {
   if (ok) return `${paint('bold', 'Health')}: ${paint('green', 'ok')}`;
-  return [`${paint('bold', 'Health')}: ${paint('red', 'not ok')}`, ...problems.map((problem) => `  ${problem}`)].join('\n');
+  return [
+    `${paint('bold', 'Health')}: ${paint('red', 'not ok')}`,
+    ...problems.map((problem) => `  ${problem}`),
+  ].join('\n');
 }
 
 function dispatcher({ dispatcher: d, host, host_problem: problem }: Status): string[][] {
@@ -47,14 +94,22 @@ function dispatcher({ dispatcher: d, host, host_problem: problem }: Status): str
   if (d === null) return rows;
   rows.push(['heartbeat', `${age(d.age_s)} ago`], ['pending', String(d.pending)]);
   for (const { actor, tier, channel, since, messages } of d.running) {
-    rows.push(['running', `${actor} (${tier}) in ${channel}, ${String(messages)} messages, since ${since}`]);
+    rows.push([
+      'running',
+      `${actor} (${tier}) in ${channel}, ${String(messages)} messages, since ${since}`,
+    ]);
   }
   return rows;
 }
 
 function actors({ host }: Status): string[][] {
   return (host?.actors ?? []).flatMap(({ name, tiers }) =>
-    tiers.map((tier) => [name, tier.name, tier.count === 1 ? '' : `${String(tier.count)} at once`, tier.cli]),
+    tiers.map((tier) => [
+      name,
+      tier.name,
+      tier.count === 1 ? '' : `${String(tier.count)} at once`,
+      tier.cli,
+    ]),
   );
 }
 

@@ -2,16 +2,20 @@ import { sync } from '../../operations/sync.ts';
 import { inTransport, note, print, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {
-  return inTransport(call, async (context) => {
-    const synced = await sync(context);
-    if (synced.reason !== null) note(call, `${synced.reason}; nothing is lost, try again later`);
-    const { checkout } = synced;
-    print(call, synced, () =>
-      [
-        `Pushed: ${String(synced.pushed)}${synced.left > 0 ? `, still in the outbox: ${String(synced.left)}` : ''}`,
-        `Checkout: ${checkout.state === 'left' ? `left as it is, ${checkout.reason}` : checkout.state}`,
-      ].join('\n'),
-    );
-    return synced.reason === null ? 0 : 1;
-  }, true);
+  return inTransport(
+    call,
+    async (context) => {
+      const synced = await sync(context);
+      if (synced.reason !== null) note(call, `${synced.reason}; nothing is lost, try again later`);
+      const { checkout } = synced;
+      print(call, synced, () =>
+        [
+          `Pushed: ${String(synced.pushed)}${synced.left > 0 ? `, still in the outbox: ${String(synced.left)}` : ''}`,
+          `Checkout: ${checkout.state === 'left' ? `left as it is, ${checkout.reason}` : checkout.state}`,
+        ].join('\n'),
+      );
+      return synced.reason === null ? 0 : 1;
+    },
+    true,
+  );
 }

@@ -12,7 +12,10 @@ export function run(call: Call): Promise<number> {
         ...plan.added.map((path) => `  added    ${path}`),
         ...plan.removed.map((path) => `  removed  ${path}`),
       ];
-      return [check ? 'upstream/ would change; apply with: crosstalk upgrade' : 'upstream/ replaced', ...lines].join('\n');
+      return [
+        check ? 'upstream/ would change; apply with: crosstalk upgrade' : 'upstream/ replaced',
+        ...lines,
+      ].join('\n');
     });
   });
 }

@@ -1,0 +1,136 @@
+import js from '@eslint/js';
+import tseslint from 'typescript-eslint';
+
+/** Packages and modules that only these files may import (CONTRIBUTING.md). */
+const DANGEROUS = {
+  'gray-matter': ['src/protocol/frontmatter.ts'],
+  'simple-git': ['src/transport/setup.ts'],
+  'proper-lockfile': ['src/state/lock.ts'],
+  'node:child_process': [
+    'src/transport/git.ts',
+    'src/agent/invoke.ts',
+    'src/agent/session.ts',
+    'src/state/process-identity.ts',
+    'src/demo/**',
+  ],
+};
+
+const restricted = (names) => [
+  'error',
+  {
+    paths: names.map((name) => ({
+      name,
+      message: 'One file imports this; see eslint.config.js.',
+      allowTypeImports: true,
+    })),
+  },
+];
+
+const PURE = {
+  Date: 'The clock is an argument: take a Date.',
+  process: 'The environment is an argument.',
+  crypto: 'Randomness is an argument.',
+  fetch: 'The protocol does no I/O.',
+};
+
+export default tseslint.config(
+  { ignores: ['dist/', 'coverage/', 'node_modules/', 'test/fixtures/'] },
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true } },
+    rules: {
+      eqeqeq: 'error',
+      'no-console': 'error',
+      '@typescript-eslint/no-restricted-imports': restricted(Object.keys(DANGEROUS)),
+      '@typescript-eslint/consistent-type-imports': 'error',
+      // A Promise-returning function need not await when it only hands one on.
+      '@typescript-eslint/require-await': 'off',
+    },
+  },
+  {
+    files: ['src/**/*.ts'],
+    rules: {
+      'max-lines': ['error', { max: 250 }],
+      'no-restricted-properties': [
+        'error',
+        {
+          object: 'process',
+          property: 'exit',
+          message: 'Return an exit code; cli/main.ts decides.',
+        },
+        {
+          object: 'process',
+          property: 'exitCode',
+          message: 'Return an exit code; cli/main.ts decides.',
+        },
+      ],
+    },
+  },
+  ...Object.entries(DANGEROUS).map(([name, files]) => ({
+    files,
+    rules: {
+      '@typescript-eslint/no-restricted-imports': restricted(
+        Object.keys(DANGEROUS).filter((other) => other !== name),
+      ),
+    },
+  })),
+  {
+    files: ['src/cli/main.ts'],
+    rules: { 'no-restricted-properties': 'off' },
+  },
+  {
+    files: ['src/protocol/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          paths: Object.keys(DANGEROUS),
+          patterns: [{ regex: '^node:', message: 'The protocol is pure: no I/O.' }],
+        },
+      ],
+      'no-restricted-globals': [
+        'error',
+        ...Object.entries(PURE)
+          .filter(([name]) => name !== 'Date')
+          .map(([name, message]) => ({ name, message })),
+      ],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+          message: PURE.Date,
+        },
+        { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: PURE.Date },
+        {
+          selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']",
+          message: 'Randomness is an argument.',
+        },
+      ],
+    },
+  },
+  {
+    files: ['src/protocol/frontmatter.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': restricted(
+        Object.keys(DANGEROUS).filter((name) => name !== 'gray-matter'),
+      ),
+    },
+  },
+  {
+    files: ['test/**/*.ts', 'vitest.config.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': 'off',
+      // Tests index into what they have just built, and hand methods of fakes around.
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/unbound-method': 'off',
+    },
+  },
+  {
+    files: ['**/*.js', '**/*.cjs'],
+    languageOptions: {
+      globals: { process: 'readonly', URL: 'readonly', console: 'readonly', module: 'writable' },
+    },
+  },
+);

@@ -1,0 +1,227 @@
+import { execFile, type ChildProcess } from 'node:child_process';
+import { mkdir, mkdtemp, realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { CrosstalkError } from '../errors.ts';
+import { addActor } from '../operations/actors.ts';
+import { tipOf, withContext, type Context } from '../operations/context.ts';
+import { init } from '../operations/init.ts';
+import { replies } from '../operations/replies.ts';
+import { resolveChannel } from '../operations/resolve.ts';
+import { send } from '../operations/send.ts';
+import { binPath } from '../package.ts';
+import {
+  agentCommand,
+  machine,
+  startDispatcher,
+  stopDispatchers,
+  type LogLine,
+  type Machine,
+} from './machine.ts';
+import { causalTree } from './tree.ts';
+
+/** What the demo needs of the terminal. */
+export interface DemoIo {
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  out: (text: string) => void;
+  err: (text: string) => void;
+  stop: AbortSignal;
+}
+
+const QUESTION = 'What is in this repository?';
+const WORKERS = ['languages', 'history', 'marks', 'structure'];
+const LIMIT_MS = 60_000;
+
+/**
+ * The main job, live, without network, account or identity: a hub and two machines in a temporary
+ * folder, two real dispatchers, a question that is delegated across machines and answered once.
+ *
+ * @returns the exit code
+ */
+export async function runDemo(io: DemoIo, { keep }: { keep: boolean }): Promise<number> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'crosstalk-demo-')));
+  const environment = { ...io.env, CROSSTALK_DEMO_REPOSITORY: io.cwd, CROSSTALK_FROM: 'operator' };
+  const front = machine(root, 'front', environment);
+  const back = machine(root, 'back', environment);
+  const say = storyteller(io);
+  say('', `Two machines in ${root}, one bare git repository between them.`);
+  await setUp(io, root, front, back);
+  const children: ChildProcess[] = [];
+  const failed = new AbortController();
+  try {
+    for (const { alias, ...rest } of [front, back]) {
+      const onLine = (line: LogLine): void => {
+        const told = tell(line);
+        if (told !== undefined) say(alias, told);
+        if (line.event === 'quarantined') failed.abort();
+      };
+      children.push(startDispatcher({ alias, ...rest }, { onLine }));
+    }
+    const code = await inMachine(io, front, (context) =>
+      converse({ ...io, stop: AbortSignal.any([io.stop, failed.signal]) }, context, say),
+    );
+    await stopDispatchers(children);
+    io.out(closing(root, front, back, keep));
+    return code;
+  } finally {
+    await stopDispatchers(children);
+  }
+}
+
+async function setUp(io: DemoIo, root: string, front: Machine, back: Machine): Promise<void> {
+  const hub = join(root, 'hub.git');
+  await mkdir(hub);
+  await promisify(execFile)('git', ['init', '--quiet', '--bare', '--initial-branch=main', hub], {
+    env: io.env,
+  });
+  const make = async ({ env, dir, alias }: Machine, actor: string): Promise<void> => {
+    await init(
+      { env, cwd: root },
+      {
+        dir,
+        remote: hub,
+        alias,
+        actor,
+        cli: agentCommand(actor),
+        login: 'operator',
+        note: () => undefined,
+      },
+    );
+  };
+  await make(front, 'concierge');
+  await make(back, WORKERS[0] ?? '');
+  await inMachine(io, back, async (context) => {
+    for (const name of WORKERS.slice(1)) {
+      await addActor(context, {
+        name,
+        cli: agentCommand(name),
+        tier: 'default',
+        host: 'back',
+        login: 'operator',
+      });
+    }
+  });
+}
+
+async function converse(
+  io: DemoIo,
+  context: Context,
+  say: (who: string, what: string) => void,
+): Promise<number> {
+  say('operator', `asks concierge: "${QUESTION}"`);
+  const input = { to: 'concierge', body: QUESTION, isNew: false, wait: true, login: 'operator' };
+  const sent = await send(context, input);
+  const question = sent.messages[0]?.relPath ?? '';
+  const waiting = replies(context, {
+    messages: [question],
+    wait: true,
+    timeout: LIMIT_MS,
+    signal: io.stop,
+  });
+  const { complete, found } = await waiting.catch((error: unknown) => {
+    throw new CrosstalkError('aborted', 'ended before there was an answer', { cause: error });
+  });
+  if (!complete) {
+    throw new CrosstalkError(
+      'timed_out',
+      `no answer within ${String(LIMIT_MS / 1000)} s; look at the transport in ${context.transport.dir}`,
+    );
+  }
+  for (const { message } of found.flatMap((one) => one.replies)) {
+    io.out(
+      `\n${message.from} answers ${message.to.map(({ name }) => name).join(', ')}:\n\n${message.body.replace(/^/gm, '  ')}\n`,
+    );
+  }
+  const channel = await resolveChannel(context, undefined);
+  const messages = await context.archive.since(await tipOf(context), channel.id, question, 1000);
+  io.out(`\nWho caused what, and how long each hop took (every line is a commit in the hub):\n\n`);
+  io.out(
+    `${causalTree(messages)
+      .map((line) => `  ${line}`)
+      .join('\n')}\n`,
+  );
+  return 0;
+}
+
+function closing(root: string, front: Machine, back: Machine, keep: boolean): string {
+  const look = [
+    '',
+    'Where to look:',
+    `  git -C ${front.dir} log --format='%h %<(12)%an %s'    the record`,
+    `  ls ${front.dir}/data/channels/*/*/*/*    the messages`,
+  ];
+  if (!keep) return [...look, `  rm -r ${root}    when you are done`, ''].join('\n');
+  const started = [front, back].map((one) =>
+    startDispatcher(one, { file: join(root, `${one.alias}.log`) }),
+  );
+  const pids = started.map(({ pid }) => String(pid)).join(' ');
+  const tool = `CROSSTALK_STATE_DIR=${front.env['CROSSTALK_STATE_DIR'] ?? ''} node ${binPath()}`;
+  return [
+    ...look,
+    '',
+    'Both dispatchers keep running. Ask again:',
+    `  ${tool} send --transport ${front.dir} --from operator --to concierge "And now?"`,
+    'and read the answer:',
+    `  ${tool} replies --wait --transport ${front.dir} <the path that send printed>`,
+    'End it all with:',
+    `  kill ${pids} && rm -r ${root}`,
+    '',
+  ].join('\n');
+}
+
+function inMachine<T>(
+  io: DemoIo,
+  { env, dir }: Machine,
+  work: (context: Context) => Promise<T>,
+): Promise<T> {
+  return withContext(
+    { env, cwd: dir },
+    {
+      transport: dir,
+      note: (line) => {
+        io.err(`${line}\n`);
+      },
+    },
+    work,
+  );
+}
+
+/** Prints what happens with the seconds since the start. */
+function storyteller(io: DemoIo): (who: string, what: string) => void {
+  const begun = performance.now();
+  return (who, what) => {
+    const seconds = ((performance.now() - begun) / 1000).toFixed(2).padStart(6);
+    io.out(`${seconds} s  ${who.padEnd(9)} ${what}\n`);
+  };
+}
+
+function tell(line: LogLine): string | undefined {
+  const {
+    event,
+    actor,
+    messages,
+    duration_ms: duration,
+  } = line as LogLine & { actor?: string; messages?: string[]; duration_ms?: number };
+  const count = messages?.length ?? 0;
+  const mail = `${String(count)} message${count === 1 ? '' : 's'}`;
+  switch (event) {
+    case 'dispatcher_started':
+      return 'dispatcher is up';
+    case 'dispatch_start':
+      return `${actor ?? ''} wakes up for ${mail}`;
+    case 'dispatch_silent':
+      return `${actor ?? ''} has nothing to say yet`;
+    case 'reply_queued':
+      return `${actor ?? ''} has its answer`;
+    case 'dispatch_done':
+      return line['replied'] === true
+        ? `${actor ?? ''}'s answer is on the hub (the run took ${String(duration)} ms)`
+        : undefined;
+    case 'dispatch_failed':
+      return `${actor ?? ''} failed: ${String(line['detail'])}`;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,81 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { binPath } from '../package.ts';
+import type { EventName } from '../dispatcher/log.ts';
+
+/** One of the demo's two machines: a clone and a state directory of its own. */
+export interface Machine {
+  alias: string;
+  dir: string;
+  env: NodeJS.ProcessEnv;
+}
+
+export interface LogLine {
+  event: EventName;
+  [field: string]: unknown;
+}
+
+export function machine(root: string, alias: string, environment: NodeJS.ProcessEnv): Machine {
+  const dir = join(root, alias);
+  return {
+    alias,
+    dir,
+    env: {
+      ...environment,
+      CROSSTALK_TRANSPORT: dir,
+      CROSSTALK_STATE_DIR: join(root, `${alias}-state`),
+    },
+  };
+}
+
+/** The command line of a demo agent: the built script, or the source through tsx. */
+export function agentCommand(name: string): string {
+  const here = fileURLToPath(import.meta.url);
+  const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+  const node = quote(process.execPath);
+  return here.endsWith('.ts')
+    ? `${node} --import ${quote(import.meta.resolve('tsx'))} ${quote(join(here, '..', 'agents', `${name}.ts`))}`
+    : `${node} ${quote(join(binPath(), '..', '..', 'dist', 'demo', 'agents', `${name}.js`))}`;
+}
+
+/** Starts a real dispatcher process; its log goes to `onLine`, or to a file when it is to stay. */
+export function startDispatcher(
+  { alias, dir, env }: Machine,
+  output: { onLine: (line: LogLine) => void } | { file: string },
+): ChildProcess {
+  const toFile = 'file' in output;
+  const log = toFile ? openSync(output.file, 'a') : 'pipe';
+  const child = spawn(
+    process.execPath,
+    [binPath(), 'dispatch', '--host', alias, '--interval', '1'],
+    {
+      cwd: dir,
+      env,
+      detached: toFile,
+      stdio: ['ignore', 'ignore', log],
+    },
+  );
+  if (toFile) child.unref();
+  else if (child.stderr) {
+    createInterface(child.stderr).on('line', (text) => {
+      if (text.startsWith('{')) output.onLine(JSON.parse(text) as LogLine);
+    });
+  }
+  return child;
+}
+
+/** Ends dispatchers and waits until they are gone. */
+export async function stopDispatchers(children: readonly ChildProcess[]): Promise<void> {
+  await Promise.all(
+    children.map(async (child) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = once(child, 'exit');
+      child.kill('SIGTERM');
+      await gone;
+    }),
+  );
+}

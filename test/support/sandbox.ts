@@ -1,0 +1,23 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+
+// Each test file has a HOME of its own, no git identity and nothing of the caller's settings.
+const home = realpathSync(mkdtempSync(join(tmpdir(), 'crosstalk-test-')));
+for (const name of Object.keys(process.env)) {
+  if (/^(CROSSTALK_|GIT_|XDG_)/.test(name)) Reflect.deleteProperty(process.env, name);
+}
+mkdirSync(join(home, 'tmp'));
+writeFileSync(join(home, 'gitconfig'), '');
+Object.assign(process.env, {
+  HOME: home,
+  TMPDIR: join(home, 'tmp'),
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: join(home, 'gitconfig'),
+  NO_COLOR: '1',
+});
+
+afterAll(() => {
+  rmSync(home, { recursive: true, force: true, maxRetries: 3 });
+});
