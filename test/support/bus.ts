@@ -1,0 +1,223 @@
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach } from 'vitest';
+import { stringify } from 'yaml';
+import { parseMessage, type Message } from '../../src/protocol/message.ts';
+import { placeOf } from '../../src/protocol/layout.ts';
+import { command, type Ran, type RunOptions } from './command.ts';
+import { git } from './git.ts';
+import { until } from './wait.ts';
+
+export type Tiers = Record<string, string | Record<string, string | number>>;
+export type Actors = Record<string, string | Tiers>;
+
+export interface Event {
+  event: string;
+  [field: string]: unknown;
+}
+
+/** A message on the remote and where it lives. */
+export interface Stored {
+  channel: string;
+  relPath: string;
+  message: Message;
+}
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** An empty folder that goes with the test file's own HOME. */
+export function scratch(): string {
+  return realpathSync(mkdtempSync(join(tmpdir(), 'bus-')));
+}
+
+/** A bare remote and the machines that share it. */
+export class Bus {
+  readonly root = scratch();
+  readonly hub = join(this.root, 'hub.git');
+
+  constructor(branch = 'main') {
+    mkdirSync(this.hub);
+    git(this.hub, 'init', '--quiet', '--bare', `--initial-branch=${branch}`);
+  }
+
+  /** Joins a machine; its host file declares exactly these actors. */
+  async host(alias: string, actors: Actors): Promise<Host> {
+    const host = new Host(this, alias);
+    const made = await host.run(
+      'init',
+      host.dir,
+      '--remote',
+      this.hub,
+      '--alias',
+      alias,
+      '--cli',
+      'true',
+    );
+    if (made.code !== 0) throw new Error(made.err);
+    host.declare(actors);
+    return host;
+  }
+
+  /** Every message on the remote, by path. */
+  messages(branch = 'main'): Stored[] {
+    const files = git(
+      this.hub,
+      'ls-tree',
+      '-r',
+      '-z',
+      '--name-only',
+      branch,
+      'data/channels/',
+    ).split('\0');
+    return files.flatMap((path) => {
+      const place = placeOf(path);
+      if (place.kind !== 'message') return [];
+      const parsed = parseMessage(
+        Buffer.from(git(this.hub, 'cat-file', 'blob', `${branch}:${path}`)),
+      );
+      return parsed.ok
+        ? [{ channel: place.channel, relPath: place.relPath, message: parsed.value }]
+        : [];
+    });
+  }
+
+  /** Messages from somebody, by path. */
+  from(name: string): Stored[] {
+    return this.messages().filter(({ message }) => message.from === name);
+  }
+}
+
+/** A machine: a clone, a state directory, commands run in this process. */
+export class Host {
+  readonly bus: Bus;
+  readonly alias: string;
+  readonly dir: string;
+  readonly state: string;
+  readonly env: NodeJS.ProcessEnv;
+
+  constructor(bus: Bus, alias: string) {
+    this.bus = bus;
+    this.alias = alias;
+    this.dir = join(bus.root, alias);
+    this.state = join(bus.root, `${alias}-state`);
+    this.env = { CROSSTALK_STATE_DIR: this.state };
+  }
+
+  run(...argv: string[]): Promise<Ran> {
+    return this.runWith({}, ...argv);
+  }
+
+  runWith(options: Partial<RunOptions>, ...argv: string[]): Promise<Ran> {
+    const standalone = argv[0] === 'init';
+    return command(argv, {
+      cwd: this.bus.root,
+      ...options,
+      env: {
+        ...this.env,
+        ...(standalone ? {} : { CROSSTALK_TRANSPORT: this.dir }),
+        ...options.env,
+      },
+    });
+  }
+
+  /** Sends and returns the relPaths printed. */
+  async send(to: string, body: string, ...options: string[]): Promise<string> {
+    const sent = await this.run('send', '--to', to, ...options, '--', body);
+    const relPath = /^Sent: (.+)$/m.exec(sent.out)?.[1];
+    if (relPath === undefined) throw new Error(`send failed: ${sent.out}${sent.err}`);
+    return relPath;
+  }
+
+  /** One pass of the dispatcher; returns its log. */
+  async once(...options: string[]): Promise<Event[]> {
+    const ran = await this.run('dispatch', '--once', '--host', this.alias, ...options);
+    if (ran.code !== 0) throw new Error(`dispatch --once: ${ran.err}`);
+    return events(ran.err);
+  }
+
+  /** A dispatcher that goes on until the test ends. */
+  start(...options: string[]): Running {
+    const running = new Running(this, options);
+    cleanups.push(() => running.stop());
+    return running;
+  }
+
+  /** Replaces the host file, by hand as an operator would, from a clone of its own. */
+  declare(actors: Actors): void {
+    const tiers = Object.entries(actors).map(([name, cli]) => [
+      name,
+      typeof cli === 'string' ? { default: cli } : cli,
+    ]);
+    const fields = { alias: this.alias, actors: Object.fromEntries(tiers) as unknown };
+    this.edit({ [`hosts/${this.alias}.md`]: `---\n${stringify(fields, { lineWidth: 0 })}---\n` });
+  }
+
+  /** Commits and pushes files from another clone: somebody else's work in the same transport. */
+  edit(files: Record<string, string | Buffer>, branch = 'main'): void {
+    const clone = mkdtempSync(join(this.bus.root, 'clone-'));
+    git(clone, 'clone', '--quiet', '--branch', branch, this.bus.hub, '.');
+    for (const [path, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(clone, path)), { recursive: true });
+      writeFileSync(join(clone, path), content);
+    }
+    git(clone, 'add', '--all');
+    git(clone, 'commit', '--quiet', '--message', 'by hand');
+    git(clone, 'push', '--quiet', 'origin', `HEAD:${branch}`);
+  }
+
+  /** The id of the only channel. */
+  channel(): string {
+    const [line = ''] = git(this.bus.hub, 'ls-tree', '--name-only', 'main', 'data/channels/').split(
+      '\n',
+    );
+    return line.slice('data/channels/'.length);
+  }
+}
+
+/** A dispatcher running in this process. */
+export class Running {
+  readonly events: Event[] = [];
+  readonly #controller = new AbortController();
+  readonly done: Promise<Ran>;
+
+  constructor(host: Host, options: readonly string[]) {
+    this.done = host.runWith(
+      {
+        stop: this.#controller.signal,
+        onErr: (text) => {
+          this.events.push(...events(text));
+        },
+      },
+      'dispatch',
+      '--host',
+      host.alias,
+      '--interval',
+      '0.2',
+      ...options,
+    );
+  }
+
+  /** Waits for an event that matches. */
+  saw(event: string, matches: (event: Event) => boolean = () => true): Promise<Event> {
+    return until(
+      `the event ${event}; seen: ${JSON.stringify(this.events.map((one) => one.event))}`,
+      () => this.events.find((one) => one.event === event && matches(one)),
+    );
+  }
+
+  async stop(): Promise<Ran> {
+    this.#controller.abort();
+    return this.done;
+  }
+}
+
+export function events(log: string): Event[] {
+  return log
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Event);
+}

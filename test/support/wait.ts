@@ -1,0 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Waits until something holds; says what was waited for when it never does. */
+export async function until<T>(
+  what: string,
+  probe: () => T | undefined | false | Promise<T | undefined | false>,
+  limit = 30_000,
+): Promise<T> {
+  const deadline = Date.now() + limit;
+  for (;;) {
+    const found = await probe();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > deadline) throw new Error(`waited ${String(limit)} ms in vain for ${what}`);
+    await sleep(20);
+  }
+}
