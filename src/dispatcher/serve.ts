@@ -110,10 +110,16 @@ class Service {
       await dispatcher.stop(grace);
       await this.#lastPush();
       await this.#checkout;
+      await transport.fastForward().catch(() => undefined);
       await this.#parts.deliveries.save();
       await ear.close();
       await this.#beat();
-      log('dispatcher_stopped', { host: hosts.active?.alias ?? null });
+      const { processes, reads } = transport.cost;
+      log('dispatcher_stopped', {
+        host: hosts.active?.alias ?? null,
+        git_processes: processes,
+        objects_read: reads,
+      });
     }
   }
 

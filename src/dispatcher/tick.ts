@@ -63,11 +63,11 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
       await deliveries.admit(active.alias, [...active.actors.keys()], tip);
     }
   }
+  const after = transport.cost;
   await dispatcher.pump();
   if ((await outbox.all()).length > 0) void publisher.flush().catch(() => undefined);
   await deliveries.save();
 
-  const after = transport.cost;
   log('tick', {
     tip,
     added,

@@ -54,7 +54,7 @@ export function parseDocumentText(text: string): Parsed<Document> {
   }
   const end = closingFence(text, firstBreak + 1);
   if (end === undefined) return unreadable('the frontmatter is not closed by a line "---"');
-  const header = text.slice(firstBreak + 1, end.start);
+  const header = text.slice(firstBreak + 1, end.start).replaceAll('\r\n', '\n');
   try {
     const file = matter(`${FENCE}\n${header}${FENCE}\n`, { engines, language: 'yaml' });
     if (file.content !== '') return unreadable('a line inside the frontmatter starts with "---"');

@@ -1,0 +1,70 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Bus } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+
+/** Everything git and the file system say about a checkout, apart from what was fetched. */
+function picture(dir: string): unknown {
+  return {
+    head: git(dir, 'rev-parse', 'HEAD'),
+    branches: git(dir, 'for-each-ref', '--format=%(refname) %(objectname)', 'refs/heads/'),
+    status: git(dir, 'status', '--porcelain=v2', '--branch').replace(/^# branch\.ab.*\n/m, ''),
+    index: git(dir, 'ls-files', '--stage'),
+    rebase: git(dir, 'status').includes('rebase in progress'),
+    note: readFileSync(join(dir, 'note.md'), 'utf8'),
+    untracked: readFileSync(join(dir, 'untracked.md'), 'utf8'),
+  };
+}
+
+it('a checkout that is dirty, on another branch and in the middle of a conflicting rebase stops nothing and stays as it is', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { concierge: 'echo from front' });
+  const back = await bus.host('back', { worker: 'echo from back' });
+  const { dir } = back;
+  writeFileSync(join(dir, 'note.md'), 'one\n');
+  git(dir, 'add', 'note.md');
+  git(dir, 'commit', '--quiet', '-m', 'one');
+  git(dir, 'checkout', '--quiet', '-b', 'other');
+  writeFileSync(join(dir, 'note.md'), 'two\n');
+  git(dir, 'commit', '--quiet', '-am', 'two');
+  git(dir, 'checkout', '--quiet', 'main');
+  writeFileSync(join(dir, 'note.md'), 'three\n');
+  git(dir, 'commit', '--quiet', '-am', 'three');
+  git(dir, 'checkout', '--quiet', 'other');
+  expect(() => git(dir, 'rebase', '--quiet', 'main')).toThrow();
+  writeFileSync(join(dir, 'untracked.md'), 'mine\n');
+  writeFileSync(join(dir, 'CLAUDE.md'), 'edited\n');
+  const before = picture(dir);
+
+  const running = back.start();
+  const question = await front.send('worker', 'are you there?');
+  expect((await front.run('replies', '--wait', '--timeout', '20', question)).out).toContain(
+    'from back',
+  );
+  const fromBack = await back.send('concierge', 'and you?');
+  await front.once();
+  expect((await back.run('replies', '--wait', '--timeout', '20', fromBack)).out).toContain(
+    'from front',
+  );
+  await back.run('channel', 'create', 'another');
+  await back.run('sync');
+  await running.stop();
+
+  expect(picture(dir)).toEqual(before);
+});
+
+it('a clean checkout on the branch is fast-forwarded, so that files can be read there', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: 'echo done' });
+  const sent = await front.send('worker', 'hello');
+  expect(readFileSync(join(front.dir, 'data/channels', front.channel(), sent), 'utf8')).toContain(
+    'hello',
+  );
+  await front.once();
+  const [reply] = bus.from('worker');
+  expect(git(front.dir, 'status', '--porcelain')).toBe('');
+  expect(
+    readFileSync(join(front.dir, 'data/channels', front.channel(), reply?.relPath ?? ''), 'utf8'),
+  ).toContain('done');
+});

@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { relPathAt } from '../../src/protocol/names.ts';
+import type { Address } from '../../src/protocol/address.ts';
+import type { Message } from '../../src/protocol/message.ts';
+
+export const name = (): fc.Arbitrary<string> =>
+  fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,20}$/).filter((text) => text !== '');
+
+export const relPath = (): fc.Arbitrary<string> =>
+  fc
+    .tuple(date(), fc.stringMatching(/^[0-9a-f]{8,16}$/))
+    .map(([at, suffix]) => relPathAt(at, suffix));
+
+const date = (): fc.Arbitrary<Date> =>
+  fc.date({ min: new Date('2000-01-01'), max: new Date('2099-12-31'), noInvalidDate: true });
+
+const address = (): fc.Arbitrary<Address> =>
+  fc.oneof(
+    name().map((one) => ({ name: one })),
+    fc.tuple(name(), name()).map(([one, host]) => ({ name: one, host })),
+    fc.constant({ name: 'all' }),
+  );
+
+/** Values that YAML could mistake for something else, beside ordinary ones. */
+const scalar = (): fc.Arbitrary<string> =>
+  fc.oneof(
+    fc.constantFrom(
+      '',
+      'true',
+      'null',
+      '~',
+      '1e5',
+      '0x1f',
+      '1:30',
+      '2026-01-01',
+      '- x',
+      '# y',
+      '!!js z',
+      '---',
+      '*a',
+    ),
+    fc.string(),
+    fc.string({ unit: 'grapheme' }),
+  );
+
+const extra = (): fc.Arbitrary<Record<string, unknown>> =>
+  fc.dictionary(
+    fc.stringMatching(/^x-[a-z]{1,8}$/),
+    fc.oneof(scalar(), fc.array(scalar(), { minLength: 1, maxLength: 3 })),
+    { maxKeys: 3, noNullPrototype: true },
+  );
+
+export const message = (): fc.Arbitrary<Message> =>
+  fc
+    .record({
+      from: name(),
+      to: fc.array(address(), { minLength: 1, maxLength: 4 }),
+      type: fc.constantFrom('text', 'event'),
+      timestamp: date().map((at) => at.toISOString()),
+      re: fc.array(relPath(), { maxLength: 3 }),
+      cause: fc.array(relPath(), { maxLength: 3 }),
+      tier: fc.option(name(), { nil: undefined }),
+      host: fc.option(name(), { nil: undefined }),
+      extra: extra(),
+      body: fc.oneof(
+        fc.string(),
+        fc.string({ unit: 'grapheme' }),
+        fc.constantFrom('---\nto: x\n---\n', '\n\n', '\r\n', '---js\n1\n---'),
+      ),
+    })
+    .map(({ tier, host, ...rest }) => ({
+      ...rest,
+      ...(tier === undefined ? {} : { tier }),
+      ...(host === undefined ? {} : { host }),
+    }));
