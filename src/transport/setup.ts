@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { simpleGit } from 'simple-git';
 import { Git } from './git.ts';
 import { DEFAULT_COMMITTER } from './repository.ts';
@@ -22,7 +25,24 @@ export async function inspectRemote(
   if (!refs.ok) return { kind: 'failed', failure: refs.failure };
   const { head, branches } = refs;
   const branch = head !== undefined && branches.includes(head) ? head : branches[0];
-  return branch === undefined ? { kind: 'empty', branch: head } : { kind: 'branches', branch };
+  return branch === undefined
+    ? { kind: 'empty', branch: head ?? (await unbornBranch(git, url)) }
+    : { kind: 'branches', branch };
+}
+
+/** The branch an empty remote expects; only a clone is told (git's `unborn` capability). */
+async function unbornBranch(git: Git, url: string): Promise<string | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'crosstalk-remote-'));
+  try {
+    const cloned = await git.run(['clone', '--quiet', '--bare', '--', url, folder], {
+      network: true,
+    });
+    if (!cloned.ok) return undefined;
+    const head = await git.run(['-C', folder, 'symbolic-ref', '--short', 'HEAD']);
+    return head.ok ? head.stdout.toString('utf8').trim() : undefined;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** Clones one branch of a transport into an empty or missing folder; the failure, if any. */

@@ -1,0 +1,273 @@
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Bus } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+import { exists, Program } from '../support/process.ts';
+import { until } from '../support/wait.ts';
+
+const dispatch = ['dispatch', '--interval', '0.2', '--host'];
+
+it('a second dispatcher is told who holds the transport, and leaves it alone', async () => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  const first = new Program(host, ...dispatch, 'front');
+  await first.saw('host_file_loaded');
+  const second = await host.run('dispatch', '--once', '--host', 'front');
+  expect(second.code).toBe(1);
+  expect(second.err).toMatch(
+    new RegExp(
+      `^crosstalk dispatch: another dispatcher serves .*: process ${String(first.child.pid)}, since `,
+    ),
+  );
+  expect(first.running).toBe(true);
+  expect(await first.stop('SIGTERM')).toBe(0);
+});
+
+it('the lock and the socket of a killed dispatcher are taken over at once', async () => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  const first = new Program(host, ...dispatch, 'front');
+  await first.saw('tick');
+  await first.stop('SIGKILL');
+  expect(existsSync(join(host.state, 'dispatcher.lock'))).toBe(true);
+  expect((await host.once()).at(-1)).toMatchObject({ event: 'dispatcher_stopped' });
+});
+
+it.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s lets a running CLI finish, records its answer and leaves no process',
+  async (signal) => {
+    const bus = new Bus();
+    const pidFile = join(bus.root, 'pid');
+    const host = await bus.host('front', {
+      worker: `echo $$ > ${pidFile}; sleep 0.7; echo finished`,
+    });
+    const question = await host.send('worker', 'take your time');
+    const program = new Program(host, ...dispatch, 'front');
+    await until('the CLI', () => existsSync(pidFile) && readFileSync(pidFile, 'utf8') !== '');
+    const code = await program.stop(signal);
+    expect(code).toBe(signal === 'SIGINT' ? 130 : 0);
+    expect(await exists(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
+    expect(bus.from('worker').map(({ message }) => [message.re, message.body])).toEqual([
+      [[question], 'finished\n'],
+    ]);
+    expect(program.events.at(-1)?.event).toBe('dispatcher_stopped');
+  },
+);
+
+it('a CLI that outlasts the grace period is ended, and its mail is delivered again without counting as a failure', async () => {
+  const bus = new Bus();
+  const pidFile = join(bus.root, 'pid');
+  const host = await bus.host('front', {
+    worker: `test -e ${pidFile} && echo second || { echo $$ > ${pidFile}; sleep 60; }`,
+  });
+  await host.send('worker', 'hello');
+  const program = new Program(host, ...dispatch, 'front', '--grace', '0.2');
+  await until('the CLI', () => existsSync(pidFile) && readFileSync(pidFile, 'utf8') !== '');
+  await program.stop('SIGTERM');
+  expect(await exists(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
+  expect(program.events.map(({ event }) => event)).not.toContain('dispatch_failed');
+  await host.once();
+  expect(bus.from('worker').map(({ message }) => message.body)).toEqual(['second\n']);
+});
+
+it('what a dispatcher killed in the middle of a run left behind is ended, and the mail delivered again', async () => {
+  const bus = new Bus();
+  const pidFile = join(bus.root, 'pid');
+  const host = await bus.host('front', {
+    worker: `test -e ${pidFile} && echo second || { echo $$ > ${pidFile}; sleep 60; }`,
+  });
+  await host.send('worker', 'hello');
+  const program = new Program(host, ...dispatch, 'front');
+  await until(
+    'the run record',
+    () =>
+      existsSync(pidFile) &&
+      existsSync(join(host.state, 'runs')) &&
+      readdirSync(join(host.state, 'runs')).length > 0,
+  );
+  await program.stop('SIGKILL');
+  const pid = Number(readFileSync(pidFile, 'utf8'));
+  expect(await exists(pid)).toBe(true);
+  await host.once();
+  expect(await exists(pid)).toBe(false);
+  expect(bus.from('worker').map(({ message }) => message.body)).toEqual(['second\n']);
+});
+
+it('output that was recorded is pushed when the remote is back, and never paid for twice', async () => {
+  const bus = new Bus();
+  const runs = join(bus.root, 'runs');
+  const refuse = join(bus.root, 'refuse');
+  const host = await bus.host('front', {
+    worker: `echo run >> ${runs}; touch ${refuse}; echo once`,
+  });
+  writeFileSync(join(bus.hub, 'hooks', 'pre-receive'), `#!/bin/sh\ntest ! -e ${refuse}\n`, {
+    mode: 0o755,
+  });
+  const question = await host.send('worker', 'hello');
+  const program = new Program(host, ...dispatch, 'front');
+  await program.saw('push_failed');
+  await program.stop('SIGKILL');
+  expect((await host.run('status')).out).toContain('Outbox');
+  rmSync(refuse);
+  await host.once();
+  expect(bus.from('worker').map(({ message }) => message.re)).toEqual([[question]]);
+  expect(readFileSync(runs, 'utf8')).toBe('run\n');
+  expect(readdirSync(join(host.state, 'outbox'))).toEqual([]);
+});
+
+it('a reply that reached the remote before a crash is recognised there by its path', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo once' });
+  await host.send('worker', 'hello');
+  const running = host.start();
+  await running.saw('dispatch_done');
+  await running.stop();
+  const [reply] = bus.from('worker');
+  const path = `data/channels/${reply!.channel}/${reply!.relPath}`;
+  const entry = {
+    id: '01J0000000000000000000000A',
+    commits: [
+      {
+        at: new Date().toISOString(),
+        author: { name: 'worker', email: 'w@x' },
+        subject: 'again',
+        files: [{ path, content: git(bus.hub, 'show', `main:${path}`) }],
+      },
+    ],
+  };
+  writeFileSync(join(host.state, 'outbox', `${entry.id}.json`), JSON.stringify(entry));
+  const before = git(bus.hub, 'rev-parse', 'main');
+  await host.run('sync');
+  expect(git(bus.hub, 'rev-parse', 'main')).toBe(before);
+  expect(readdirSync(join(host.state, 'outbox'))).toEqual([]);
+});
+
+it('a tier’s count lets runs go on side by side, a count of one does not', async () => {
+  const bus = new Bus();
+  const busy = join(bus.root, 'busy');
+  const cli = `mkdir ${busy} 2>/dev/null && { sleep 0.5; rmdir ${busy}; echo alone; } || echo together`;
+  const host = await bus.host('front', {
+    single: cli,
+    many: { default: { cli: cli.replaceAll(busy, `${busy}2`), count: 2 } },
+  });
+  const second = (await host.run('channel', 'create', 'second')).out.trim();
+  for (const actor of ['single', 'many']) {
+    await host.send(actor, 'one', '--channel', 'general');
+    await host.send(actor, 'two', '--channel', second);
+  }
+  await host.once();
+  expect(bus.from('single').map(({ message }) => message.body)).toEqual(['alone\n', 'alone\n']);
+  expect(
+    bus
+      .from('many')
+      .map(({ message }) => message.body)
+      .sort(),
+  ).toEqual(['alone\n', 'together\n']);
+});
+
+it('a changed command is held until it is approved, and runs afterwards', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo approved' });
+  const running = host.start();
+  await running.saw('host_file_loaded');
+  host.declare({ worker: 'echo sneaked in', intruder: 'echo new' });
+  const held = await running.saw('host_change_held');
+  expect(held).toMatchObject({
+    actor: 'worker',
+    approved: 'echo approved',
+    proposed: 'echo sneaked in',
+  });
+  const first = await host.send('worker', 'which?');
+  expect((await host.run('replies', '--wait', first)).out).toContain('  approved');
+  await host.send('intruder', 'waits');
+  expect((await host.run('status')).out).toContain('Held command changes');
+  const approved = await host.run('host', 'approve', '--host', 'front');
+  expect(approved.out).toContain('  - echo approved\n  + echo sneaked in\n');
+  const second = await host.send('worker', 'and now?');
+  expect((await host.run('replies', '--wait', second)).out).toContain('  sneaked in');
+  await until('the mail that waited', () => bus.from('intruder').length === 1);
+});
+
+it('without a matching host file the dispatcher says so, idles, and starts once there is one', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const program = new Program(host, ...dispatch, 'late');
+  const missing = await program.saw('host_file_missing');
+  expect(missing['problem']).toContain('no host file says alias: late');
+  host.edit({
+    'hosts/late.md': '---\nalias: late\nactors:\n  worker:\n    default: echo late but here\n---\n',
+  });
+  await program.saw('host_file_loaded');
+  const question = await host.send('worker', 'hello');
+  expect((await host.run('replies', '--wait', question)).out).toContain('late but here');
+});
+
+it('a broken host file leaves the last good one in force, also after a restart', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo still here' });
+  await host.once();
+  host.edit({ 'hosts/front.md': '---\nalias: front\nactors: [oops\n---\n' });
+  const question = await host.send('worker', 'hello');
+  const log = await host.once();
+  expect(log.find(({ event }) => event === 'host_file_invalid')?.['problem']).toContain(
+    'hosts/front.md',
+  );
+  expect((await host.run('replies', question)).out).toContain('still here');
+});
+
+it('an empty answer to one question is a failure; after sending something it is not', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    mute: { default: { cli: 'true', attempts: 1 } },
+    busy: 'crosstalk send --to other hello >&2',
+    other: 'echo hi',
+  });
+  await host.send('mute', 'say something');
+  await host.send('busy', 'do something');
+  const log = await host.once();
+  expect(log.find(({ event }) => event === 'dispatch_failed')).toMatchObject({
+    actor: 'mute',
+    reason: 'empty_answer',
+  });
+  expect(log.find(({ event }) => event === 'dispatch_silent')).toMatchObject({ actor: 'busy' });
+});
+
+it('a batch that fails is tried again message by message, so one poison message fails alone', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    worker: {
+      default: {
+        cli: 'if grep -q "^poison$"; then exit 1; else echo fine; fi',
+        retry_delay: '20ms',
+        attempts: 2,
+      },
+    },
+  });
+  const good = [await host.send('worker', 'one'), await host.send('worker', 'two')];
+  const bad = await host.send('worker', 'poison');
+  const running = host.start();
+  await running.saw('quarantined');
+  for (const question of good)
+    expect((await host.run('replies', '--wait', question)).out).toContain('  fine');
+  const letters = JSON.parse((await host.run('dlq', '--json')).out) as { messages: string[] }[];
+  expect(letters.map(({ messages }) => messages)).toEqual([[bad]]);
+});
+
+it('a commit names the logical author and this machine’s committer', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.send('worker', 'hello');
+  await host.once();
+  expect(git(bus.hub, 'log', '-1', '--format=%an <%ae> %cn <%ce>', 'main').trim()).toBe(
+    'worker <worker@front.crosstalk.local> crosstalk <crosstalk@crosstalk.local>',
+  );
+});
+
+it('--from-now leaves what is there and delivers what comes', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.send('worker', 'old');
+  await host.once('--from-now');
+  const fresh = await host.send('worker', 'new');
+  await host.once();
+  expect(bus.from('worker').map(({ message }) => message.re)).toEqual([[fresh]]);
+});

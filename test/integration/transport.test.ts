@@ -1,0 +1,238 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Transport, type Commit } from '../../src/transport/transport.ts';
+import { transportId } from '../../src/transport/repository.ts';
+import { classify } from '../../src/transport/failure.ts';
+import { Bus, scratch } from '../support/bus.ts';
+import { command } from '../support/command.ts';
+import { git } from '../support/git.ts';
+
+const commit = (path: string, content = path): Commit => ({
+  author: { name: 'a', email: 'a@b' },
+  at: new Date(0),
+  subject: path,
+  files: [{ path, content }],
+});
+
+it('writers that race for one branch all get through, one commit each, in one push each', async () => {
+  const bus = new Bus();
+  const hosts = await Promise.all(['a'].map((alias) => bus.host(alias, { worker: 'true' })));
+  for (const alias of ['b', 'c', 'd']) hosts.push(await bus.host(alias, { worker: 'true' }));
+  const transports = await Promise.all(
+    hosts.map(({ dir }) => Transport.open(dir, process.env, 1024)),
+  );
+  const results = await Promise.all(
+    transports.map((transport, n) =>
+      transport.publish([commit(`x/${String(n)}-1`), commit(`x/${String(n)}-2`)]),
+    ),
+  );
+  for (const transport of transports) transport.close();
+  expect(results.every(({ ok }) => ok)).toBe(true);
+  expect(git(bus.hub, 'ls-tree', '--name-only', 'main', 'x/').trim().split('\n')).toHaveLength(8);
+  expect(git(bus.hub, 'log', '--format=%s', 'main', '--', 'x/').trim().split('\n')).toHaveLength(8);
+});
+
+it('a hundred sends at once on one machine all arrive', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { other: 'true' });
+  const running = host.start();
+  await running.saw('host_file_loaded');
+  const sent = await Promise.all(
+    Array.from({ length: 100 }, (_, n) => host.send('nobody', `message ${String(n)}`)),
+  );
+  await running.stop();
+  expect(new Set(bus.messages().map(({ relPath }) => relPath))).toEqual(new Set(sent));
+  expect(running.events.filter(({ event }) => event === 'push_done').length).toBeLessThan(60);
+});
+
+it('sends without a dispatcher wait for one another and all arrive', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { other: 'true' });
+  const sent = await Promise.all(
+    Array.from({ length: 12 }, (_, n) => host.send('nobody', `message ${String(n)}`)),
+  );
+  expect(
+    bus
+      .messages()
+      .map(({ relPath }) => relPath)
+      .sort(),
+  ).toEqual(sent.sort());
+});
+
+it('a transport works on any default branch', async () => {
+  const bus = new Bus('trunk');
+  const dir = join(bus.root, 'one');
+  const env = { CROSSTALK_STATE_DIR: join(bus.root, 'state') };
+  await command(['init', dir, '--remote', bus.hub, '--alias', 'one', '--cli', 'echo done'], {
+    cwd: bus.root,
+    env,
+  });
+  const sent = await command(['send', '--transport', dir, '--to', 'concierge', 'hello'], {
+    cwd: bus.root,
+    env,
+  });
+  expect(sent.out).toMatch(/^Sent: /);
+  await command(['dispatch', '--once', '--transport', dir], { cwd: bus.root, env });
+  expect(bus.messages('trunk').map(({ message }) => message.from)).toEqual([
+    'operator',
+    'concierge',
+  ]);
+});
+
+it('a plain git clone of a transport works as it is', async () => {
+  const bus = new Bus('trunk');
+  const env = { CROSSTALK_STATE_DIR: join(bus.root, 'state') };
+  await command(['init', join(bus.root, 'one'), '--remote', bus.hub, '--cli', 'echo done'], {
+    cwd: bus.root,
+    env,
+  });
+  git(bus.root, 'clone', '--quiet', bus.hub, 'clone');
+  const sent = await command(['send', '--to', 'concierge', 'hello'], {
+    cwd: join(bus.root, 'clone', 'upstream'),
+    env,
+  });
+  expect(sent.out).toMatch(/^Sent: /);
+});
+
+describe('solo mode', () => {
+  const solo = async (): Promise<{
+    root: string;
+    dir: string;
+    run: (...argv: string[]) => ReturnType<typeof command>;
+  }> => {
+    const root = scratch();
+    const dir = join(root, 'solo');
+    const run = (...argv: string[]): ReturnType<typeof command> =>
+      command(argv, { cwd: argv[0] === 'init' ? root : dir });
+    await run('init', 'solo', '--alias', 'here', '--cli', 'echo done');
+    return { root, dir, run };
+  };
+
+  it('the local branch is the bus, and a clean checkout follows it', async () => {
+    const { dir, run } = await solo();
+    expect((await run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
+    expect((await run('dispatch', '--once', '--host', 'here')).code).toBe(0);
+    expect(git(dir, 'log', '--format=%an', '-2', 'main').trim().split('\n')).toEqual([
+      'concierge',
+      'operator',
+    ]);
+    expect(git(dir, 'status', '--porcelain')).toBe('');
+  });
+
+  it('local changes survive, and a commit made afterwards deletes no mail', async () => {
+    const { dir, run } = await solo();
+    writeFileSync(join(dir, 'CLAUDE.md'), 'edited\n');
+    const { out } = await run('send', '--to', 'concierge', 'hello');
+    expect(git(dir, 'status', '--porcelain')).toBe(' M CLAUDE.md\n');
+    git(dir, 'commit', '--quiet', '--all', '--message', 'mine');
+    expect((await run('replies', out.trim().replace('Sent: ', ''))).out).toMatch(/^PENDING /);
+    expect(readFileSync(join(dir, 'CLAUDE.md'), 'utf8')).toBe('edited\n');
+  });
+
+  it('adding an origin later pushes what is there, and the machine keeps its state', async () => {
+    const { root, dir, run } = await solo();
+    await run('send', '--to', 'concierge', 'hello');
+    await run('dispatch', '--once', '--host', 'here');
+    const hub = join(root, 'hub.git');
+    mkdirSync(hub);
+    git(hub, 'init', '--quiet', '--bare');
+    git(dir, 'remote', 'add', 'origin', hub);
+    const second = await run('dispatch', '--once', '--host', 'here');
+    expect(second.code).toBe(0);
+    expect(second.err).not.toContain('dispatch_start');
+    expect(git(hub, 'log', '--format=%an', 'main').trim().split('\n')[0]).toBe('concierge');
+    expect((await run('send', '--to', 'concierge', 'again')).out).toMatch(/^Sent: /);
+    expect(git(hub, 'log', '-1', '--format=%an', 'main').trim()).toBe('operator');
+  });
+});
+
+it('a remote that cannot be reached queues the message, and sync sends it later', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  git(host.dir, 'remote', 'set-url', 'origin', join(bus.root, 'gone.git'));
+  const sent = await host.run('send', '--to', 'worker', 'hello');
+  expect(sent.code).toBe(0);
+  expect(sent.out).toMatch(/^Queued: .+\.md\n$/);
+  expect(sent.err).toMatch(/^crosstalk send: queued, not on the remote yet: /m);
+  git(host.dir, 'remote', 'set-url', 'origin', bus.hub);
+  expect((await host.run('sync')).out).toContain('Pushed: 1');
+  expect(bus.messages()).toHaveLength(1);
+});
+
+it('a history that was rewritten is said so, and nothing answered is answered again', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.send('worker', 'one');
+  await host.once();
+  const clone = join(bus.root, 'rewriter');
+  git(bus.root, 'clone', '--quiet', bus.hub, clone);
+  git(
+    clone,
+    'reset',
+    '--quiet',
+    '--soft',
+    git(clone, 'rev-list', '--max-parents=0', 'HEAD').trim(),
+  );
+  git(clone, 'commit', '--quiet', '--amend', '--message', 'all in one');
+  git(clone, 'push', '--quiet', '--force');
+  await host.send('worker', 'two');
+  const log = await host.once();
+  expect(log.map(({ event }) => event)).toContain('cursor_lost');
+  expect(log.filter(({ event }) => event === 'dispatch_start')).toHaveLength(1);
+  expect(bus.from('worker')).toHaveLength(2);
+});
+
+it('a message whose file name is older than the cursor is still new', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.send('worker', 'now');
+  await host.once();
+  const path = `data/channels/${host.channel()}/2001/01/01/000000000Z-0123456789ab.md`;
+  host.edit({
+    [path]:
+      '---\nfrom: past\nto: worker\ntype: text\ntimestamp: 2001-01-01T00:00:00Z\n---\n\nhello\n',
+  });
+  await host.once();
+  expect(
+    bus
+      .from('worker')
+      .map(({ message }) => message.to[0]?.name)
+      .sort(),
+  ).toEqual(['operator', 'past']);
+});
+
+describe('the transport id', () => {
+  const id = (origin: string): string => transportId({ origin, dir: '/x' });
+  it('does not depend on credentials or on how the address ends', () => {
+    expect(id('https://me:secret@example.com/team/bus.git')).toBe(
+      id('https://example.com/team/bus'),
+    );
+    expect(id('https://example.com/team/bus')).toMatch(/^bus-[0-9a-f]{12}$/);
+  });
+  it('differs between addresses', () => {
+    expect(id('git@example.com:a/bus.git')).not.toBe(id('git@example.com:b/bus.git'));
+  });
+});
+
+it.each([
+  [' ! [rejected]        x -> main (fetch first)', 'behind'],
+  ["error: cannot lock ref 'refs/heads/main': is at 1f but expected 2a", 'contention'],
+  ['fatal: Authentication failed for', 'auth'],
+  [
+    'git@example.com: Permission denied (publickey).\nfatal: Could not read from remote repository.',
+    'auth',
+  ],
+  ["fatal: unable to access 'https://x/': Could not resolve host: x", 'unreachable'],
+  [' ! [remote rejected] x -> main (pre-receive hook declined)', 'rejected'],
+  ['error: file write error: No space left on device', 'no_space'],
+  ["fatal: couldn't find remote ref refs/heads/main", 'no_branch'],
+])('git saying %j is %s', (stderr, kind) => {
+  expect(classify(stderr).kind).toBe(kind);
+});
+
+it('credentials never show in a reason', () => {
+  expect(classify("fatal: unable to access 'https://me:secret@example.com/'").reason).not.toContain(
+    'secret',
+  );
+});

@@ -1,0 +1,62 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { isAlive } from '../../src/state/process-identity.ts';
+import { events, type Event, type Host } from './bus.ts';
+import { until } from './wait.ts';
+
+export const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
+
+/** The real program in a process of its own; killed when the test is over. */
+export class Program {
+  readonly child: ChildProcess;
+  out = '';
+  err = '';
+
+  constructor(host: Pick<Host, 'env'> & { dir: string }, ...argv: string[]) {
+    this.child = spawn(process.execPath, [bin, ...argv], {
+      cwd: host.dir,
+      env: { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.child.stdout?.on('data', (chunk: Buffer) => (this.out += chunk.toString()));
+    this.child.stderr?.on('data', (chunk: Buffer) => (this.err += chunk.toString()));
+    onTestFinished(async () => {
+      if (this.running) {
+        const gone = once(this.child, 'exit');
+        this.child.kill('SIGKILL');
+        await gone;
+      }
+    });
+  }
+
+  get running(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+  get events(): Event[] {
+    return events(this.err);
+  }
+
+  saw(event: string, matches: (event: Event) => boolean = () => true): Promise<Event> {
+    return until(`the event ${event} in ${this.err.slice(-2000)}`, () =>
+      this.events.find((one) => one.event === event && matches(one)),
+    );
+  }
+
+  /** Waits for the end: the exit code, or the signal's name. */
+  async ended(): Promise<number | string | null> {
+    if (this.running) await once(this.child, 'exit');
+    return this.child.exitCode ?? this.child.signalCode;
+  }
+
+  async stop(signal: NodeJS.Signals): Promise<number | string | null> {
+    this.child.kill(signal);
+    return this.ended();
+  }
+}
+
+/** Whether a process of this id runs; one that is dead and not reaped does not. */
+export function exists(pid: number): Promise<boolean> {
+  return isAlive({ pid, started: '' });
+}
