@@ -1,0 +1,36 @@
+import type { Lookup } from '../../src/protocol/causality.ts';
+import type { Located, Message } from '../../src/protocol/message.ts';
+import { parseRecipients } from '../../src/protocol/reply.ts';
+
+/** The relPath of the n-th message of a made-up channel. */
+export function path(n: number): string {
+  return `2026/06/09/${String(n).padStart(9, '0')}Z-${n.toString(16).padStart(8, '0')}.md`;
+}
+
+/** A message by numbers: `[n, from, to, {re, cause}]`. */
+export function said(
+  n: number,
+  from: string,
+  to: string,
+  links: { re?: number[]; cause?: number[]; host?: string; tier?: string; type?: string } = {},
+): Located {
+  const { re = [], cause = [], host, tier, type = 'text' } = links;
+  const message: Message = {
+    from,
+    to: parseRecipients(to).to,
+    type,
+    timestamp: '2026-06-09T19:00:00.000Z',
+    re: re.map(path),
+    cause: cause.map(path),
+    ...(host === undefined ? {} : { host }),
+    ...(tier === undefined ? {} : { tier }),
+    extra: {},
+    body: `message ${String(n)}\n`,
+  };
+  return { relPath: path(n), message };
+}
+
+export function lookupIn(messages: readonly Located[]): Lookup {
+  const known = new Map(messages.map(({ relPath, message }) => [relPath, message]));
+  return (relPath) => known.get(relPath);
+}

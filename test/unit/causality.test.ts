@@ -1,0 +1,216 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { activation } from '../../src/protocol/activation.ts';
+import { openQuestions } from '../../src/protocol/causality.ts';
+import type { Located } from '../../src/protocol/message.ts';
+import { awaitsPeers, mayBeSilent, unanswered } from '../../src/protocol/pending.ts';
+import { answerMessages, planAnswers, sendMessages } from '../../src/protocol/reply.ts';
+import { threadOf } from '../../src/protocol/thread.ts';
+import { lookupIn, path, said } from '../support/messages.ts';
+
+const at = new Date('2026-06-09T20:00:00Z');
+
+/** An operator asks a coordinator, which asks two workers; the first one answers. */
+const question = said(1, 'operator', 'boss');
+const task1 = said(2, 'boss', 'w1', { cause: [1], host: 'front' });
+const task2 = said(3, 'boss', 'w2', { cause: [1], host: 'front' });
+const answer1 = said(4, 'w1', 'boss@front', { re: [2], host: 'back' });
+const answer2 = said(5, 'w2', 'boss@front', { re: [3], host: 'back' });
+const fanOut = [question, task1, task2, answer1, answer2];
+const lookup = lookupIn(fanOut);
+
+describe('activation', () => {
+  const senders = (relPath: string): string | undefined => lookup(relPath)?.from;
+  const clause = ({ message }: Located, actor: string, host = 'front'): string =>
+    activation(message, actor, host, senders).clause;
+  it.each([
+    ['a task wakes its addressee', said(9, 'a', 'b'), 'b', 'new_task'],
+    ['an answer wakes who asked', answer1, 'boss', 'answers_addressee'],
+    [
+      'an answer wakes nobody else, although addressed',
+      said(9, 'w1', 'w2', { re: [2] }),
+      'w2',
+      'answers_others',
+    ],
+    [
+      'one matching entry of several is enough',
+      said(9, 'w1', 'boss', { re: [1, 2] }),
+      'boss',
+      'answers_addressee',
+    ],
+    [
+      'an answer to something missing wakes nobody',
+      said(9, 'w1', 'boss', { re: [77] }),
+      'boss',
+      'answers_others',
+    ],
+    ['a message never wakes its sender', said(9, 'b', 'b'), 'b', 'own_message'],
+    [
+      'nor its sender on another host',
+      said(9, 'b', 'b@front', { host: 'back' }),
+      'b',
+      'own_message',
+    ],
+    ['nobody who is not addressed', said(9, 'a', 'c'), 'b', 'not_addressed'],
+    ['all includes everybody', said(9, 'a', 'all'), 'b', 'new_task'],
+    ['another host is another host', said(9, 'a', 'b@back'), 'b', 'other_host'],
+    ['a bare name beside a narrowed one reaches', said(9, 'a', 'b@back,b'), 'b', 'new_task'],
+    ['another type wakes nobody', said(9, 'a', 'b', { type: 'event' }), 'b', 'not_text'],
+  ])('%s', (_, message, actor, expected) => {
+    expect(clause(message, actor)).toBe(expected);
+  });
+});
+
+describe('open questions', () => {
+  const open = (delivered: Located, actor: string, all: Located[] = fanOut): string[] =>
+    openQuestions(delivered, actor, lookupIn([...all, delivered])).map(
+      ({ relPath, asker }) => `${relPath} ${asker}`,
+    );
+
+  it('of a task are the task itself', () => {
+    expect(open(question, 'boss')).toEqual([`${path(1)} operator`]);
+  });
+  it('of a worker’s answer are what its coordinator was asked', () => {
+    expect(open(answer1, 'boss')).toEqual([`${path(1)} operator`]);
+  });
+  it('reach through a counter-question', () => {
+    const counter = said(6, 'w1', 'boss', { re: [2] });
+    const reply = said(7, 'boss', 'w1', { re: [6] });
+    expect(open(reply, 'w1', [...fanOut, counter])).toEqual([`${path(2)} boss`]);
+    expect(open(counter, 'boss')).toEqual([`${path(1)} operator`]);
+  });
+  it('are none when the actor began the exchange itself', () => {
+    const began = said(6, 'boss', 'w1');
+    expect(open(said(7, 'w1', 'boss', { re: [6] }), 'boss', [...fanOut, began])).toEqual([]);
+  });
+  it('survive loops, missing messages and endless chains', () => {
+    const loop = [said(1, 'a', 'b', { re: [2] }), said(2, 'b', 'a', { re: [1] })];
+    expect(open(loop[0]!, 'b', loop)).toEqual([]);
+    const chain = Array.from({ length: 500 }, (_, n) =>
+      said(n + 2, n % 2 === 0 ? 'b' : 'a', 'x', { re: [n + 1] }),
+    );
+    expect(open(chain[499]!, 'b', [said(1, 'a', 'b'), ...chain])).toEqual([]);
+  });
+  it('never include what the actor itself asked, on any graph', () => {
+    const graph = fc.array(
+      fc.record({
+        from: fc.constantFrom('a', 'b', 'c'),
+        re: fc.array(fc.nat(30), { maxLength: 3 }),
+        cause: fc.array(fc.nat(30), { maxLength: 3 }),
+      }),
+      { minLength: 1, maxLength: 30 },
+    );
+    fc.assert(
+      fc.property(graph, (nodes) => {
+        const all = nodes.map(({ from, re, cause }, n) => said(n, from, 'x', { re, cause }));
+        const find = lookupIn(all);
+        for (const delivered of all) {
+          for (const { relPath } of openQuestions(delivered, 'a', find)) {
+            expect(find(relPath)).toMatchObject({ re: [] });
+            expect(find(relPath)?.from).not.toBe('a');
+          }
+        }
+      }),
+    );
+  });
+});
+
+describe('stdout', () => {
+  it('answers each asker once, with every question of theirs in the batch', () => {
+    const batch = [said(11, 'x', 'b'), said(12, 'y', 'b', { host: 'mac' }), said(13, 'x', 'b')];
+    const plans = planAnswers(batch, 'b', lookupIn(batch));
+    const written = answerMessages(plans, batch, 'text', { actor: 'b', host: 'front', at });
+    expect(written.map(({ to, re, cause }) => ({ to, re, cause }))).toEqual([
+      { to: [{ name: 'x' }], re: [path(11), path(13)], cause: [path(11), path(12), path(13)] },
+      { to: [{ name: 'y', host: 'mac' }], re: [path(12)], cause: [path(11), path(12), path(13)] },
+    ]);
+  });
+  it('of a woken coordinator goes to the one who asked it, and records what caused it', () => {
+    const [written] = answerMessages(planAnswers([answer1], 'boss', lookup), [answer1], 'x', {
+      actor: 'boss',
+      at,
+    });
+    expect(written).toMatchObject({ to: [{ name: 'operator' }], re: [path(1)], cause: [path(4)] });
+  });
+  it('does not repeat its re as cause', () => {
+    const [written] = answerMessages(planAnswers([question], 'boss', lookup), [question], 'x', {
+      actor: 'boss',
+      at,
+    });
+    expect(written).toMatchObject({ re: [path(1)], cause: [] });
+  });
+  it('without an open question is put on record so that it wakes nobody', () => {
+    const began = said(6, 'boss', 'w1');
+    const reply = said(7, 'w1', 'boss', { re: [6], host: 'back' });
+    const all = lookupIn([began, reply]);
+    const plans = planAnswers([reply], 'boss', all);
+    expect(plans).toEqual([{ to: { name: 'w1', host: 'back' }, re: [path(6)], answers: false }]);
+    const [written] = answerMessages(plans, [reply], 'thanks', { actor: 'boss', at });
+    expect(activation(written!, 'w1', 'back', (relPath) => all(relPath)?.from).wakes).toBe(false);
+  });
+});
+
+describe('send during a dispatch', () => {
+  const links = (to: string, triggers: Located[], all: Located[] = fanOut): unknown =>
+    sendMessages(
+      { to: to.split(',').map((name) => ({ name })), body: 'x', triggers },
+      { actor: 'boss', at },
+      lookupIn([...all, ...triggers]),
+    ).map(({ to: names, re, cause }) => [names.map(({ name }) => name).join(), re, cause]);
+  it('to a peer that sent nothing is a new task, caused by what is processed', () => {
+    expect(links('w1', [question])).toEqual([['w1', [], [path(1)]]]);
+  });
+  it('to the asker is an answer to the question', () => {
+    expect(links('operator', [question])).toEqual([['operator', [path(1)], []]]);
+  });
+  it('to the original asker from a later wake reaches back along the chain', () => {
+    expect(links('operator', [answer1])).toEqual([['operator', [path(1)], [path(4)]]]);
+  });
+  it('to both kinds of addressees becomes two messages', () => {
+    expect(links('w2,w1', [answer1])).toEqual([
+      ['w2', [], [path(4)]],
+      ['w1', [path(4)], []],
+    ]);
+  });
+  it('outside a dispatch carries neither link', () => {
+    expect(links('w1,w2', [])).toEqual([['w1,w2', [], []]]);
+  });
+});
+
+describe('what is unanswered', () => {
+  const left = (waking: Located[], own: Located[]): string[] =>
+    unanswered(waking, own, 'boss', lookupIn([...fanOut, ...own])).map(({ relPath }) => relPath);
+  it('is what no message of the actor names in re or cause', () => {
+    expect(left([question], [])).toEqual([path(1)]);
+    expect(left([question], [task1])).toEqual([]);
+  });
+  it('leaves out a partial answer that was met with silence once the question was answered after it', () => {
+    const final = said(8, 'boss', 'operator', { re: [1], cause: [5] });
+    expect(left([answer1, answer2], [task1, task2, final])).toEqual([]);
+    expect(left([answer1, answer2], [task1, task2])).toEqual([path(4), path(5)]);
+  });
+});
+
+describe('silence', () => {
+  const facts = { openQuestions: 1, batchSize: 1, sentDuringRun: 0, awaitsPeers: false };
+  it('is a failure only for one question, nothing sent and nobody to wait for', () => {
+    expect(mayBeSilent(facts)).toBe(false);
+    expect(mayBeSilent({ ...facts, openQuestions: 0 })).toBe(true);
+    expect(mayBeSilent({ ...facts, batchSize: 2 })).toBe(true);
+    expect(mayBeSilent({ ...facts, sentDuringRun: 1 })).toBe(true);
+    expect(mayBeSilent({ ...facts, awaitsPeers: true })).toBe(true);
+  });
+  it('waits for peers as long as one that was asked for the same question has not answered', () => {
+    const waits = (channel: Located[]): boolean =>
+      awaitsPeers('boss', [path(1)], channel, lookupIn(channel));
+    expect(waits([question, task1, task2, answer1])).toBe(true);
+    expect(waits([question, task1, task2, answer1, answer2])).toBe(false);
+    expect(waits([question, said(2, 'boss', 'w1')])).toBe(false);
+    expect(waits([question, said(2, 'boss', 'operator', { re: [1], cause: [9] })])).toBe(false);
+  });
+});
+
+it('the thread tells an actor what it asked whom and what came back', () => {
+  const thread = threadOf([answer2], 'boss', fanOut, lookup).map(({ relPath }) => relPath);
+  expect(thread).toEqual([path(1), path(2), path(3), path(4)]);
+});

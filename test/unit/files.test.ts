@@ -1,0 +1,248 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseProfile } from '../../src/protocol/actor.ts';
+import { agentOf, KNOWN_AGENTS, knownAgent } from '../../src/protocol/agents.ts';
+import { commandsOf, inForce } from '../../src/protocol/approval.ts';
+import { formatChannel, parseChannel } from '../../src/protocol/channel.ts';
+import {
+  chooseTier,
+  parseDuration,
+  parseHostFile,
+  TIER_DEFAULTS,
+  type HostFile,
+} from '../../src/protocol/host-file.ts';
+import { placeOf, versionProblem } from '../../src/protocol/layout.ts';
+import {
+  current,
+  formatMemory,
+  isMemoryFile,
+  memoryFileAt,
+  parseMemory,
+  type Memory,
+} from '../../src/protocol/memory.ts';
+import { isName, isRelPath, relPathAt, toName } from '../../src/protocol/names.ts';
+import { outgoing } from '../../src/protocol/outgoing.ts';
+import { said } from '../support/messages.ts';
+
+const id = '3f0c2a52-9f0e-4a57-8f6c-0b7a5f5d2c11';
+
+describe('a host file', () => {
+  const parse = (yaml: string): ReturnType<typeof parseHostFile> =>
+    parseHostFile(`---\n${yaml}---\n\nnotes\n`);
+  const value = (yaml: string): HostFile => (parse(yaml) as { value: HostFile }).value;
+
+  it('declares tiers as command lines or with options; the first is the default', () => {
+    const { actors } = value(
+      'alias: mac\nhostname: 1e5\nactors:\n  a:\n    small: run small\n    large: {cli: run large, count: 3, timeout: 1.5h, attempts: 5, retry_delay: 90}\n',
+    );
+    const tiers = actors.get('a')!;
+    expect(tiers[0]).toEqual({ ...TIER_DEFAULTS, name: 'small', cli: 'run small' });
+    expect(tiers[1]).toEqual({
+      name: 'large',
+      cli: 'run large',
+      count: 3,
+      timeout: 5_400_000,
+      attempts: 5,
+      retryDelay: 90_000,
+    });
+    expect(chooseTier(tiers, [undefined])?.name).toBe('small');
+    expect(chooseTier(tiers, ['large', 'small', undefined, 'huge'])?.name).toBe('small');
+  });
+  it('says every problem at once', () => {
+    expect(
+      parse(
+        'alias: ../x\nactors:\n  "a b": {t: x}\n  c: {}\n  d: {t: {cli: "", count: 0, timeout: soon}}\n',
+      ),
+    ).toEqual({
+      ok: false,
+      problems: [
+        'alias is "../x", expected a name',
+        'actors: "a b" is not a name',
+        'actors.c is "{}", expected at least one tier, as in "default: my-cli"',
+        'actors.d.t.cli is "", expected a command line',
+        'actors.d.t.count is "0", expected a whole number from 1 to 1000',
+        'actors.d.t.timeout is "soon", expected a duration such as 90, 90s, 10m or 2h',
+      ],
+    });
+    expect(parse('alias: a\n')).toEqual({ ok: false, problems: ['actors is missing'] });
+  });
+  it('runs only approved commands; an unapproved change of anything else takes effect', () => {
+    const before = value('alias: mac\nactors:\n  a: {one: x}\n');
+    const after = value(
+      'alias: mac\nactors:\n  a: {two: new, one: {cli: y, count: 4}}\n  __proto__x: {t: z}\n  b: {t: z}\n'.replace(
+        '  __proto__x: {t: z}\n',
+        '',
+      ),
+    );
+    const { host, held } = inForce(after, commandsOf(before));
+    expect(host.actors.get('a')).toEqual([{ ...TIER_DEFAULTS, name: 'one', cli: 'x', count: 4 }]);
+    expect(host.actors.get('b')).toEqual([]);
+    expect(held).toEqual([
+      { actor: 'a', tier: 'two', proposed: 'new' },
+      { actor: 'a', tier: 'one', approved: 'x', proposed: 'y' },
+      { actor: 'b', tier: 't', proposed: 'z' },
+    ]);
+    expect(inForce(after, commandsOf(after)).held).toEqual([]);
+  });
+  it('cannot be approved through a name every object has', () => {
+    const host = value('alias: mac\nactors:\n  constructor: {name: x}\n  toString: {t: y}\n');
+    expect(inForce(host, {}).held).toHaveLength(2);
+  });
+});
+
+it.each([
+  ['90', 90_000],
+  ['90s', 90_000],
+  ['1.5h', 5_400_000],
+  ['10m', 600_000],
+  ['250ms', 250],
+  ['x', undefined],
+  ['-1', undefined],
+  ['1e9h', undefined],
+  ['', undefined],
+])('the duration %j is %s ms', (text, ms) => {
+  expect(parseDuration(text)).toBe(ms);
+});
+
+describe('a channel', () => {
+  it('comes back as it was written', () => {
+    const channel = {
+      id,
+      name: 'release: 2.0',
+      createdBy: 'anna',
+      createdAt: '2026-06-09T17:00:00.000Z',
+      parent: id,
+      body: 'Be brief.\n',
+    };
+    expect(parseChannel(formatChannel(channel), id)).toEqual({ ok: true, value: channel });
+  });
+  it('needs a name and a parent that is an id', () => {
+    expect(parseChannel('---\nparent: general\n---\n', id)).toEqual({
+      ok: false,
+      problems: ['name is missing', 'parent is "general", expected a channel id'],
+    });
+  });
+});
+
+it('a profile’s name is its file’s', () => {
+  expect(parseProfile('---\nname: a\ndescription: d\n---\n\nbe kind\n', 'a')).toEqual({
+    ok: true,
+    value: { name: 'a', description: 'd', body: 'be kind\n' },
+  });
+  expect(parseProfile('---\nname: b\n---\n', 'a')).toEqual({
+    ok: false,
+    problems: ['name is "b", expected "a" as in the file\'s name', 'description is missing'],
+  });
+});
+
+describe('memories', () => {
+  const memory: Memory = {
+    from: 'a',
+    timestamp: '2026-06-09T17:00:00.000Z',
+    subject: 's: t',
+    scope: id,
+    extra: { alias: 'x' },
+    body: 'b',
+  };
+  it('come back as they were written', () => {
+    expect(parseMemory(formatMemory(memory))).toEqual({ ok: true, value: memory });
+  });
+  it('are in force until another supersedes them', () => {
+    const old = memoryFileAt(new Date(0), 'aaaaaaaa');
+    const fresh = memoryFileAt(new Date(1), 'bbbbbbbb');
+    expect(isMemoryFile(old)).toBe(true);
+    const all = new Map([
+      [old, memory],
+      [fresh, { ...memory, supersedes: old }],
+    ]);
+    expect([...current(all).keys()]).toEqual([fresh]);
+  });
+});
+
+describe('paths', () => {
+  it('of messages are made from the time and are valid', () => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date('1970-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),
+        (at) => {
+          expect(isRelPath(relPathAt(at, '0123456789ab'))).toBe(true);
+        },
+      ),
+    );
+    expect(relPathAt(new Date('2026-06-09T19:05:07.089Z'), 'abcdef01')).toBe(
+      '2026/06/09/190507089Z-abcdef01.md',
+    );
+  });
+  it.each([
+    '../x',
+    '2026/06/09/190507089Z-abcdef0.md',
+    '2026/06/09/190507089Z-ABCDEF01.md',
+    '2026/06/09/190507089Z-abcdef01.md\n',
+    ' 2026/06/09/190507089Z-abcdef01.md',
+    '/2026/06/09/190507089Z-abcdef01.md',
+  ])('%j is none', (text) => {
+    expect(isRelPath(text)).toBe(false);
+  });
+  it.each([
+    [`data/channels/${id}/CHANNEL.md`, 'channel'],
+    [`data/channels/${id}/2026/06/09/190507089Z-abcdef01.md`, 'message'],
+    [`data/channels/${id}/2026/06/09/x.md`, 'stray'],
+    [`data/channels/${id}/.gitkeep`, 'other'],
+    ['data/channels/general/CHANNEL.md', 'stray'],
+    ['hosts/mac.md', 'host'],
+    ['hosts/mac/x.md', 'other'],
+    ['local/actors/a.md', 'profile'],
+    ['upstream/CROSSTALK.md', 'upstream'],
+    ['README.md', 'other'],
+  ])('%s is the place of: %s', (path, kind) => {
+    expect(placeOf(path).kind).toBe(kind);
+  });
+});
+
+it.each([
+  ['a', true],
+  ['a.b-c_1', true],
+  ['', false],
+  ['-a', false],
+  ['a b', false],
+  ['a/b', false],
+  ['ä', false],
+  ['x'.repeat(65), false],
+  ['a\n', false],
+])('%j is a name: %s', (text, expected) => {
+  expect(isName(text)).toBe(expected);
+});
+
+it('any login becomes a name, or none', () => {
+  expect(toName('DOMAIN\\anna m.')).toBe('DOMAIN-anna-m.');
+  expect(toName('***')).toBeUndefined();
+  fc.assert(fc.property(fc.string(), (text) => toName(text) === undefined || isName(toName(text))));
+});
+
+it('only the version 6.0 is ours', () => {
+  expect(versionProblem('6.0\n', '/t')).toBeUndefined();
+  expect(versionProblem('6.0', '/t')).toBeUndefined();
+  expect(versionProblem('6.1\n', '/t')).toContain('says "6.1"');
+  expect(versionProblem('6.0\n\n', '/t')).toContain('unsupported');
+  expect(versionProblem(undefined, '/t')).toContain('crosstalk init');
+});
+
+it('a command line is recognised as a known agent’s by its program', () => {
+  expect(agentOf('/usr/local/bin/claude -p --model opus')?.name).toBe('claude');
+  expect(agentOf('my-claude -p')).toBeUndefined();
+  for (const { name, headless } of KNOWN_AGENTS) expect(agentOf(headless)).toBe(knownAgent(name));
+});
+
+it('each message is a commit of its own under its author’s logical name', () => {
+  const { relPath, commit } = outgoing(
+    said(1, 'w', 'x', { re: [2], host: 'mac' }).message,
+    id,
+    'vm',
+    'abcdef0123',
+  );
+  expect(relPath).toBe('2026/06/09/190000000Z-abcdef0123.md');
+  expect(commit).toMatchObject({
+    author: { name: 'w', email: 'w@mac.crosstalk.local' },
+    files: [{ path: `data/channels/${id}/${relPath}` }],
+  });
+});
