@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CrosstalkError, reasonOf } from '../errors.ts';
-import { saveHeartbeat, type Heartbeat } from '../state/heartbeat.ts';
+import { saveHeartbeat } from '../state/heartbeat.ts';
 import { acquire, type Holder } from '../state/lock.ts';
 import { Alarm, Rhythm } from './alarm.ts';
 import type { Outcome } from './publisher.ts';
+import { pulse } from './pulse.ts';
 import { tick, type Ticked, type TickParts } from './tick.ts';
 import { ask, listen, type WakeAnswer, type WakeRequest } from './wake.ts';
 
@@ -138,7 +139,7 @@ class Service {
     if (left > 0) {
       const reason = publisher.failing?.failure.reason ?? 'the push was not tried';
       return {
-        problem: `${String(left)} entries stay in the outbox: ${reason}; they are pushed at the next run`,
+        problem: `still in the outbox: ${String(left)}, because ${reason}; pushed at the next run`,
       };
     }
     return {};
@@ -230,25 +231,13 @@ class Service {
   }
 
   async #beat(): Promise<void> {
-    const { dispatcher, deliveries, hosts, publisher, transport } = this.#parts;
-    const { failing } = publisher;
-    const heartbeat: Heartbeat = {
-      pid: process.pid,
+    const facts = {
       version: this.#options.version,
-      started_at: this.#startedAt,
-      at: new Date().toISOString(),
-      interval: this.#options.interval / 1000,
-      host: hosts.active?.alias ?? null,
-      tip: deliveries.mailboxes.scanned ?? (await transport.tip()) ?? null,
-      running: dispatcher.running,
-      pending: deliveries.mailboxes.counts().pending,
-      ...(this.#failingSince && {
-        fetch_failing_since: this.#failingSince.since,
-        fetch_error: this.#failingSince.reason,
-      }),
-      ...(failing && { push_failing_since: failing.since, push_error: failing.failure.reason }),
-      ...(hosts.problem !== undefined && { host_problem: hosts.problem }),
+      startedAt: this.#startedAt,
+      interval: this.#options.interval,
+      fetchFailing: this.#failingSince,
     };
+    const heartbeat = await pulse(this.#parts, facts);
     await saveHeartbeat(this.#options.heartbeat, heartbeat).catch(() => undefined);
   }
 }

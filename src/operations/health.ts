@@ -58,23 +58,23 @@ function mailProblems({
   const old = outbox.filter(({ age_s: age }) => age > OUTBOX_LIMIT_S);
   if (old.length > 0) {
     problems.push(
-      `${String(old.length)} entries wait in the outbox, the oldest for ${String(Math.max(...old.map(({ age_s: age }) => age)))} s; push them with: crosstalk sync`,
+      `waiting in the outbox: ${String(old.length)}, the oldest for ${String(Math.max(...old.map(({ age_s: age }) => age)))} s; push them with: crosstalk sync`,
     );
   }
   const quarantined = letters.filter(({ state }) => state === 'quarantined').length;
   if (quarantined > 0) {
     problems.push(
-      `${String(quarantined)} deliveries are quarantined; see them with: crosstalk dlq, try again with: crosstalk dlq --retry all`,
+      `quarantined deliveries: ${String(quarantined)}; see them with: crosstalk dlq, try again with: crosstalk dlq --retry all`,
     );
   }
   const retrying = letters.length - quarantined;
   if (retrying > 0)
     problems.push(
-      `${String(retrying)} deliveries failed and are retried by themselves; see why with: crosstalk dlq`,
+      `failed deliveries that are retried by themselves: ${String(retrying)}; see why with: crosstalk dlq`,
     );
   if (host !== null && host.held.length > 0) {
     problems.push(
-      `${String(host.held.length)} changes of commands are held; look at them with: crosstalk host show, accept them with: crosstalk host approve`,
+      `held changes of commands: ${String(host.held.length)}; look at them with: crosstalk host show, accept them with: crosstalk host approve`,
     );
   }
   for (const path of broken)

@@ -45,7 +45,7 @@ export async function resolveChannel(
   }
   throw new CrosstalkError(
     'ambiguous',
-    `several channels ${wanted === undefined ? '' : `match ${shown(wanted)}`}: ${listed}; say which with --channel <name or id>`,
+    `several channels${wanted === undefined ? '' : ` match ${shown(wanted)}`}: ${listed}; say which with --channel <name or id>`,
   );
 }
 

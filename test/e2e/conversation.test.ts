@@ -88,18 +88,18 @@ it('all reaches everybody but the sender', async () => {
 
 it('the newest message that names a declared tier decides; an unknown tier falls back to the first', async () => {
   const bus = new Bus();
-  const host = await bus.host('front', { worker: { small: 'echo small', large: 'echo large' } });
+  const host = await bus.host('front', { worker: { quick: 'echo quick', large: 'echo large' } });
   await host.send('worker', 'one', '--tier', 'large');
   await host.once();
   await host.send('worker', 'two', '--tier', 'enormous');
   await host.once();
-  await host.send('worker', 'three', '--tier', 'small');
+  await host.send('worker', 'three', '--tier', 'quick');
   await host.send('worker', 'four', '--tier', 'large');
   await host.send('worker', 'five', '--tier', 'unknown');
   await host.once();
   expect(bus.from('worker').map(({ message }) => message.body)).toEqual([
     'large\n',
-    'small\n',
+    'quick\n',
     'large\n',
   ]);
 });

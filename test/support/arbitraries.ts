@@ -3,10 +3,10 @@ import { relPathAt } from '../../src/protocol/names.ts';
 import type { Address } from '../../src/protocol/address.ts';
 import type { Message } from '../../src/protocol/message.ts';
 
-export const name = (): fc.Arbitrary<string> =>
+const name = (): fc.Arbitrary<string> =>
   fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,20}$/).filter((text) => text !== '');
 
-export const relPath = (): fc.Arbitrary<string> =>
+const relPath = (): fc.Arbitrary<string> =>
   fc
     .tuple(date(), fc.stringMatching(/^[0-9a-f]{8,16}$/))
     .map(([at, suffix]) => relPathAt(at, suffix));

@@ -9,7 +9,7 @@ import { command, type Ran, type RunOptions } from './command.ts';
 import { git } from './git.ts';
 import { until } from './wait.ts';
 
-export type Tiers = Record<string, string | Record<string, string | number>>;
+type Tiers = Record<string, string | Record<string, string | number>>;
 export type Actors = Record<string, string | Tiers>;
 
 export interface Event {

@@ -6,7 +6,7 @@ import { isAlive } from '../../src/state/process-identity.ts';
 import { events, type Event, type Host } from './bus.ts';
 import { until } from './wait.ts';
 
-export const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
+const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 
 /** The real program in a process of its own; killed when the test is over. */
 export class Program {

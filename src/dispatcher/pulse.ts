@@ -1,0 +1,36 @@
+import type { Heartbeat } from '../state/heartbeat.ts';
+import type { TickParts } from './tick.ts';
+
+/** What the service knows of itself beside its parts. */
+export interface ServiceFacts {
+  version: string;
+  /** ISO 8601 UTC. */
+  startedAt: string;
+  /** Milliseconds. */
+  interval: number;
+  fetchFailing: { since: string; reason: string } | undefined;
+}
+
+/** What a dispatcher says of itself just now, for `crosstalk status`. */
+export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Heartbeat> {
+  const { dispatcher, deliveries, hosts, publisher, transport } = parts;
+  const { fetchFailing } = facts;
+  const { failing } = publisher;
+  return {
+    pid: process.pid,
+    version: facts.version,
+    started_at: facts.startedAt,
+    at: new Date().toISOString(),
+    interval: facts.interval / 1000,
+    host: hosts.active?.alias ?? null,
+    tip: deliveries.mailboxes.scanned ?? (await transport.tip()) ?? null,
+    running: dispatcher.running,
+    pending: deliveries.mailboxes.counts().pending,
+    ...(fetchFailing && {
+      fetch_failing_since: fetchFailing.since,
+      fetch_error: fetchFailing.reason,
+    }),
+    ...(failing && { push_failing_since: failing.since, push_error: failing.failure.reason }),
+    ...(hosts.problem !== undefined && { host_problem: hosts.problem }),
+  };
+}

@@ -1,0 +1,423 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/table.ts';
+import { Bus, scratch, type Host } from '../support/bus.ts';
+import { command } from '../support/command.ts';
+import { git } from '../support/git.ts';
+
+const bare = (...argv: string[]): ReturnType<typeof command> => command(argv, { cwd: scratch() });
+
+describe('usage', () => {
+  it.each(COMMANDS.map(({ name, example }) => [name, example]))(
+    '%s --help shows an example',
+    async (name, example) => {
+      const { code, out, err } = await bare(...name.split(' '), '--help');
+      expect([code, err]).toEqual([0, '']);
+      expect(out).toContain(`Example:\n  ${example}`);
+    },
+  );
+  it.each([
+    [['snd'], "unknown command 'snd' (Did you mean send?)"],
+    [['send', '--two', 'x'], "unknown option '--two' (Did you mean --to?)"],
+    [['send', 'x', 'y', '--to', 'a'], 'too many arguments'],
+    [['send', 'x'], '--to is missing'],
+    [['explain', 'x'], "missing required argument 'actor'"],
+    [['channel', 'create'], "missing required argument 'name'"],
+    [['channel'], 'a name is missing'],
+    [['dlq', '--list', '--clear'], '--list and --clear were given'],
+    [['dispatch', '--interval', 'soon'], '--interval is "soon", expected seconds'],
+    [['actor'], 'a subcommand is missing'],
+    [['open'], '--actor is missing'],
+    [['replies'], 'no message was named'],
+    [['init', '--alias', 'a/b'], '--alias "a/b" is not a name'],
+  ])('%j is wrong usage, said in one line', async (argv, expected) => {
+    const { code, out, err } = await bare(...argv);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain(expected);
+    expect(err).toMatch(/^crosstalk.*: .*; .*\n$|^crosstalk.*\(Did you mean.*\n$/);
+    expect(err.trim().split('\n')).toHaveLength(1);
+  });
+  it('no command shows the commands and is wrong usage', async () => {
+    const { code, out } = await bare();
+    expect(code).toBe(2);
+    for (const { name } of COMMANDS) expect(out).toContain(name.split(' ')[0]);
+  });
+  it.each(
+    COMMANDS.filter(({ standalone }) => standalone !== true).map(({ name, args }) => [name, args]),
+  )('%s outside a transport says what to do', async (name, args) => {
+    const fill = (args ?? '')
+      .split(' ')
+      .filter((arg) => arg.startsWith('<'))
+      .map(() => '12345678');
+    const needed: Record<string, string[]> = {
+      send: ['--to', 'a', 'x'],
+      replies: ['12345678'],
+      channel: ['--name', 'x'],
+      'actor add': ['--cli', 'x'],
+      open: ['--actor', 'x'],
+    };
+    const { code, err } = await bare(...name.split(' '), ...fill, ...(needed[name] ?? []));
+    expect(code).toBe(1);
+    expect(err).toMatch(/^crosstalk .*: no transport found from .* upward; go into one, .*\n$/);
+  });
+});
+
+describe('init', () => {
+  it('makes a working transport of a local folder and prints it last', async () => {
+    const root = scratch();
+    const { code, out } = await command(['init', 'here', '--cli', 'claude'], { cwd: root });
+    expect(code).toBe(0);
+    expect(out.trimEnd().split('\n').at(-1)).toBe(`Transport: ${join(root, 'here')}`);
+    const files = git(join(root, 'here'), 'ls-files').split('\n');
+    for (const path of [
+      '.gitignore',
+      'CLAUDE.md',
+      'AGENTS.md',
+      'upstream/CROSSTALK-VERSION',
+      'upstream/PROTOCOL.md',
+      'upstream/OPERATOR.md',
+      'upstream/CROSSTALK.md',
+      'upstream/actors/concierge.md',
+    ]) {
+      expect(files).toContain(path);
+    }
+    expect(git(join(root, 'here'), 'status', '--porcelain')).toBe('');
+    expect(readFileSync(join(root, 'here', 'upstream/CROSSTALK-VERSION'), 'utf8')).toBe('6.0\n');
+  });
+  it('refuses a folder that is not empty, and one that is a transport, and changes neither', async () => {
+    const root = scratch();
+    writeFileSync(join(root, 'file'), '');
+    const full = await command(['init'], { cwd: root });
+    expect([full.code, full.err]).toEqual([
+      1,
+      `crosstalk init: ${root} is not empty, it holds "file"; name a new or empty folder: crosstalk init <dir>\n`,
+    ]);
+    await command(['init', 'here', '--cli', 'x'], { cwd: root });
+    expect((await command(['init', 'here'], { cwd: root })).err).toContain(
+      'is a transport already',
+    );
+  });
+  it('leaves nothing behind when the remote cannot be used', async () => {
+    const root = scratch();
+    const { code, err } = await command(['init', 'here', '--remote', 'nowhere.git'], { cwd: root });
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /^crosstalk init: cannot use the remote nowhere\.git: .*; check the address and your access\n$/m,
+    );
+    expect(() => readFileSync(join(root, 'here'))).toThrow(/ENOENT/);
+  });
+  it('joins an existing transport: adds this machine and refuses an alias that is taken', async () => {
+    const bus = new Bus();
+    await bus.host('front', { worker: 'true' });
+    const taken = await command(
+      ['init', 'x', '--remote', bus.hub, '--alias', 'front', '--cli', 'y'],
+      { cwd: bus.root },
+    );
+    expect(taken.err).toContain('the alias "front" is taken');
+    const joined = await command(
+      [
+        'init',
+        'x',
+        '--remote',
+        bus.hub,
+        '--alias',
+        'second',
+        '--actor',
+        'painter',
+        '--cli',
+        'codex',
+      ],
+      { cwd: bus.root },
+    );
+    expect(joined.out).toContain('Joined as second.');
+    expect(git(bus.hub, 'show', 'main:hosts/second.md')).toContain('codex exec');
+    expect(git(bus.hub, 'show', 'main:local/actors/painter.md')).toContain('name: painter');
+  });
+});
+
+describe('send', () => {
+  let host: Host;
+  const ready = async (): Promise<Host> =>
+    (host = await new Bus().host('front', { worker: 'true' }));
+  const last = (): string => host.bus.from('operator').at(-1)?.message.body ?? '';
+  it('takes the text from the argument, from stdin or from a file', async () => {
+    await ready();
+    await host.run('send', '--to', 'worker', 'argument');
+    expect(last()).toBe('argument');
+    await host.runWith({ stdin: 'piped\n' }, 'send', '--to', 'worker');
+    expect(last()).toBe('piped\n');
+    await host.runWith({ stdin: 'dashed\n' }, 'send', '--to', 'worker', '-');
+    expect(last()).toBe('dashed\n');
+    writeFileSync(join(host.bus.root, 'text.md'), 'from a file\n');
+    await host.run('send', '--to', 'worker', '--file', 'text.md');
+    expect(last()).toBe('from a file\n');
+  });
+  it('refuses what cannot be sent and writes nothing', async () => {
+    await ready();
+    for (const argv of [
+      ['--to', 'a b', 'x'],
+      ['--to', 'worker', ''],
+      ['--to', 'worker', '--tier', ' ', 'x'],
+      ['--to', 'worker', '--from', '../x', 'x'],
+      ['--to', 'worker', '--file', 'gone'],
+      ['--to', 'worker', 'x'.repeat(1024 * 1024)],
+      ['--to', 'worker'],
+    ]) {
+      expect((await host.run('send', ...argv)).code).toBe(2);
+    }
+    expect(host.bus.messages()).toEqual([]);
+  });
+  it('warns of an addressee no host serves, and sends all the same', async () => {
+    await ready();
+    const { code, out, err } = await host.run('send', '--to', 'nobody,worker@mac', 'hello');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Sent: /);
+    expect(err).toContain('no host serves nobody; the message waits until one does');
+    expect(err).toContain('no host serves worker@mac (worker is served by front)');
+  });
+  it('knows the sender from --from, CROSSTALK_FROM, git config and the login, in that order', async () => {
+    await ready();
+    const from = (): string | undefined => host.bus.messages().at(-1)?.message.from;
+    await host.run('send', '--to', 'worker', 'x');
+    expect(from()).toBe('operator');
+    git(host.dir, 'config', 'crosstalk.from', 'configured');
+    await host.run('send', '--to', 'worker', 'x');
+    expect(from()).toBe('configured');
+    await host.runWith({ env: { CROSSTALK_FROM: 'environment' } }, 'send', '--to', 'worker', 'x');
+    expect(from()).toBe('environment');
+    await host.runWith(
+      { env: { CROSSTALK_FROM: 'environment' } },
+      'send',
+      '--to',
+      'worker',
+      '--from',
+      'option',
+      'x',
+    );
+    expect(from()).toBe('option');
+  });
+  it('asks for a channel when there are several, and takes an id, a prefix or a name', async () => {
+    await ready();
+    const made = await host.run('channel', '--name', 'release', '--description', 'Be brief.');
+    const id = made.out.trim();
+    expect(made.out).toBe(`${id}\n`);
+    const unsure = await host.run('send', '--to', 'worker', 'x');
+    expect(unsure.code).toBe(1);
+    expect(unsure.err).toMatch(
+      /several channels: general \(.{8}\), release \(.{8}\)|several channels: release \(.{8}\), general \(.{8}\)/,
+    );
+    for (const channel of [id, id.slice(0, 8), 'release']) {
+      expect((await host.run('send', '--to', 'worker', '--channel', channel, 'x')).code).toBe(0);
+    }
+    expect(host.bus.messages().map(({ channel }) => channel)).toEqual([id, id, id]);
+    expect((await host.run('send', '--to', 'worker', '--channel', 'nope', 'x')).err).toContain(
+      'no channel "nope"',
+    );
+    expect((await host.run('channel', 'create', 'release')).err).toContain('exists already');
+  });
+  it('with --no-wait is queued at once', async () => {
+    await ready();
+    const { code, out } = await host.run('send', '--no-wait', '--to', 'worker', 'x');
+    expect([code, out.slice(0, 8)]).toEqual([0, 'Queued: ']);
+    expect(host.bus.messages()).toEqual([]);
+    expect((await host.run('replies', out.trim().slice(8))).out).toBe(
+      `PENDING ${out.trim().slice(8)}\n`,
+    );
+    await host.run('sync');
+    expect(host.bus.messages()).toHaveLength(1);
+  });
+});
+
+it('replies --wait ends with 3 when nobody answers in time', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  const sent = await host.send('worker', 'hello');
+  expect(await host.run('replies', '--wait', '--timeout', '0.2', sent)).toMatchObject({
+    code: 3,
+    out: `PENDING ${sent}\n`,
+  });
+  expect((await host.run('replies', '2026/01/01/000000000Z-00000000.md')).err).toMatch(
+    /no message "2026.*"/,
+  );
+});
+
+it('explain says which clause decided', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const sent = await host.send('worker', 'hello');
+  await host.once();
+  const reply = bus.from('worker')[0]!.relPath;
+  expect((await host.run('explain', sent, 'worker')).out).toContain(
+    'wakes worker: it has no re:, so it is a new task',
+  );
+  expect((await host.run('explain', reply, 'operator')).out).toContain(
+    'wakes operator: its re: names a message that operator sent',
+  );
+  expect((await host.run('explain', reply.slice(-15, -3), 'worker')).out).toContain(
+    'does not wake worker: worker sent it',
+  );
+});
+
+it('actor add writes the host file without losing what else is in it, and approves the command', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.once();
+  host.edit({
+    'hosts/front.md':
+      '---\n# my laptop\nalias: front\nactors:\n  worker: # the good one\n    default: echo done\n---\n\nNotes.\n',
+  });
+  const added = await host.run(
+    'actor',
+    'add',
+    'painter',
+    '--cli',
+    'echo painted',
+    '--description',
+    'Paints.',
+    '--host',
+    'front',
+  );
+  expect(added.code).toBe(0);
+  const text = git(bus.hub, 'show', 'main:hosts/front.md');
+  expect(text).toContain('# my laptop');
+  expect(text).toContain('# the good one');
+  expect(text.endsWith('\nNotes.\n')).toBe(true);
+  await host.send('painter', 'paint');
+  await host.once();
+  expect(bus.from('painter').map(({ message }) => message.body)).toEqual(['painted\n']);
+  expect((await host.run('actor', 'list')).out).toMatch(/painter\s+front \(default\)\s+Paints\./);
+  expect((await host.run('actor', 'show', 'nobody')).err).toContain('no actor "nobody"');
+});
+
+it('every command that prints data prints one JSON document with --json', async () => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  const sent = JSON.parse((await host.run('send', '--json', '--to', 'worker', 'x')).out) as {
+    status: string;
+    messages: { relPath: string }[];
+  };
+  expect(sent.status).toBe('sent');
+  const relPath = sent.messages[0]!.relPath;
+  const commands = [
+    ['replies', relPath],
+    ['status'],
+    ['explain', relPath, 'worker'],
+    ['dlq'],
+    ['dlq', '--list'],
+    ['channel', 'list'],
+    ['channel', 'create', 'x'],
+    ['actor', 'list'],
+    ['actor', 'show', 'worker'],
+    ['host', 'show', '--host', 'front'],
+    ['sync'],
+    ['upgrade', '--check'],
+  ];
+  for (const argv of commands) {
+    const { out } = await host.run(...argv, '--json');
+    expect(() => JSON.parse(out) as unknown, argv.join(' ')).not.toThrow();
+  }
+});
+
+it('upgrade replaces what differs in upstream/ and says what', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  expect((await host.run('upgrade', '--check')).out).toBe('upstream/ is up to date\n');
+  host.edit({
+    'upstream/PROTOCOL.md': 'old',
+    'upstream/extra.md': 'extra',
+    'local/actors/mine.md': 'mine',
+  });
+  expect((await host.run('upgrade', '--check')).out).toContain('changed  upstream/PROTOCOL.md');
+  expect((await host.run('upgrade')).out).toContain('removed  upstream/extra.md');
+  expect((await host.run('upgrade')).out).toBe('upstream/ is up to date\n');
+  expect(git(bus.hub, 'show', 'main:local/actors/mine.md')).toBe('mine');
+});
+
+it('a transport of another version is refused by everything, with the reason', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  host.edit({ 'upstream/CROSSTALK-VERSION': '7.0\n' });
+  await host.run('sync');
+  for (const argv of [
+    ['status'],
+    ['send', '--to', 'worker', 'x'],
+    ['dispatch', '--once', '--host', 'front'],
+  ]) {
+    const { code, err } = await host.run(...argv);
+    expect(code).toBe(1);
+    expect(err).toContain('says "7.0"; this program speaks exactly "6.0"');
+  }
+});
+
+it('wake without a dispatcher says how to start one', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  const { code, err } = await host.run('wake');
+  expect(code).toBe(1);
+  expect(err).toMatch(
+    /^crosstalk wake: no dispatcher is running here for .*; start one with: crosstalk dispatch\n$/,
+  );
+  const running = host.start();
+  await running.saw('tick');
+  expect((await host.run('wake')).out).toMatch(/^Woken: process \d+\n$/);
+  await running.saw('woken');
+});
+
+it('status is healthy while all is well and not while mail is stuck', async () => {
+  const host = await new Bus().host('front', {
+    worker: 'echo done',
+    broken: { default: { cli: 'exit 7', attempts: 1 } },
+  });
+  expect((await host.run('status')).out).toContain(
+    'no dispatcher is running here, so mail for front waits',
+  );
+  const running = host.start();
+  await running.saw('tick');
+  expect((await host.run('status')).out.split('\n')[0]).toBe('Health: ok');
+  await host.send('broken', 'x');
+  await running.saw('quarantined');
+  const { out } = await host.run('status');
+  expect(out).toContain('quarantined deliveries: 1;');
+  expect(out).toContain('exit code 7');
+});
+
+it('dlq forgets only when told so', async () => {
+  const host = await new Bus().host('front', {
+    broken: { default: { cli: 'exit 7', attempts: 1 } },
+  });
+  await host.send('broken', 'x');
+  await host.once();
+  expect((await host.run('dlq', '--clear')).code).toBe(2);
+  expect((await host.run('dlq', '--show', 'nothing')).err).toContain('no dead letter "nothing"');
+  const [id = ''] = (await host.run('dlq')).out.split(' ');
+  expect((await host.run('dlq', '--drop', id)).out).toBe(`Dropped: ${id}\n`);
+  expect((await host.run('dlq')).out).toBe('');
+  expect((await host.run('dlq', '--clear', '--yes')).code).toBe(0);
+});
+
+it('open and attach start the right CLI in the transport with the right text', async () => {
+  const bus = new Bus();
+  const bin = join(bus.root, 'bin');
+  mkdirSync(bin);
+  const seen = join(bus.root, 'seen');
+  writeFileSync(
+    join(bin, 'claude'),
+    `#!/bin/sh\n{ pwd; for a in "$@"; do printf '%s\\n' "$a"; done; } > ${seen}\nexit 5\n`,
+    { mode: 0o755 },
+  );
+  const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+  const host = await bus.host('front', {
+    worker: 'claude -p --model opus',
+    other: `cat "$CROSSTALK_INSTRUCTIONS" > ${seen}`,
+  });
+  expect((await host.runWith({ env }, 'open', '--host', 'front', '--actor', 'worker')).code).toBe(
+    5,
+  );
+  expect(readFileSync(seen, 'utf8')).toMatch(
+    new RegExp(`^${host.dir}\n--append-system-prompt\n# You are an actor`),
+  );
+  expect((await host.runWith({ env }, 'open', '--host', 'front', '--actor', 'other')).code).toBe(0);
+  expect(readFileSync(seen, 'utf8')).toContain('# Your profile: other');
+  expect((await host.runWith({ env }, 'attach')).code).toBe(5);
+  expect(readFileSync(seen, 'utf8')).toContain('# Operator mode');
+  expect(
+    (await host.runWith({ env }, 'open', '--host', 'front', '--actor', 'nobody')).err,
+  ).toContain('does not serve "nobody", it serves worker, other');
+});
