@@ -49,8 +49,12 @@ async function parse(argv: readonly string[], io: Io): Promise<Chosen | number> 
 
 /** Commander's own complaints and its help; both come as exceptions with a code. */
 function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
-  const { code = '', message = '' } = error as { code?: string; message?: string };
-  if (/helpDisplayed|version/.test(code)) return EXIT.ok;
+  const {
+    code = '',
+    message = '',
+    exitCode,
+  } = error as { code?: string; message?: string; exitCode?: number };
+  if (code.startsWith('commander.') && exitCode === 0) return EXIT.ok;
   if (!code.startsWith('commander.')) throw error;
   if (code === 'commander.help') {
     io.err(

@@ -197,6 +197,7 @@ export class Deliveries {
       this.#reported.add(path);
       this.#parts.log('message_malformed', { path, reason });
     }
+    for (const change of scan.changed) this.#parts.log('message_changed', change);
     for (const skipped of scan.skipped) {
       const key = `${skipped.actor} ${skipped.channel}/${skipped.relPath}`;
       if (this.#reported.has(key)) continue;

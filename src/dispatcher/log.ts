@@ -9,6 +9,7 @@ export type EventName =
   | 'fetch_failed'
   | 'tick'
   | 'message_malformed'
+  | 'message_changed'
   | 'route_skipped'
   | 'dispatch_start'
   | 'dispatch_done'
@@ -36,6 +37,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   host_change_held: 'warn',
   fetch_failed: 'warn',
   message_malformed: 'warn',
+  message_changed: 'warn',
   dispatch_failed: 'warn',
   push_failed: 'warn',
   dead_letter: 'warn',

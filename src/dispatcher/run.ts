@@ -11,7 +11,7 @@ import {
   type Located,
   type Message,
 } from '../protocol/message.ts';
-import { awaitsPeers, mayBeSilent } from '../protocol/pending.ts';
+import { answeredBefore, awaitsPeers, mayBeSilent } from '../protocol/pending.ts';
 import { formatPrompt } from '../protocol/prompt.ts';
 import { answerMessages, planAnswers, type AnswerPlan } from '../protocol/reply.ts';
 import { threadOf, threadStart } from '../protocol/thread.ts';
@@ -177,6 +177,7 @@ async function silenceIsFine(
     batchSize: batch.length,
     sentDuringRun: (await parts.runs.sent(job.id)).length,
     awaitsPeers: awaitsPeers(job.actor, questions, channel, lookup),
+    answeredBefore: answeredBefore(job.actor, questions, channel),
   });
 }
 
@@ -195,5 +196,6 @@ function environmentOf(
     CROSSTALK_DISPATCH_CHANNEL: job.channel,
     CROSSTALK_DISPATCH_RE: job.messages.join(','),
     CROSSTALK_DISPATCH_ID: job.id,
+    CROSSTALK_DISPATCH_TIP: job.tip,
   };
 }

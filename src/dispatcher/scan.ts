@@ -12,6 +12,8 @@ export interface Scan {
   /** Messages that the actors of this host wrote on this host, by channel. */
   own: Map<string, Located[]>;
   malformed: { path: string; reason: string }[];
+  /** Messages that somebody edited or deleted: said, and nothing else is done about it. */
+  changed: { path: string; change: 'edited' | 'deleted' }[];
   /** Messages kept away only by an `@host` (protocol.md §3). */
   skipped: { channel: string; relPath: string; actor: string }[];
   /** Files that say how to run: hosts, profiles, upstream. */
@@ -51,6 +53,12 @@ export async function scanAdded(
     const { kind } = placeOf(change.path);
     if (kind === 'host' || kind === 'profile' || kind === 'upstream') scan.configured = true;
     else if (change.status === 'A') files.push(change);
+    else if (kind === 'message') {
+      scan.changed.push({
+        path: change.path,
+        change: change.status === 'D' ? 'deleted' : 'edited',
+      });
+    }
   }
   const read = await readAll(sources.archive, files, scan);
   const woken = await route(sources, audience, to, read, scan);
@@ -112,6 +120,7 @@ function emptyScan(): Scan {
     deliveries: [],
     own: new Map(),
     malformed: [],
+    changed: [],
     skipped: [],
     configured: false,
     added: 0,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CHANNELS, placeOf } from '../protocol/layout.ts';
+import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { resolveMessage, type MessageRef } from './resolve.ts';
@@ -23,7 +23,9 @@ const FASTEST_POLL_MS = 500;
 const SLOWEST_POLL_MS = 5000;
 
 /**
- * The replies to some messages.
+ * The replies to some messages. A dispatched actor sees those that were there when its batch was
+ * handed over; later ones wake it, so that of several runs only one sees the last reply first
+ * (docs/decisions/0011). For what it has sent meanwhile, and with `wait`, the view is live.
  *
  * @returns `complete` is false when waiting ended before each had one
  * @throws CrosstalkError `not_found` for a message that does not exist
@@ -32,20 +34,17 @@ export async function replies(
   context: Context,
   input: RepliesInput,
 ): Promise<{ complete: boolean; found: Replied[] }> {
+  const handedOver = input.wait ? undefined : await snapshot(context, input.messages);
+  if (handedOver !== undefined) return { complete: !handedOver.some(pending), found: handedOver };
   await refreshOrNote(context);
-  const refs: MessageRef[] = [];
-  for (const given of input.messages) refs.push(await resolveMessage(context, given));
+  const refs = await resolveAll(context, input.messages);
   const deadline = Date.now() + input.timeout;
   let seen = await tipOf(context);
   let found = await repliesAt(context, seen, refs);
-  for (
-    let delay = FASTEST_POLL_MS;
-    input.wait && found.some(pending);
-    delay = Math.min(delay * 1.3, SLOWEST_POLL_MS)
-  ) {
-    const left = deadline - Date.now();
-    if (left <= 0) break;
-    await sleep(Math.min(delay, left), undefined, { signal: input.signal });
+  let delay = FASTEST_POLL_MS;
+  while (input.wait && found.some(pending) && Date.now() < deadline) {
+    await sleep(Math.min(delay, deadline - Date.now()), undefined, { signal: input.signal });
+    delay = Math.min(delay * 1.3, SLOWEST_POLL_MS);
     await context.transport.refresh(input.signal);
     const tip = await tipOf(context);
     if (tip === seen) continue;
@@ -53,6 +52,28 @@ export async function replies(
     found = await repliesAt(context, tip, refs);
   }
   return { complete: !found.some(pending), found };
+}
+
+/** The view of the dispatch this command is part of, if all the messages were part of it already. */
+async function snapshot(
+  context: Context,
+  messages: readonly string[],
+): Promise<Replied[] | undefined> {
+  const tip = context.env['CROSSTALK_DISPATCH_TIP'] ?? '';
+  if (!/^[0-9a-f]{40,64}$/.test(tip)) return undefined;
+  const refs = await resolveAll(context, messages).catch(() => []);
+  const there = await Promise.all(
+    refs.map(({ channel, relPath }) =>
+      context.transport.objects.read(`${tip}:${messageFile(channel, relPath)}`),
+    ),
+  );
+  return refs.length > 0 && !there.includes(undefined) ? repliesAt(context, tip, refs) : undefined;
+}
+
+async function resolveAll(context: Context, messages: readonly string[]): Promise<MessageRef[]> {
+  const refs: MessageRef[] = [];
+  for (const given of messages) refs.push(await resolveMessage(context, given));
+  return refs;
 }
 
 function pending({ replies: list }: Replied): boolean {

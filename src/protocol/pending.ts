@@ -36,21 +36,29 @@ export function unanswered(
 
 /**
  * Whether silence is legitimate (protocol.md §5): nothing was asked, several messages came, the
- * actor wrote during the run, or a peer it asked for the same question still owes an answer.
+ * actor wrote during the run, a peer it asked for the same question still owes an answer, or the
+ * question was answered before and this comes late.
  */
 export function mayBeSilent(facts: {
   openQuestions: number;
   batchSize: number;
   sentDuringRun: number;
   awaitsPeers: boolean;
+  answeredBefore: boolean;
 }): boolean {
   return (
-    facts.openQuestions === 0 || facts.batchSize > 1 || facts.sentDuringRun > 0 || facts.awaitsPeers
+    facts.openQuestions === 0 ||
+    facts.batchSize > 1 ||
+    facts.sentDuringRun > 0 ||
+    facts.awaitsPeers ||
+    facts.answeredBefore
   );
 }
 
 /**
- * Whether a task that `actor` gave to somebody, for one of these questions, is still unanswered.
+ * Whether somebody whom `actor` wrote to, for one of these questions, still owes an answer. An
+ * answer to a peer's counter-question renews the debt; a message back to the actor that names
+ * what it wrote, in `re` or `cause`, pays it.
  *
  * @param channel messages of the channel since the oldest of the questions
  */
@@ -60,19 +68,27 @@ export function awaitsPeers(
   channel: readonly Located[],
   lookup: Lookup,
 ): boolean {
+  const paid = new Set<string>();
+  for (const { message } of channel) {
+    if (message.from === actor || !message.to.some(({ name }) => name === actor)) continue;
+    for (const relPath of [...message.re, ...message.cause]) paid.add(relPath);
+  }
+  return channel.some(({ relPath, message }) => {
+    if (message.from !== actor || paid.has(relPath)) return false;
+    if (message.re.some((answered) => questions.includes(answered))) return false;
+    const answer = { relPath: '', message: { ...message, from: '', re: [relPath] } };
+    return openQuestions(answer, actor, lookup).some((open) => questions.includes(open.relPath));
+  });
+}
+
+/** Whether the actor has answered every one of these questions already. */
+export function answeredBefore(
+  actor: string,
+  questions: readonly string[],
+  channel: readonly Located[],
+): boolean {
   const answered = new Set(
-    channel.flatMap(({ message }) => (message.from === actor ? [] : message.re)),
+    channel.flatMap(({ message }) => (message.from === actor ? message.re : [])),
   );
-  return channel.some(
-    ({ relPath, message }) =>
-      message.from === actor &&
-      !answered.has(relPath) &&
-      !message.re.some((asked) => questions.includes(asked)) &&
-      message.cause.length > 0 &&
-      openQuestions(
-        { relPath: '', message: { ...message, from: '', re: [relPath] } },
-        actor,
-        lookup,
-      ).some((question) => questions.includes(question.relPath)),
-  );
+  return questions.every((question) => answered.has(question));
 }

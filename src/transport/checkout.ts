@@ -1,5 +1,6 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Repository } from './repository.ts';
 
 /** What became of the checkout; `left` says why it was not touched. */
@@ -47,10 +48,18 @@ export async function fastForward(
   return merged.ok ? { state: 'forwarded' } : left(merged.failure.reason);
 }
 
+/** Marks the commit that index and work tree still stand at when they could not follow. */
+const BEHIND = 'refs/crosstalk/behind';
+const LOCK_TRIES = 10;
+const LOCK_WAIT_MS = 100;
+
 /**
  * Solo mode moves the branch that may be checked out. Index and work tree follow from `from` to
  * `to` by a two-tree merge, which keeps local changes; left behind, the operator's next commit
  * would delete the mail. Elsewhere than on that branch nothing is touched.
+ *
+ * When they cannot follow (another git holds the index for longer than a moment), where they
+ * stand is remembered, and {@link catchUp} or the next message takes them along.
  */
 export async function followBranch(
   repository: Repository,
@@ -59,12 +68,46 @@ export async function followBranch(
   to: string,
 ): Promise<CheckoutState> {
   const { git } = repository;
-  const head = await git.run(['symbolic-ref', '--quiet', 'HEAD']);
-  if (head.stdout.toString('utf8').trim() !== `refs/heads/${branch}`) {
+  if (!(await isCheckedOut(repository, branch))) {
     return { state: 'left', reason: `it is not on the branch ${branch}` };
   }
-  const followed = await git.run(['read-tree', '-m', '-u', from, to]);
-  return followed.ok ? { state: 'forwarded' } : { state: 'left', reason: followed.failure.reason };
+  const recorded = await behind(repository);
+  const start = recorded ?? from;
+  for (let tries = 1; ; tries++) {
+    const followed = await git.run(['read-tree', '-m', '-u', start, to]);
+    if (followed.ok) {
+      if (recorded !== undefined) await git.run(['update-ref', '-d', BEHIND]);
+      return { state: 'forwarded' };
+    }
+    if (followed.failure.kind !== 'contention' || tries === LOCK_TRIES) {
+      await git.run(['update-ref', BEHIND, start]);
+      return {
+        state: 'left',
+        reason: `${followed.failure.reason}; do not commit in it before it was brought along with: crosstalk sync`,
+      };
+    }
+    await sleep(LOCK_WAIT_MS);
+  }
+}
+
+/** Solo mode: brings a checkout along that could not follow; `current` when it never fell behind. */
+export async function catchUp(
+  repository: Repository,
+  branch: string,
+  tip: string,
+): Promise<CheckoutState> {
+  const start = await behind(repository);
+  return start === undefined ? { state: 'current' } : followBranch(repository, branch, start, tip);
+}
+
+async function behind({ git }: Repository): Promise<string | undefined> {
+  const ref = await git.run(['rev-parse', '--quiet', '--verify', BEHIND]);
+  return ref.ok ? ref.stdout.toString('utf8').trim() : undefined;
+}
+
+async function isCheckedOut({ git }: Repository, branch: string): Promise<boolean> {
+  const head = await git.run(['symbolic-ref', '--quiet', 'HEAD']);
+  return head.stdout.toString('utf8').trim() === `refs/heads/${branch}`;
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fastForward, type CheckoutState } from './checkout.ts';
+import { catchUp, fastForward, type CheckoutState } from './checkout.ts';
 import type { Failure } from './failure.ts';
 import { Objects } from './objects.ts';
 import { publish, type Commit, type Published } from './publish.ts';
@@ -140,8 +140,9 @@ export class Transport {
   /** Fast-forwards the checkout to the bus's tip when that is safe. */
   async fastForward(): Promise<CheckoutState> {
     const tip = await this.tip();
-    return tip === undefined
-      ? { state: 'current' }
+    if (tip === undefined) return { state: 'current' };
+    return this.#repository.origin === undefined
+      ? catchUp(this.#repository, this.#branch, tip)
       : fastForward(this.#repository, this.#branch, tip);
   }
 

@@ -271,3 +271,17 @@ it('--from-now leaves what is there and delivers what comes', async () => {
   await host.once();
   expect(bus.from('worker').map(({ message }) => message.re)).toEqual([[fresh]]);
 });
+
+it('a message that was edited or deleted is said so, and delivered no second time', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const sent = await host.send('worker', 'hello');
+  await host.once();
+  const path = `data/channels/${host.channel()}/${sent}`;
+  host.edit({ [path]: git(bus.hub, 'show', `main:${path}`).replace('hello', 'edited') });
+  const log = await host.once();
+  expect(log).toContainEqual(
+    expect.objectContaining({ event: 'message_changed', path, change: 'edited' }),
+  );
+  expect(log.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Transport, type Commit } from '../../src/transport/transport.ts';
@@ -128,6 +128,17 @@ describe('solo mode', () => {
     git(dir, 'commit', '--quiet', '--all', '--message', 'mine');
     expect((await run('replies', out.trim().replace('Sent: ', ''))).out).toMatch(/^PENDING /);
     expect(readFileSync(join(dir, 'CLAUDE.md'), 'utf8')).toBe('edited\n');
+  });
+
+  it('a checkout that could not follow is brought along later, and no mail is lost by it', async () => {
+    const { dir, run } = await solo();
+    writeFileSync(join(dir, '.git', 'index.lock'), '');
+    expect((await run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
+    expect(git(dir, 'status', '--porcelain')).toMatch(/^D {2}data/);
+    rmSync(join(dir, '.git', 'index.lock'));
+    expect((await run('sync')).out).toContain('Checkout: forwarded');
+    expect(git(dir, 'status', '--porcelain')).toBe('');
+    expect((await run('sync')).out).toContain('Checkout: current');
   });
 
   it('adding an origin later pushes what is there, and the machine keeps its state', async () => {

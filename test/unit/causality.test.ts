@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { activation } from '../../src/protocol/activation.ts';
 import { openQuestions } from '../../src/protocol/causality.ts';
 import type { Located } from '../../src/protocol/message.ts';
-import { awaitsPeers, mayBeSilent, unanswered } from '../../src/protocol/pending.ts';
+import {
+  answeredBefore,
+  awaitsPeers,
+  mayBeSilent,
+  unanswered,
+} from '../../src/protocol/pending.ts';
 import { answerMessages, planAnswers, sendMessages } from '../../src/protocol/reply.ts';
 import { threadOf } from '../../src/protocol/thread.ts';
 import { lookupIn, path, said } from '../support/messages.ts';
@@ -192,13 +197,20 @@ describe('what is unanswered', () => {
 });
 
 describe('silence', () => {
-  const facts = { openQuestions: 1, batchSize: 1, sentDuringRun: 0, awaitsPeers: false };
+  const facts = {
+    openQuestions: 1,
+    batchSize: 1,
+    sentDuringRun: 0,
+    awaitsPeers: false,
+    answeredBefore: false,
+  };
   it('is a failure only for one question, nothing sent and nobody to wait for', () => {
     expect(mayBeSilent(facts)).toBe(false);
     expect(mayBeSilent({ ...facts, openQuestions: 0 })).toBe(true);
     expect(mayBeSilent({ ...facts, batchSize: 2 })).toBe(true);
     expect(mayBeSilent({ ...facts, sentDuringRun: 1 })).toBe(true);
     expect(mayBeSilent({ ...facts, awaitsPeers: true })).toBe(true);
+    expect(mayBeSilent({ ...facts, answeredBefore: true })).toBe(true);
   });
   it('waits for peers as long as one that was asked for the same question has not answered', () => {
     const waits = (channel: Located[]): boolean =>
@@ -207,6 +219,22 @@ describe('silence', () => {
     expect(waits([question, task1, task2, answer1, answer2])).toBe(false);
     expect(waits([question, said(2, 'boss', 'w1')])).toBe(false);
     expect(waits([question, said(2, 'boss', 'operator', { re: [1], cause: [9] })])).toBe(false);
+  });
+  it('a counter-question that was answered leaves the worker owing its answer, until it comes', () => {
+    const counter = said(6, 'w1', 'boss', { re: [2] });
+    const told = said(7, 'boss', 'w1', { re: [6] });
+    const channel = [question, task1, task2, answer2, counter, told];
+    const waits = (more: Located[]): boolean =>
+      awaitsPeers('boss', [path(1)], [...channel, ...more], lookupIn([...channel, ...more]));
+    expect(waits([])).toBe(true);
+    expect(waits([said(8, 'w1', 'helper', { cause: [7] })])).toBe(true);
+    expect(waits([said(8, 'w1', 'boss', { re: [2], cause: [7] })])).toBe(false);
+  });
+  it('is fine for what comes after the question was answered', () => {
+    expect(answeredBefore('boss', [path(1)], fanOut)).toBe(false);
+    expect(
+      answeredBefore('boss', [path(1)], [...fanOut, said(8, 'boss', 'operator', { re: [1] })]),
+    ).toBe(true);
   });
 });
 
