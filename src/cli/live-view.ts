@@ -45,6 +45,8 @@ function describe(event: EventName, fields: Fields): string | undefined {
       return `dead letter ${word('id')}, attempt ${word('attempts')}${fields['next_retry_at'] === undefined ? '' : `, next at ${word('next_retry_at')}`}`;
     case 'quarantined':
       return `${word('id')} is quarantined; see: crosstalk dlq --show ${word('id')}`;
+    case 'push_done':
+      return Number(fields['attempts']) > 1 ? `pushed after ${word('attempts')} attempts` : undefined;
     case 'dispatch_silent':
     case 'reply_queued':
       return undefined;
