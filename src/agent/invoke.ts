@@ -36,13 +36,18 @@ export interface InvocationResult {
 }
 
 const STDERR_TAIL = 16 * 1024;
+/**
+ * Waits for a line on stdin, our go, before it becomes the command. Dying before we have put the
+ * run on record closes the pipe, and nothing was run that nobody knows of.
+ */
+const GATE = 'IFS= read -r go || exit 125; exec /bin/sh -c "$1"';
 /** How long pipes held open by a grandchild may delay the result after the CLI itself has ended. */
 const DRAIN_MS = 250;
 
 /** Runs a CLI to its end, or ends it. Nothing of its process group outlives the call. */
 export async function invoke(invocation: Invocation): Promise<InvocationResult> {
   const begun = performance.now();
-  const child = spawn('/bin/sh', ['-c', invocation.command], {
+  const child = spawn('/bin/sh', ['-c', GATE, 'sh', invocation.command], {
     cwd: invocation.cwd,
     env: invocation.env,
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -70,7 +75,7 @@ export async function invoke(invocation: Invocation): Promise<InvocationResult> 
   try {
     if (child.pid !== undefined) await invocation.onStart(child.pid);
     if (invocation.signal.aborted) abort();
-    child.stdin.end(invocation.input);
+    child.stdin.end(`\n${invocation.input}`);
     const { exitCode, signal, startError } = await ending;
     killGroup(child, 'SIGKILL');
     await Promise.race([closed(child), sleep(DRAIN_MS, undefined, { ref: false })]);

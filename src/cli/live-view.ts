@@ -46,7 +46,9 @@ function describe(event: EventName, fields: Fields): string | undefined {
     case 'quarantined':
       return `${word('id')} is quarantined; see: crosstalk dlq --show ${word('id')}`;
     case 'push_done':
-      return Number(fields['attempts']) > 1 ? `pushed after ${word('attempts')} attempts` : undefined;
+      return Number(fields['attempts']) > 1
+        ? `pushed after ${word('attempts')} attempts`
+        : undefined;
     case 'dispatch_silent':
     case 'reply_queued':
       return undefined;

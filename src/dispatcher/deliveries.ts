@@ -1,8 +1,9 @@
+import { passed } from '../crash-points.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../protocol/mailbox.ts';
 import { unanswered } from '../protocol/pending.ts';
 import { cursorOf, type ActorCursors, type Cursors } from '../state/cursors.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
-import type { Outbox } from '../state/outbox.ts';
+import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
 import type { Log } from './log.ts';
@@ -15,6 +16,8 @@ export interface DeliveriesParts {
   outbox: Outbox;
   deadLetters: DeadLetters;
   log: Log;
+  /** Told of every outbox entry that settles a delivery found at the start. */
+  expect: (entry: OutboxEntry) => void;
   /** New actors start at the tip instead of at what is unanswered. */
   fromNow: boolean;
 }
@@ -49,6 +52,7 @@ export class Deliveries {
     const stateOf = await this.#known();
     for (const actor of fresh) await this.#resume(host, actor, tip, stateOf);
     for (const actor of fresh) this.#active.add(actor);
+    passed('scanned');
   }
 
   /** Takes in what was added since the last scan. */
@@ -65,6 +69,7 @@ export class Deliveries {
     }
     const scan = await scanAdded(this.#parts, audience, from, tip);
     this.mailboxes.addScan(from, tip, scan.deliveries);
+    passed('scanned');
     this.#report(scan);
     return scan;
   }
@@ -182,7 +187,9 @@ export class Deliveries {
     for (const { actor, channel, messages } of letters) {
       for (const relPath of messages) states.set(key(actor, channel, relPath), 'settled');
     }
-    for (const { delivery } of entries) {
+    for (const entry of entries) {
+      const { delivery } = entry;
+      this.#parts.expect(entry);
       for (const relPath of delivery?.messages ?? []) {
         if (delivery) states.set(key(delivery.actor, delivery.channel, relPath), 'running');
       }

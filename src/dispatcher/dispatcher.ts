@@ -56,6 +56,7 @@ export class Dispatcher {
   readonly #retrying = new Set<string>();
   readonly #stopRuns = new AbortController();
   #accepting = true;
+  #pumping: Promise<void> = Promise.resolve();
   /** Called whenever a run ended: there may be room for the next. */
   onRoom: () => void = () => undefined;
 
@@ -77,8 +78,19 @@ export class Dispatcher {
     for (const { id } of leftovers) await this.#parts.runs.end(id);
   }
 
-  /** Starts every job that has a free lane; resolves when they are started, not when they end. */
-  async pump(): Promise<void> {
+  /**
+   * Starts every job that has a free lane; resolves when they are started, not when they end. One
+   * call at a time: two that read the same due letters would start them twice.
+   */
+  pump(): Promise<void> {
+    this.#pumping = this.#pumping.then(
+      () => this.#startJobs(),
+      () => this.#startJobs(),
+    );
+    return this.#pumping;
+  }
+
+  async #startJobs(): Promise<void> {
     const host = this.#parts.hosts.active;
     const tip = this.#parts.deliveries.mailboxes.scanned;
     if (host === undefined || tip === undefined || !this.#accepting) return;
@@ -114,16 +126,15 @@ export class Dispatcher {
   /** Dead letters whose time has come and that are not being retried. */
   async dueLetters(): Promise<DeadLetter[]> {
     const now = this.#parts.now().toISOString();
+    // A retry that ends while we read is neither due nor, in what we read, on its way out yet.
+    const busy = new Set(this.#retrying);
+    // In this order: an answer leaves the outbox only after its letter is gone.
+    const entries = await this.#parts.outbox.all();
     const letters = await this.#parts.deadLetters.all();
-    const awaitingPush = new Set(
-      (await this.#parts.outbox.all()).map(({ delivery }) => delivery?.deadLetter),
-    );
+    const awaitingPush = new Set(entries.map(({ delivery }) => delivery?.deadLetter));
     return letters.filter(
       ({ id, state, next_retry_at: due }) =>
-        state === 'retrying' &&
-        (due ?? '') <= now &&
-        !this.#retrying.has(id) &&
-        !awaitingPush.has(id),
+        state === 'retrying' && (due ?? '') <= now && !busy.has(id) && !awaitingPush.has(id),
     );
   }
 

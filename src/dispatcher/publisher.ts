@@ -1,3 +1,4 @@
+import { passed } from '../crash-points.ts';
 import type { Outbox, OutboxCommit, OutboxEntry } from '../state/outbox.ts';
 import type { Acquired } from '../state/lock.ts';
 import type { Commit, Failure, Published } from '../transport/transport.ts';
@@ -32,6 +33,8 @@ export class Publisher {
   #flushing: Promise<void> | undefined;
   #again = false;
   #waiting = new Map<string, (outcome: Outcome) => void>();
+  /** Entries that deliver something here, until they are settled. */
+  readonly #expected = new Map<string, OutboxEntry>();
   /** Called after each push that added something: it may wake an actor of this very machine. */
   onNews: () => void = () => undefined;
   #failing: { since: string; failure: Failure } | undefined;
@@ -43,6 +46,19 @@ export class Publisher {
   /** Since when pushing fails, and why; undefined while it works. */
   get failing(): { since: string; failure: Failure } | undefined {
     return this.#failing;
+  }
+
+  /**
+   * Takes responsibility for settling an entry, whoever publishes it: a command that finds no
+   * dispatcher empties the whole outbox, also while one is just starting.
+   */
+  expect(entry: OutboxEntry): void {
+    if (entry.delivery !== undefined) this.#expected.set(entry.id, entry);
+  }
+
+  /** Whether there is something to settle that may have been published by others. */
+  get expecting(): boolean {
+    return this.#expected.size > 0;
   }
 
   /** Resolves once an entry that is in the outbox was pushed, or failed to be. */
@@ -69,7 +85,7 @@ export class Publisher {
     do {
       this.#again = false;
       const all = await this.#parts.outbox.all();
-      this.#answerGone(all);
+      await this.#settleGone(all);
       for (let at = 0; at < all.length; at += MAX_ENTRIES) {
         await this.#push(all.slice(at, at + MAX_ENTRIES), signal);
       }
@@ -81,9 +97,10 @@ export class Publisher {
     return this.#again;
   }
 
-  /** Whoever waits for an entry that is in the outbox no more: another process published it. */
-  #answerGone(all: readonly OutboxEntry[]): void {
+  /** What is in the outbox no more was published by another process. */
+  async #settleGone(all: readonly OutboxEntry[]): Promise<void> {
     const ids = new Set(all.map(({ id }) => id));
+    for (const [id, entry] of this.#expected) if (!ids.has(id)) await this.#settle(entry);
     for (const id of this.#waiting.keys()) if (!ids.has(id)) this.#tell(id, { published: true });
   }
 
@@ -123,7 +140,9 @@ export class Publisher {
 
   async #settle(entry: OutboxEntry): Promise<void> {
     await this.#parts.onPublished?.(entry);
+    this.#expected.delete(entry.id);
     await this.#parts.outbox.remove(entry.id);
+    passed('outbox_removed');
     this.#tell(entry.id, { published: true });
   }
 

@@ -1,3 +1,4 @@
+import { passed } from '../crash-points.ts';
 import type { Outcome } from '../agent/outcome.ts';
 import type { InvocationResult } from '../agent/invoke.ts';
 import { outgoing } from '../protocol/outgoing.ts';
@@ -42,8 +43,11 @@ export async function record(
     case 'answered': {
       const entry = answerEntry(parts, job, outcome.answers, letter);
       await parts.outbox.put(entry.entry);
+      parts.publisher.expect(entry.entry);
+      passed('output_recorded');
       parts.log('reply_queued', { ...facts, replies: entry.relPaths });
       await parts.runs.end(job.id);
+      passed('run_removed');
       return publishAnswer(parts, entry, { ...facts, duration_ms: outcome.result.duration });
     }
     case 'silent':
@@ -71,6 +75,7 @@ export async function record(
       });
       await bury(parts, job, outcome.failure, outcome.result, letter);
       await parts.settle(actor, channel, messages);
+      passed('letter_settled');
       await parts.runs.end(job.id);
       return undefined;
   }
@@ -134,6 +139,7 @@ async function bury(
   for (const messages of parcels) {
     const letter = deadLetter(parts, job, failure, result, messages, previous);
     await parts.deadLetters.put(letter);
+    passed('letter_written');
     const facts = {
       id: letter.id,
       actor: letter.actor,

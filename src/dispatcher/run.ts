@@ -1,3 +1,4 @@
+import { passed } from '../crash-points.ts';
 import { outcomeOf, type Outcome } from '../agent/outcome.ts';
 import { invoke, type InvocationResult } from '../agent/invoke.ts';
 import type { Lookup } from '../protocol/causality.ts';
@@ -78,12 +79,14 @@ export async function runJob(parts: RunParts, job: Job): Promise<JobResult> {
     grace: TERM_GRACE_MS,
     maxOutput,
     signal: parts.signal,
-    onStart: (pid) =>
-      parts.runs.begin(
-        { id: job.id, actor: job.actor, channel: job.channel, messages: job.messages },
-        pid,
-      ),
+    onStart: async (pid) => {
+      passed('cli_started');
+      const { id, actor, channel, messages } = job;
+      await parts.runs.begin({ id, actor, channel, messages }, pid);
+      passed('run_recorded');
+    },
   });
+  passed('cli_ended');
   const outcome = outcomeOf(result, { timeout: job.tier.timeout, maxOutput });
   if (outcome.kind === 'stopped') return { kind: 'stopped' };
   if (outcome.kind === 'failed') return { kind: 'failed', failure: outcome, result };

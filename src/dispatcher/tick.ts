@@ -1,3 +1,4 @@
+import { passed } from '../crash-points.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Failure, Transport } from '../transport/transport.ts';
 import type { Deliveries } from './deliveries.ts';
@@ -41,6 +42,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   const refreshed = fetch
     ? await transport.refresh(signal)
     : { ok: true as const, tip: await transport.tip() };
+  passed('fetched');
   const { tip } = refreshed;
   if (!refreshed.ok)
     log('fetch_failed', { kind: refreshed.failure.kind, reason: refreshed.failure.reason });
@@ -65,8 +67,10 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   }
   const after = transport.cost;
   await dispatcher.pump();
-  if ((await outbox.all()).length > 0) void publisher.flush().catch(() => undefined);
+  if (publisher.expecting || (await outbox.all()).length > 0)
+    void publisher.flush().catch(() => undefined);
   await deliveries.save();
+  passed('cursors_saved');
 
   log('tick', {
     tip,

@@ -92,11 +92,15 @@ export async function tipOf({ transport }: Context): Promise<string> {
 }
 
 /** Publishes from this process, under the writer lock: for when no dispatcher is running. */
-export function directPublisher({ transport, outbox, paths }: Context): Publisher {
+export function directPublisher({ transport, outbox, deadLetters, paths }: Context): Publisher {
   return new Publisher({
     outbox,
     publish: (commits, signal) => transport.publish(commits, signal),
     lock: () => acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS }),
+    // The cursor moves when a dispatcher starts and finds the answer; a dead letter must go now.
+    onPublished: async ({ delivery }) => {
+      if (delivery?.deadLetter !== undefined) await deadLetters.remove(delivery.deadLetter);
+    },
   });
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { passed } from '../crash-points.ts';
 import { Deliveries } from '../dispatcher/deliveries.ts';
 import { Dispatcher } from '../dispatcher/dispatcher.ts';
 import { HostWatch } from '../dispatcher/host-watch.ts';
@@ -7,6 +8,7 @@ import { Publisher } from '../dispatcher/publisher.ts';
 import { serve, type Served } from '../dispatcher/serve.ts';
 import { packageVersion } from '../package.ts';
 import { Cursors } from '../state/cursors.ts';
+import { sweep } from '../state/files.ts';
 import { acquire } from '../state/lock.ts';
 import type { Context } from './context.ts';
 import { prepareBin } from './shim.ts';
@@ -31,12 +33,16 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   const { transport, archive, outbox, deadLetters, runs, paths, env } = context;
   const { log } = input;
   await prepareBin(paths.bin);
+  await sweep([paths.root, paths.outbox, paths.deadLetters, paths.runs]);
   const deliveries = new Deliveries({
     transport,
     archive,
     outbox,
     deadLetters,
     log,
+    expect: (entry) => {
+      publisher.expect(entry);
+    },
     fromNow: input.fromNow,
     cursors: new Cursors(paths.cursors),
   });
@@ -47,7 +53,10 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     onPublished: async ({ delivery }) => {
       if (delivery === undefined) return;
       await deliveries.settle(delivery.actor, delivery.channel, delivery.messages);
-      if (delivery.deadLetter !== undefined) await deadLetters.remove(delivery.deadLetter);
+      passed('settled');
+      if (delivery.deadLetter === undefined) return;
+      await deadLetters.remove(delivery.deadLetter);
+      passed('letter_removed');
     },
     onPush: (result) => {
       if (result.ok) log('push_done', { commits: result.commits, attempts: result.attempts });

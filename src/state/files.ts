@@ -1,6 +1,8 @@
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { passed } from '../crash-points.ts';
 import { hasCode } from '../errors.ts';
+import { isAlive } from './process-identity.ts';
 
 /**
  * Writes a file so that after a crash at any point it holds either the old content or the new:
@@ -16,7 +18,9 @@ export async function writeDurably(path: string, content: string): Promise<void>
     } finally {
       await file.close();
     }
+    passed('file_written');
     await rename(temporary, path);
+    passed('file_renamed');
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
@@ -27,6 +31,18 @@ export async function writeDurably(path: string, content: string): Promise<void>
 }
 
 let serial = 0;
+
+/** Removes what processes that are dead left under a temporary name of {@link writeDurably}. */
+export async function sweep(folders: readonly string[]): Promise<void> {
+  for (const folder of folders) {
+    for (const name of await readdir(folder).catch(() => [])) {
+      const pid = Number(/\.(\d+)\.\d+\.tmp$/.exec(name)?.[1]);
+      if (Number.isInteger(pid) && !(await isAlive({ pid, started: '' }))) {
+        await rm(join(folder, name), { force: true });
+      }
+    }
+  }
+}
 
 /** A state file's JSON; undefined when there is none. */
 export async function readJson(path: string): Promise<{ value: unknown } | undefined> {

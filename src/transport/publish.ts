@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { passed } from '../crash-points.ts';
 import { followBranch } from './checkout.ts';
 import type { Failure } from './failure.ts';
 import type { Objects } from './objects.ts';
@@ -19,7 +20,8 @@ export type Published =
   | { ok: true; tip: string; commits: number; attempts: number }
   | { ok: false; failure: Failure; attempts: number };
 
-const STAGING = 'refs/crosstalk/staging';
+const NO_COMMIT = '0'.repeat(40);
+let serial = 0;
 const MAX_ATTEMPTS = 20;
 const MAX_BACKOFF_MS = 1000;
 
@@ -47,8 +49,10 @@ export async function publish(
       return { ok: true, tip, commits: 0, attempts: attempt - 1 };
     const built = await build(repository, tip, missing);
     if (!built.ok) return { ok: false, failure: built.failure, attempts: attempt };
+    passed('commits_built');
     const failure = await move(repository, branch, tip, built.oid, signal);
     if (failure === undefined) {
+      passed('pushed');
       return { ok: true, tip: built.oid, commits: missing.length, attempts: attempt };
     }
     const lostRace = failure.kind === 'behind' || failure.kind === 'contention';
@@ -72,7 +76,7 @@ async function move(
 ): Promise<Failure | undefined> {
   const { git, origin } = repository;
   if (origin === undefined) {
-    const expected = from ?? '0'.repeat(to.length);
+    const expected = from ?? NO_COMMIT;
     const moved = await git.run([
       'update-ref',
       '-m',
@@ -126,10 +130,14 @@ async function build(
   tip: string | undefined,
   commits: readonly Commit[],
 ): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
+  // fast-import wants a ref to build on. It is of this attempt alone, so no lock of a dead process
+  // is in its way, and it is taken back before it is written.
+  const ref = `refs/crosstalk/staging-${String(process.pid)}-${String(serial++)}`;
   const stream = commits.map((commit, index) =>
-    importCommand(commit, index, repository.committer, tip),
+    importCommand(ref, commit, index, repository.committer, tip),
   );
-  const input = `feature done\n${stream.join('')}get-mark :${String(commits.length)}\ndone\n`;
+  const mark = `get-mark :${String(commits.length)}`;
+  const input = `feature done\n${stream.join('')}${mark}\nreset ${ref}\nfrom ${NO_COMMIT}\n\ndone\n`;
   const outcome = await repository.git.run(
     ['fast-import', '--quiet', '--force', '--date-format=raw'],
     { input },
@@ -140,6 +148,7 @@ async function build(
 }
 
 function importCommand(
+  ref: string,
   commit: Commit,
   index: number,
   committer: { name: string; email: string },
@@ -148,7 +157,7 @@ function importCommand(
   const time = `${String(Math.floor(commit.at.getTime() / 1000))} +0000`;
   const parent = index > 0 ? `from :${String(index)}\n` : tip === undefined ? '' : `from ${tip}\n`;
   return [
-    `commit ${STAGING}\nmark :${String(index + 1)}\n`,
+    `commit ${ref}\nmark :${String(index + 1)}\n`,
     `author ${commit.author.name} <${commit.author.email}> ${time}\n`,
     `committer ${committer.name} <${committer.email}> ${time}\n`,
     data(`${commit.subject}\n`),

@@ -1,0 +1,58 @@
+// A dispatcher that dies: the real one, told to kill itself at a crash point.
+//   CHAOS_POINT=<point>   where, or "any"
+//   CHAOS_COUNT=<n>       the n-th time that point is passed
+//   CHAOS_LEDGER=<file>   gets "recorded <relPath>" for each message whose run's output is on disk
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { watchCrashPoints } from '../../src/crash-points.ts';
+import { dispatch } from '../../src/operations/dispatch.ts';
+import { withContext } from '../../src/operations/context.ts';
+
+const {
+  CHAOS_POINT: point = '',
+  CHAOS_COUNT: count = '1',
+  CHAOS_LEDGER: ledger = '',
+  CHAOS_HOST: host = '',
+} = process.env;
+let left = Number(count);
+const never = new AbortController().signal;
+
+await withContext(
+  { env: process.env, cwd: process.cwd() },
+  { note: () => undefined },
+  (context) => {
+    const noted = new Set<string>();
+    watchCrashPoints((passing) => {
+      if (passing === 'output_recorded') noteRecorded(context.paths.outbox, noted);
+      if (passing !== point && point !== 'any') return;
+      left--;
+      if (left === 0) process.kill(process.pid, 'SIGKILL');
+    });
+    return dispatch(context, {
+      host,
+      interval: 100,
+      grace: 1000,
+      once: false,
+      fromNow: false,
+      trustHostFile: false,
+      log: (event, fields) => {
+        process.stderr.write(`${JSON.stringify({ event, ...fields })}\n`);
+      },
+      stop: never,
+      hurry: never,
+    });
+  },
+);
+
+/** Written synchronously, so that the ledger's order is the order in which things happened. */
+function noteRecorded(outbox: string, noted: Set<string>): void {
+  for (const name of readdirSync(outbox).filter(
+    (file) => file.endsWith('.json') && !noted.has(file),
+  )) {
+    noted.add(name);
+    const { delivery } = JSON.parse(readFileSync(join(outbox, name), 'utf8')) as {
+      delivery?: { messages: string[] };
+    };
+    for (const relPath of delivery?.messages ?? []) appendFileSync(ledger, `recorded ${relPath}\n`);
+  }
+}
