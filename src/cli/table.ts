@@ -193,6 +193,18 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('./commands/dispatch.ts'),
   },
   {
+    name: 'pause',
+    summary: 'let this machine’s dispatcher start nothing more; mail waits',
+    example: 'crosstalk pause',
+    load: () => import('./commands/pause.ts'),
+  },
+  {
+    name: 'resume',
+    summary: 'end a pause',
+    example: 'crosstalk resume',
+    load: () => import('./commands/pause.ts'),
+  },
+  {
     name: 'open',
     summary: 'an interactive session as an actor',
     options: [

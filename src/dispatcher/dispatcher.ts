@@ -1,17 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endProcessGroup } from '../agent/invoke.ts';
-import { chooseTier } from '../protocol/host-file.ts';
+import { chooseTier, type Tier } from '../protocol/host-file.ts';
 import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Runs } from '../state/runs.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
 import type { Deliveries } from './deliveries.ts';
+import type { Guards } from './guards.ts';
 import type { HostWatch } from './host-watch.ts';
 import { Lanes } from './lanes.ts';
 import type { Log } from './log.ts';
 import type { Publisher } from './publisher.ts';
 import { record } from './record.ts';
+import { Retries } from './retries.ts';
 import { runJob, type Job } from './run.ts';
 
 /** Everything a dispatcher is made of; one file constructs it (operations/context). */
@@ -24,6 +26,7 @@ export interface DispatcherParts {
   runs: Runs;
   publisher: Publisher;
   hosts: HostWatch;
+  guards: Guards;
   log: Log;
   stateDir: string;
   binDir: string;
@@ -40,7 +43,7 @@ export interface Running {
   channel: string;
   tier: string;
   since: string;
-  messages: number;
+  messages: string[];
 }
 
 /**
@@ -53,7 +56,7 @@ export class Dispatcher {
   readonly #lanes = new Lanes();
   readonly #jobs = new Map<string, { running: Running; done: Promise<void> }>();
   readonly #pushes = new Set<Promise<void>>();
-  readonly #retrying = new Set<string>();
+  readonly #retries: Retries;
   readonly #stopRuns = new AbortController();
   #accepting = true;
   #pumping: Promise<void> = Promise.resolve();
@@ -62,6 +65,11 @@ export class Dispatcher {
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
+    this.#retries = new Retries(parts);
+  }
+
+  get retries(): Retries {
+    return this.#retries;
   }
 
   get running(): Running[] {
@@ -94,11 +102,12 @@ export class Dispatcher {
     const host = this.#parts.hosts.active;
     const tip = this.#parts.deliveries.mailboxes.scanned;
     if (host === undefined || tip === undefined || !this.#accepting) return;
+    if (await this.#parts.guards.paused()) return;
     const { mailboxes } = this.#parts.deliveries;
     for (const { actor, channel, messages } of mailboxes.waiting()) {
       const requested = messages.map(({ message }) => message.tier);
       const tier = chooseTier(host.actors.get(actor) ?? [], requested);
-      if (tier === undefined || !this.#lanes.enter(actor, tier)) continue;
+      if (tier === undefined || !(await this.#mayStart(actor, tier))) continue;
       const batch = mailboxes.take(actor, channel).map(({ relPath }) => relPath);
       this.#start({
         id: this.#parts.newId(),
@@ -108,44 +117,37 @@ export class Dispatcher {
         tier,
         tip,
         messages: batch,
+        released: false,
       });
     }
-    for (const letter of await this.dueLetters()) {
+    for (const letter of await this.#retries.due()) {
       const tiers = host.actors.get(letter.actor) ?? [];
       const tier = chooseTier(tiers, [letter.tier]);
-      if (tier === undefined || !this.#lanes.enter(letter.actor, tier)) continue;
-      this.#retrying.add(letter.id);
+      if (tier === undefined || !(await this.#mayStart(letter.actor, tier))) continue;
+      this.#retries.begin(letter.id);
       const { actor, channel, messages } = letter;
       this.#start(
-        { id: this.#parts.newId(), actor, host: host.alias, channel, tier, tip, messages },
+        {
+          id: this.#parts.newId(),
+          actor,
+          host: host.alias,
+          channel,
+          tier,
+          tip,
+          messages,
+          released: true,
+        },
         letter,
       );
     }
   }
 
-  /** Dead letters whose time has come and that are not being retried. */
-  async dueLetters(): Promise<DeadLetter[]> {
-    const now = this.#parts.now().toISOString();
-    // A retry that ends while we read is neither due nor, in what we read, on its way out yet.
-    const busy = new Set(this.#retrying);
-    // In this order: an answer leaves the outbox only after its letter is gone.
-    const entries = await this.#parts.outbox.all();
-    const letters = await this.#parts.deadLetters.all();
-    const awaitingPush = new Set(entries.map(({ delivery }) => delivery?.deadLetter));
-    return letters.filter(
-      ({ id, state, next_retry_at: due }) =>
-        state === 'retrying' && (due ?? '') <= now && !busy.has(id) && !awaitingPush.has(id),
-    );
-  }
-
-  /** When the next retry is due; undefined when none is. */
-  async nextRetry(): Promise<Date | undefined> {
-    const letters = await this.#parts.deadLetters.all();
-    const due = letters
-      .filter(({ state, id }) => state === 'retrying' && !this.#retrying.has(id))
-      .map(({ next_retry_at: at }) => at ?? '')
-      .sort()[0];
-    return due === undefined || due === '' ? undefined : new Date(due);
+  /** Takes a place in a tier's lane, unless it has none or its hour is used up. */
+  async #mayStart(actor: string, tier: Tier): Promise<boolean> {
+    if (!(await this.#parts.guards.allows(actor, tier))) return false;
+    if (!this.#lanes.enter(actor, tier)) return false;
+    await this.#parts.guards.noteStart(actor, tier);
+    return true;
   }
 
   /** Waits until nothing runs and nothing is being pushed, starting what finds room meanwhile. */
@@ -189,11 +191,11 @@ export class Dispatcher {
       channel,
       tier: tier.name,
       since: this.#parts.now().toISOString(),
-      messages: messages.length,
+      messages,
     };
     const done = this.#work(job, letter).finally(() => {
       this.#jobs.delete(job.id);
-      if (letter !== undefined) this.#retrying.delete(letter.id);
+      if (letter !== undefined) this.#retries.end(letter.id);
       this.#lanes.leave(actor, tier);
       this.onRoom();
     });

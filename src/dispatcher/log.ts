@@ -20,6 +20,7 @@ export type EventName =
   | 'push_failed'
   | 'dead_letter'
   | 'quarantined'
+  | 'parked'
   | 'cursor_lost'
   | 'woken'
   | 'internal_error';
@@ -42,6 +43,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   push_failed: 'warn',
   dead_letter: 'warn',
   quarantined: 'error',
+  parked: 'warn',
   cursor_lost: 'warn',
   internal_error: 'error',
 };

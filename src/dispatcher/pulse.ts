@@ -26,6 +26,7 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
     tip: deliveries.mailboxes.scanned ?? (await transport.tip()) ?? null,
     running: dispatcher.running,
     pending: deliveries.mailboxes.counts().pending,
+    parked: parts.guards.parked,
     ...(fetchFailing && {
       fetch_failing_since: fetchFailing.since,
       fetch_error: fetchFailing.reason,

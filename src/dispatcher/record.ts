@@ -62,6 +62,10 @@ export async function record(
     case 'gone':
       await finish(parts, job, letter);
       return undefined;
+    case 'parked':
+      await park(parts, job, outcome.detail);
+      await parts.settle(actor, channel, messages);
+      return undefined;
     case 'stopped':
       parts.giveBack(actor, channel, messages);
       await parts.runs.end(job.id);
@@ -187,4 +191,31 @@ function deadLetter(
     last_failed_at: at.toISOString(),
     ...(quarantined ? {} : { next_retry_at: next.toISOString() }),
   };
+}
+
+/** Sets a batch aside that a guard stopped before it ran; `crosstalk dlq --retry` releases it. */
+async function park(parts: RecordParts, job: Job, detail: string): Promise<void> {
+  const at = parts.now().toISOString();
+  const { actor, channel, messages, tier } = job;
+  const letter: DeadLetter = {
+    id: parts.newId(),
+    state: 'parked',
+    actor,
+    channel,
+    messages,
+    tier: tier.name,
+    command: tier.cli,
+    reason: 'too_deep',
+    detail,
+    exit_code: null,
+    signal: null,
+    stderr_tail: '',
+    attempts: 0,
+    attempts_since_release: 0,
+    first_failed_at: at,
+    last_failed_at: at,
+  };
+  await parts.deadLetters.put(letter);
+  passed('letter_written');
+  parts.log('parked', { id: letter.id, actor, channel, messages, reason: 'too_deep', detail });
 }

@@ -2,7 +2,7 @@ import { passed } from '../crash-points.ts';
 import { outcomeOf, type Outcome } from '../agent/outcome.ts';
 import { invoke, type InvocationResult } from '../agent/invoke.ts';
 import type { Lookup } from '../protocol/causality.ts';
-import { openQuestionsOfBatch } from '../protocol/causality.ts';
+import { chainLevels, openQuestionsOfBatch } from '../protocol/causality.ts';
 import type { Tier } from '../protocol/host-file.ts';
 import { parseProfile } from '../protocol/actor.ts';
 import { profileFiles, PROTOCOL_FILE } from '../protocol/layout.ts';
@@ -30,6 +30,8 @@ export interface Job {
   /** The commit the batch is read at. */
   tip: string;
   messages: string[];
+  /** An operator released it: the depth guard has spoken already. */
+  released: boolean;
 }
 
 /** How a job ended; `answers` are complete messages, one per asker. */
@@ -38,6 +40,7 @@ export type JobResult =
   | { kind: 'silent'; result: InvocationResult }
   | { kind: 'stopped' }
   | { kind: 'gone' }
+  | { kind: 'parked'; detail: string }
   | { kind: 'failed'; failure: Outcome & { kind: 'failed' }; result: InvocationResult };
 
 export interface RunParts {
@@ -63,12 +66,18 @@ interface Briefing {
   /** The channel's messages since the thread began; empty for a fresh task. */
   channel: Located[];
   plans: AnswerPlan[];
+  /** Messages from the first question to the batch. */
+  depth: number;
 }
 
 /** Runs an actor's CLI on a batch and says what came of it. Writes nothing but the run record. */
 export async function runJob(parts: RunParts, job: Job): Promise<JobResult> {
   const briefing = await brief(parts.archive, job);
   if (briefing.batch.length === 0) return { kind: 'gone' };
+  if (!job.released && briefing.depth > job.tier.maxDepth) {
+    const detail = `the thread is ${String(briefing.depth)} messages deep, more than ${String(job.tier.maxDepth)}`;
+    return { kind: 'parked', detail };
+  }
   const maxOutput = MAX_MESSAGE_BYTES;
   const result = await invoke({
     command: job.tier.cli,
@@ -131,6 +140,7 @@ async function brief(archive: Archive, { tip, channel, messages, actor }: Job): 
     lookup: (relPath) => lookup(relPath) ?? known.get(relPath),
     channel: since,
     plans: planAnswers(batch, actor, lookup),
+    depth: chainLevels(batch, lookup).length,
   };
 }
 

@@ -161,8 +161,12 @@ class Service {
   /** Milliseconds to wait: the rhythm's, or until the next retry is due. */
   async #delay(rhythm: Rhythm): Promise<number> {
     const poll = rhythm.next(Math.random());
-    const due = await this.#parts.dispatcher.nextRetry();
-    return due === undefined ? poll : Math.max(10, Math.min(poll, due.getTime() - Date.now()));
+    const due = await this.#parts.dispatcher.retries.next();
+    return due === undefined
+      ? poll
+      : due.getTime() <= Date.now()
+        ? poll
+        : Math.min(poll, due.getTime() - Date.now() + 5);
   }
 
   async #tick(): Promise<Ticked | undefined> {

@@ -4,6 +4,7 @@ import type { Failure, Transport } from '../transport/transport.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { checkVersion } from './host.ts';
+import type { Guards } from './guards.ts';
 import type { HostWatch } from './host-watch.ts';
 import type { Log } from './log.ts';
 import type { Publisher } from './publisher.ts';
@@ -12,6 +13,7 @@ export interface TickParts {
   transport: Transport;
   deliveries: Deliveries;
   hosts: HostWatch;
+  guards: Guards;
   dispatcher: Dispatcher;
   outbox: Outbox;
   publisher: Publisher;

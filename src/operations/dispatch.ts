@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { passed } from '../crash-points.ts';
 import { Deliveries } from '../dispatcher/deliveries.ts';
 import { Dispatcher } from '../dispatcher/dispatcher.ts';
+import { Guards } from '../dispatcher/guards.ts';
 import { HostWatch } from '../dispatcher/host-watch.ts';
 import type { Log } from '../dispatcher/log.ts';
 import { Publisher } from '../dispatcher/publisher.ts';
@@ -10,6 +11,7 @@ import { packageVersion } from '../package.ts';
 import { Cursors } from '../state/cursors.ts';
 import { sweep } from '../state/files.ts';
 import { acquire } from '../state/lock.ts';
+import { RunBudget } from '../state/run-budget.ts';
 import type { Context } from './context.ts';
 import { prepareBin } from './shim.ts';
 
@@ -79,7 +81,14 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     trust: input.trustHostFile,
     log,
   });
+  const guards = new Guards({
+    pauseFile: paths.pause,
+    budget: new RunBudget(paths.runBudget),
+    log,
+    now: context.now,
+  });
   const dispatcher = new Dispatcher({
+    guards,
     transport,
     archive,
     deliveries,
@@ -98,7 +107,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     suffix: context.suffix,
   });
   return serve(
-    { transport, deliveries, hosts, dispatcher, outbox, publisher, log },
+    { transport, deliveries, hosts, guards, dispatcher, outbox, publisher, log },
     {
       root: paths.root,
       socket: paths.socket,

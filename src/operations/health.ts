@@ -49,12 +49,22 @@ function dispatcherProblems(
 }
 
 function mailProblems({
+  paused,
+  dispatcher,
   outbox,
   dead_letters: letters,
   host,
   broken_state_files: broken,
 }: Omit<Status, 'health'>): string[] {
   const problems: string[] = [];
+  if (paused !== null) {
+    problems.push(`paused by ${paused.by} since ${paused.since}; go on with: crosstalk resume`);
+  }
+  for (const { actor, tier, until } of dispatcher?.parked ?? []) {
+    problems.push(
+      `mail for ${actor} is parked until ${until}: its tier ${tier} has used up max_runs_per_hour; look for a loop, or raise it in the host file`,
+    );
+  }
   const old = outbox.filter(({ age_s: age }) => age > OUTBOX_LIMIT_S);
   if (old.length > 0) {
     problems.push(
@@ -67,7 +77,13 @@ function mailProblems({
       `quarantined deliveries: ${String(quarantined)}; see them with: crosstalk dlq, try again with: crosstalk dlq --retry all`,
     );
   }
-  const retrying = letters.length - quarantined;
+  const parked = letters.filter(({ state }) => state === 'parked').length;
+  if (parked > 0) {
+    problems.push(
+      `parked deliveries of threads that are too deep: ${String(parked)}; look for a loop with: crosstalk dlq, let them run with: crosstalk dlq --retry <id>`,
+    );
+  }
+  const retrying = letters.length - quarantined - parked;
   if (retrying > 0)
     problems.push(
       `failed deliveries that are retried by themselves: ${String(retrying)}; see why with: crosstalk dlq`,

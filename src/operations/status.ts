@@ -5,6 +5,7 @@ import { Cursors } from '../state/cursors.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import { loadHeartbeat, type Heartbeat } from '../state/heartbeat.ts';
 import { holderOf } from '../state/lock.ts';
+import { readPause, type Pause } from '../state/pause.ts';
 import { takeCensus } from './census.ts';
 import { tipOf, type Context } from './context.ts';
 import { judge } from './health.ts';
@@ -24,6 +25,8 @@ export interface Status {
   tip: string;
   state_dir: string;
   health: { ok: boolean; problems: string[] };
+  /** Set by `crosstalk pause`. */
+  paused: Pause | null;
   host: HostStatus | null;
   host_problem: string | null;
   /** Null when none is running on this machine; `age_s` is the heartbeat's age. */
@@ -75,6 +78,7 @@ export async function status(context: Context, alias: string | undefined): Promi
     branch: transport.branch,
     tip: census.tip,
     state_dir: paths.root,
+    paused: (await readPause(paths.pause)) ?? null,
     host: host.status,
     host_problem: host.problem,
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },

@@ -19,12 +19,14 @@ export const KNOWN_AGENTS: readonly AgentCli[] = [
   },
   {
     name: 'codex',
-    headless: 'codex exec --skip-git-repo-check --sandbox workspace-write -',
+    headless:
+      'codex exec --skip-git-repo-check --sandbox workspace-write --add-dir "$CROSSTALK_STATE_DIR" -',
     interactive: ['codex', '{text}'],
   },
   {
     name: 'gemini',
-    headless: 'gemini --skip-trust --approval-mode auto_edit -m gemini-2.5-pro',
+    headless:
+      'gemini --skip-trust --approval-mode auto_edit --allowed-tools "run_shell_command(crosstalk)" -m gemini-2.5-pro',
     interactive: ['gemini', '-i', '{text}'],
   },
   {
@@ -34,7 +36,7 @@ export const KNOWN_AGENTS: readonly AgentCli[] = [
   },
   {
     name: 'qwen',
-    headless: 'qwen --approval-mode auto-edit',
+    headless: 'qwen --approval-mode auto-edit --allowed-tools "run_shell_command(crosstalk)"',
     interactive: ['qwen', '-i', '{text}'],
   },
   { name: 'pi', headless: 'pi -p', interactive: ['pi', '--append-system-prompt', '{text}'] },

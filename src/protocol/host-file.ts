@@ -15,6 +15,10 @@ export interface Tier {
   attempts: number;
   /** Wait before the first retry; each further one waits four times as long. */
   retryDelay: number;
+  /** Runs in any hour, at most; mail beyond them waits. */
+  maxRunsPerHour: number;
+  /** Messages from the first question of a thread to a delivery, at most. */
+  maxDepth: number;
 }
 
 export interface HostFile {
@@ -26,7 +30,14 @@ export interface HostFile {
   body: string;
 }
 
-export const TIER_DEFAULTS = { count: 1, timeout: 600_000, attempts: 3, retryDelay: 2_000 };
+export const TIER_DEFAULTS = {
+  count: 1,
+  timeout: 600_000,
+  attempts: 3,
+  retryDelay: 2_000,
+  maxRunsPerHour: 600,
+  maxDepth: 40,
+};
 
 /** Reads `hosts/<alias>.md`, or says every problem found in it. */
 export function parseHostFile(text: string): Parsed<HostFile> {
@@ -74,6 +85,7 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
   const where = `actors.${actor}.${name}`;
   const options = isMapping(slot) ? slot : { cli: slot };
   const { cli, count, timeout, attempts, retry_delay: retryDelay } = options;
+  const { max_runs_per_hour: maxRuns, max_depth: maxDepth } = options;
   if (!isTier(name)) problems.push(`${where}: ${shown(name)} is not a tier name`);
   if (typeof cli !== 'string' || cli.trim() === '') {
     problems.push(field(`${where}.cli`, cli, 'a command line'));
@@ -81,8 +93,8 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
   const number = (key: string, value: unknown, fallback: number): number => {
     if (value === undefined) return fallback;
     const result = Number(value);
-    if (Number.isInteger(result) && result >= 1 && result <= 1000) return result;
-    problems.push(field(`${where}.${key}`, value, 'a whole number from 1 to 1000'));
+    if (Number.isInteger(result) && result >= 1 && result <= 100_000) return result;
+    problems.push(field(`${where}.${key}`, value, 'a whole number from 1 to 100000'));
     return fallback;
   };
   const duration = (key: string, value: unknown, fallback: number): number => {
@@ -99,6 +111,8 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
     timeout: duration('timeout', timeout, TIER_DEFAULTS.timeout),
     attempts: number('attempts', attempts, TIER_DEFAULTS.attempts),
     retryDelay: duration('retry_delay', retryDelay, TIER_DEFAULTS.retryDelay),
+    maxRunsPerHour: number('max_runs_per_hour', maxRuns, TIER_DEFAULTS.maxRunsPerHour),
+    maxDepth: number('max_depth', maxDepth, TIER_DEFAULTS.maxDepth),
   };
 }
 

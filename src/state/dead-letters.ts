@@ -1,13 +1,20 @@
 import { JsonFolder, isRecord } from './files.ts';
 
 type FailureReason =
-  'not_started' | 'exit_code' | 'signal' | 'timed_out' | 'too_much_output' | 'empty_answer';
+  | 'not_started'
+  | 'exit_code'
+  | 'signal'
+  | 'timed_out'
+  | 'too_much_output'
+  | 'empty_answer'
+  | 'too_deep';
 
 /** A failed delivery (protocol.md §8). Stored and shown under these names. */
 export interface DeadLetter {
   /** A ULID. */
   id: string;
-  state: 'retrying' | 'quarantined';
+  /** `parked`: a guard stopped it before it ran; only an operator releases it. */
+  state: 'retrying' | 'quarantined' | 'parked';
   actor: string;
   channel: string;
   messages: string[];
@@ -60,12 +67,13 @@ function parseDeadLetter(value: unknown): DeadLetter | undefined {
     [id, actor, channel].every((text) => typeof text === 'string') &&
     Array.isArray(messages) &&
     messages.every((path) => typeof path === 'string') &&
-    (state === 'retrying' || state === 'quarantined') &&
+    (state === 'retrying' || state === 'quarantined' || state === 'parked') &&
     typeof attempts === 'number';
   return whole ? (value as unknown as DeadLetter) : undefined;
 }
 
-const MAX_DELAY_MS = 15 * 60_000;
+/** No retry waits longer, jitter apart. */
+export const MAX_DELAY_MS = 15 * 60_000;
 
 /**
  * How long to wait before the next attempt: four times longer each time, up to 15 minutes, give

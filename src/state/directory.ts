@@ -13,6 +13,8 @@ export interface StatePaths {
   deadLetters: string;
   runs: string;
   approvals: string;
+  pause: string;
+  runBudget: string;
   heartbeat: string;
   census: string;
   sessions: string;
@@ -33,6 +35,8 @@ function statePaths(root: string): StatePaths {
     deadLetters: join(root, 'dead-letters'),
     runs: join(root, 'runs'),
     approvals: join(root, 'approvals.json'),
+    pause: join(root, 'paused.json'),
+    runBudget: join(root, 'run-budget.json'),
     heartbeat: join(root, 'heartbeat.json'),
     census: join(root, 'census.json'),
     sessions: join(root, 'sessions'),

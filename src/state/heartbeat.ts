@@ -11,8 +11,10 @@ export interface Heartbeat {
   interval: number;
   host: string | null;
   tip: string | null;
-  running: { actor: string; channel: string; tier: string; since: string; messages: number }[];
+  running: { actor: string; channel: string; tier: string; since: string; messages: string[] }[];
   pending: number;
+  /** Tiers whose mail waits because `max_runs_per_hour` is used up. */
+  parked: { actor: string; tier: string; reason: string; until: string }[];
   fetch_failing_since?: string;
   fetch_error?: string;
   push_failing_since?: string;

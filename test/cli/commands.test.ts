@@ -370,7 +370,7 @@ it('status is healthy while all is well and not while mail is stuck', async () =
   );
   const running = host.start();
   await running.saw('tick');
-  expect((await host.run('status')).out.split('\n')[0]).toBe('Health: ok');
+  expect((await host.run('status')).out.split('\n')[0]).toBe('healthy');
   await host.send('broken', 'x');
   await running.saw('quarantined');
   const { out } = await host.run('status');

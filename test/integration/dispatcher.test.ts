@@ -285,3 +285,74 @@ it('a message that was edited or deleted is said so, and delivered no second tim
   );
   expect(log.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
 });
+
+it('a tier that has used up max_runs_per_hour parks its mail, also after a restart, and status says so', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    worker: { default: { cli: 'echo done', max_runs_per_hour: 2 } },
+  });
+  for (const text of ['one', 'two']) {
+    await host.send('worker', text);
+    await host.once();
+  }
+  await host.send('worker', 'three');
+  const running = host.start();
+  expect(await running.saw('parked')).toMatchObject({
+    actor: 'worker',
+    reason: 'max_runs_per_hour',
+  });
+  await running.saw('tick', (tick) => tick['pending'] === 1);
+  expect((await host.run('status')).out).toMatch(/^stuck: mail for worker is parked until /);
+  expect(bus.from('worker')).toHaveLength(2);
+});
+
+it('a thread that grows too deep is parked, not retried, and runs when an operator releases it', async () => {
+  const bus = new Bus();
+  const ask = (peer: string): string => `crosstalk send --to ${peer} "over to you" >&2`;
+  const tier = (peer: string): object => ({ default: { cli: ask(peer), max_depth: 5 } });
+  const host = await bus.host('front', {
+    ping: tier('pong') as never,
+    pong: tier('ping') as never,
+  });
+  await host.send('ping', 'go');
+  const running = host.start();
+  const parked = await running.saw('parked');
+  expect(parked).toMatchObject({ reason: 'too_deep' });
+  const runs = running.events.filter(({ event }) => event === 'dispatch_done').length;
+  expect(runs).toBe(5);
+  expect((await host.run('status')).out).toContain(
+    'parked deliveries of threads that are too deep: 1',
+  );
+  await host.run('dlq', '--retry', String(parked['id']));
+  await until(
+    'one more run',
+    () => running.events.filter(({ event }) => event === 'dispatch_done').length > runs,
+  );
+});
+
+it('pause lets nothing start and resume lets it go on', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.run('pause');
+  const question = await host.send('worker', 'hello');
+  const running = host.start();
+  expect(await running.saw('parked')).toMatchObject({ reason: 'paused', by: 'operator' });
+  expect((await host.run('status')).out).toMatch(
+    /^stuck: paused by operator since .*; go on with: crosstalk resume/,
+  );
+  expect((await host.run('resume')).out).toMatch(/^Resumed; /);
+  expect((await host.run('replies', '--wait', question)).out).toContain('  done');
+});
+
+it('an idle bus costs no run', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.send('worker', 'hello');
+  await host.once();
+  const running = host.start();
+  await until(
+    'twenty ticks',
+    () => running.events.filter(({ event }) => event === 'tick').length > 20,
+  );
+  expect(running.events.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
+});

@@ -44,6 +44,8 @@ describe('a host file', () => {
       timeout: 5_400_000,
       attempts: 5,
       retryDelay: 90_000,
+      maxRunsPerHour: 600,
+      maxDepth: 40,
     });
     expect(chooseTier(tiers, [undefined])?.name).toBe('small');
     expect(chooseTier(tiers, ['large', 'small', undefined, 'huge'])?.name).toBe('small');
@@ -60,7 +62,7 @@ describe('a host file', () => {
         'actors: "a b" is not a name',
         'actors.c is "{}", expected at least one tier, as in "default: my-cli"',
         'actors.d.t.cli is "", expected a command line',
-        'actors.d.t.count is "0", expected a whole number from 1 to 1000',
+        'actors.d.t.count is "0", expected a whole number from 1 to 100000',
         'actors.d.t.timeout is "soon", expected a duration such as 90, 90s, 10m or 2h',
       ],
     });

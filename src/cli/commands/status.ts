@@ -78,12 +78,13 @@ function render(s: Status, paint: Paint): string {
   return parts.filter((text) => text !== '').join('\n\n');
 }
 
+/** The verdict comes first, on a line of its own. */
 function health({ health: { ok, problems } }: Status, paint: Paint): string {
-  if (ok) return `${paint('bold', 'Health')}: ${paint('green', 'ok')}`;
-  return [
-    `${paint('bold', 'Health')}: ${paint('red', 'not ok')}`,
-    ...problems.map((problem) => `  ${problem}`),
-  ].join('\n');
+  if (ok) return paint('green', 'healthy');
+  const [first = '', ...more] = problems;
+  return [`${paint('red', 'stuck')}: ${first}`, ...more.map((problem) => `       ${problem}`)].join(
+    '\n',
+  );
 }
 
 function dispatcher({ dispatcher: d, host, host_problem: problem }: Status): string[][] {
@@ -96,7 +97,7 @@ function dispatcher({ dispatcher: d, host, host_problem: problem }: Status): str
   for (const { actor, tier, channel, since, messages } of d.running) {
     rows.push([
       'running',
-      `${actor} (${tier}) in ${channel}, ${String(messages)} messages, since ${since}`,
+      `${actor} (${tier}) in ${channel}, ${String(messages.length)} messages, since ${since}`,
     ]);
   }
   return rows;

@@ -1,0 +1,56 @@
+import { MAX_DELAY_MS, type DeadLetter, type DeadLetters } from '../state/dead-letters.ts';
+import type { Outbox } from '../state/outbox.ts';
+
+export interface RetriesParts {
+  deadLetters: DeadLetters;
+  outbox: Outbox;
+  now: () => Date;
+}
+
+/** Which dead letters are to be tried again, and when (protocol.md §8). */
+export class Retries {
+  readonly #parts: RetriesParts;
+  readonly #running = new Set<string>();
+
+  constructor(parts: RetriesParts) {
+    this.#parts = parts;
+  }
+
+  begin(id: string): void {
+    this.#running.add(id);
+  }
+
+  end(id: string): void {
+    this.#running.delete(id);
+  }
+
+  /** Dead letters whose time has come, that nobody is trying and whose answer is not on its way. */
+  async due(): Promise<DeadLetter[]> {
+    const now = this.#parts.now();
+    // No delay is that long: the clock was set back since.
+    const never = new Date(now.getTime() + 2 * MAX_DELAY_MS).toISOString();
+    // A retry that ends while we read is neither due nor, in what we read, on its way out yet.
+    const running = new Set(this.#running);
+    // In this order: an answer leaves the outbox only after its letter is gone.
+    const entries = await this.#parts.outbox.all();
+    const letters = await this.#parts.deadLetters.all();
+    const awaitingPush = new Set(entries.map(({ delivery }) => delivery?.deadLetter));
+    return letters.filter(
+      ({ id, state, next_retry_at: due = '' }) =>
+        state === 'retrying' &&
+        (due <= now.toISOString() || due > never) &&
+        !running.has(id) &&
+        !awaitingPush.has(id),
+    );
+  }
+
+  /** When the next retry is due; undefined when none is. */
+  async next(): Promise<Date | undefined> {
+    const letters = await this.#parts.deadLetters.all();
+    const due = letters
+      .filter(({ state, id }) => state === 'retrying' && !this.#running.has(id))
+      .map(({ next_retry_at: at }) => at ?? '')
+      .sort()[0];
+    return due === undefined || due === '' ? undefined : new Date(due);
+  }
+}
