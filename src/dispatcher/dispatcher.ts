@@ -100,53 +100,29 @@ export class Dispatcher {
 
   async #startJobs(): Promise<void> {
     const host = this.#parts.hosts.active;
-    const tip = this.#parts.deliveries.mailboxes.scanned;
-    if (host === undefined || tip === undefined || !this.#accepting) return;
-    if (await this.#parts.guards.paused()) return;
+    if (host === undefined || (await this.#parts.guards.paused())) return;
     const { mailboxes } = this.#parts.deliveries;
+    const tiersOf = (actor: string): Tier[] => host.actors.get(actor) ?? [];
     for (const { actor, channel, messages } of mailboxes.waiting()) {
       const requested = messages.map(({ message }) => message.tier);
-      const tier = chooseTier(host.actors.get(actor) ?? [], requested);
+      const tier = chooseTier(tiersOf(actor), requested);
       if (tier === undefined || !(await this.#mayStart(actor, tier))) continue;
       const batch = mailboxes.take(actor, channel).map(({ relPath }) => relPath);
-      this.#start({
-        id: this.#parts.newId(),
-        actor,
-        host: host.alias,
-        channel,
-        tier,
-        tip,
-        messages: batch,
-        released: false,
-      });
+      this.#start(host.alias, tier, { actor, channel, messages: batch });
     }
     for (const letter of await this.#retries.due()) {
-      const tiers = host.actors.get(letter.actor) ?? [];
-      const tier = chooseTier(tiers, [letter.tier]);
+      const tier = chooseTier(tiersOf(letter.actor), [letter.tier]);
       if (tier === undefined || !(await this.#mayStart(letter.actor, tier))) continue;
       this.#retries.begin(letter.id);
-      const { actor, channel, messages } = letter;
-      this.#start(
-        {
-          id: this.#parts.newId(),
-          actor,
-          host: host.alias,
-          channel,
-          tier,
-          tip,
-          messages,
-          released: true,
-        },
-        letter,
-      );
+      this.#start(host.alias, tier, letter, letter);
     }
   }
 
   /** Takes a place in a tier's lane, unless it has none or its hour is used up. */
   async #mayStart(actor: string, tier: Tier): Promise<boolean> {
     if (!(await this.#parts.guards.allows(actor, tier))) return false;
-    if (!this.#lanes.enter(actor, tier)) return false;
-    await this.#parts.guards.noteStart(actor, tier);
+    if (!this.#accepting || !this.#lanes.enter(actor, tier)) return false;
+    void this.#parts.guards.noteStart(actor, tier);
     return true;
   }
 
@@ -163,6 +139,7 @@ export class Dispatcher {
   /** Starts nothing more; lets runs finish for `grace` milliseconds, then ends them. */
   async stop(grace: number): Promise<void> {
     this.#accepting = false;
+    await this.#pumping.catch(() => undefined);
     const timer = setTimeout(() => {
       this.#stopRuns.abort();
     }, grace);
@@ -176,8 +153,18 @@ export class Dispatcher {
     this.#stopRuns.abort();
   }
 
-  #start(job: Job, letter?: DeadLetter): void {
-    const { actor, channel, tier, messages } = job;
+  /** The batch is read at what is scanned by now, which holds all of it. */
+  #start(
+    host: string,
+    tier: Tier,
+    batch: { actor: string; channel: string; messages: string[] },
+    letter?: DeadLetter,
+  ): void {
+    const { actor, channel, messages } = batch;
+    const tip = this.#parts.deliveries.mailboxes.scanned ?? '';
+    const released = letter !== undefined;
+    const id = this.#parts.newId();
+    const job: Job = { id, actor, host, channel, tier, tip, messages, released };
     this.#parts.log('dispatch_start', {
       id: job.id,
       actor,

@@ -52,7 +52,7 @@ export async function record(
     }
     case 'silent':
       await finish(parts, job, letter);
-      parts.log('dispatch_silent', facts);
+      parts.log('dispatch_silent', { ...facts, ...stderrOf(outcome.result) });
       parts.log('dispatch_done', {
         ...facts,
         replied: false,
@@ -218,4 +218,10 @@ async function park(parts: RecordParts, job: Job, detail: string): Promise<void>
   await parts.deadLetters.put(letter);
   passed('letter_written');
   parts.log('parked', { id: letter.id, actor, channel, messages, reason: 'too_deep', detail });
+}
+
+/** What a CLI said beside its (empty) answer: often why there is none. */
+function stderrOf({ stderrTail }: InvocationResult): { stderr?: string } {
+  const text = stderrTail.trim();
+  return text === '' ? {} : { stderr: text.slice(-500) };
 }

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { chmod, mkdir, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import type { Outcome } from './publisher.ts';
@@ -47,6 +47,7 @@ export async function listen(
     server.once('error', reject);
     server.listen(path, resolve);
   });
+  await chmod(path, 0o600);
   return { close: () => closeServer(server, open, path) };
 }
 

@@ -76,7 +76,12 @@ async function load(path: string): Promise<Census | undefined> {
   const read = await readJson(path);
   if (!read || !isRecord(read.value)) return undefined;
   const { tip, channels, malformed } = read.value;
-  return typeof tip === 'string' && isRecord(channels) && isRecord(malformed)
-    ? (read.value as unknown as Census)
-    : undefined;
+  const counted =
+    isRecord(channels) &&
+    Object.values(channels).every(
+      (one) =>
+        isRecord(one) && typeof one['messages'] === 'number' && typeof one['last'] === 'string',
+    );
+  const whole = typeof tip === 'string' && /^[0-9a-f]{40,64}$/.test(tip) && counted;
+  return whole && isRecord(malformed) ? (read.value as unknown as Census) : undefined;
 }

@@ -1,3 +1,4 @@
+import { CrosstalkError, reasonOf } from '../errors.ts';
 import { ask } from '../dispatcher/wake.ts';
 import type { OutboxCommit } from '../state/outbox.ts';
 import { directPublisher, type Context } from './context.ts';
@@ -14,18 +15,33 @@ const ANSWER_LIMIT_MS = 30_000;
  * cannot be pushed now stays in the outbox.
  *
  * @param wait false returns as soon as it is durable
+ * @param options `unreachable`: why the remote was not reached a moment ago, it is not asked again
+ *   at once; `onDurable`: called once nothing can be lost any more
  */
 export async function deliver(
   context: Context,
   commits: OutboxCommit[],
   wait: boolean,
+  options: { unreachable?: string | undefined; onDurable?: () => Promise<void> } = {},
 ): Promise<Delivered> {
   const { outbox, paths, newId } = context;
   const id = newId();
-  await outbox.put({ id, commits });
+  try {
+    await outbox.put({ id, commits });
+  } catch (error) {
+    throw new CrosstalkError(
+      'refused',
+      `cannot write to the state directory ${paths.root}: ${reasonOf(error)}; nothing was sent: make room, or give another with CROSSTALK_STATE_DIR`,
+      { cause: error },
+    );
+  }
+  await options.onDurable?.();
   if (!wait) {
     await ask(paths.socket, { op: 'wake' }, 1000);
     return { published: false, reason: 'not waiting, as asked' };
+  }
+  if (options.unreachable !== undefined) {
+    return { published: false, reason: options.unreachable };
   }
   const asked = await ask(paths.socket, { op: 'publish', ids: [id] }, ANSWER_LIMIT_MS);
   if (asked.kind === 'timeout') {

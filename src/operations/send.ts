@@ -62,8 +62,7 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
       'the message is empty; give its text as an argument, on stdin, or with --file <path>',
     );
   }
-  if ((await holderOf(context.paths.root, 'dispatcher')) === undefined)
-    await context.transport.refresh();
+  const unreachable = await refreshUnlessServed(context);
   const from = resolveFrom(context, input.from, input.login);
   const channel = await resolveChannel(context, input.channel);
   const dispatch = await dispatchOf(context, channel.id, input.isNew);
@@ -84,13 +83,16 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
     message,
     ...outgoing(message, channel.id, dispatch.host ?? context.hostname, context.suffix()),
   }));
-  if (dispatch.id !== undefined) {
-    for (const { relPath } of written) await context.runs.noteSent(dispatch.id, relPath);
-  }
+  const { id } = dispatch;
+  const noteSent = async (): Promise<void> => {
+    if (id === undefined) return;
+    for (const { relPath } of written) await context.runs.noteSent(id, relPath);
+  };
   const delivered = await deliver(
     context,
     written.map(({ commit }) => commit),
     input.wait,
+    { unreachable, onDurable: noteSent },
   );
   return {
     channel: channel.id,
@@ -103,6 +105,13 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
     })),
     delivered,
   };
+}
+
+/** A running dispatcher knows the news; without one the remote is asked. Why it was not reached. */
+async function refreshUnlessServed({ paths, transport }: Context): Promise<string | undefined> {
+  if ((await holderOf(paths.root, 'dispatcher')) !== undefined) return undefined;
+  const refreshed = await transport.refresh();
+  return refreshed.ok ? undefined : refreshed.failure.reason;
 }
 
 /**

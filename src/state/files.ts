@@ -44,7 +44,10 @@ export async function sweep(folders: readonly string[]): Promise<void> {
   }
 }
 
-/** A state file's JSON; undefined when there is none. */
+/**
+ * A state file's JSON; undefined when there is none. One that is no JSON is moved aside to
+ * `<name>.broken`, and its value is undefined.
+ */
 export async function readJson(path: string): Promise<{ value: unknown } | undefined> {
   let text: string;
   try {
@@ -57,7 +60,7 @@ export async function readJson(path: string): Promise<{ value: unknown } | undef
     return { value: JSON.parse(text) };
   } catch {
     await rename(path, `${path}.broken`);
-    return undefined;
+    return { value: undefined };
   }
 }
 
@@ -84,7 +87,10 @@ export class JsonFolder<T extends { id: string }> {
     const read = await readJson(this.#path(id));
     if (read === undefined) return undefined;
     const item = this.#parse(read.value);
-    if (item === undefined) await rename(this.#path(id), `${this.#path(id)}.broken`);
+    if (item === undefined) {
+      // Gone already when it was no JSON at all.
+      await rename(this.#path(id), `${this.#path(id)}.broken`).catch(() => undefined);
+    }
     return item;
   }
 

@@ -29,9 +29,16 @@ export async function saveHeartbeat(path: string, heartbeat: Heartbeat): Promise
   await rename(`${path}.tmp`, path);
 }
 
+/** The last heartbeat; undefined when there is none, or it is not one of this version. */
 export async function loadHeartbeat(path: string): Promise<Heartbeat | undefined> {
-  const read = await readJson(path);
-  return read && isRecord(read.value) && typeof read.value['at'] === 'string'
-    ? (read.value as unknown as Heartbeat)
-    : undefined;
+  const { value } = (await readJson(path)) ?? {};
+  if (!isRecord(value)) return undefined;
+  const { at, pid, interval, running, parked } = value;
+  const whole =
+    typeof at === 'string' &&
+    typeof pid === 'number' &&
+    typeof interval === 'number' &&
+    Array.isArray(running) &&
+    Array.isArray(parked);
+  return whole ? (value as unknown as Heartbeat) : undefined;
 }

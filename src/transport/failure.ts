@@ -53,13 +53,16 @@ export function classify(output: string): Failure {
   return { kind, reason: summary(output) };
 }
 
+const TELLING =
+  /^(fatal|error|remote|ssh|!)|Permission denied|Host key|Connection |Could not resolve/;
+
 /** The telling lines of git's output on one line: no hints, no credentials, at most 400 characters. */
 function summary(output: string): string {
   const lines = redact(output)
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !/^(hint:|To |Done$|=)/.test(line));
-  const telling = lines.filter((line) => /^(fatal|error|remote|ssh|!)/.test(line));
+  const telling = lines.filter((line) => TELLING.test(line));
   const text = (telling.length > 0 ? telling : lines).join(' · ');
   return text.length > 400 ? `${text.slice(0, 397)}...` : text;
 }

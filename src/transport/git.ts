@@ -19,6 +19,8 @@ export interface GitOptions {
 
 const LOCAL_LIMIT = 60_000;
 const NETWORK_LIMIT = 120_000;
+/** An http transfer slower than this many bytes a second, for this many seconds, is given up. */
+const LOW_SPEED = ['http.lowSpeedLimit=100', 'http.lowSpeedTime=20'];
 
 /** Set for every call: no automatic packing in the way, no colour, no pager. */
 const SETTINGS = [
@@ -26,6 +28,7 @@ const SETTINGS = [
   'maintenance.auto=false',
   'core.quotePath=false',
   'advice.graftFileDeprecated=false',
+  ...LOW_SPEED,
 ];
 
 /** Variables by which a surrounding git call would point ours elsewhere. */
@@ -42,10 +45,13 @@ const FOREIGN = [
 export class Git {
   readonly dir: string;
   readonly #env: NodeJS.ProcessEnv;
+  readonly #networkLimit: number;
   #started = 0;
 
   constructor(dir: string, environment: NodeJS.ProcessEnv) {
     this.dir = dir;
+    const seconds = Number(environment['CROSSTALK_NETWORK_TIMEOUT']);
+    this.#networkLimit = seconds > 0 ? seconds * 1000 : NETWORK_LIMIT;
     const inherited = Object.entries(environment).filter(([key]) => !FOREIGN.includes(key));
     this.#env = {
       ...Object.fromEntries(inherited),
@@ -68,7 +74,8 @@ export class Git {
       this.#env['GIT_SSH_COMMAND'] === undefined &&
       this.#env['GIT_SSH'] === undefined
     ) {
-      this.#env['GIT_SSH_COMMAND'] = 'ssh -o BatchMode=yes -o ConnectTimeout=20';
+      this.#env['GIT_SSH_COMMAND'] =
+        'ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=10';
     }
   }
 
@@ -83,7 +90,7 @@ export class Git {
     child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.input);
-    const limit = options.timeout ?? (network ? NETWORK_LIMIT : LOCAL_LIMIT);
+    const limit = options.timeout ?? (network ? this.#networkLimit : LOCAL_LIMIT);
     const state = { timedOut: false };
     const timer = setTimeout(() => {
       state.timedOut = true;

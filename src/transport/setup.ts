@@ -30,16 +30,21 @@ export async function inspectRemote(
     : { kind: 'branches', branch };
 }
 
+/** What a clone calls its branch when the remote did not say: an old protocol, as over a plain sshd. */
+const UNKNOWN_BRANCH = 'crosstalk-unknown';
+
 /** The branch an empty remote expects; only a clone is told (git's `unborn` capability). */
 async function unbornBranch(git: Git, url: string): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'crosstalk-remote-'));
   try {
-    const cloned = await git.run(['clone', '--quiet', '--bare', '--', url, folder], {
+    const named = `init.defaultBranch=${UNKNOWN_BRANCH}`;
+    const cloned = await git.run(['-c', named, 'clone', '--quiet', '--bare', '--', url, folder], {
       network: true,
     });
     if (!cloned.ok) return undefined;
     const head = await git.run(['-C', folder, 'symbolic-ref', '--short', 'HEAD']);
-    return head.ok ? head.stdout.toString('utf8').trim() : undefined;
+    const branch = head.stdout.toString('utf8').trim();
+    return head.ok && branch !== UNKNOWN_BRANCH ? branch : undefined;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

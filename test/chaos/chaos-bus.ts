@@ -44,6 +44,8 @@ export class ChaosBus {
   readonly bus = new Bus();
   readonly ledger = join(this.bus.root, 'ledger');
   readonly questions: string[] = [];
+  /** What dispatchers logged of runs, for the message of a failure. */
+  #log = '';
   host!: Host;
 
   async open(): Promise<void> {
@@ -89,7 +91,10 @@ export class ChaosBus {
           pending?: number;
           running?: number;
         };
-        if (event.event !== 'tick') continue;
+        if (event.event !== 'tick') {
+          this.#log += `${line}\n`;
+          continue;
+        }
         quiet = event.added === 0 && event.pending === 0 && event.running === 0 ? quiet + 1 : 0;
         if (quiet > 4) child.kill('SIGTERM');
       }
@@ -135,7 +140,12 @@ export class ChaosBus {
       const replies = messages.filter(({ message }) => message.re.includes(question));
       if (replies.length > 0) answered++;
       else if (!dead.has(question))
-        problems.push(`neither answered nor in the dead letters: ${question}`);
+        problems.push(
+          `neither answered nor in the dead letters: ${question} to ${JSON.stringify(messages.find(({ relPath }) => relPath === question)?.message.to)}; named by ${messages
+            .filter(({ message }) => message.cause.includes(question))
+            .map(({ relPath }) => relPath)
+            .join()}; ${this.#log.slice(-4000)}`,
+        );
     }
     problems.push(...this.#repeatedRuns(), ...this.#broken(this.host.state));
     return { questions: this.questions.length, answered, deadLetters: dead.size, problems };

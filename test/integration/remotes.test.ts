@@ -1,0 +1,208 @@
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { Bus, type Host } from '../support/bus.ts';
+import { command } from '../support/command.ts';
+import { git } from '../support/git.ts';
+import { freePort, sshMissing, startHttp, startSilent, startSshd } from '../support/servers.ts';
+
+/** A question answered over whatever remote a machine was given. */
+async function conversation(bus: Bus, remote: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const dir = join(bus.root, 'machine');
+  const all = { CROSSTALK_STATE_DIR: join(bus.root, 'state'), ...env };
+  const run = (...argv: string[]): ReturnType<typeof command> =>
+    command(argv, { cwd: bus.root, env: all });
+  const made = await run(
+    'init',
+    dir,
+    '--remote',
+    remote,
+    '--alias',
+    'machine',
+    '--cli',
+    'echo done',
+  );
+  expect([made.code, made.err]).toEqual([0, '']);
+  expect((await run('send', '--transport', dir, '--to', 'concierge', 'hello')).out).toMatch(
+    /^Sent: /,
+  );
+  expect((await run('dispatch', '--transport', dir, '--host', 'machine', '--once')).code).toBe(0);
+  expect(bus.messages().map(({ message }) => message.from)).toEqual(['operator', 'concierge']);
+}
+
+/** Points a machine at another remote and says what `send` makes of it. */
+async function sendTo(
+  host: Host,
+  remote: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ out: string; err: string }> {
+  git(host.dir, 'remote', 'set-url', 'origin', remote);
+  return host.runWith({ env }, 'send', '--to', 'worker', 'hello');
+}
+
+describe.skipIf(sshMissing() !== undefined)(
+  `over ssh${sshMissing() === undefined ? '' : ` (skipped, ${sshMissing() ?? ''})`}`,
+  () => {
+    it('two machines talk through a real sshd', async () => {
+      const bus = new Bus();
+      const { command: ssh } = await startSshd(bus.root);
+      await conversation(bus, `ssh://root@127.0.0.1${bus.hub}`, { GIT_SSH_COMMAND: ssh });
+    });
+    it('a key that is refused queues the message and says so', async () => {
+      const bus = new Bus();
+      const host = await bus.host('front', { worker: 'true' });
+      const { badCommand } = await startSshd(bus.root);
+      const { out, err } = await sendTo(host, `ssh://root@127.0.0.1${bus.hub}`, {
+        GIT_SSH_COMMAND: badCommand,
+      });
+      expect(out).toMatch(/^Queued: /);
+      expect(err).toContain('Permission denied');
+    });
+  },
+);
+
+describe('over smart HTTP', () => {
+  it('two machines talk through git http-backend, with a password', async () => {
+    const bus = new Bus();
+    git(bus.hub, 'config', 'http.receivepack', 'true');
+    const address = await startHttp(bus.root, 'me:secret');
+    await conversation(bus, `http://me:secret@${address}/hub.git`, {});
+  });
+  it('a wrong password queues the message, says so, and is shown nowhere', async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    const address = await startHttp(bus.root, 'me:secret');
+    const { out, err } = await sendTo(host, `http://me:wr0ng@${address}/hub.git`);
+    expect(out).toMatch(/^Queued: /);
+    expect(err).toMatch(/Authentication failed|could not read/);
+    const shown = [
+      await host.run('status'),
+      await host.run('sync'),
+      await host.run('dispatch', '--once', '--host', 'front'),
+    ];
+    expect(JSON.stringify([err, shown])).not.toContain('wr0ng');
+  });
+  it('a remote that may only be read queues the message and sends it once it may be written', async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    git(bus.hub, 'config', 'http.receivepack', 'false');
+    const address = await startHttp(bus.root, 'me:secret');
+    expect((await sendTo(host, `http://me:secret@${address}/hub.git`)).out).toMatch(/^Queued: /);
+    git(bus.hub, 'config', 'http.receivepack', 'true');
+    expect((await host.run('sync')).out).toContain('Pushed: 1');
+  });
+});
+
+it('a remote that accepts and never answers costs the time limit, and the message is queued', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  const env = { CROSSTALK_NETWORK_TIMEOUT: '0.5' };
+  const { out, err } = await sendTo(host, `http://${await startSilent()}/hub.git`, env);
+  expect(out).toMatch(/^Queued: /);
+  expect(err).toContain('git fetch did not end within 0.5 s');
+});
+
+it.each([
+  ['a port nobody listens on', async () => `http://127.0.0.1:${String(await freePort())}/hub.git`],
+  ['a name that does not resolve', () => Promise.resolve('http://nowhere.invalid/hub.git')],
+  ['a folder that is not there', () => Promise.resolve('/nonexistent/hub.git')],
+])('%s queues the message, which is sent when the remote is back', async (_, remote) => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const { out, err } = await sendTo(host, await remote());
+  expect(out).toMatch(/^Queued: /);
+  expect(err).toMatch(/^crosstalk send: queued, not on the remote yet: .+$/m);
+  git(host.dir, 'remote', 'set-url', 'origin', bus.hub);
+  expect((await host.run('sync')).out).toContain('Pushed: 1');
+  expect(bus.messages()).toHaveLength(1);
+});
+
+it('a hook that refuses one message holds up no other', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  writeFileSync(
+    join(bus.hub, 'hooks', 'update'),
+    '#!/bin/sh\ngit log -p "$2..$3" | grep -q "forbidden word" && { echo "policy says no" >&2; exit 1; }\nexit 0\n',
+    { mode: 0o755 },
+  );
+  const refused = await host.run('send', '--to', 'worker', 'a forbidden word');
+  expect(refused.out).toMatch(/^Queued: /);
+  expect((await host.run('send', '--to', 'worker', 'a kind word')).out).toMatch(/^Sent: /);
+  expect(bus.messages().map(({ message }) => message.body)).toEqual(['a kind word']);
+  expect((await host.run('status', '--json')).out).toContain(refused.out.trim().slice(8));
+});
+
+it('a branch that was deleted at the remote is made again from what is here', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const first = await host.send('worker', 'before');
+  git(bus.hub, 'update-ref', '-d', 'refs/heads/main');
+  const second = await host.send('worker', 'after');
+  await host.once();
+  expect(
+    bus
+      .from('worker')
+      .flatMap(({ message }) => message.re)
+      .sort(),
+  ).toEqual([first, second].sort());
+});
+
+it('a shallow clone and a partial clone take part like any other', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.send('worker', 'one');
+  git(bus.hub, 'config', 'uploadpack.allowFilter', 'true');
+  for (const [name, option] of [
+    ['shallow', '--depth=1'],
+    ['partial', '--filter=blob:none'],
+  ] as const) {
+    git(bus.root, 'clone', '--quiet', option, `file://${bus.hub}`, name);
+    const env = {
+      CROSSTALK_STATE_DIR: join(bus.root, `${name}-state`),
+      CROSSTALK_TRANSPORT: join(bus.root, name),
+    };
+    const sent = await command(['send', '--to', 'worker', name], { cwd: bus.root, env });
+    expect(sent.out).toMatch(/^Sent: /);
+    expect(
+      (await command(['replies', sent.out.trim().slice(6)], { cwd: bus.root, env })).out,
+    ).toMatch(/^PENDING /);
+  }
+  await host.once();
+  expect(bus.from('worker')).toHaveLength(1);
+});
+
+it('stale locks of a dead git stop no mail', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  for (const name of ['index.lock', 'shallow.lock', 'HEAD.lock', 'config.lock'])
+    writeFileSync(join(host.dir, '.git', name), '');
+  const question = await host.send('worker', 'hello');
+  await host.once();
+  expect((await host.run('replies', question)).out).toContain('  done');
+});
+
+it.skipIf(process.getuid?.() === 0)(
+  'a hub that may not be written queues the message',
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'true' });
+    chmodSync(join(bus.hub, 'objects'), 0o500);
+    expect((await host.run('send', '--to', 'worker', 'x')).out).toMatch(/^Queued: /);
+    chmodSync(join(bus.hub, 'objects'), 0o700);
+  },
+);
+
+it('an object that is missing from the clone makes one message malformed and stops nothing', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.once();
+  const path = `data/channels/${host.channel()}/2026/06/09/190000000Z-0123456789ab.md`;
+  host.edit({
+    [path]: '---\nfrom: a\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00Z\n---\n\nlost\n',
+  });
+  await host.run('sync');
+  const oid = git(host.dir, 'rev-parse', `origin/main:${path}`).trim();
+  rmSync(join(host.dir, '.git', 'objects', oid.slice(0, 2), oid.slice(2)), { force: true });
+  const question = await host.send('worker', 'hello');
+  await host.once();
+  expect((await host.run('replies', question)).out).toContain('  done');
+});
