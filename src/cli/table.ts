@@ -165,6 +165,13 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('./commands/host.ts'),
   },
   {
+    name: 'doctor',
+    summary: 'check everything around the bus that can keep mail from moving',
+    options: [HOST],
+    example: 'crosstalk doctor',
+    load: () => import('./commands/doctor.ts'),
+  },
+  {
     name: 'wake',
     summary: 'tell the running dispatcher to look now',
     example: 'crosstalk wake',

@@ -137,6 +137,23 @@ export class Transport {
     return outcome.ok;
   }
 
+  /** What a git command prints here, trimmed; for looking at the repository itself. */
+  async git(args: readonly string[]): Promise<string> {
+    return (await this.#repository.git.must(args)).toString('utf8').trim();
+  }
+
+  /** Tries a push that changes nothing; the failure, if any. */
+  async probePush(): Promise<Failure | undefined> {
+    const tip = await this.tip();
+    if (tip === undefined) return undefined;
+    const refspec = `${tip}:refs/heads/${this.#branch}`;
+    const pushed = await this.#repository.git.run(
+      ['push', '--dry-run', '--porcelain', 'origin', refspec],
+      { network: true },
+    );
+    return pushed.ok ? undefined : pushed.failure;
+  }
+
   /** Fast-forwards the checkout to the bus's tip when that is safe. */
   async fastForward(): Promise<CheckoutState> {
     const tip = await this.tip();

@@ -421,3 +421,29 @@ it('open and attach start the right CLI in the transport with the right text', a
     (await host.runWith({ env }, 'open', '--host', 'front', '--actor', 'nobody')).err,
   ).toContain('does not serve "nobody", it serves worker, other');
 });
+
+it('doctor is content while all is well, and says what to do where it is not', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: '/bin/echo done' });
+  const running = host.start();
+  await running.saw('tick');
+  const well = await host.run('doctor');
+  expect([well.code, well.out.split('\n').filter((line) => !line.startsWith('ok'))]).toEqual([
+    0,
+    [''],
+  ]);
+  await running.stop();
+
+  host.declare({ worker: 'no-such-agent -p' });
+  git(host.dir, 'remote', 'set-url', 'origin', '/nonexistent');
+  const ill = await host.run('doctor', '--host', 'front');
+  expect(ill.code).toBe(1);
+  expect(ill.out).toMatch(/^broken remote: .*\n {7}check the address/m);
+  expect(ill.out).toContain('broken mail: no dispatcher is running here');
+  git(host.dir, 'remote', 'set-url', 'origin', bus.hub);
+  await host.run('sync');
+  await host.run('host', 'approve', '--host', 'front');
+  expect((await host.run('doctor', '--host', 'front')).out).toContain(
+    'no-such-agent is not on the PATH',
+  );
+});

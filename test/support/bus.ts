@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -64,24 +65,18 @@ export class Bus {
 
   /** Every message on the remote, by path. */
   messages(branch = 'main'): Stored[] {
-    const files = git(
-      this.hub,
-      'ls-tree',
-      '-r',
-      '-z',
-      '--name-only',
-      branch,
-      'data/channels/',
-    ).split('\0');
-    return files.flatMap((path) => {
+    const listed = git(this.hub, 'ls-tree', '-r', '-z', '--name-only', branch, 'data/channels/');
+    const places = listed.split('\0').flatMap((path) => {
       const place = placeOf(path);
-      if (place.kind !== 'message') return [];
-      const parsed = parseMessage(
-        Buffer.from(git(this.hub, 'cat-file', 'blob', `${branch}:${path}`)),
-      );
-      return parsed.ok
-        ? [{ channel: place.channel, relPath: place.relPath, message: parsed.value }]
-        : [];
+      return place.kind === 'message' ? [{ ...place, path }] : [];
+    });
+    const contents = readBlobs(
+      this.hub,
+      places.map(({ path }) => `${branch}:${path}`),
+    );
+    return places.flatMap(({ channel, relPath }, index) => {
+      const parsed = parseMessage(contents[index] ?? Buffer.alloc(0));
+      return parsed.ok ? [{ channel, relPath, message: parsed.value }] : [];
     });
   }
 
@@ -220,4 +215,20 @@ export function events(log: string): Event[] {
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Event);
+}
+
+/** Blobs by name, with one git process for all. */
+function readBlobs(dir: string, names: readonly string[]): Buffer[] {
+  const out = execFileSync('git', ['-C', dir, 'cat-file', '--batch'], {
+    input: `${names.join('\n')}\n`,
+    maxBuffer: 1024 * 1024 * 1024,
+  });
+  const blobs: Buffer[] = [];
+  for (let at = 0; at < out.length && blobs.length < names.length;) {
+    const end = out.indexOf(10, at);
+    const size = Number(out.subarray(at, end).toString().split(' ')[2]);
+    blobs.push(out.subarray(end + 1, end + 1 + size));
+    at = end + 1 + size + 1;
+  }
+  return blobs;
 }

@@ -1,0 +1,22 @@
+import { doctor } from '../../operations/doctor.ts';
+import { inTransport, print, text, type Call } from '../command.ts';
+import { painter } from '../render.ts';
+import { EXIT } from '../exit.ts';
+
+export function run(call: Call): Promise<number> {
+  const paint = painter(call.io);
+  return inTransport(call, async (context) => {
+    const checks = await doctor(context, text(call, 'host'));
+    const well = checks.every(({ ok }) => ok);
+    print(call, { ok: well, checks }, () =>
+      checks
+        .map(({ check, ok, found, fix }) =>
+          ok
+            ? `${paint('green', 'ok')}    ${check}: ${found}`
+            : `${paint('red', 'broken')} ${check}: ${found}\n       ${fix}`,
+        )
+        .join('\n'),
+    );
+    return well ? EXIT.ok : EXIT.failed;
+  });
+}
