@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { packageVersion } from '../package.ts';
 import type { Io } from './io.ts';
 import { EXIT } from './exit.ts';
+import { harmless } from './render.ts';
 import { run } from './run.ts';
 
 /** The entry of the command line tool: the process's own streams, signals and exit code. */
@@ -35,8 +36,8 @@ function processIo(stop: AbortSignal, hurry: AbortSignal): Io {
   return {
     env: process.env,
     cwd: process.cwd(),
-    out: (text) => process.stdout.write(text),
-    err: (text) => process.stderr.write(text),
+    out: (text) => process.stdout.write(process.stdout.isTTY ? harmless(text) : text),
+    err: (text) => process.stderr.write(process.stderr.isTTY ? harmless(text) : text),
     readStdin: () => (process.stdin.isTTY ? undefined : readAll(process.stdin)),
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : undefined,
     outIsTty: process.stdout.isTTY,

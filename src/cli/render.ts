@@ -34,9 +34,18 @@ export function indent(text: string, by = '  '): string {
     .replace(/^[ ]+$/gm, '');
 }
 
-/** On a terminal, message text loses what would steer it; elsewhere it is left as it is. */
-export function safe(io: Pick<Io, 'outIsTty'>, text: string): string {
-  return io.outIsTty ? text.replace(/(?![\n\t])\p{Cc}/gu, '') : text;
+/** Our own colours; every other escape sequence loses its escape character. */
+// eslint-disable-next-line no-control-regex -- the escape character is what this is about
+const COLOUR = /(\u001b\[[0-9;]*m)/;
+/** Control characters but line feed and tab, and those that reorder text. */
+const STEERING = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Text that cannot steer a terminal: what other people wrote must not move its cursor. */
+export function harmless(text: string): string {
+  return text
+    .split(COLOUR)
+    .map((part, index) => (index % 2 === 1 ? part : part.replace(STEERING, '')))
+    .join('');
 }
 
 /** `5 s`, `3 min`, `2 h`, `4 d`. @param seconds whole seconds */

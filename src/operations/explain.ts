@@ -4,6 +4,7 @@ import { openQuestions } from '../protocol/causality.ts';
 import { messageFile } from '../protocol/layout.ts';
 import { shown } from '../protocol/result.ts';
 import { CrosstalkError } from '../errors.ts';
+import { factsOf, type Facts } from './facts.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { resolveMessage } from './resolve.ts';
 
@@ -20,6 +21,7 @@ export interface Explanation {
   answered: string[];
   /** Whom the actor's stdout would answer. */
   open_questions: { message: string; asker: string }[];
+  facts: Facts;
 }
 
 /** @param actor `name`, or `name@host` to ask for one host */
@@ -61,6 +63,7 @@ export async function explain(
     clause: result.clause,
     because: explainClause(result.clause, name),
     answered: result.answered,
+    facts: await factsOf(context, ref, name, result.wakes),
     open_questions: result.wakes
       ? openQuestions(delivered, name, lookup).map(({ relPath, asker }) => ({
           message: relPath,

@@ -26,7 +26,12 @@ const engines = {
 
 /** The failsafe schema keeps every scalar a string: no dates, no sexagesimals, no octals. */
 function parseFields(header: string): Fields {
-  const document = parseDocument(header, { schema: 'failsafe', version: '1.2' });
+  const document = parseDocument(header, {
+    schema: 'failsafe',
+    version: '1.2',
+    // Its warnings go to stderr, and quote the file.
+    logLevel: 'error',
+  });
   const problem = document.errors[0];
   if (problem !== undefined) throw new Error(problem.message.split('\n')[0]);
   const fields: unknown = document.toJS({ maxAliasCount: 50 });

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { harmless } from '../../src/cli/render.ts';
 import { COMMANDS } from '../../src/cli/table.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
@@ -256,6 +257,34 @@ it('explain says which clause decided', async () => {
   expect((await host.run('explain', reply.slice(-15, -3), 'worker')).out).toContain(
     'does not wake worker: worker sent it',
   );
+});
+
+it('explain says which facts hold for a message', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    worker: 'echo done',
+    broken: { default: { cli: 'exit 1', attempts: 1 } },
+    quiet: 'crosstalk send --to other --new hello >&2',
+  });
+  const state = async (path: string, actor: string): Promise<string> =>
+    (await host.run('explain', path, actor)).out.split('state: ')[1]?.trim() ?? '';
+  const [asked, failing, silent] = [
+    await host.send('worker', 'x'),
+    await host.send('broken', 'x'),
+    await host.send('quiet', 'x'),
+  ];
+  expect(await state(asked, 'worker')).toBe('on the bus');
+  await host.once();
+  expect(await state(asked, 'worker')).toMatch(/^on the bus, seen by front, answered by 20/);
+  expect(await state(failing, 'broken')).toMatch(
+    /^on the bus, seen by front, quarantined as dead letter /,
+  );
+  expect(await state(silent, 'quiet')).toBe('on the bus, seen by front, met with silence');
+});
+
+it('what other people wrote cannot steer a terminal', () => {
+  expect(harmless('a\u001b[2Jb\u0007c\u202ed\r\n\te\u009bf')).toBe('a[2Jbcd\n\tef');
+  expect(harmless('\u001b[31mred\u001b[39m')).toBe('\u001b[31mred\u001b[39m');
 });
 
 it('actor add writes the host file without losing what else is in it, and approves the command', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -89,3 +90,51 @@ function addSymlink(bus: Bus, path: string): void {
   git(clone, 'commit', '--quiet', '--message', 'a link');
   git(clone, 'push', '--quiet');
 }
+
+it('trees that no file system would hold are harmless: odd names, submodules, giants, folders for files', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo answered' });
+  const good = readFileSync(join(fixtures, 'valid', 'plain.md'));
+  const folder = `data/channels/${host.channel()}/2026/06/09`;
+  const blob = (path: string, content: Buffer, mode = '100644'): Buffer =>
+    Buffer.concat([
+      Buffer.from(`M ${mode} inline ${path}\ndata ${String(content.length)}\n`),
+      content,
+      Buffer.from('\n'),
+    ]);
+  const stream = Buffer.concat([
+    Buffer.from(
+      `commit refs/heads/main\ncommitter x <x@x> 1 +0000\ndata 1\nx\nfrom refs/heads/main^0\n`,
+    ),
+    blob(`"${folder}/two\\nlines.md"`, good),
+    blob(`${folder}/-rf.md`, good),
+    blob(`${folder}/190000000Z-AAAAAAAA.md`, good),
+    blob(`${folder}/190000000Z-00000001.md/190000000Z-00000002.md`, good),
+    blob(`${folder}/190000000Z-00000003.md`, Buffer.alloc(100 * 1024 * 1024)),
+    blob(`${folder}/190000000Z-00000004.md`, good, '100755'),
+    Buffer.from(`M 160000 ${'1'.repeat(40)} ${folder}/190000000Z-00000005.md\n`),
+    blob(`${folder}/190000000Z-00000006.md`, Buffer.from('/etc/passwd'), '120000'),
+    blob(`hosts/evil.md`, Buffer.from('/etc/passwd'), '120000'),
+    blob(`data/channels/${host.channel()}/CHANNEL.md`, Buffer.from('---\nname: [1, 2\n---\n')),
+    Buffer.from('\ndone\n'),
+  ]);
+  execFileSync('git', ['-C', bus.hub, 'fast-import', '--quiet', '--done'], {
+    input: stream,
+    maxBuffer: 1 << 28,
+  });
+  const question = await host.send('worker', 'still there?');
+  const log = await host.once();
+  const malformed = log
+    .filter(({ event }) => event === 'message_malformed')
+    .map(({ reason }) => String(reason));
+  expect(malformed).toHaveLength(7);
+  expect(malformed).toContain('a submodule');
+  expect(malformed).toContain('larger than 1 MiB: 104857600 bytes');
+  expect(
+    bus
+      .from('worker')
+      .flatMap(({ message }) => message.re)
+      .sort(),
+  ).toEqual(['2026/06/09/190000000Z-00000004.md', question].sort());
+  expect((await host.run('status')).code).toBe(0);
+});

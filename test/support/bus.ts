@@ -226,9 +226,10 @@ function readBlobs(dir: string, names: readonly string[]): Buffer[] {
   const blobs: Buffer[] = [];
   for (let at = 0; at < out.length && blobs.length < names.length;) {
     const end = out.indexOf(10, at);
-    const size = Number(out.subarray(at, end).toString().split(' ')[2]);
-    blobs.push(out.subarray(end + 1, end + 1 + size));
-    at = end + 1 + size + 1;
+    const size = Number(out.subarray(at, end).toString().split(' ')[2] ?? Number.NaN);
+    const none = Number.isNaN(size);
+    blobs.push(none ? Buffer.alloc(0) : out.subarray(end + 1, end + 1 + size));
+    at = none ? end + 1 : end + 1 + size + 1;
   }
   return blobs;
 }

@@ -7,7 +7,7 @@ import {
 } from '../../operations/dlq.ts';
 import type { Context } from '../../operations/context.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command.ts';
-import { indent, safe, table } from '../render.ts';
+import { indent, table } from '../render.ts';
 
 const ACTIONS = ['list', 'show', 'retry', 'drop', 'clear'];
 
@@ -60,7 +60,7 @@ async function show(call: Call, context: Context, id: string): Promise<number> {
     [
       table(Object.entries(facts).map(([key, value]) => [key, String(value)])),
       ...messages.map((relPath) => `message  ${relPath}`),
-      `stderr\n${indent(safe(call.io, stderr))}`,
+      `stderr\n${indent(stderr)}`,
     ].join('\n'),
   );
 }

@@ -1,4 +1,5 @@
 import { explain } from '../../operations/explain.ts';
+import { describeFacts } from '../../operations/facts.ts';
 import { inTransport, print, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {
@@ -10,7 +11,12 @@ export function run(call: Call): Promise<number> {
       const open = result.open_questions.map(
         ({ message: path, asker }) => `  its stdout answers ${asker}: ${path}`,
       );
-      return [verdict, ...result.answered.map((path) => `  re: ${path}`), ...open].join('\n');
+      return [
+        verdict,
+        ...result.answered.map((path) => `  re: ${path}`),
+        ...open,
+        `  state: ${describeFacts(result.facts)}`,
+      ].join('\n');
     });
   });
 }

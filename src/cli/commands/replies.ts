@@ -3,7 +3,7 @@ import { replies, type Replied } from '../../operations/replies.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import { shown } from '../../protocol/result.ts';
 import { flag, inTransport, print, text, type Call } from '../command.ts';
-import { indent, painter, safe } from '../render.ts';
+import { indent, painter } from '../render.ts';
 import { EXIT } from '../exit.ts';
 
 const DEFAULT_TIMEOUT_S = '600';
@@ -44,8 +44,7 @@ function render({ io }: Call, { ref, replies: list }: Replied): string {
   return [
     `${paint('green', 'REPLIED')} ${ref.relPath}`,
     ...list.map(
-      ({ relPath, message }) =>
-        `  from ${message.from} ${relPath}\n${indent(safe(io, message.body))}`,
+      ({ relPath, message }) => `  from ${message.from} ${relPath}\n${indent(message.body)}`,
     ),
   ].join('\n');
 }

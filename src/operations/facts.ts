@@ -1,0 +1,106 @@
+import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
+import { Cursors, cursorOf } from '../state/cursors.ts';
+import { loadHeartbeat } from '../state/heartbeat.ts';
+import { holderOf } from '../state/lock.ts';
+import { tipOf, type Context } from './context.ts';
+import type { MessageRef } from './resolve.ts';
+
+/** What is known of a message for one actor, each by itself, from this machine's point of view. */
+export interface Facts {
+  /** It waits in this machine's outbox. */
+  queued_here: boolean;
+  /** It is on the bus: at the remote, or on the local branch in solo mode. */
+  on_the_bus: boolean;
+  /** Alias of this host, when its dispatcher has seen it for the actor. */
+  seen_by: string | null;
+  running: boolean;
+  /** Paths of the actor's messages that name it in `re` or `cause`. */
+  answered_by: string[];
+  /** A run here dealt with it and legitimately said nothing. */
+  silent: boolean;
+  /** Its dead letter here, if any. */
+  dead_letter: { id: string; state: string } | null;
+}
+
+/** Gathers the facts; `wakes` says whether the message wakes the actor at all. */
+export async function factsOf(
+  context: Context,
+  ref: MessageRef,
+  actor: string,
+  wakes: boolean,
+): Promise<Facts> {
+  const { outbox, deadLetters, paths, transport } = context;
+  const { channel, relPath } = ref;
+  const path = messageFile(channel, relPath);
+  const isIt = (messages: readonly string[]): boolean => messages.includes(relPath);
+  const [entries, letters, heartbeat, holder, cursors] = await Promise.all([
+    outbox.all(),
+    deadLetters.all(),
+    loadHeartbeat(paths.heartbeat),
+    holderOf(paths.root, 'dispatcher'),
+    new Cursors(paths.cursors).load(),
+  ]);
+  const letter = letters.find(
+    (one) => one.actor === actor && one.channel === channel && isIt(one.messages),
+  );
+  const cursor = cursorOf(cursors.get(actor), channel);
+  const exists = async (commit: string): Promise<boolean> =>
+    (await transport.objects.read(`${commit}:${path}`)) !== undefined;
+  const settled =
+    cursor !== undefined &&
+    (isIt(cursor.settled) || (cursor.commit !== '' && (await exists(cursor.commit))));
+  const running =
+    holder?.pid === heartbeat?.pid &&
+    heartbeat?.running.some(
+      (run) => run.actor === actor && run.channel === channel && isIt(run.messages),
+    ) === true;
+  const answers = await answersOf(context, ref, actor);
+  return {
+    queued_here: entries.some(({ commits }) =>
+      commits.some(({ files }) => files.some((file) => file.path === path)),
+    ),
+    on_the_bus: await exists(await tipOf(context)),
+    seen_by:
+      wakes && (settled || running || letter !== undefined) ? (heartbeat?.host ?? null) : null,
+    running,
+    answered_by: answers,
+    silent: wakes && settled && !running && answers.length === 0 && letter === undefined,
+    dead_letter: letter === undefined ? null : { id: letter.id, state: letter.state },
+  };
+}
+
+async function answersOf(
+  context: Context,
+  { channel, relPath }: MessageRef,
+  actor: string,
+): Promise<string[]> {
+  const tip = await tipOf(context);
+  const files = await context.transport.filesContaining(tip, `${CHANNELS}/${channel}`, [relPath]);
+  const paths = files.flatMap((file) => {
+    const place = placeOf(file);
+    return place.kind === 'message' ? [place.relPath] : [];
+  });
+  const messages = await context.archive.messages(tip, channel, paths);
+  return messages
+    .filter(
+      ({ message }) =>
+        message.from === actor && [...message.re, ...message.cause].includes(relPath),
+    )
+    .map((one) => one.relPath);
+}
+
+/** The facts as one line, the last thing that happened last. */
+export function describeFacts(facts: Facts): string {
+  const parts = [
+    facts.queued_here ? 'queued here' : '',
+    facts.on_the_bus ? 'on the bus' : 'not on the bus',
+    facts.seen_by === null ? '' : `seen by ${facts.seen_by}`,
+    facts.running ? 'running' : '',
+    facts.answered_by.length > 0 ? `answered by ${facts.answered_by.join(', ')}` : '',
+    facts.silent ? 'met with silence' : '',
+    facts.dead_letter === null
+      ? ''
+      : `${facts.dead_letter.state} as dead letter ${facts.dead_letter.id}`,
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}

@@ -1,0 +1,202 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { activation } from '../../src/protocol/activation.ts';
+import { parseProfile } from '../../src/protocol/actor.ts';
+import { parseChannel } from '../../src/protocol/channel.ts';
+import { openQuestions } from '../../src/protocol/causality.ts';
+import { parseHostFile } from '../../src/protocol/host-file.ts';
+import { placeOf } from '../../src/protocol/layout.ts';
+import { parseMemory } from '../../src/protocol/memory.ts';
+import { formatMessage, parseMessage } from '../../src/protocol/message.ts';
+import { isName, isRelPath } from '../../src/protocol/names.ts';
+import { formatPrompt } from '../../src/protocol/prompt.ts';
+import { fixtures } from '../support/fixtures.ts';
+
+/** npm run test:fuzz sets more. */
+const FILES = Number(process.env['FUZZ_FILES'] ?? '4000');
+const SLOWEST_MS = 2000;
+
+const corpus = ['valid', 'malformed', 'hostile'].flatMap((folder) =>
+  readdirSync(join(fixtures, folder)).map((name) => readFileSync(join(fixtures, folder, name))),
+);
+
+/** Fragments that break parsers, terminals, shells and paths. */
+const NASTY = [
+  '---',
+  '---js',
+  '...',
+  '&a [*a]',
+  '*a',
+  '<<: *a',
+  '!!js/function x',
+  '!!binary /w==',
+  '? x',
+  '|',
+  '>-',
+  '{',
+  '[',
+  '"',
+  "'",
+  '#',
+  ': ',
+  '- ',
+  '\t',
+  '__proto__',
+  'constructor',
+  'prototype',
+  '1e999',
+  '0x10',
+  '9'.repeat(400),
+  '-0',
+  '.inf',
+  '~',
+  'null',
+  '2026-06-09',
+  '1:30',
+  '\u0000',
+  '\u001b[2J',
+  '\u0007',
+  '\u202e',
+  '\ufeff',
+  '\r\n',
+  '\r',
+  '\u2028',
+  '\ud800',
+  'ä',
+  '😀',
+  '..',
+  '../../etc/passwd',
+  '/etc',
+  '-rf',
+  '$(id)',
+  '`id`',
+  ';id',
+  '@',
+  'a@b@c',
+  'all',
+  'from: ',
+  'to: ',
+  'type: text',
+  're: ',
+  'cause: ',
+  'host: ',
+  'tier: ',
+  'actors: ',
+  'alias: ',
+  'cli: ',
+  'count: ',
+  'name: ',
+  'description: ',
+  'scope: ',
+  'subject: ',
+  '2026/06/09/190000000Z-1f2e3d4c.md',
+  'timestamp: 2026-06-09T19:00:00Z',
+];
+
+const mutated = fc
+  .tuple(
+    fc.constantFrom(...corpus),
+    fc.array(
+      fc.tuple(
+        fc.nat(),
+        fc.nat(40),
+        fc.oneof(fc.constantFrom(...NASTY), fc.string({ unit: 'binary', maxLength: 8 })),
+      ),
+      { maxLength: 6 },
+    ),
+  )
+  .map(([bytes, edits]) =>
+    edits.reduce((text, [at, cut, insert]) => {
+      const from = text.length === 0 ? 0 : at % text.length;
+      return Buffer.concat([
+        text.subarray(0, from),
+        Buffer.from(insert),
+        text.subarray(from + cut),
+      ]);
+    }, bytes),
+  );
+const assembled = fc
+  .array(fc.constantFrom(...NASTY, '\n', '\n', ' ', 'x'), { maxLength: 60 })
+  .map((parts) => Buffer.from(`---\n${parts.join('')}\n---\n`));
+const file = fc.oneof(
+  mutated,
+  assembled,
+  fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+);
+
+it(`${String(FILES)} generated files never crash, hang or get a wrong name accepted`, () => {
+  let accepted = 0;
+  fc.assert(
+    fc.property(file, (bytes) => {
+      const begun = performance.now();
+      const text = bytes.toString('utf8');
+      parseHostFile(text);
+      parseChannel(text, '3f0c2a52-9f0e-4a57-8f6c-0b7a5f5d2c11');
+      parseProfile(text, 'worker');
+      parseMemory(text);
+      const parsed = parseMessage(bytes);
+      if (parsed.ok) {
+        accepted++;
+        const { value: message } = parsed;
+        expect(isName(message.from)).toBe(true);
+        expect(
+          message.to.every(
+            ({ name, host }) => isName(name) && (host === undefined || isName(host)),
+          ),
+        ).toBe(true);
+        expect([...message.re, ...message.cause].every(isRelPath)).toBe(true);
+        expect(parseMessage(Buffer.from(formatMessage(message)))).toEqual(parsed);
+        activation(message, 'worker', 'front', () => 'worker');
+        openQuestions({ relPath: 'x', message }, 'worker', () => message);
+        formatPrompt({
+          protocol: '',
+          profile: '',
+          channel: { id: '', name: '', body: '' },
+          actor: 'worker',
+          host: 'front',
+          tier: 'default',
+          answers: [],
+          thread: [{ relPath: 'x', message }],
+          batch: [{ relPath: 'x', message }],
+        });
+      }
+      expect(performance.now() - begun).toBeLessThan(SLOWEST_MS);
+    }),
+    { numRuns: FILES },
+  );
+  expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  process.stdout.write(
+    `${String(FILES)} files fuzzed, ${String(accepted)} of them messages, 0 escaped\n`,
+  );
+}, 3_600_000);
+
+it('any path at all has a place, and only well-formed ones are a message’s', () => {
+  const part = fc.oneof(
+    fc.constantFrom(
+      'data',
+      'channels',
+      'hosts',
+      'local',
+      'actors',
+      'upstream',
+      '..',
+      '.',
+      '',
+      'CHANNEL.md',
+      '2026',
+      '3f0c2a52-9f0e-4a57-8f6c-0b7a5f5d2c11',
+      '190000000Z-1f2e3d4c.md',
+    ),
+    fc.string(),
+  );
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 9 }), (parts) => {
+      const place = placeOf(parts.join('/'));
+      if (place.kind === 'message') expect(isRelPath(place.relPath)).toBe(true);
+      if (place.kind === 'profile') expect(isName(place.name)).toBe(true);
+    }),
+    { numRuns: FILES },
+  );
+});
