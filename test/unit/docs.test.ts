@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+it('every row of docs/failures.md names a test that exists', () => {
+  const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => readFileSync(join(root, 'test', name), 'utf8').replace(/\$\{[^}]*\}/g, '%s'))
+    .join('\n');
+  const rows = readFileSync(join(root, 'docs/failures.md'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && !/^\| (what happens|---)/.test(line));
+  const titles = rows.map((row) => row.split('|').at(-2)?.trim() ?? '');
+  expect(titles.length).toBeGreaterThan(50);
+  expect(titles.filter((title) => title === '' || !tests.includes(title))).toEqual([]);
+});
+
+it('links between the documents lead somewhere', () => {
+  const documents = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'CHANGELOG.md',
+    ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join('docs', name)),
+  ];
+  const broken = documents.flatMap((document) =>
+    [...readFileSync(join(root, document), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
+      .map(([, target = '']) => join(root, document, '..', target))
+      .filter((target) => {
+        try {
+          readdirSync(target);
+          return false;
+        } catch (error) {
+          return (error as NodeJS.ErrnoException).code !== 'ENOTDIR';
+        }
+      }),
+  );
+  expect(broken).toEqual([]);
+});
