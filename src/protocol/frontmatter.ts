@@ -37,7 +37,18 @@ function parseFields(header: string): Fields {
   const fields: unknown = document.toJS({ maxAliasCount: 50 });
   if (fields === null || fields === '') return {};
   if (typeof fields !== 'object' || Array.isArray(fields)) throw new Error('not a mapping');
+  refuseCycles(fields, new Set(), new Set());
   return fields as Fields;
+}
+
+/** An alias may name what it is part of; nothing that walks such a value comes to an end. */
+function refuseCycles(value: unknown, above: Set<unknown>, done: Set<unknown>): void {
+  if (typeof value !== 'object' || value === null || done.has(value)) return;
+  if (above.has(value)) throw new Error('an alias refers to itself');
+  above.add(value);
+  for (const part of Object.values(value)) refuseCycles(part, above, done);
+  above.delete(value);
+  done.add(value);
 }
 
 /**

@@ -118,6 +118,12 @@ describe('a channel', () => {
     };
     expect(parseChannel(formatChannel(channel), id)).toEqual({ ok: true, value: channel });
   });
+  it('whose header refers to itself is unreadable', () => {
+    expect(parseChannel('---\nname: &a [*a]\n---\n', id)).toEqual({
+      ok: false,
+      problems: ['the frontmatter is not valid YAML: an alias refers to itself'],
+    });
+  });
   it('needs a name and a parent that is an id', () => {
     expect(parseChannel('---\nparent: general\n---\n', id)).toEqual({
       ok: false,
