@@ -356,3 +356,41 @@ it('an idle bus costs no run', async () => {
   );
   expect(running.events.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
 });
+
+it('a host file that is removed leaves nobody to serve, and mail waits until it is back', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const running = host.start();
+  await running.saw('host_file_loaded');
+  host.remove('hosts/front.md');
+  await running.saw('host_file_missing');
+  const question = await host.send('worker', 'anybody?');
+  expect((await host.run('status')).out).toMatch(/^stuck: .*no host file says alias: front/m);
+  host.declare({ worker: 'echo done' });
+  expect((await host.run('replies', '--wait', question)).out).toContain('  done');
+});
+
+it('two host files that both claim this machine: it says which, and leaves the last good one in force', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const running = host.start();
+  await running.saw('host_file_loaded');
+  host.edit({
+    'hosts/impostor.md': '---\nalias: front\nactors:\n  worker:\n    default: echo impostor\n---\n',
+  });
+  const said = await running.saw('host_file_missing');
+  expect(said['problem']).toContain(
+    'several host files say alias: front: hosts/front.md, hosts/impostor.md',
+  );
+  const question = await host.send('worker', 'who is it?');
+  expect((await host.run('replies', '--wait', question)).out).toContain('  done');
+});
+
+it('an actor without a profile is run all the same', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { stranger: 'grep -c "Your profile" || echo none' });
+  await host.send('stranger', 'who are you?');
+  await host.once();
+  expect(bus.from('stranger').map(({ message }) => message.body)).toEqual(['0\nnone\n']);
+  expect((await host.run('actor', 'show', 'stranger')).out).toMatch(/profile +none/);
+});

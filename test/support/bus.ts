@@ -164,6 +164,15 @@ export class Host {
     git(clone, 'push', '--quiet', 'origin', `HEAD:${branch}`);
   }
 
+  /** Removes a file, from another clone. */
+  remove(path: string): void {
+    const clone = mkdtempSync(join(this.bus.root, 'clone-'));
+    git(clone, 'clone', '--quiet', this.bus.hub, '.');
+    git(clone, 'rm', '--quiet', path);
+    git(clone, 'commit', '--quiet', '--message', 'by hand');
+    git(clone, 'push', '--quiet');
+  }
+
   /** The id of the only channel. */
   channel(): string {
     const [line = ''] = git(this.bus.hub, 'ls-tree', '--name-only', 'main', 'data/channels/').split(
