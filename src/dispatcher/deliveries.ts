@@ -167,7 +167,10 @@ export class Deliveries {
     const open = new Set<Delivery>();
     for (const channel of new Set(waking.map((delivery) => delivery.channel))) {
       const ours = waking.filter((delivery) => delivery.channel === channel);
-      const own = (scan.own.get(channel) ?? []).filter(({ message }) => message.from === actor);
+      // A task handed on settles nothing: the run that wrote it may have been killed before the rest.
+      const own = (scan.own.get(channel) ?? []).filter(
+        ({ message }) => message.from === actor && message.re.length > 0,
+      );
       const lookup = await this.#parts.archive.chain(tip, channel, ours);
       const left = new Set(unanswered(ours, own, actor, lookup).map(({ relPath }) => relPath));
       for (const delivery of ours) if (left.has(delivery.relPath)) open.add(delivery);

@@ -92,6 +92,23 @@ it('what a dispatcher killed in the middle of a run left behind is ended, and th
   expect(bus.from('worker').map(({ message }) => message.body)).toEqual(['second\n']);
 });
 
+it('a coordinator killed in the middle of its fan-out is given the question again', async () => {
+  const bus = new Bus();
+  const pidFile = join(bus.root, 'pid');
+  const host = await bus.host('front', {
+    boss: `crosstalk send --to nobody "part one" >&2; test -e ${pidFile} && exit 0; echo $$ > ${pidFile}; sleep 60`,
+    idle: 'true',
+  });
+  await host.once();
+  await host.send('boss', 'do both parts');
+  const program = new Program(host, ...dispatch, 'front');
+  await until('the first part', () => existsSync(pidFile) && bus.from('boss').length === 1);
+  await program.stop('SIGKILL');
+  const log = await host.once();
+  expect(log.filter(({ event }) => event === 'dispatch_start')).toHaveLength(1);
+  expect(bus.from('boss')).toHaveLength(2);
+});
+
 it('output that was recorded is pushed when the remote is back, and never paid for twice', async () => {
   const bus = new Bus();
   const runs = join(bus.root, 'runs');
