@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from './failure.ts';
 import type { Git } from './git.ts';
 import type { Repository } from './repository.ts';
@@ -9,26 +10,38 @@ export function busRef(repository: Repository, branch: string): string {
   return repository.origin === undefined ? `refs/heads/${branch}` : `refs/remotes/origin/${branch}`;
 }
 
-/** One fetch of one explicit ref: what an idle poll costs (invariant 5). */
+const FETCH_TRIES = 8;
+const FETCH_WAIT_MS = 40;
+
+/**
+ * One fetch of one explicit ref: what an idle poll costs (invariant 5). Another process of this
+ * clone may fetch at the same moment; whoever loses that race for the ref tries again.
+ */
 export async function fetchBranch(
   git: Git,
   branch: string,
   signal?: AbortSignal,
 ): Promise<Fetched> {
-  const outcome = await git.run(
-    [
-      'fetch',
-      '--quiet',
-      '--no-tags',
-      '--no-auto-maintenance',
-      '--no-write-fetch-head',
-      '--no-recurse-submodules',
-      'origin',
-      `+refs/heads/${branch}:refs/remotes/origin/${branch}`,
-    ],
-    { network: true, ...(signal === undefined ? {} : { signal }) },
-  );
-  return outcome.ok ? { ok: true } : { ok: false, failure: outcome.failure };
+  for (let tries = 1; ; tries++) {
+    const outcome = await git.run(
+      [
+        'fetch',
+        '--quiet',
+        '--no-tags',
+        '--no-auto-maintenance',
+        '--no-write-fetch-head',
+        '--no-recurse-submodules',
+        'origin',
+        `+refs/heads/${branch}:refs/remotes/origin/${branch}`,
+      ],
+      { network: true, ...(signal === undefined ? {} : { signal }) },
+    );
+    if (outcome.ok) return { ok: true };
+    if (outcome.failure.kind !== 'contention' || tries === FETCH_TRIES) {
+      return { ok: false, failure: outcome.failure };
+    }
+    await sleep(Math.random() * tries * FETCH_WAIT_MS);
+  }
 }
 
 /**

@@ -112,7 +112,11 @@ export class ChaosBus {
       const log = await this.host.once();
       const letters = JSON.parse((await this.host.run('dlq', '--json')).out) as { state: string }[];
       const retrying = letters.some(({ state }) => state === 'retrying');
-      const idle = !log.some(({ event }) => event === 'dispatch_start');
+      // What a pass pushes is mail for the next one.
+      const idle = !log.some(
+        ({ event, commits }) =>
+          event === 'dispatch_start' || (event === 'push_done' && Number(commits) > 0),
+      );
       if ((idle && !retrying) || Date.now() > deadline) return;
     }
   }

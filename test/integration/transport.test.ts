@@ -46,6 +46,20 @@ it('a hundred sends at once on one machine all arrive', async () => {
   expect(running.events.filter(({ event }) => event === 'push_done').length).toBeLessThan(60);
 });
 
+it('processes that fetch in one clone at the same moment all get the news', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const transports = await Promise.all(
+    Array.from({ length: 8 }, () => Transport.open(host.dir, process.env, 1024)),
+  );
+  for (let round = 0; round < 5; round++) {
+    host.edit({ 'note.md': String(round) });
+    const refreshed = await Promise.all(transports.map((transport) => transport.refresh()));
+    expect(refreshed.filter(({ ok }) => !ok)).toEqual([]);
+  }
+  for (const transport of transports) transport.close();
+});
+
 it('sends without a dispatcher wait for one another and all arrive', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { other: 'true' });
