@@ -11,6 +11,9 @@ export interface GitObject {
 }
 
 interface Request {
+  name: string;
+  /** How many processes ended while this one was the first they had to answer. */
+  deaths: number;
   resolve: (object: GitObject | undefined) => void;
   reject: (error: Error) => void;
 }
@@ -49,11 +52,15 @@ export class Objects {
   read(name: string): Promise<GitObject | undefined> {
     if (name.includes('\n')) return Promise.resolve(undefined);
     this.#reads++;
-    const child = (this.#child ??= this.#start());
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
-      child.stdin.write(`${name}\n`);
+      this.#ask({ name, deaths: 0, resolve, reject });
     });
+  }
+
+  #ask(request: Request): void {
+    const child = (this.#child ??= this.#start());
+    this.#waiting.push(request);
+    child.stdin.write(`${request.name}\n`);
   }
 
   /** The text of a file at a commit; undefined when there is none or it is too large. */
@@ -77,21 +84,28 @@ export class Objects {
     });
     child.stderr.resume();
     child.stdin.on('error', () => undefined);
-    const gone = (): void => {
+    child.once('error', (error) => {
       if (this.#child === child) this.#child = undefined;
-      const lost = this.#waiting.splice(0);
-      for (const { reject } of lost) {
-        reject(
-          new CrosstalkError(
-            'git_failed',
-            `git cat-file ended unexpectedly in ${this.#git.dir}; check the repository with: git -C ${this.#git.dir} fsck`,
-          ),
-        );
-      }
-    };
-    child.once('error', gone);
-    child.once('close', gone);
+      for (const { reject } of this.#waiting.splice(0)) reject(broken(this.#git.dir, error));
+    });
+    child.once('close', () => {
+      if (this.#child === child) this.#child = undefined;
+      this.#again();
+    });
     return child;
+  }
+
+  /**
+   * What a process left unanswered when it ended is asked again. Git dies of an object that is
+   * corrupt: the first request it owes is the suspect, and there is no such object if it happens
+   * twice.
+   */
+  #again(): void {
+    const [suspect, ...others] = this.#waiting.splice(0);
+    if (suspect === undefined) return;
+    suspect.deaths++;
+    if (suspect.deaths > 1) suspect.resolve(undefined);
+    for (const request of suspect.deaths > 1 ? others : [suspect, ...others]) this.#ask(request);
   }
 
   #receive(chunk: Buffer): void {
@@ -136,4 +150,12 @@ export class Objects {
     this.#waiting.shift()?.resolve({ ...object, content });
     return chunk.subarray(part.length);
   }
+}
+
+function broken(dir: string, cause: Error): CrosstalkError {
+  return new CrosstalkError(
+    'git_failed',
+    `git cat-file could not be started in ${dir}: ${cause.message}; check that git is installed`,
+    { cause },
+  );
 }

@@ -100,7 +100,10 @@ export async function commitOrder(
   return [...new Set(found.filter((path) => path !== ''))];
 }
 
-/** The files below a folder at a commit that contain any of some fixed strings, path order. */
+/**
+ * The files below a folder at a commit that contain any of some fixed strings, path order. Callers
+ * look inside: it may name more of them.
+ */
 export async function filesContaining(
   git: Git,
   commit: string,
@@ -119,7 +122,12 @@ export async function filesContaining(
     '--',
     folder,
   ]);
-  // git grep ends with 1 when nothing matches.
+  // git grep ends with 1 and says nothing when nothing matches. It dies of a corrupt object: then
+  // every file may be one that contains the string.
+  if (!outcome.ok && outcome.stderr !== '') {
+    const files = await listTree(git, commit, [folder], { recursive: true });
+    return files.map(({ path }) => path);
+  }
   const prefix = `${commit}:`;
   return outcome.stdout
     .toString('utf8')

@@ -1,4 +1,4 @@
-import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
@@ -191,18 +191,57 @@ it.skipIf(process.getuid?.() === 0)(
   },
 );
 
-it('an object that is missing from the clone makes one message malformed and stops nothing', async () => {
+it.each([
+  [
+    'missing',
+    (path: string): void => {
+      rmSync(path, { force: true });
+    },
+  ],
+  [
+    'corrupt',
+    (path: string): void => {
+      damage(path);
+    },
+  ],
+])(
+  'an object that is %s in the clone makes one message malformed and stops nothing',
+  async (_, harm) => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    await host.once();
+    const path = `data/channels/${host.channel()}/2026/06/09/190000000Z-0123456789ab.md`;
+    host.edit({
+      [path]:
+        '---\nfrom: a\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00Z\n---\n\nlost\n',
+    });
+    await host.run('sync');
+    const oid = git(host.dir, 'rev-parse', `origin/main:${path}`).trim();
+    harm(join(host.dir, '.git', 'objects', oid.slice(0, 2), oid.slice(2)));
+    const question = await host.send('worker', 'hello');
+    await host.once();
+    expect((await host.run('replies', question)).out).toContain('  done');
+  },
+);
+
+/** Keeps the header of a loose object and ruins the rest: git finds it, and dies of reading it. */
+function damage(path: string): void {
+  const bytes = readFileSync(path);
+  chmodSync(path, 0o600);
+  writeFileSync(path, Buffer.concat([bytes.subarray(0, bytes.length - 12), Buffer.alloc(12)]));
+}
+
+it('a branch that others never leave alone queues the message after a bounded number of tries', async () => {
   const bus = new Bus();
-  const host = await bus.host('front', { worker: 'echo done' });
-  await host.once();
-  const path = `data/channels/${host.channel()}/2026/06/09/190000000Z-0123456789ab.md`;
-  host.edit({
-    [path]: '---\nfrom: a\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00Z\n---\n\nlost\n',
-  });
-  await host.run('sync');
-  const oid = git(host.dir, 'rev-parse', `origin/main:${path}`).trim();
-  rmSync(join(host.dir, '.git', 'objects', oid.slice(0, 2), oid.slice(2)), { force: true });
-  const question = await host.send('worker', 'hello');
-  await host.once();
-  expect((await host.run('replies', question)).out).toContain('  done');
+  const host = await bus.host('front', { worker: 'true' });
+  const hook = join(bus.hub, 'hooks', 'pre-receive');
+  const busy =
+    'unset GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES\n' +
+    'export GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x\n' +
+    'git update-ref refs/heads/main $(git commit-tree main^{tree} -p main -m busy)\n';
+  writeFileSync(hook, `#!/bin/sh\n${busy}`, { mode: 0o755 });
+  const sent = await host.run('send', '--to', 'worker', 'hello');
+  expect([sent.code, sent.out.slice(0, 8)]).toEqual([0, 'Queued: ']);
+  rmSync(hook);
+  expect((await host.run('sync')).out).toContain('Pushed: 1');
 });
