@@ -12,12 +12,13 @@ export interface GitOptions {
   signal?: AbortSignal;
   /** Milliseconds; past them the process group is ended. */
   timeout?: number;
-  /** The call talks to the remote: it gets its own process group, so that ssh ends with it. */
+  /** The call talks to the remote, which has another time limit. */
   network?: boolean;
   env?: Record<string, string>;
 }
 
 const LOCAL_LIMIT = 60_000;
+const KILL_AFTER_MS = 2000;
 const NETWORK_LIMIT = 120_000;
 /** An http transfer slower than this many bytes a second, for this many seconds, is given up. */
 const LOW_SPEED = ['http.lowSpeedLimit=100', 'http.lowSpeedTime=20'];
@@ -83,7 +84,7 @@ export class Git {
   async run(args: readonly string[], options: GitOptions = {}): Promise<GitOutcome> {
     const { signal, network = false } = options;
     throwIfAborted(signal);
-    const child = this.#spawn(args, network, options.env);
+    const child = this.#spawn(args, options.env);
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
@@ -94,10 +95,10 @@ export class Git {
     const state = { timedOut: false };
     const timer = setTimeout(() => {
       state.timedOut = true;
-      end(child, network);
+      end(child);
     }, limit);
     const abort = (): void => {
-      end(child, network);
+      end(child);
     };
     signal?.addEventListener('abort', abort, { once: true });
     const { code, startError } = await ended(child);
@@ -131,12 +132,15 @@ export class Git {
 
   /** Starts a git process that stays open, such as `cat-file --batch`. */
   open(args: readonly string[]): ChildProcessWithoutNullStreams {
-    return this.#spawn(args, false);
+    return this.#spawn(args);
   }
 
+  /**
+   * Each git has a process group of its own: whoever ends an agent CLI with all it started must not
+   * hit a git in the middle of moving a ref, which would leave its lock behind for ever.
+   */
   #spawn(
     args: readonly string[],
-    detached: boolean,
     extra: Record<string, string> = {},
   ): ChildProcessWithoutNullStreams {
     this.#started++;
@@ -145,7 +149,7 @@ export class Git {
       cwd: this.dir,
       env: { ...this.#env, ...extra },
       stdio: ['pipe', 'pipe', 'pipe'],
-      detached,
+      detached: true,
     });
   }
 }
@@ -161,10 +165,17 @@ function ended(child: ChildProcess): Promise<{ code: number | null; startError?:
   });
 }
 
-function end(child: ChildProcess, group: boolean): void {
+/** TERM, on which git takes its lock files back, then KILL; the whole group, so ssh ends with it. */
+function end(child: ChildProcess): void {
+  signal(child, 'SIGTERM');
+  setTimeout(() => {
+    if (child.exitCode === null && child.signalCode === null) signal(child, 'SIGKILL');
+  }, KILL_AFTER_MS).unref();
+}
+
+function signal(child: ChildProcess, name: NodeJS.Signals): void {
   try {
-    if (group && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    else child.kill('SIGKILL');
+    if (child.pid !== undefined) process.kill(-child.pid, name);
   } catch {
     // It ended by itself in the meantime.
   }

@@ -1,3 +1,4 @@
+import { rm, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from './failure.ts';
 import type { Git } from './git.ts';
@@ -40,8 +41,19 @@ export async function fetchBranch(
     if (outcome.failure.kind !== 'contention' || tries === FETCH_TRIES) {
       return { ok: false, failure: outcome.failure };
     }
+    await removeStaleLock(outcome.stderr, branch);
     await sleep(Math.random() * tries * FETCH_WAIT_MS);
   }
+}
+
+/** Git holds the lock of a ref for milliseconds; one this old belongs to a git that was killed. */
+const STALE_LOCK_MS = 10_000;
+
+async function removeStaleLock(stderr: string, branch: string): Promise<void> {
+  const path = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1] ?? '';
+  if (!path.endsWith(`/refs/remotes/origin/${branch}.lock`)) return;
+  const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
+  if (Date.now() - mtimeMs > STALE_LOCK_MS) await rm(path, { force: true });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
@@ -175,6 +175,9 @@ it('stale locks of a dead git stop no mail', async () => {
   const host = await bus.host('front', { worker: 'echo done' });
   for (const name of ['index.lock', 'shallow.lock', 'HEAD.lock', 'config.lock'])
     writeFileSync(join(host.dir, '.git', name), '');
+  const refLock = join(host.dir, '.git', 'refs', 'remotes', 'origin', 'main.lock');
+  writeFileSync(refLock, '');
+  utimesSync(refLock, new Date(0), new Date(0));
   const question = await host.send('worker', 'hello');
   await host.once();
   expect((await host.run('replies', question)).out).toContain('  done');
