@@ -53,7 +53,9 @@ function define(command: Command, spec: CommandSpec, choose: (chosen: Chosen) =>
       '--transport <dir>',
       'the transport (default: CROSSTALK_TRANSPORT, else upward from here)',
     );
-  command.option('--json', 'print the result as JSON').allowExcessArguments(false);
+  command.allowExcessArguments(false);
+  // A session on the terminal has no result of its own.
+  if (spec.interrupt !== 'child') command.option('--json', 'print the result as JSON');
   command.action((...received: unknown[]) => {
     const args = received.slice(0, -2).flat() as (string | undefined)[];
     choose({ spec, args, options: command.optsWithGlobals() });

@@ -75,21 +75,24 @@ export class Publisher {
       this.#again = true;
       return this.#flushing;
     }
-    this.#flushing = this.#run(signal).finally(() => {
-      this.#flushing = undefined;
-    });
+    this.#flushing = this.#run(signal);
     return this.#flushing;
   }
 
   async #run(signal?: AbortSignal): Promise<void> {
-    do {
-      this.#again = false;
-      const all = await this.#parts.outbox.all();
-      await this.#settleGone(all);
-      for (let at = 0; at < all.length; at += MAX_ENTRIES) {
-        await this.#push(all.slice(at, at + MAX_ENTRIES), signal);
-      }
-    } while (this.#askedAgain());
+    try {
+      do {
+        this.#again = false;
+        const all = await this.#parts.outbox.all();
+        await this.#settleGone(all);
+        for (let at = 0; at < all.length; at += MAX_ENTRIES) {
+          await this.#push(all.slice(at, at + MAX_ENTRIES), signal);
+        }
+      } while (this.#askedAgain());
+    } finally {
+      // In the same breath as the look at #again: nobody joins a flush that is over.
+      this.#flushing = undefined;
+    }
   }
 
   /** Whether a flush was asked for while one was under way. */

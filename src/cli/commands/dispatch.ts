@@ -31,11 +31,11 @@ export function run(call: Call): Promise<number> {
   });
 }
 
-/** JSON lines on stderr or in a file; for eyes on a terminal. */
+/** JSON lines on stderr or in a file; for eyes on a terminal, unless `--json` is given. */
 function logger(call: Call): Log {
   const { io } = call;
   const file = text(call, 'log');
-  if (file === undefined && io.errIsTty) return liveView(io);
+  if (file === undefined && io.errIsTty && !flag(call, 'json')) return liveView(io);
   let write = io.err;
   if (file !== undefined) {
     const descriptor = openLog(resolve(io.cwd, file));
