@@ -44,12 +44,15 @@ export class Archive {
     return found.filter((item): item is Located => item.message !== undefined);
   }
 
-  /** Reads a file of a tree as a message: malformed when it is none (protocol.md §2). */
-  async parse(file: FileRef): Promise<Parsed<Message>> {
+  /**
+   * Reads a file of a tree as a message: malformed when it is none (protocol.md §2), undefined when
+   * its content is missing from this clone.
+   */
+  async parse(file: FileRef): Promise<Parsed<Message> | undefined> {
     if (file.mode === '120000') return unreadable('a symlink');
     if (file.mode === '160000') return unreadable('a submodule');
     const object = await this.#transport.objects.read(file.oid);
-    if (object === undefined) return unreadable('its content is missing from the repository');
+    if (object === undefined) return undefined;
     if (object.content === undefined)
       return unreadable(`larger than 1 MiB: ${String(object.size)} bytes`);
     return parseMessage(object.content);

@@ -1,4 +1,5 @@
 import { passed } from '../crash-points.ts';
+import { messageFile } from '../protocol/layout.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../protocol/mailbox.ts';
 import { unanswered } from '../protocol/pending.ts';
 import { cursorOf, type ActorCursors, type Cursors } from '../state/cursors.ts';
@@ -7,7 +8,7 @@ import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
 import type { Log } from './log.ts';
-import { scanAdded, scanUnanswered, type Scan } from './scan.ts';
+import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';
 
 export interface DeliveriesParts {
   transport: Transport;
@@ -21,6 +22,9 @@ export interface DeliveriesParts {
   /** New actors start at the tip instead of at what is unanswered. */
   fromNow: boolean;
 }
+
+/** Of many held messages, this many are looked for at a time. */
+const MAX_READ_AGAIN = 100;
 
 /**
  * What is to be delivered on this host: mailboxes in memory, cursors on disk.
@@ -72,6 +76,23 @@ export class Deliveries {
     passed('scanned');
     this.#report(scan);
     return scan;
+  }
+
+  /**
+   * Looks again for the content of held messages, which keep the cursors back: a partial clone
+   * fetches it once the remote answers, an operator mends a damaged one.
+   */
+  async readAgain(host: string, tip: string): Promise<void> {
+    const held = this.mailboxes.held().slice(0, MAX_READ_AGAIN);
+    const places = new Map(held.map((item) => [`${item.channel}/${item.relPath}`, item]));
+    const audience = { host, actors: [...this.#active] };
+    const scan = await scanAgain(this.#parts, audience, tip, [...places.values()]);
+    for (const { channel, relPath } of scan.unread) places.delete(`${channel}/${relPath}`);
+    for (const delivery of scan.deliveries) this.mailboxes.release(delivery);
+    for (const { actor, channel, relPath } of this.mailboxes.held()) {
+      if (places.has(`${channel}/${relPath}`)) this.mailboxes.settle(actor, channel, [relPath]);
+    }
+    this.#report(scan);
   }
 
   /** Marks deliveries as settled and moves the cursors; durable when it returns. */
@@ -202,7 +223,11 @@ export class Deliveries {
 
   /** Logs each malformed file once, and what only an `@host` kept away. */
   #report(scan: Scan): void {
-    for (const { path, reason } of scan.malformed) {
+    const unread = scan.unread.map(({ channel, relPath }) => ({
+      path: messageFile(channel, relPath),
+      reason: 'its content is missing from this clone; delivered when it is found',
+    }));
+    for (const { path, reason } of [...scan.malformed, ...unread]) {
       if (this.#reported.has(path)) continue;
       this.#reported.add(path);
       this.#parts.log('message_malformed', { path, reason });

@@ -16,6 +16,7 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
   const { dispatcher, deliveries, hosts, publisher, transport } = parts;
   const { fetchFailing } = facts;
   const { failing } = publisher;
+  const counts = deliveries.mailboxes.counts();
   return {
     pid: process.pid,
     version: facts.version,
@@ -25,7 +26,8 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
     host: hosts.active?.alias ?? null,
     tip: deliveries.mailboxes.scanned ?? (await transport.tip()) ?? null,
     running: dispatcher.running,
-    pending: deliveries.mailboxes.counts().pending,
+    pending: counts.pending,
+    ...(counts.held > 0 && { unread: counts.held }),
     parked: parts.guards.parked,
     ...(fetchFailing && {
       fetch_failing_since: fetchFailing.since,

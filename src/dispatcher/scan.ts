@@ -1,6 +1,6 @@
 import { activation } from '../protocol/activation.ts';
 import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
-import type { Delivery } from '../protocol/mailbox.ts';
+import { UNREAD, type Delivery } from '../protocol/mailbox.ts';
 import type { Located } from '../protocol/message.ts';
 import { unanswered } from '../protocol/pending.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -8,10 +8,13 @@ import type { Archive, FileRef } from './archive.ts';
 
 /** What a scan came upon, in commit order. */
 export interface Scan {
+  /** For whom a message is whose content is missing, only the message would tell: for each actor. */
   deliveries: Delivery[];
   /** Messages that the actors of this host wrote on this host, by channel. */
   own: Map<string, Located[]>;
   malformed: { path: string; reason: string }[];
+  /** Messages whose content is missing from this clone. */
+  unread: { channel: string; relPath: string }[];
   /** Messages that somebody edited or deleted: said, and nothing else is done about it. */
   changed: { path: string; change: 'edited' | 'deleted' }[];
   /** Messages kept away only by an `@host` (protocol.md §3). */
@@ -62,6 +65,7 @@ export async function scanAdded(
   }
   const read = await readAll(sources.archive, files, scan);
   const woken = await route(sources, audience, to, read, scan);
+  woken.push(...unreadFor(audience, scan));
   scan.deliveries = await inCommitOrder(sources.transport, from, to, woken);
   return scan;
 }
@@ -111,8 +115,32 @@ export async function scanUnanswered(
       pending.push(...waking.filter(({ relPath }) => open.has(relPath)));
     }
   }
+  pending.push(...unreadFor(audience, scan));
   scan.deliveries = await inCommitOrder(sources.transport, undefined, tip, pending);
   return scan;
+}
+
+/** Reads again, at `tip`, messages whose content was missing. */
+export async function scanAgain(
+  sources: Sources,
+  audience: Audience,
+  tip: string,
+  places: readonly { channel: string; relPath: string }[],
+): Promise<Scan> {
+  const scan = emptyScan();
+  const files = places.map(({ channel, relPath }) => {
+    const path = messageFile(channel, relPath);
+    return { path, oid: `${tip}:${path}`, mode: '100644' };
+  });
+  const read = await readAll(sources.archive, files, scan);
+  scan.deliveries = await route(sources, audience, tip, read, scan);
+  return scan;
+}
+
+function unreadFor({ actors }: Audience, { unread }: Scan): Delivery[] {
+  return unread.flatMap((place) =>
+    actors.map((actor) => ({ ...place, actor, message: UNREAD, unread: true as const })),
+  );
 }
 
 function emptyScan(): Scan {
@@ -120,6 +148,7 @@ function emptyScan(): Scan {
     deliveries: [],
     own: new Map(),
     malformed: [],
+    unread: [],
     changed: [],
     skipped: [],
     configured: false,
@@ -134,6 +163,10 @@ async function readAll(archive: Archive, files: readonly FileRef[], scan: Scan):
       if (place.kind === 'stray') scan.malformed.push({ path: file.path, reason: place.reason });
       if (place.kind !== 'message') return undefined;
       const message = await archive.parse(file);
+      if (message === undefined) {
+        scan.unread.push({ channel: place.channel, relPath: place.relPath });
+        return undefined;
+      }
       if (message.ok)
         return { relPath: place.relPath, channel: place.channel, message: message.value };
       scan.malformed.push({ path: file.path, reason: message.problems.join('; ') });

@@ -63,6 +63,8 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
       await hosts.load(tip);
     const approved = await hosts.applyApprovals();
     const { active } = hosts;
+    if (active !== undefined && fetch && refreshed.ok && deliveries.mailboxes.held().length > 0)
+      await deliveries.readAgain(active.alias, tip);
     if (active !== undefined && (scan === undefined || scan.configured || approved)) {
       await deliveries.admit(active.alias, [...active.actors.keys()], tip);
     }

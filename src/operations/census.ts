@@ -12,6 +12,9 @@ export interface Census {
   malformed: Record<string, string>;
 }
 
+/** Said of a file whose content is not in this clone; it is looked at again each time. */
+const MISSING = 'its content is missing from this clone';
+
 /** Files read at a time: enough to keep git busy, few enough to hold. */
 const CHUNK = 500;
 
@@ -22,7 +25,7 @@ const CHUNK = 500;
 export async function takeCensus(context: Context): Promise<Census> {
   const tip = await tipOf(context);
   const before = await load(context.paths.census);
-  if (before?.tip === tip) return before;
+  if (before?.tip === tip && !Object.values(before.malformed).includes(MISSING)) return before;
   const usable = before !== undefined && (await context.transport.isAncestor(before.tip, tip));
   const census: Census = usable ? { ...before, tip } : { tip, channels: {}, malformed: {} };
   if (usable) await update(context, census, before.tip);
@@ -34,6 +37,15 @@ export async function takeCensus(context: Context): Promise<Census> {
 async function update(context: Context, census: Census, from: string): Promise<void> {
   const changes = (await context.transport.changes(from, census.tip)).filter(({ path }) =>
     path.startsWith(`${CHANNELS}/`),
+  );
+  const missing = Object.keys(census.malformed).filter(
+    (path) => census.malformed[path] === MISSING && !changes.some((change) => change.path === path),
+  );
+  for (const path of missing) Reflect.deleteProperty(census.malformed, path);
+  await add(
+    context,
+    census,
+    missing.map((path) => ({ path, oid: `${census.tip}:${path}`, mode: '100644' })),
   );
   for (const { path, status } of changes) {
     if (status === 'A') continue;
@@ -65,7 +77,8 @@ async function count({ archive }: Context, census: Census, file: FileRef): Promi
   const counted = (census.channels[place.channel] ??= { messages: 0, last: '' });
   if (place.kind === 'channel') return;
   const message = await archive.parse(file);
-  if (!message.ok) census.malformed[file.path] = message.problems.join('; ');
+  if (message === undefined) census.malformed[file.path] = MISSING;
+  else if (!message.ok) census.malformed[file.path] = message.problems.join('; ');
   else {
     counted.messages++;
     if (place.relPath > counted.last) counted.last = place.relPath;

@@ -49,6 +49,7 @@ function dispatcherProblems(
 }
 
 function mailProblems({
+  transport,
   paused,
   dispatcher,
   outbox,
@@ -63,6 +64,12 @@ function mailProblems({
   for (const { actor, tier, until } of dispatcher?.parked ?? []) {
     problems.push(
       `mail for ${actor} is parked until ${until}: its tier ${tier} has used up max_runs_per_hour; look for a loop, or raise it in the host file`,
+    );
+  }
+  const unread = dispatcher?.unread ?? 0;
+  if (unread > 0) {
+    problems.push(
+      `messages whose content is missing from this clone: ${String(unread)}; remove damaged object files (git -C ${transport} fsck names them), then get them with: git -C ${transport} fetch --refetch origin`,
     );
   }
   const old = outbox.filter(({ age_s: age }) => age > OUTBOX_LIMIT_S);

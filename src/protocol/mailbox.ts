@@ -1,10 +1,24 @@
-import type { Located } from './message.ts';
+import type { Located, Message } from './message.ts';
 
 /** A waking message for one actor in one channel, and the scan that found it. */
 export interface Delivery extends Located {
   actor: string;
   channel: string;
+  /** Its content is missing from this clone, so that nobody knows whom it wakes. */
+  unread?: true;
 }
+
+/** Stands in for a message whose content is missing. */
+export const UNREAD: Message = {
+  from: '',
+  to: [],
+  type: 'text',
+  timestamp: '',
+  re: [],
+  cause: [],
+  extra: {},
+  body: '',
+};
 
 /**
  * How far an actor and channel are settled (protocol.md §5): everything up to `commit`, and of
@@ -19,8 +33,8 @@ export interface Cursor {
 /** A batch's paths go into one environment variable, which the system limits to 128 KiB. */
 export const MAX_BATCH = 3000;
 
-/** `running` until the outcome is on record and published. */
-export type DeliveryState = 'pending' | 'running' | 'settled';
+/** `running` until the outcome is on record and published; `held` until its content is found. */
+export type DeliveryState = 'pending' | 'running' | 'held' | 'settled';
 
 interface Item extends Delivery {
   /** The commit the scan started from, and its number: a cursor may not pass it yet. */
@@ -33,7 +47,8 @@ interface Item extends Delivery {
  * The mailboxes of one dispatcher: what is pending, running and settled per actor and channel.
  *
  * A delivery is `pending` until a batch takes it, `running` until its outcome is on record, then
- * `settled`. The cursor of a mailbox is where the scan began that found its oldest unsettled
+ * `settled`. One whose content is missing is `held`, and after that `pending` or `settled`. The
+ * cursor of a mailbox is where the scan began that found its oldest unsettled
  * delivery, so it never passes one; with none left it is the last commit scanned.
  */
 export class Mailboxes {
@@ -62,7 +77,9 @@ export class Mailboxes {
       touched.set(key, known);
       if (known.has(delivery.relPath)) continue;
       known.add(delivery.relPath);
-      box.push({ ...delivery, since, scan: this.#scan, state: stateOf(delivery) });
+      const state = stateOf(delivery);
+      const held = state === 'pending' && delivery.unread === true;
+      box.push({ ...delivery, since, scan: this.#scan, state: held ? 'held' : state });
     }
     for (const key of touched.keys()) this.#dropIfSettled(key);
   }
@@ -90,6 +107,17 @@ export class Mailboxes {
     const batch = box.filter(({ state }) => state === 'pending').slice(0, MAX_BATCH);
     for (const item of batch) item.state = 'running';
     return batch;
+  }
+
+  /** Deliveries whose content is missing. */
+  held(): Delivery[] {
+    return [...this.#boxes.values()].flat().filter(({ state }) => state === 'held');
+  }
+
+  /** The content of a held delivery was found, and it wakes the actor. */
+  release({ actor, channel, relPath, message }: Delivery): void {
+    const item = this.#box({ actor, channel }).find((one) => one.relPath === relPath);
+    if (item?.state === 'held') Object.assign(item, { message, state: 'pending' });
   }
 
   /** Undoes `take` for a run that was stopped before it had an outcome. */
@@ -121,12 +149,12 @@ export class Mailboxes {
     });
   }
 
-  /** How many deliveries are pending and running. */
-  counts(): { pending: number; running: number } {
+  /** How many deliveries are pending, running and held. */
+  counts(): { pending: number; running: number; held: number } {
     const items = [...this.#boxes.values()].flat();
     const count = (wanted: Item['state']): number =>
       items.filter(({ state }) => state === wanted).length;
-    return { pending: count('pending'), running: count('running') };
+    return { pending: count('pending'), running: count('running'), held: count('held') };
   }
 
   #change(actor: string, channel: string, relPaths: readonly string[], state: Item['state']): void {

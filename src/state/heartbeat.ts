@@ -13,6 +13,8 @@ export interface Heartbeat {
   tip: string | null;
   running: { actor: string; channel: string; tier: string; since: string; messages: string[] }[];
   pending: number;
+  /** Deliveries that wait for content that is missing from the clone. */
+  unread?: number;
   /** Tiers whose mail waits because `max_runs_per_hour` is used up. */
   parked: { actor: string; tier: string; reason: string; until: string }[];
   fetch_failing_since?: string;

@@ -208,22 +208,34 @@ it.each([
     },
   ],
 ])(
-  'an object that is %s in the clone makes one message malformed and stops nothing',
+  'a message whose object is %s in the clone stops nothing, and is delivered once it is back',
   async (_, harm) => {
     const bus = new Bus();
     const host = await bus.host('front', { worker: 'echo done' });
     await host.once();
-    const path = `data/channels/${host.channel()}/2026/06/09/190000000Z-0123456789ab.md`;
+    const relPath = '2026/06/09/190000000Z-0123456789ab.md';
+    const path = `data/channels/${host.channel()}/${relPath}`;
     host.edit({
       [path]:
         '---\nfrom: a\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00Z\n---\n\nlost\n',
     });
     await host.run('sync');
     const oid = git(host.dir, 'rev-parse', `origin/main:${path}`).trim();
-    harm(join(host.dir, '.git', 'objects', oid.slice(0, 2), oid.slice(2)));
+    const object = join(host.dir, '.git', 'objects', oid.slice(0, 2), oid.slice(2));
+    harm(object);
     const question = await host.send('worker', 'hello');
-    await host.once();
+    const running = host.start();
+    const said = await running.saw('message_malformed', (event) => event['path'] === path);
+    expect(said['reason']).toContain('missing from this clone');
+    await running.saw('push_done');
     expect((await host.run('replies', question)).out).toContain('  done');
+    expect((await host.run('status')).out).toMatch(/^stuck: .*missing from this clone/);
+    await running.stop();
+    rmSync(object, { force: true });
+    git(host.dir, 'fetch', '--quiet', '--refetch', 'origin');
+    await host.once();
+    expect((await host.run('replies', relPath)).out).toContain('  done');
+    expect((await host.run('replies', question)).out.match(/ {2}done/g)).toHaveLength(1);
   },
 );
 
