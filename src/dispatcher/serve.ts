@@ -3,6 +3,7 @@ import { CrosstalkError, reasonOf } from '../errors.ts';
 import { saveHeartbeat } from '../state/heartbeat.ts';
 import { acquire, type Holder } from '../state/lock.ts';
 import { Alarm, Rhythm } from './alarm.ts';
+import { Housekeeping } from './housekeeping.ts';
 import type { Outcome } from './publisher.ts';
 import { pulse } from './pulse.ts';
 import { tick, type Ticked, type TickParts } from './tick.ts';
@@ -72,12 +73,12 @@ class Service {
   readonly #startedAt = new Date().toISOString();
   #fetchWanted = true;
   #failingSince: { since: string; reason: string } | undefined;
-  #checkout: Promise<unknown> | undefined;
-  #checkedOut: string | undefined;
+  readonly #housekeeping: Housekeeping;
 
   constructor(parts: Omit<TickParts, 'signal'>, options: ServeOptions) {
     this.#parts = { ...parts, signal: options.stop };
     this.#options = options;
+    this.#housekeeping = new Housekeeping(parts.transport, parts.log);
   }
 
   async run(): Promise<Served> {
@@ -110,8 +111,7 @@ class Service {
     } finally {
       await dispatcher.stop(grace);
       await this.#lastPush();
-      await this.#checkout;
-      await transport.fastForward().catch(() => undefined);
+      await this.#housekeeping.finish();
       await this.#parts.deliveries.save();
       await ear.close();
       await this.#beat();
@@ -178,7 +178,7 @@ class Service {
       if (ticked.refused !== undefined)
         throw new CrosstalkError('unsupported_version', ticked.refused);
       if (fetch) this.#noteFetch(ticked);
-      this.#followCheckout(ticked.tip);
+      this.#housekeeping.follow(ticked.tip);
       await this.#beat();
       return ticked;
     } catch (error) {
@@ -195,18 +195,6 @@ class Service {
       failure === undefined
         ? undefined
         : { since: this.#failingSince?.since ?? new Date().toISOString(), reason: failure.reason };
-  }
-
-  /** Beside the hot path: people and agents read files in the checkout, mail does not need it. */
-  #followCheckout(tip: string | undefined): void {
-    if (tip === this.#checkedOut || this.#checkout !== undefined) return;
-    this.#checkedOut = tip;
-    this.#checkout = this.#parts.transport
-      .fastForward()
-      .catch(() => undefined)
-      .finally(() => {
-        this.#checkout = undefined;
-      });
   }
 
   async #answer(request: WakeRequest): Promise<WakeAnswer> {

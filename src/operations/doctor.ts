@@ -131,22 +131,18 @@ async function permissions(root: string): Promise<Check> {
 
 /** Too many loose objects slow every git command down; git's own maintenance packs them. */
 async function objects({ transport }: Context): Promise<Check> {
-  const loose = async (): Promise<number> =>
-    Number(/^count: (\d+)$/m.exec(await transport.git(['count-objects', '-v']))?.[1] ?? '0');
-  const before = await loose();
-  if (before < MANY_LOOSE) {
-    return { check: 'objects', ok: true, found: `${String(before)} loose`, fix: '' };
-  }
-  await transport.git([
-    'maintenance',
-    'run',
-    '--quiet',
-    '--task=loose-objects',
-    '--task=incremental-repack',
-  ]);
-  const after = await loose();
-  const found = `${String(before)} loose, ${String(after)} after maintenance`;
-  return { check: 'objects', ok: after < MANY_LOOSE, found, fix: `git -C ${transport.dir} gc` };
+  const done = await transport.maintain();
+  const left = done?.after ?? (await transport.looseObjects());
+  const found =
+    done === undefined
+      ? `${String(left)} loose`
+      : `${String(done.before)} loose, ${String(left)} after maintenance`;
+  return {
+    check: 'objects',
+    ok: left < MANY_LOOSE,
+    found,
+    fix: `git -C ${transport.dir} maintenance run --task=loose-objects, after removing objects/maintenance.lock if no git runs`,
+  };
 }
 
 function agents({ env }: Context, { host }: Status): Promise<Check>[] {

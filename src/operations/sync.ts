@@ -33,6 +33,7 @@ export async function sync(context: Context): Promise<Synced> {
   const left = (await outbox.all()).filter(({ id }) =>
     waiting.some((entry) => entry.id === id),
   ).length;
+  await transport.maintain();
   return {
     pushed: waiting.length - left,
     left,

@@ -5,6 +5,7 @@ import type { Failure } from './failure.ts';
 import { Objects } from './objects.ts';
 import { publish, type Commit, type Published } from './publish.ts';
 import { busRef, fetchBranch, findBranch } from './remote.ts';
+import { looseObjects, maintainIfDue, type Maintained } from './maintenance.ts';
 import { openRepository, transportId, type Repository } from './repository.ts';
 import {
   changesBetween,
@@ -161,6 +162,14 @@ export class Transport {
     return this.#repository.origin === undefined
       ? catchUp(this.#repository, this.#branch, tip)
       : fastForward(this.#repository, this.#branch, tip);
+  }
+
+  /** Packs loose objects when there are many; see {@link maintainIfDue}. */
+  maintain(): Promise<Maintained | undefined> {
+    return maintainIfDue(this.#repository);
+  }
+  looseObjects(): Promise<number> {
+    return looseObjects(this.#repository.git);
   }
 
   close(): void {

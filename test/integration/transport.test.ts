@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -32,6 +33,37 @@ it('writers that race for one branch all get through, one commit each, in one pu
   expect(git(bus.hub, 'ls-tree', '--name-only', 'main', 'x/').trim().split('\n')).toHaveLength(8);
   expect(git(bus.hub, 'log', '--format=%s', 'main', '--', 'x/').trim().split('\n')).toHaveLength(8);
 });
+
+it('many loose objects are packed by the dispatcher and by send, unasked, and none is lost', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const loose = (): number => Number(git(host.dir, 'count-objects').split(' ')[0]);
+  for (const tidy of [
+    (): Promise<unknown> => host.once(),
+    (): Promise<unknown> => host.send('worker', 'hello'),
+  ]) {
+    const one = scatter(host.dir, 7500);
+    expect(loose()).toBeGreaterThanOrEqual(7500);
+    await tidy();
+    expect(loose()).toBeLessThan(1000);
+    expect(git(host.dir, 'cat-file', '-p', one)).toContain('loose');
+  }
+  git(host.dir, 'fsck', '--strict');
+  expect((await host.run('doctor')).out).toContain(`ok    objects: ${String(loose())} loose`);
+});
+
+/** Writes loose objects that nothing refers to; the id of one. */
+function scatter(dir: string, count: number): string {
+  const stream = Array.from({ length: count }, (_, n) => {
+    const text = `loose ${String(n)} ${String(Math.random())}`;
+    return `blob\nmark :${String(n + 1)}\ndata ${String(text.length)}\n${text}\n`;
+  });
+  const settings = ['-c', `fastimport.unpackLimit=${String(count + 1)}`];
+  return execFileSync('git', ['-C', dir, ...settings, 'fast-import', '--quiet'], {
+    input: `${stream.join('')}get-mark :1\n`,
+    encoding: 'utf8',
+  }).trim();
+}
 
 it('a hundred sends at once on one machine all arrive', async () => {
   const bus = new Bus();

@@ -33,8 +33,11 @@ export async function run(call: Call): Promise<number> {
     };
     const word = delivered.published ? 'Sent' : 'Queued';
     print(call, result, () => messages.map(({ relPath }) => `${word}: ${relPath}`).join('\n'));
-    // Without a dispatcher nobody else keeps the checkout readable.
-    if (delivered.published && delivered.direct) await context.transport.fastForward();
+    // Without a dispatcher nobody else keeps the checkout readable and the objects packed.
+    if (delivered.published && delivered.direct) {
+      await context.transport.fastForward();
+      await context.transport.maintain();
+    }
     return 0;
   });
 }
