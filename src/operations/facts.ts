@@ -1,4 +1,5 @@
 import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
+import type { Located } from '../protocol/message.ts';
 import { Cursors, cursorOf } from '../state/cursors.ts';
 import { loadHeartbeat } from '../state/heartbeat.ts';
 import { holderOf } from '../state/lock.ts';
@@ -11,8 +12,11 @@ export interface Facts {
   queued_here: boolean;
   /** It is on the bus: at the remote, or on the local branch in solo mode. */
   on_the_bus: boolean;
-  /** Alias of this host, when its dispatcher has seen it for the actor. */
-  seen_by: string | null;
+  /**
+   * Aliases of the hosts known to have seen it: this one by its own state, others by a message of
+   * theirs that names it in `re` or `cause`. Hosts do not tell one another what they have read.
+   */
+  seen_by: string[];
   running: boolean;
   /** Paths of the actor's messages that name it in `re` or `cause`. */
   answered_by: string[];
@@ -54,14 +58,18 @@ export async function factsOf(
     heartbeat?.running.some(
       (run) => run.actor === actor && run.channel === channel && isIt(run.messages),
     ) === true;
-  const answers = await answersOf(context, ref, actor);
+  const mentions = await mentionsOf(context, ref);
+  const answers = mentions
+    .filter(({ message }) => message.from === actor)
+    .map((mention) => mention.relPath);
+  const here = wakes && (settled || running || letter !== undefined) ? [heartbeat?.host] : [];
+  const hosts = [...here, ...mentions.map(({ message }) => message.host)];
   return {
     queued_here: entries.some(({ commits }) =>
       commits.some(({ files }) => files.some((file) => file.path === path)),
     ),
     on_the_bus: await exists(await tipOf(context)),
-    seen_by:
-      wakes && (settled || running || letter !== undefined) ? (heartbeat?.host ?? null) : null,
+    seen_by: [...new Set(hosts.filter((host) => typeof host === 'string'))],
     running,
     answered_by: answers,
     silent: wakes && settled && !running && answers.length === 0 && letter === undefined,
@@ -69,11 +77,8 @@ export async function factsOf(
   };
 }
 
-async function answersOf(
-  context: Context,
-  { channel, relPath }: MessageRef,
-  actor: string,
-): Promise<string[]> {
+/** The messages that name it in `re` or `cause`. */
+async function mentionsOf(context: Context, { channel, relPath }: MessageRef): Promise<Located[]> {
   const tip = await tipOf(context);
   const files = await context.transport.filesContaining(tip, `${CHANNELS}/${channel}`, [relPath]);
   const paths = files.flatMap((file) => {
@@ -81,12 +86,7 @@ async function answersOf(
     return place.kind === 'message' ? [place.relPath] : [];
   });
   const messages = await context.archive.messages(tip, channel, paths);
-  return messages
-    .filter(
-      ({ message }) =>
-        message.from === actor && [...message.re, ...message.cause].includes(relPath),
-    )
-    .map((one) => one.relPath);
+  return messages.filter(({ message }) => [...message.re, ...message.cause].includes(relPath));
 }
 
 /** The facts as one line, the last thing that happened last. */
@@ -94,7 +94,7 @@ export function describeFacts(facts: Facts): string {
   const parts = [
     facts.queued_here ? 'queued here' : '',
     facts.on_the_bus ? 'on the bus' : 'not on the bus',
-    facts.seen_by === null ? '' : `seen by ${facts.seen_by}`,
+    facts.seen_by.length === 0 ? '' : `seen by ${facts.seen_by.join(', ')}`,
     facts.running ? 'running' : '',
     facts.answered_by.length > 0 ? `answered by ${facts.answered_by.join(', ')}` : '',
     facts.silent ? 'met with silence' : '',

@@ -280,6 +280,11 @@ it('explain says which facts hold for a message', async () => {
     /^on the bus, seen by front, quarantined as dead letter /,
   );
   expect(await state(silent, 'quiet')).toBe('on the bus, seen by front, met with silence');
+  const elsewhere = await bus.host('elsewhere', { other: 'true' });
+  await elsewhere.run('sync');
+  expect((await elsewhere.run('explain', asked, 'worker')).out).toContain(
+    'state: on the bus, seen by front, answered by ',
+  );
 });
 
 it('what other people wrote cannot steer a terminal', () => {
