@@ -60,6 +60,13 @@ export class Objects {
   #ask(request: Request): void {
     const child = (this.#child ??= this.#start());
     this.#waiting.push(request);
+    // What is asked for in one breath goes through the pipe in one piece.
+    if (child.stdin.writableCorked === 0) {
+      child.stdin.cork();
+      process.nextTick(() => {
+        child.stdin.uncork();
+      });
+    }
     child.stdin.write(`${request.name}\n`);
   }
 

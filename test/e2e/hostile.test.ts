@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Status } from '../../src/operations/status.ts';
 import { Bus } from '../support/bus.ts';
 import { fixtures } from '../support/fixtures.ts';
 import { git } from '../support/git.ts';
+import { Program } from '../support/process.ts';
 
 it('hostile and malformed files are counted, reported and harmless, and the mail around them is answered', async () => {
   const bus = new Bus();
@@ -55,6 +56,32 @@ it('hostile and malformed files are counted, reported and harmless, and the mail
   expect(existsSync(canary)).toBe(false);
 });
 
+it('a hundred thousand files in one folder are reported, and the mail among them is answered', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo answered' });
+  await host.once();
+  // A checkout with work in it is left alone: what takes time here is not the mail but the files.
+  writeFileSync(join(host.dir, 'CLAUDE.md'), 'mine');
+  const folder = `data/channels/${host.channel()}/2026/06/09`;
+  const good = readFileSync(join(fixtures, 'valid', 'plain.md'));
+  const junk = writeBlob(bus, 'junk');
+  const lines = Array.from(
+    { length: 100_000 },
+    (_, n) => `100644 ${junk}\t${folder}/190000000Z-${n.toString(16).padStart(8, '0')}.md\n`,
+  );
+  lines.push(`100644 ${writeBlob(bus, good)}\t${folder}/200000000Z-00000000.md\n`);
+  addToIndex(bus, lines.join(''));
+  const pass = new Program(host, 'dispatch', '--once', '--host', 'front');
+  expect(await pass.ended()).toBe(0);
+  expect(pass.events.filter(({ event }) => event === 'message_malformed')).toHaveLength(100_000);
+  expect(bus.from('worker').map(({ message }) => message.re)).toEqual([
+    ['2026/06/09/200000000Z-00000000.md'],
+  ]);
+  const status = new Program(host, 'status');
+  expect(await status.ended()).toBe(0);
+  expect(status.out).toContain('and 99980 more');
+});
+
 it('a body that looks like a header changes nothing about the message that carries it', async () => {
   const bus = new Bus();
   const host = await bus.host('front', {
@@ -81,6 +108,22 @@ it('message text never reaches a shell, a command line or a path', async () => {
   expect(bus.from('worker')[0]?.message.body).not.toContain('touch');
   expect(existsSync(canary)).toBe(false);
 });
+
+function writeBlob(bus: Bus, content: string | Buffer): string {
+  const args = ['-C', bus.hub, 'hash-object', '-w', '--stdin'];
+  return execFileSync('git', args, { input: content, encoding: 'utf8' }).trim();
+}
+
+/** Commits index lines to the bus without a work tree: quick for very many files. */
+function addToIndex(bus: Bus, lines: string): void {
+  const index = ['-C', bus.hub, `--work-tree=${bus.root}`];
+  const env = { ...process.env, GIT_INDEX_FILE: join(bus.root, 'index') };
+  execFileSync('git', [...index, 'read-tree', 'main'], { env });
+  execFileSync('git', [...index, 'update-index', '--add', '--index-info'], { env, input: lines });
+  const tree = execFileSync('git', [...index, 'write-tree'], { env, encoding: 'utf8' }).trim();
+  const commit = git(bus.hub, 'commit-tree', tree, '-p', 'main', '-m', 'many').trim();
+  git(bus.hub, 'update-ref', 'refs/heads/main', commit);
+}
 
 function addSymlink(bus: Bus, path: string): void {
   const clone = join(bus.root, 'linker');

@@ -4,7 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 import { git } from '../support/git.ts';
-import { freePort, sshMissing, startHttp, startSilent, startSshd } from '../support/servers.ts';
+import {
+  freePort,
+  sshMissing,
+  startHttp,
+  startSilent,
+  startSlow,
+  startSshd,
+} from '../support/servers.ts';
 
 /** A question answered over whatever remote a machine was given. */
 async function conversation(bus: Bus, remote: string, env: NodeJS.ProcessEnv): Promise<void> {
@@ -99,6 +106,23 @@ it('a remote that accepts and never answers costs the time limit, and the messag
   const { out, err } = await sendTo(host, `http://${await startSilent()}/hub.git`, env);
   expect(out).toMatch(/^Queued: /);
   expect(err).toContain('git fetch did not end within 0.5 s');
+});
+
+it('a slow remote only takes longer; one slower than the time limit queues the message', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  git(bus.hub, 'config', 'http.receivepack', 'true');
+  const port = Number((await startHttp(bus.root, 'me:secret')).split(':')[1]);
+  let delay = 100;
+  const remote = `http://me:secret@${await startSlow(port, () => delay)}/hub.git`;
+  expect((await sendTo(host, remote)).out).toMatch(/^Sent: /);
+  delay = 2000;
+  const { out, err } = await sendTo(host, remote, { CROSSTALK_NETWORK_TIMEOUT: '1' });
+  expect(out).toMatch(/^Queued: /);
+  expect(err).toContain('did not end within 1 s');
+  delay = 0;
+  expect((await host.run('sync')).out).toContain('Pushed: 1');
+  expect(bus.messages()).toHaveLength(2);
 });
 
 it.each([

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
@@ -100,6 +109,71 @@ it('the state directory and the socket are the user’s alone', async () => {
   await program.stop('SIGTERM');
 });
 
+it.skipIf(process.getuid?.() !== 0)(
+  'doctor says that the state directory is another user’s (skipped unless root)',
+  async () => {
+    const host = await new Bus().host('front', { worker: 'echo done' });
+    await works(host);
+    expect((await host.run('doctor')).out).toContain('ok    state directory: yours alone');
+    chownSync(host.state, 65534, 65534);
+    const ran = await host.run('doctor');
+    expect(ran.code).toBe(1);
+    expect(ran.out).toMatch(/state directory: owned by another user.*give it to yourself/s);
+  },
+);
+
+it('a clock that jumps a day ahead and then two days back loses nothing, repeats nothing and stops nothing', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    worker: 'echo done',
+    flaky: {
+      default: {
+        cli: `test -e ${bus.root}/mended && echo done`,
+        attempts: 3,
+        retry_delay: '1h',
+      },
+    },
+  });
+  const clock = join(bus.root, 'clock');
+  const set = (hours: number): void => {
+    writeFileSync(clock, String(hours * 3600));
+  };
+  set(0);
+  const shifted = {
+    dir: host.dir,
+    env: {
+      ...host.env,
+      CLOCK_OFFSET_FILE: clock,
+      NODE_OPTIONS: `--require ${fileURLToPath(new URL('../support/shifted-clock.cjs', import.meta.url))}`,
+    },
+  };
+  const run = async (...argv: string[]): Promise<string> => {
+    const program = new Program(shifted, ...argv);
+    await program.ended();
+    return program.out;
+  };
+  const dispatcher = new Program(shifted, 'dispatch', '--host', 'front', '--interval', '0.2');
+  await dispatcher.saw('tick');
+  const failing = await run('send', '--to', 'flaky', 'x');
+  await dispatcher.saw('dead_letter');
+  writeFileSync(join(bus.root, 'mended'), '');
+  const sent = [failing];
+  for (const hours of [0, 24, -24]) {
+    set(hours);
+    const question = await run('send', '--to', 'worker', 'x');
+    const relPath = question.replace(/^Sent: /, '').trim();
+    expect(await run('replies', '--wait', '--timeout', '20', relPath)).toContain('  done');
+    sent.push(question);
+    // The hour of the failed delivery is over as soon as the clock is a day ahead.
+    if (hours === 24)
+      await dispatcher.saw('dispatch_done', (event) => failing.includes(String(event['messages'])));
+  }
+  expect(await run('status')).toMatch(/^healthy/);
+  await dispatcher.stop('SIGTERM');
+  const answered = bus.messages().flatMap(({ message }) => message.re);
+  expect(answered.sort()).toEqual(sent.map((line) => line.replace('Sent: ', '').trim()).sort());
+});
+
 it('two dispatchers started at once: one serves, the other says who does', async () => {
   const host = await new Bus().host('front', { worker: 'echo done' });
   const both = [1, 2].map(() => new Program(host, 'dispatch', '--host', 'front'));
@@ -156,21 +230,36 @@ describe.skipIf(!canMount())(
       );
     });
 
+    it('a remote without room queues the message', async () => {
+      const bus = new Bus();
+      const host = await bus.host('front', { worker: 'echo done' });
+      const filler = onSmallDisk(join(bus.hub, 'objects'));
+      expect((await host.run('send', '--to', 'worker', 'hello')).out).toMatch(/^Queued: /);
+      execFileSync('rm', [filler]);
+      expect((await host.run('sync')).out).toContain('Pushed: 1');
+    });
+
     it('a clone without room queues the message', async () => {
       const bus = new Bus();
       const host = await bus.host('front', { worker: 'echo done' });
-      const objects = join(host.dir, '.git', 'objects');
-      const saved = execFileSync('tar', ['-C', objects, '-cf', '-', '.']);
-      mount(objects, 'size=2m');
-      execFileSync('tar', ['-C', objects, '-xf', '-'], { input: saved });
-      execFileSync('sh', ['-c', `cat /dev/zero > ${join(objects, 'filler')} 2>/dev/null; true`]);
+      const filler = onSmallDisk(join(host.dir, '.git', 'objects'));
       expect((await host.run('send', '--to', 'worker', 'hello')).out).toMatch(/^Queued: /);
-      execFileSync('rm', [join(objects, 'filler')]);
+      execFileSync('rm', [filler]);
       expect((await host.run('sync')).out).toContain('Pushed: 1');
       expect(readdirSync(join(host.state, 'outbox'))).toEqual([]);
     });
   },
 );
+
+/** Moves a folder onto a disk that is full; the path of the file that fills it. */
+function onSmallDisk(folder: string): string {
+  const saved = execFileSync('tar', ['-C', folder, '-cf', '-', '.']);
+  mount(folder, 'size=2m');
+  execFileSync('tar', ['-C', folder, '-xf', '-'], { input: saved });
+  const filler = join(folder, 'filler');
+  execFileSync('sh', ['-c', `cat /dev/zero > ${filler} 2>/dev/null; true`]);
+  return filler;
+}
 
 function mount(path: string, options: string): void {
   execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path]);

@@ -65,14 +65,15 @@ export class Bus {
 
   /** Every message on the remote, by path. */
   messages(branch = 'main'): Stored[] {
-    const listed = git(this.hub, 'ls-tree', '-r', '-z', '--name-only', branch, 'data/channels/');
-    const places = listed.split('\0').flatMap((path) => {
+    const listed = git(this.hub, 'ls-tree', '-r', '-z', branch, 'data/channels/');
+    const places = listed.split('\0').flatMap((line) => {
+      const [, oid = '', path = ''] = /^\d+ \w+ (\w+)\t(.*)$/s.exec(line) ?? [];
       const place = placeOf(path);
-      return place.kind === 'message' ? [{ ...place, path }] : [];
+      return place.kind === 'message' ? [{ ...place, oid }] : [];
     });
     const contents = readBlobs(
       this.hub,
-      places.map(({ path }) => `${branch}:${path}`),
+      places.map(({ oid }) => oid),
     );
     return places.flatMap(({ channel, relPath }, index) => {
       const parsed = parseMessage(contents[index] ?? Buffer.alloc(0));

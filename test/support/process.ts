@@ -46,7 +46,7 @@ export class Program {
 
   /** Waits for the end: the exit code, or the signal's name. */
   async ended(): Promise<number | string | null> {
-    if (this.running) await once(this.child, 'exit');
+    if (this.running) await once(this.child, 'close');
     return this.child.exitCode ?? this.child.signalCode;
   }
 

@@ -6,8 +6,15 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
-import { createServer, type AddressInfo, type Server } from 'node:net';
+import {
+  createConnection,
+  createServer,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { until } from './wait.ts';
 
@@ -110,6 +117,30 @@ export async function startSilent(): Promise<string> {
   return `127.0.0.1:${String(await listening(server))}`;
 }
 
+/** Passes everything on to another port, each piece late by `delay()` milliseconds. */
+export async function startSlow(port: number, delay: () => number): Promise<string> {
+  const server = createServer((near) => {
+    const far = createConnection(port, '127.0.0.1');
+    const pass = (from: Socket, to: Socket): void => {
+      let last = Promise.resolve();
+      const late = (act: () => void): void => {
+        const due = sleep(delay());
+        last = last.then(() => due).then(act);
+      };
+      from.on('data', (chunk) => {
+        late(() => to.write(chunk));
+      });
+      from.on('end', () => {
+        late(() => to.end());
+      });
+      from.on('error', () => to.destroy());
+    };
+    pass(near, far);
+    pass(far, near);
+  });
+  return `127.0.0.1:${String(await listening(server))}`;
+}
+
 async function listening(server: Server): Promise<number> {
   const sockets = new Set<{ destroy: () => void }>();
   server.on('connection', (socket) => sockets.add(socket));
@@ -143,7 +174,6 @@ export async function freePort(): Promise<number> {
 }
 
 async function canConnect(port: number): Promise<boolean> {
-  const { createConnection } = await import('node:net');
   return new Promise((resolve) => {
     const socket = createConnection(port, '127.0.0.1');
     socket.once('connect', () => {

@@ -120,7 +120,29 @@ const mutated = fc
 const assembled = fc
   .array(fc.constantFrom(...NASTY, '\n', '\n', ' ', 'x'), { maxLength: 60 })
   .map((parts) => Buffer.from(`---\n${parts.join('')}\n---\n`));
+/** A header whose every field is right, or now and then is not: most are accepted. */
+const header = (good: string[]): fc.Arbitrary<string> =>
+  fc.oneof(
+    { weight: 20, arbitrary: fc.constantFrom(...good) },
+    { weight: 1, arbitrary: fc.constantFrom(...NASTY) },
+  );
+const plausible = fc
+  .record({
+    from: header(['worker', 'mallory', 'a.b-c_d', '0']),
+    to: header(['worker', '[worker, "other@front"]', 'all', 'worker@front']),
+    type: header(['text', 'vote']),
+    timestamp: header(['2026-06-09T19:00:00Z', '"2026-06-09T19:00:00.000Z"']),
+    re: header(['2026/06/09/190000000Z-1f2e3d4c.md', '[2026/06/09/190000000Z-1f2e3d4c.md]']),
+    tier: header(['deep', 'fast']),
+    extra: fc.constantFrom(...NASTY),
+    body: fc.string({ unit: 'binary', maxLength: 80 }),
+  })
+  .map(({ extra, body, ...fields }) => {
+    const lines = Object.entries(fields).map(([key, value]) => `${key}: ${value}`);
+    return Buffer.from(`---\n${lines.join('\n')}\nx: ${JSON.stringify(extra)}\n---\n\n${body}`);
+  });
 const file = fc.oneof(
+  plausible,
   mutated,
   assembled,
   fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),

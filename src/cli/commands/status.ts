@@ -69,13 +69,22 @@ function render(s: Status, paint: Paint): string {
         letter.detail,
       ]),
     ),
-    part(
-      paint,
-      'Malformed files',
-      s.malformed.map(({ path, reason }) => [path, reason]),
-    ),
+    part(paint, 'Malformed files', malformedRows(s.malformed)),
   ];
   return parts.filter((text) => text !== '').join('\n\n');
+}
+
+/** A flood of them must not bury what matters. */
+const SHOWN_MALFORMED = 20;
+
+function malformedRows(malformed: Status['malformed']): string[][] {
+  const more = malformed.length - SHOWN_MALFORMED;
+  return [
+    ...malformed.slice(0, SHOWN_MALFORMED).map(({ path, reason }) => [path, reason]),
+    ...(more > 0
+      ? [[`and ${String(more)} more`, 'all of them with: crosstalk status --json']]
+      : []),
+  ];
 }
 
 /** The verdict comes first, on a line of its own. */

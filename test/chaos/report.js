@@ -1,0 +1,41 @@
+// node test/chaos/report.js <results.json>: what a run of the tests (vitest's json reporter) says
+// about the promises: each row of docs/failures.md, the kills and the files fuzzed.
+import { readFileSync } from 'node:fs';
+
+const results = JSON.parse(readFileSync(process.argv[2], 'utf8')).testResults.flatMap(
+  ({ assertionResults }) => assertionResults,
+);
+const rows = readFileSync(new URL('../../docs/failures.md', import.meta.url), 'utf8')
+  .split('\n')
+  .filter((line) => line.startsWith('| ') && !/^\| (what happens|---)/.test(line))
+  .map((line) => line.split('|').at(-2).trim());
+
+const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+const fates = rows.map((row) => {
+  const title = new RegExp(`^${row.split('%s').map(literal).join('.+')}$`);
+  const found = results.filter((test) => title.test(test.title));
+  const failed = found.length === 0 || found.some(({ status }) => status === 'failed');
+  if (failed) return { row, fate: 'failed' };
+  return { row, fate: found.some(({ status }) => status === 'passed') ? 'survived' : 'not tried' };
+});
+const count = (wanted) => fates.filter(({ fate }) => fate === wanted).length;
+const passed = (pattern) =>
+  results.flatMap(({ title, status }) => {
+    const match = pattern.exec(title);
+    return match !== null && status === 'passed' ? [Number(match[1] ?? 1)] : [];
+  });
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+
+const random = sum(passed(/^(\d+) kills at random points lose nothing/));
+const named = sum(passed(/^a dispatcher that is killed at .+ loses nothing/));
+console.log(
+  `faults survived: ${count('survived')} of ${rows.length} (not tried here: ${count('not tried')})`,
+);
+for (const { row, fate } of fates) if (fate !== 'survived') console.log(`  ${fate}: ${row}`);
+console.log(
+  `kills survived: ${random} at random points, ${named} named points three times each; 0 lost, 0 duplicated`,
+);
+console.log(
+  `files fuzzed: ${sum(passed(/^(\d+) generated files never crash/))}; 0 crashed, 0 escaped`,
+);
+process.exitCode = count('failed') > 0 || random === 0 || named === 0 ? 1 : 0;
