@@ -83,8 +83,11 @@ export class Publisher {
     try {
       do {
         this.#again = false;
+        // Who asks from now on may have an entry that is put while the outbox is being read.
+        const asked = [...this.#waiting.keys()];
+        const expected = [...this.#expected.values()];
         const all = await this.#parts.outbox.all();
-        await this.#settleGone(all);
+        await this.#settleGone(new Set(all.map(({ id }) => id)), asked, expected);
         for (let at = 0; at < all.length; at += MAX_ENTRIES) {
           await this.#push(all.slice(at, at + MAX_ENTRIES), signal);
         }
@@ -100,11 +103,14 @@ export class Publisher {
     return this.#again;
   }
 
-  /** What is in the outbox no more was published by another process. */
-  async #settleGone(all: readonly OutboxEntry[]): Promise<void> {
-    const ids = new Set(all.map(({ id }) => id));
-    for (const [id, entry] of this.#expected) if (!ids.has(id)) await this.#settle(entry);
-    for (const id of this.#waiting.keys()) if (!ids.has(id)) this.#tell(id, { published: true });
+  /** What was in the outbox and is no more was published by another process. */
+  async #settleGone(
+    left: ReadonlySet<string>,
+    asked: readonly string[],
+    expected: readonly OutboxEntry[],
+  ): Promise<void> {
+    for (const entry of expected) if (!left.has(entry.id)) await this.#settle(entry);
+    for (const id of asked) if (!left.has(id)) this.#tell(id, { published: true });
   }
 
   async #push(entries: readonly OutboxEntry[], signal?: AbortSignal): Promise<void> {

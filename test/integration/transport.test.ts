@@ -2,8 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Publisher } from '../../src/dispatcher/publisher.ts';
+import { Outbox, type OutboxEntry } from '../../src/state/outbox.ts';
 import { Transport, type Commit } from '../../src/transport/transport.ts';
-import { transportId } from '../../src/transport/repository.ts';
+import { transportId } from '../../src/transport/identity.ts';
 import { classify } from '../../src/transport/failure.ts';
 import { Bus, scratch } from '../support/bus.ts';
 import { command } from '../support/command.ts';
@@ -42,8 +44,8 @@ it('many loose objects are packed by the dispatcher and by send, unasked, and no
     (): Promise<unknown> => host.once(),
     (): Promise<unknown> => host.send('worker', 'hello'),
   ]) {
-    const one = scatter(host.dir, 7500);
-    expect(loose()).toBeGreaterThanOrEqual(7500);
+    const one = scatter(host.dir, 10_000);
+    expect(loose()).toBeGreaterThanOrEqual(10_000);
     await tidy();
     expect(loose()).toBeLessThan(1000);
     expect(git(host.dir, 'cat-file', '-p', one)).toContain('loose');
@@ -64,6 +66,36 @@ function scatter(dir: string, count: number): string {
     encoding: 'utf8',
   }).trim();
 }
+
+it('what comes while the outbox is being read is not called published before it was', async () => {
+  const entry = (id: string): OutboxEntry => ({
+    id,
+    commits: [{ ...commit(id), at: new Date(0).toISOString() }],
+  });
+  const pushed: string[] = [];
+  let second: Promise<unknown> | undefined;
+  class Interrupted extends Outbox {
+    override async all(): Promise<OutboxEntry[]> {
+      const all = await super.all();
+      if (second !== undefined) return all;
+      await this.put(entry('B'));
+      second = publisher.publish('B').then(() => [...pushed]);
+      return all;
+    }
+  }
+  const outbox = new Interrupted(scratch());
+  const publisher = new Publisher({
+    outbox,
+    publish: (commits) => {
+      pushed.push(...commits.map(({ subject }) => subject));
+      return Promise.resolve({ ok: true, tip: '', commits: commits.length, attempts: 1 });
+    },
+    lock: () => Promise.resolve({ ok: true, release: () => Promise.resolve() }),
+  });
+  await outbox.put(entry('A'));
+  await publisher.publish('A');
+  expect(await second).toEqual(['A', 'B']);
+});
 
 it('a hundred sends at once on one machine all arrive', async () => {
   const bus = new Bus();
