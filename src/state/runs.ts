@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readFile, rm } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
 import { JsonFolder, isRecord } from './files.ts';
@@ -15,6 +15,8 @@ export interface RunRecord {
   process: ProcessIdentity;
 }
 
+/** Bytes: an answer of 1 MiB, escaped as JSON, and what else is written meanwhile. */
+const ROOM = 8 * 1024 * 1024;
 const RUN_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
 /** The runs of one machine, and the messages each has sent so far. */
@@ -31,7 +33,17 @@ export class Runs {
     );
   }
 
+  /**
+   * Records a run before its CLI gets to work.
+   *
+   * @throws Error when the disk would not take what the CLI is going to say: it would be paid in vain
+   */
   async begin(run: Omit<RunRecord, 'process'>, pid: number): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const { bavail, bsize } = await statfs(this.#folder);
+    if (bavail * bsize < ROOM) {
+      throw new Error(`ENOSPC: less than 8 MiB is free at ${this.#folder}; make room`);
+    }
     await this.#records.put({ ...run, process: await identify(pid) });
   }
 

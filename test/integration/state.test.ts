@@ -196,7 +196,7 @@ describe.skipIf(!canMount())(
       const bus = new Bus();
       const host = await bus.host('front', { worker: `echo run >> ${bus.root}/runs; echo done` });
       mkdirSync(host.state);
-      mount(host.state, 'size=512k');
+      mount(host.state, 'size=16m');
       await host.run('pause');
       const running = host.start();
       await running.saw('parked');
