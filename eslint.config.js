@@ -12,6 +12,7 @@ const DANGEROUS = {
     'src/agent/session.ts',
     'src/state/process-identity.ts',
     'src/demo/**',
+    'bench/**',
   ],
 };
 
@@ -76,6 +77,13 @@ export default tseslint.config(
       ),
     },
   })),
+  {
+    files: ['bin/*.js'],
+    languageOptions: {
+      sourceType: 'commonjs',
+      globals: { require: 'readonly', exports: 'writable', __dirname: 'readonly' },
+    },
+  },
   {
     files: ['src/cli/main.ts'],
     rules: { 'no-restricted-properties': 'off' },

@@ -1,9 +1,21 @@
 #!/usr/bin/env node
 // Runs the built program; without a build, or with CROSSTALK_SOURCE=1, the sources through tsx.
-import { existsSync } from 'node:fs';
+'use strict';
+const { existsSync } = require('node:fs');
+const { join } = require('node:path');
 
-const built = new URL('../dist/cli/main.js', import.meta.url);
-const fromSource = process.env.CROSSTALK_SOURCE === '1' || !existsSync(built);
-if (fromSource) (await import('tsx/esm/api')).register();
-const { main } = await import(fromSource ? '../src/cli/main.ts' : built.href);
-await main(process.argv.slice(2));
+const argv = process.argv.slice(2);
+const built = join(__dirname, '..', 'dist', 'main.cjs');
+
+if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
+  process.stdout.write(`${require('../package.json').version}\n`);
+} else if (process.env.CROSSTALK_SOURCE === '1' || !existsSync(built)) {
+  void fromSource();
+} else {
+  void require('./load.js').load(built).main(argv);
+}
+
+async function fromSource() {
+  (await import('tsx/esm/api')).register();
+  await (await import('../src/cli/main.ts')).main(argv);
+}

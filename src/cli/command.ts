@@ -1,5 +1,4 @@
 import type { Context } from '../operations/context.ts';
-import { withContext } from '../operations/context.ts';
 import type { Io } from './io.ts';
 
 /** Options as commander gives them: camelCase, values as strings. */
@@ -44,13 +43,14 @@ export function note({ io, name }: Call, line: string): void {
   io.err(`crosstalk ${name}: ${line}\n`);
 }
 
-/** Opens the transport the call is about. */
-export function inTransport<T>(
+/** Opens the transport the call is about; a command that needs none does not load what it takes. */
+export async function inTransport<T>(
   call: Call,
   work: (context: Context) => Promise<T>,
   anyVersion = false,
 ): Promise<T> {
   const { io } = call;
+  const { withContext } = await import('../operations/context.ts');
   return withContext(
     { env: io.env, cwd: io.cwd },
     {

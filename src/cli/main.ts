@@ -1,6 +1,4 @@
 import { userInfo } from 'node:os';
-import { createInterface } from 'node:readline/promises';
-import { packageVersion } from '../package.ts';
 import type { Io } from './io.ts';
 import { EXIT } from './exit.ts';
 import { harmless } from './render.ts';
@@ -8,10 +6,6 @@ import { run } from './run.ts';
 
 /** The entry of the command line tool: the process's own streams, signals and exit code. */
 export async function main(argv: string[]): Promise<void> {
-  if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
-    process.stdout.write(`${packageVersion()}\n`);
-    return;
-  }
   const stop = new AbortController();
   const hurry = new AbortController();
   let interrupt: 'exit' | 'clean' | 'child' = 'exit';
@@ -30,6 +24,8 @@ export async function main(argv: string[]): Promise<void> {
     interrupt = spec.interrupt ?? 'exit';
   });
   process.exitCode = code === EXIT.ok ? (process.exitCode ?? EXIT.ok) : code;
+  // What is left open (a socket, a git that sees its input closed) need not be waited for.
+  if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit();
 }
 
 function processIo(stop: AbortSignal, hurry: AbortSignal): Io {
@@ -55,6 +51,7 @@ async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
 }
 
 async function askOnTerminal(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return await terminal.question(question);

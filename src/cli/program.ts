@@ -16,8 +16,16 @@ const GROUPS: Record<string, string> = {
   host: 'this machine’s host file',
 };
 
-/** Builds the parser from the command table; `choose` is told which command was asked for. */
-export function buildProgram(io: Io, choose: (chosen: Chosen) => void): Command {
+/**
+ * Builds the parser from the command table; `choose` is told which command was asked for.
+ *
+ * @param first the first word of the command line: one that names a command needs no others
+ */
+export function buildProgram(
+  io: Io,
+  first: string | undefined,
+  choose: (chosen: Chosen) => void,
+): Command {
   const program = new Command('crosstalk')
     .description('A message bus for agent CLIs. Git is the bus.')
     .version(packageVersion(), '-V, --version')
@@ -26,14 +34,16 @@ export function buildProgram(io: Io, choose: (chosen: Chosen) => void): Command 
       'after',
       '\nExample:\n  crosstalk init demo && cd demo && crosstalk send --to concierge "hello"',
     );
-  for (const spec of COMMANDS) {
+  const asked = COMMANDS.filter(({ name }) => name.split(' ')[0] === first);
+  for (const spec of asked.length > 0 ? asked : COMMANDS) {
     const names = spec.name.split(' ');
     const last = names.pop() ?? '';
     const parent = names.reduce((group, name) => subcommand(group, name), program);
     define(subcommand(parent, last), spec, choose);
   }
-  for (const [name, summary] of Object.entries(GROUPS))
-    subcommand(program, name).description(summary);
+  for (const [name, summary] of Object.entries(GROUPS)) {
+    if (asked.length === 0 || name === first) subcommand(program, name).description(summary);
+  }
   everyCommand(program, (command) => {
     command.exitOverride().configureOutput({ writeOut: io.out, writeErr: () => undefined });
   });

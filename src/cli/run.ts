@@ -32,7 +32,7 @@ export async function run(
 async function parse(argv: readonly string[], io: Io): Promise<Chosen | number> {
   const { buildProgram } = await import('./program.ts');
   let chosen: Chosen | undefined;
-  const program = buildProgram(io, (found) => {
+  const program = buildProgram(io, argv[0], (found) => {
     chosen = found;
   });
   if (argv.length === 0) {

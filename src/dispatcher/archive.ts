@@ -20,6 +20,8 @@ const MAX_CHAIN = 2000;
 /** Messages and channels as they stand at a commit, read through one open git process. */
 export class Archive {
   readonly #transport: Transport;
+  /** By the id of the file's content: a dispatcher meets the same few again and again. */
+  readonly #channels = new Map<string, Channel>();
 
   constructor(transport: Transport) {
     this.#transport = transport;
@@ -116,9 +118,14 @@ export class Archive {
   }
 
   async channel(commit: string, id: string): Promise<Channel> {
-    const text = await this.#transport.objects.text(commit, channelFile(id));
-    const channel = text === undefined ? undefined : parseChannel(text, id);
-    return channel?.ok === true ? channel.value : { id, name: id, body: '' };
+    const object = await this.#transport.objects.read(`${commit}:${channelFile(id)}`);
+    if (object?.type !== 'blob' || object.content === undefined) return { id, name: id, body: '' };
+    const known = this.#channels.get(object.oid);
+    if (known?.id === id) return known;
+    const parsed = parseChannel(object.content.toString('utf8'), id);
+    const channel = parsed.ok ? parsed.value : { id, name: id, body: '' };
+    this.#channels.set(object.oid, channel);
+    return channel;
   }
 
   text(commit: string, path: string): Promise<string | undefined> {

@@ -22,14 +22,23 @@ export interface HostEntry {
   result: ReturnType<typeof parseHostFile>;
 }
 
+/** Host files that were read before, by the id of their content. */
+const parsed = new Map<string, HostEntry['result']>();
+const MAX_PARSED = 1000;
+
 /** Reads every host file at a commit. */
 export async function readHosts(transport: Transport, commit: string): Promise<HostEntry[]> {
   const files = await transport.list(commit, [HOSTS]);
   const wanted = files.filter(({ path, mode }) => path.endsWith('.md') && mode.startsWith('100'));
   return Promise.all(
-    wanted.map(async ({ path }) => {
-      const text = (await transport.objects.text(commit, path)) ?? '';
-      return { path, result: parseHostFile(text) };
+    wanted.map(async ({ path, oid }) => {
+      const known = parsed.get(oid);
+      if (known !== undefined) return { path, result: known };
+      const object = await transport.objects.read(oid);
+      const result = parseHostFile(object?.content?.toString('utf8') ?? '');
+      if (parsed.size >= MAX_PARSED) parsed.clear();
+      if (object !== undefined) parsed.set(oid, result);
+      return { path, result };
     }),
   );
 }

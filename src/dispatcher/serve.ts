@@ -20,6 +20,8 @@ export interface ServeOptions {
   /** Milliseconds that runs get to finish on stopping. */
   grace: number;
   once: boolean;
+  /** Does a `send` that a command handed over; undefined when it is not for this transport. */
+  send: (request: unknown) => Promise<unknown>;
   /** Stops cleanly. */
   stop: AbortSignal;
   /** Ends what is left without waiting. */
@@ -205,6 +207,10 @@ class Service {
       this.#fetchWanted = true;
       this.#alarm.ring();
       return reply;
+    }
+    if (request.op === 'send') {
+      const send = await this.#options.send(request.request);
+      return send === undefined ? reply : { ...reply, send };
     }
     const outcomes: Record<string, Outcome> = {};
     await Promise.all(

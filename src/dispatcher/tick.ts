@@ -40,6 +40,7 @@ export interface Ticked {
  */
 export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   const { transport, deliveries, hosts, dispatcher, outbox, publisher, log, signal } = parts;
+  const begun = performance.now();
   const before = transport.cost;
   const refreshed = fetch
     ? await transport.refresh(signal)
@@ -82,6 +83,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
     ...deliveries.mailboxes.counts(),
     git_processes: after.processes - before.processes,
     objects_read: after.reads - before.reads,
+    duration_ms: Math.round(10 * (performance.now() - begun)) / 10,
   });
   return {
     tip,

@@ -8,19 +8,23 @@ export type WakeRequest =
   | { op: 'ping' }
   | { op: 'wake' }
   /** Publish entries that are in the outbox already; answered once each was pushed or failed. */
-  | { op: 'publish'; ids: string[] };
+  | { op: 'publish'; ids: string[] }
+  /** Write and publish a message; whoever made the dispatcher knows how. */
+  | { op: 'send'; request: unknown };
 
 export interface WakeAnswer {
   pid: number;
+  send?: unknown;
   outcomes?: Record<string, Outcome>;
 }
 
-const MAX_LINE = 1024 * 1024;
+/** A message of 1 MiB whose every byte takes six in JSON. */
+const MAX_LINE = 8 * 1024 * 1024;
 
 /**
- * The dispatcher's ear: a unix socket in the state directory. It carries ids, never content:
- * messages are in the outbox before anybody speaks of them, so a dispatcher that dies in the
- * middle of an answer loses nothing. The caller holds the dispatcher lock, so a socket file that
+ * The dispatcher's ear: a unix socket in the state directory. Nothing depends on its answers:
+ * a message is in the outbox before anybody speaks of it, or the command that hands it over still
+ * has it and can do the same again. The caller holds the dispatcher lock, so a socket file that
  * is already there belongs to nobody alive.
  */
 export async function listen(
@@ -109,8 +113,10 @@ function onLines(socket: Socket, receive: (line: string) => void): void {
 }
 
 function parseRequest(line: string): WakeRequest | undefined {
-  const value = parseJson(line) as Partial<{ op: string; ids: unknown }> | null | undefined;
+  const value = parseJson(line) as
+    Partial<{ op: string; ids: unknown; request: unknown }> | null | undefined;
   if (value?.op === 'ping' || value?.op === 'wake') return { op: value.op };
+  if (value?.op === 'send') return { op: 'send', request: value.request };
   if (value?.op !== 'publish' || !Array.isArray(value.ids)) return undefined;
   return { op: 'publish', ids: value.ids.filter((id): id is string => typeof id === 'string') };
 }

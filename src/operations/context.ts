@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { ulid } from 'ulid';
 import { Archive } from '../dispatcher/archive.ts';
 import { checkVersion } from '../dispatcher/host.ts';
-import { Publisher } from '../dispatcher/publisher.ts';
+import { Publisher, type Outcome } from '../dispatcher/publisher.ts';
 import { CrosstalkError } from '../errors.ts';
+import { VERSION_FILE } from '../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import { DeadLetters } from '../state/dead-letters.ts';
-import { stateDirectory, type StatePaths } from '../state/directory.ts';
+import { stateDirectory, stateHome, type StatePaths } from '../state/directory.ts';
 import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
 import { Runs } from '../state/runs.ts';
-import { Transport } from '../transport/transport.ts';
+import { Turns } from '../state/turn.ts';
+import { Transport, type Commit, type Published } from '../transport/transport.ts';
 import { locateTransport, type Surroundings } from './locate.ts';
 
 /** An opened transport and this machine's state for it: what every operation works on. */
@@ -20,6 +23,7 @@ export interface Context extends Surroundings {
   archive: Archive;
   paths: StatePaths;
   outbox: Outbox;
+  turns: Turns;
   deadLetters: DeadLetters;
   runs: Runs;
   hostname: string;
@@ -27,6 +31,8 @@ export interface Context extends Surroundings {
   random: () => number;
   newId: () => string;
   suffix: () => string;
+  /** Inside a dispatcher: hands an outbox entry to its publisher. */
+  publish?: (id: string) => Promise<Outcome>;
   /** Says something to the operator that is not a result: one line on stderr. */
   note: (line: string) => void;
 }
@@ -55,6 +61,10 @@ export async function withContext<T>(
       archive: new Archive(transport),
       paths,
       outbox: new Outbox(paths.outbox),
+      turns: new Turns(
+        join(stateHome(surroundings.env), 'turns'),
+        `${transport.origin ?? transport.dir} ${transport.branch}`,
+      ),
       deadLetters: new DeadLetters(paths.deadLetters),
       runs: new Runs(paths.runs),
       hostname: hostname(),
@@ -91,16 +101,40 @@ export async function tipOf({ transport }: Context): Promise<string> {
   return tip;
 }
 
-/** Publishes from this process, under the writer lock: for when no dispatcher is running. */
-export function directPublisher({ transport, outbox, deadLetters, paths }: Context): Publisher {
+/** Publishes onto a tip of our version alone; an upgrade brings the version itself. */
+export function publishing({
+  transport,
+  turns,
+}: Pick<Context, 'transport' | 'turns'>): (
+  commits: Commit[],
+  signal?: AbortSignal,
+) => Promise<Published> {
+  return (commits, signal) => {
+    const upgrades = commits.some(({ files }) => files.some(({ path }) => path === VERSION_FILE));
+    return transport.publish(commits, {
+      signal,
+      turns,
+      ...(!upgrades && { refuses: (tip: string) => checkVersion(transport, tip) }),
+    });
+  };
+}
+
+/**
+ * Publishes from this process, under the writer lock: for when no dispatcher is running.
+ *
+ * @param onPush told of every push
+ */
+export function directPublisher(context: Context, onPush?: (result: Published) => void): Publisher {
+  const { outbox, deadLetters, paths } = context;
   return new Publisher({
     outbox,
-    publish: (commits, signal) => transport.publish(commits, signal),
+    publish: publishing(context),
     lock: () => acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS }),
     // The cursor moves when a dispatcher starts and finds the answer; a dead letter must go now.
     onPublished: async ({ delivery }) => {
       if (delivery?.deadLetter !== undefined) await deadLetters.remove(delivery.deadLetter);
     },
+    ...(onPush !== undefined && { onPush }),
   });
 }
 

@@ -1,4 +1,5 @@
 import { CrosstalkError, reasonOf } from '../errors.ts';
+import type { Outcome } from '../dispatcher/publisher.ts';
 import { ask } from '../dispatcher/wake.ts';
 import type { OutboxCommit } from '../state/outbox.ts';
 import { directPublisher, type Context } from './context.ts';
@@ -15,17 +16,21 @@ const ANSWER_LIMIT_MS = 30_000;
  * cannot be pushed now stays in the outbox.
  *
  * @param wait false returns as soon as it is durable
- * @param options `unreachable`: why the remote was not reached a moment ago, it is not asked again
+ * @param options `id`: the outbox entry's, for one that may have been handed over before; `unreachable`: why the remote was not reached a moment ago, it is not asked again
  *   at once; `onDurable`: called once nothing can be lost any more
  */
 export async function deliver(
   context: Context,
   commits: OutboxCommit[],
   wait: boolean,
-  options: { unreachable?: string | undefined; onDurable?: () => Promise<void> } = {},
+  options: {
+    id?: string;
+    unreachable?: string | undefined;
+    onDurable?: () => Promise<void>;
+  } = {},
 ): Promise<Delivered> {
-  const { outbox, paths, newId } = context;
-  const id = newId();
+  const { outbox, paths } = context;
+  const id = options.id ?? context.newId();
   try {
     await outbox.put({ id, commits });
   } catch (error) {
@@ -37,12 +42,14 @@ export async function deliver(
   }
   await options.onDurable?.();
   if (!wait) {
-    await ask(paths.socket, { op: 'wake' }, 1000);
+    if (context.publish === undefined) await ask(paths.socket, { op: 'wake' }, 1000);
+    else void context.publish(id).catch(() => undefined);
     return { published: false, reason: 'not waiting, as asked' };
   }
   if (options.unreachable !== undefined) {
     return { published: false, reason: options.unreachable };
   }
+  if (context.publish !== undefined) return delivered(await context.publish(id), false);
   const asked = await ask(paths.socket, { op: 'publish', ids: [id] }, ANSWER_LIMIT_MS);
   if (asked.kind === 'timeout') {
     return {
@@ -54,7 +61,11 @@ export async function deliver(
     asked.kind === 'answered'
       ? asked.answer.outcomes?.[id]
       : await directPublisher(context).publish(id);
-  if (outcome?.published === true) return { published: true, direct: asked.kind === 'nobody' };
+  return delivered(outcome, asked.kind === 'nobody');
+}
+
+function delivered(outcome: Outcome | undefined, direct: boolean): Delivered {
+  if (outcome?.published === true) return { published: true, direct };
   return { published: false, reason: outcome?.failure.reason ?? 'the dispatcher gave no reason' };
 }
 

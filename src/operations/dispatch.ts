@@ -12,7 +12,8 @@ import { Cursors } from '../state/cursors.ts';
 import { sweep } from '../state/files.ts';
 import { acquire } from '../state/lock.ts';
 import { RunBudget } from '../state/run-budget.ts';
-import type { Context } from './context.ts';
+import { publishing, type Context } from './context.ts';
+import { serveSend } from './serve-send.ts';
 import { prepareBin } from './shim.ts';
 
 export interface DispatchInput {
@@ -50,7 +51,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   });
   const publisher = new Publisher({
     outbox,
-    publish: (commits, signal) => transport.publish(commits, signal),
+    publish: publishing(context),
     lock: () => acquire(paths.root, 'writer', { wait: WRITER_WAIT_MS }),
     onPublished: async ({ delivery }) => {
       if (delivery === undefined) return;
@@ -116,6 +117,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       interval: input.interval,
       grace: input.grace,
       once: input.once,
+      send: (request) => serveSend(context, (id) => publisher.publish(id), request),
       stop: input.stop,
       hurry: input.hurry,
     },

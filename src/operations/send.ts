@@ -1,6 +1,7 @@
 import { readHosts } from '../dispatcher/host.ts';
 import { CrosstalkError } from '../errors.ts';
-import { EVERYONE, formatAddress } from '../protocol/address.ts';
+import { EVERYONE, formatAddress, type Address } from '../protocol/address.ts';
+import type { Channel } from '../protocol/channel.ts';
 import {
   formatMessage,
   isTier,
@@ -12,7 +13,6 @@ import { isName, isRelPath } from '../protocol/names.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import { parseRecipients, sendMessages } from '../protocol/reply.ts';
 import { shown } from '../protocol/result.ts';
-import { holderOf } from '../state/lock.ts';
 import { tipOf, type Context } from './context.ts';
 import { deliver, type Delivered } from './deliver.ts';
 import { nonEmpty, resolveChannel, resolveFrom } from './resolve.ts';
@@ -27,6 +27,8 @@ export interface SendInput {
   isNew: boolean;
   wait: boolean;
   login: string;
+  /** Of the outbox entry, when the same message may have been handed over before. */
+  id?: string;
 }
 
 export interface Sent {
@@ -62,9 +64,9 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
       'the message is empty; give its text as an argument, on stdin, or with --file <path>',
     );
   }
-  const unreachable = await refreshUnlessServed(context);
+  const news = new News(context);
   const from = resolveFrom(context, input.from, input.login);
-  const channel = await resolveChannel(context, input.channel);
+  const channel = await channelOf(context, input.channel, news);
   const dispatch = await dispatchOf(context, channel.id, input.isNew);
   const at = context.now();
   const messages = sendMessages(
@@ -78,7 +80,6 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
     await context.archive.chain(await tipOf(context), channel.id, dispatch.triggers),
   );
   for (const message of messages) assertSize(message);
-  await noteUnserved(context, messages);
   const written = messages.map((message) => ({
     message,
     ...outgoing(message, channel.id, dispatch.host ?? context.hostname, context.suffix()),
@@ -88,12 +89,21 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
     if (id === undefined) return;
     for (const { relPath } of written) await context.runs.noteSent(id, relPath);
   };
+  // Who serves the addressees is only for a warning: it is looked up while the push is under way.
+  const tasks = messages.filter(({ re }) => re.length === 0).flatMap(({ to }) => to);
+  const looking = withoutHost(context, tasks).catch(() => []);
   const delivered = await deliver(
     context,
     written.map(({ commit }) => commit),
     input.wait,
-    { unreachable, onDurable: noteSent },
+    {
+      ...(input.id !== undefined && { id: input.id }),
+      unreachable: news.problem,
+      onDurable: noteSent,
+    },
   );
+  if (!delivered.published) news.isVain();
+  await noteUnserved(context, tasks, await looking, news);
   return {
     channel: channel.id,
     from,
@@ -107,11 +117,49 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
   };
 }
 
-/** A running dispatcher knows the news; without one the remote is asked. Why it was not reached. */
-async function refreshUnlessServed({ paths, transport }: Context): Promise<string | undefined> {
-  if ((await holderOf(paths.root, 'dispatcher')) !== undefined) return undefined;
-  const refreshed = await transport.refresh();
-  return refreshed.ok ? undefined : refreshed.failure.reason;
+/**
+ * The remote is asked for news at most once, and only when what is known here does not do: a
+ * message is built on the newest tip anyway when it is pushed, so that asking first would double
+ * what it costs.
+ */
+class News {
+  readonly #context: Context;
+  #asked: Promise<string | undefined> | undefined;
+  /** Why the remote could not be asked. */
+  problem: string | undefined;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** A push has just found that the remote does not answer. */
+  isVain(): void {
+    this.#asked ??= Promise.resolve(undefined);
+  }
+
+  /** Resolves to false when it was asked before. */
+  async ask(): Promise<boolean> {
+    const first = this.#asked === undefined;
+    this.#asked ??= this.#context.transport
+      .refresh()
+      .then((refreshed) => (refreshed.ok ? undefined : refreshed.failure.reason));
+    this.problem = await this.#asked;
+    return first;
+  }
+}
+
+async function channelOf(
+  context: Context,
+  given: string | undefined,
+  news: News,
+): Promise<Channel> {
+  try {
+    return await resolveChannel(context, given);
+  } catch (error) {
+    if (!(error instanceof CrosstalkError)) throw error;
+    await news.ask();
+    return resolveChannel(context, given);
+  }
 }
 
 /**
@@ -148,18 +196,36 @@ function assertSize(message: Message): void {
 }
 
 /** An addressee no host serves is worth a warning: the mail waits (cli.md). Answers go to people too. */
-async function noteUnserved(context: Context, messages: readonly Message[]): Promise<void> {
-  const hosts = await readHosts(context.transport, await tipOf(context));
-  const served = hosts.flatMap(({ result }) => (result.ok ? [result.value] : []));
-  for (const { name, host } of messages
-    .filter(({ re }) => re.length === 0)
-    .flatMap(({ to }) => to)) {
-    if (name === EVERYONE) continue;
-    const serving = served.filter(({ actors }) => actors.has(name)).map(({ alias }) => alias);
-    if (host === undefined ? serving.length > 0 : serving.includes(host)) continue;
+async function noteUnserved(
+  context: Context,
+  addressees: readonly Address[],
+  known: readonly Unserved[],
+  news: News,
+): Promise<void> {
+  const asked = known.length > 0 && (await news.ask());
+  for (const { name, host, serving } of asked ? await withoutHost(context, addressees) : known) {
     const where = serving.length > 0 ? ` (${name} is served by ${serving.join(', ')})` : '';
     context.note(
       `no host serves ${formatAddress(host === undefined ? { name } : { name, host })}${where}; the message waits until one does`,
     );
   }
+}
+
+interface Unserved extends Address {
+  /** Aliases of the hosts that serve the name elsewhere. */
+  serving: string[];
+}
+
+/** Of some addressees those that no host serves, and who serves the name elsewhere. */
+async function withoutHost(context: Context, addressees: readonly Address[]): Promise<Unserved[]> {
+  const named = addressees.filter(({ name }) => name !== EVERYONE);
+  if (named.length === 0) return [];
+  const hosts = await readHosts(context.transport, await tipOf(context));
+  const served = hosts.flatMap(({ result }) => (result.ok ? [result.value] : []));
+  return named.flatMap((address) => {
+    const { name, host } = address;
+    const serving = served.filter(({ actors }) => actors.has(name)).map(({ alias }) => alias);
+    const there = host === undefined ? serving.length > 0 : serving.includes(host);
+    return there ? [] : [{ ...address, serving }];
+  });
 }

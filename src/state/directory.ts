@@ -27,7 +27,6 @@ const MAX_SOCKET_PATH = 100;
 
 function statePaths(root: string): StatePaths {
   const socket = join(root, 'wake.sock');
-  const digest = createHash('sha256').update(root).digest('hex').slice(0, 16);
   return {
     root,
     cursors: join(root, 'cursors.json'),
@@ -44,8 +43,30 @@ function statePaths(root: string): StatePaths {
     socket:
       Buffer.byteLength(socket) <= MAX_SOCKET_PATH
         ? socket
-        : join(tmpdir(), `crosstalk-${String(process.getuid?.() ?? 0)}-${digest}`, 'wake.sock'),
+        : join(
+            tmpdir(),
+            `crosstalk-${String(process.getuid?.() ?? 0)}-${digestOf(root)}`,
+            'wake.sock',
+          ),
   };
+}
+
+function digestOf(root: string): string {
+  return createHash('sha256').update(root).digest('hex').slice(0, 16);
+}
+
+/** Where a dispatcher would listen for a transport of this id; nothing is made or moved. */
+export function likelySocket(environment: NodeJS.ProcessEnv, transportId: string): string {
+  const given = environment['CROSSTALK_STATE_DIR'] ?? '';
+  return statePaths(given === '' ? join(stateHome(environment), transportId) : resolve(given))
+    .socket;
+}
+
+/** The folder of all transports' state. */
+export function stateHome(environment: NodeJS.ProcessEnv): string {
+  const base = environment['XDG_STATE_HOME'] ?? '';
+  const home = environment['HOME'] ?? homedir();
+  return join(base === '' ? join(home, '.local', 'state') : base, 'crosstalk');
 }
 
 /**
@@ -59,9 +80,7 @@ export async function stateDirectory(
 ): Promise<StatePaths> {
   const given = environment['CROSSTALK_STATE_DIR'];
   if (given !== undefined && given !== '') return create(resolve(given));
-  const base = environment['XDG_STATE_HOME'] ?? '';
-  const home = environment['HOME'] ?? homedir();
-  const parent = join(base === '' ? join(home, '.local', 'state') : base, 'crosstalk');
+  const parent = stateHome(environment);
   const root = join(parent, transport.id);
   const solo = join(parent, transport.soloId);
   if (root !== solo && !(await exists(root)) && (await exists(solo))) {

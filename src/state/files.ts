@@ -9,12 +9,24 @@ import { isAlive } from './process-identity.ts';
  * temporary file, fsync, rename, fsync of the folder (invariant 3).
  */
 export async function writeDurably(path: string, content: string): Promise<void> {
+  await replace(path, content, true);
+  const folder = await open(dirname(path), 'r');
+  await folder.sync().catch(() => undefined);
+  await folder.close();
+}
+
+/** Writes a file that is whole at any moment, and need not outlive a crash of the machine. */
+export function writeWhole(path: string, content: string): Promise<void> {
+  return replace(path, content, false);
+}
+
+async function replace(path: string, content: string, sync: boolean): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
   try {
     const file = await open(temporary, 'wx', 0o600);
     try {
       await file.writeFile(content);
-      await file.sync();
+      if (sync) await file.sync();
     } finally {
       await file.close();
     }
@@ -25,9 +37,6 @@ export async function writeDurably(path: string, content: string): Promise<void>
     await rm(temporary, { force: true });
     throw error;
   }
-  const folder = await open(dirname(path), 'r');
-  await folder.sync().catch(() => undefined);
-  await folder.close();
 }
 
 let serial = 0;

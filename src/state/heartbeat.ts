@@ -1,5 +1,4 @@
-import { rename, writeFile } from 'node:fs/promises';
-import { isRecord, readJson } from './files.ts';
+import { isRecord, readJson, writeWhole } from './files.ts';
 
 /** What a running dispatcher says of itself after each tick. Times are ISO 8601 UTC. */
 export interface Heartbeat {
@@ -26,9 +25,8 @@ export interface Heartbeat {
 }
 
 /** Not fsynced: a lost heartbeat only looks old. */
-export async function saveHeartbeat(path: string, heartbeat: Heartbeat): Promise<void> {
-  await writeFile(`${path}.tmp`, `${JSON.stringify(heartbeat, undefined, 1)}\n`, { mode: 0o600 });
-  await rename(`${path}.tmp`, path);
+export function saveHeartbeat(path: string, heartbeat: Heartbeat): Promise<void> {
+  return writeWhole(path, `${JSON.stringify(heartbeat, undefined, 1)}\n`);
 }
 
 /** The last heartbeat; undefined when there is none, or it is not one of this version. */

@@ -1,12 +1,15 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { access, link, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import lockfile from 'proper-lockfile';
-import { isRecord, readJson, writeDurably } from './files.ts';
+import { hasCode } from '../errors.ts';
+import { isRecord, readJson, writeWhole } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
-/** `dispatcher`: one a machine and transport. `writer`: whoever publishes just now. */
-export type LockName = 'dispatcher' | 'writer';
+/**
+ * `dispatcher`: one a machine and transport. `writer`: whoever publishes just now. `turn`: whose turn
+ * it is to push, among the clones of one remote.
+ */
+export type LockName = 'dispatcher' | 'writer' | 'turn';
 
 export interface Holder extends ProcessIdentity {
   /** ISO 8601 UTC. */
@@ -27,11 +30,20 @@ export async function holderOf(root: string, name: LockName): Promise<Holder | u
   return holder && (await isAlive(holder)) ? holder : undefined;
 }
 
+/** Whether there is a lock's file, be its holder dead or alive: the cheapest look. */
+export function isHeld(root: string, name: LockName): Promise<boolean> {
+  return access(lockPath(root, name)).then(
+    () => true,
+    () => false,
+  );
+}
+
 /**
  * Takes a lock, waiting for its holder up to `wait` milliseconds.
  *
- * Looking at the holder and writing our own name is one step, guarded by proper-lockfile for the
- * moment it takes: two processes that find the same dead holder cannot both succeed it.
+ * A lock that is free is taken by making its file, which only one process can. To succeed a dead
+ * holder takes two steps, looking and writing our own name; proper-lockfile guards the moment in
+ * between, so that two processes that find the same dead holder cannot both succeed it.
  */
 export async function acquire(
   root: string,
@@ -41,18 +53,53 @@ export async function acquire(
   const deadline = Date.now() + options.wait;
   const self: Holder = { ...(await identify(process.pid)), since: new Date().toISOString() };
   for (;;) {
-    const holder = (await holderOf(root, name)) ?? (await claim(root, name, self));
-    if (holder === undefined) {
+    const made = await create(root, name, self);
+    if (made === true || (await succeed(root, name, self, made === 'no_links'))) {
       return { ok: true, release: () => rm(lockPath(root, name), { force: true }) };
     }
+    const holder = await holderOf(root, name);
+    if (holder === undefined) continue;
     if (Date.now() >= deadline || options.signal?.aborted === true) return { ok: false, holder };
     await sleep(5 + Math.random() * 20);
   }
 }
 
-/** Writes our name unless somebody alive was faster; returns that holder. */
-async function claim(root: string, name: LockName, self: Holder): Promise<Holder | undefined> {
+let serial = 0;
+/** What file systems without hard links say. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
+
+/** Makes the lock's file, whole from the first moment; false when there is one. */
+async function create(root: string, name: LockName, self: Holder): Promise<boolean | 'no_links'> {
   await mkdir(root, { recursive: true, mode: 0o700 });
+  const path = lockPath(root, name);
+  const whole = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
+  await writeFile(whole, JSON.stringify(self), { mode: 0o600 });
+  try {
+    await link(whole, path);
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false;
+    if (NO_LINKS.some((code) => hasCode(error, code))) return 'no_links';
+    throw error;
+  } finally {
+    await rm(whole, { force: true });
+  }
+}
+
+/**
+ * Puts our name in the place of a dead holder's; false when it lives, or there is none any more.
+ *
+ * @param orFree takes a free lock too, where none can be made by a link
+ */
+async function succeed(
+  root: string,
+  name: LockName,
+  self: Holder,
+  orFree: boolean,
+): Promise<boolean> {
+  if ((await holderOf(root, name)) !== undefined) return false;
+  // Loaded when a lock is taken: most commands only look whether one is.
+  const { default: lockfile } = await import('proper-lockfile');
   const unlock = await lockfile.lock(root, {
     lockfilePath: join(root, `${name}.guard`),
     realpath: false,
@@ -63,9 +110,10 @@ async function claim(root: string, name: LockName, self: Holder): Promise<Holder
     onCompromised: () => undefined,
   });
   try {
-    const holder = await holderOf(root, name);
-    if (holder === undefined) await writeDurably(lockPath(root, name), JSON.stringify(self));
-    return holder;
+    if ((!orFree && !(await isHeld(root, name))) || (await holderOf(root, name)) !== undefined)
+      return false;
+    await writeWhole(lockPath(root, name), JSON.stringify(self));
+    return true;
   } finally {
     await unlock().catch(() => undefined);
   }

@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 
 /** A process that cannot be mistaken for a later one of the same id. */
 export interface ProcessIdentity {
@@ -8,8 +6,6 @@ export interface ProcessIdentity {
   /** When it started, in the system's own words; empty where it cannot be told. */
   started: string;
 }
-
-const run = promisify(execFile);
 
 /** When a process started, or undefined when there is none of this id. A zombie counts as none. */
 async function startOf(pid: number): Promise<string | undefined> {
@@ -22,8 +18,11 @@ async function startOf(pid: number): Promise<string | undefined> {
       return undefined;
     }
   }
+  // Loaded here: most commands run where /proc tells it all.
+  const { execFile } = await import('node:child_process');
+  const { promisify } = await import('node:util');
   try {
-    const { stdout } = await run('ps', ['-o', 'lstart=', '-p', String(pid)]);
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'lstart=', '-p', String(pid)]);
     return stdout.trim() === '' ? undefined : stdout.trim();
   } catch {
     return undefined;

@@ -1,6 +1,7 @@
-import { access } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Objects } from './objects.ts';
 import type { Repository } from './repository.ts';
 
 /** What became of the checkout; `left` says why it was not touched. */
@@ -21,15 +22,15 @@ const UNDER_WAY = [
  */
 export async function fastForward(
   repository: Repository,
+  objects: Objects,
   branch: string,
   tip: string,
 ): Promise<CheckoutState> {
   const left = (reason: string): CheckoutState => ({ state: 'left', reason });
   const { git, gitDir } = repository;
-  const head = await git.run(['rev-parse', '--symbolic-full-name', 'HEAD', '--verify', 'HEAD']);
-  const [ref, commit] = head.stdout.toString('utf8').split('\n');
-  if (!head.ok || ref !== `refs/heads/${branch}`) return left(`it is not on the branch ${branch}`);
-  if (commit === tip) return { state: 'current' };
+  const head = await readFile(join(gitDir, 'HEAD'), 'utf8').catch(() => '');
+  if (head.trim() !== `ref: refs/heads/${branch}`) return left(`it is not on the branch ${branch}`);
+  if ((await objects.read('HEAD^{commit}'))?.oid === tip) return { state: 'current' };
   for (const name of UNDER_WAY) {
     if (await exists(join(gitDir, name)))
       return left(`${name} says that something is under way in it`);

@@ -11,6 +11,7 @@ type FailureKind =
   | 'not_a_repository'
   | 'timed_out'
   | 'not_started'
+  | 'refused'
   | 'other';
 
 export interface Failure {

@@ -1,7 +1,7 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Git } from './git.ts';
-import type { Repository } from './repository.ts';
+import { objectsDirOf, type Repository } from './repository.ts';
 
 /** Loose objects before and after git's maintenance. */
 export interface Maintained {
@@ -11,26 +11,33 @@ export interface Maintained {
 
 /** Git's own figure (`gc.auto`) for when loose objects become too many. */
 const MANY_LOOSE = 6700;
-/** Objects are spread evenly over 256 folders, so one of them tells of all. */
-const SAMPLE = '17';
+/** And for packs (`gc.autoPackLimit`). */
+const MANY_PACKS = 50;
+/** Objects are spread evenly over 256 folders, so some of them tell of all. */
+const SAMPLES = ['17', '42', '8a', 'd3'];
 const PACKING_LIMIT = 600_000;
 
 /**
- * Packs loose objects when there are many, on our own initiative: each message adds about ten, and
+ * Packs loose objects, and small packs together, when there are many, on our own initiative: each
+ * message adds about ten objects, each busy push a pack, and
  * our git calls never do it in passing. Nothing is deleted that is in no pack, so objects that
- * nothing refers to stay too. Telling that there is nothing to do costs one look at a folder.
+ * nothing refers to stay too. Telling that there is nothing to do costs a look at some folders.
  *
  * @returns undefined when there was nothing to do
  */
 export async function maintainIfDue({ git, gitDir }: Repository): Promise<Maintained | undefined> {
-  if ((await sampled(gitDir)) < MANY_LOOSE) return undefined;
+  const dir = await objectsDirOf(gitDir);
+  const [loose, packs] = await Promise.all([sampled(dir), packsIn(dir)]);
+  if (loose < MANY_LOOSE && packs < MANY_PACKS) return undefined;
   const before = await looseObjects(git);
   // One that cannot run, as with another under way, leaves things as they are.
   await git.run(
     ['maintenance', 'run', '--quiet', '--task=loose-objects', '--task=incremental-repack'],
     { timeout: PACKING_LIMIT },
   );
+  // What maintenance has packed anew it removes only the next time.
   await git.run(['prune-packed', '--quiet'], { timeout: PACKING_LIMIT });
+  await git.run(['multi-pack-index', 'expire'], { timeout: PACKING_LIMIT });
   return { before, after: await looseObjects(git) };
 }
 
@@ -40,9 +47,14 @@ export async function looseObjects(git: Git): Promise<number> {
   return Number(/^count: (\d+)$/m.exec(counted)?.[1] ?? '0');
 }
 
-async function sampled(gitDir: string): Promise<number> {
-  // A linked work tree names the repository it belongs to.
-  const common = await readFile(join(gitDir, 'commondir'), 'utf8').catch(() => '.');
-  const folder = join(resolve(gitDir, common.trim()), 'objects', SAMPLE);
-  return 256 * (await readdir(folder).catch(() => [])).length;
+async function sampled(dir: string): Promise<number> {
+  const names = await Promise.all(
+    SAMPLES.map((folder) => readdir(join(dir, folder)).catch(() => [])),
+  );
+  return (256 / SAMPLES.length) * names.flat().length;
+}
+
+async function packsIn(dir: string): Promise<number> {
+  const names = await readdir(join(dir, 'pack')).catch(() => []);
+  return names.filter((name) => name.endsWith('.pack')).length;
 }

@@ -1,4 +1,5 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { CrosstalkError } from '../errors.ts';
 import type { Git } from './git.ts';
 
@@ -57,6 +58,11 @@ export class Objects {
     });
   }
 
+  /** Starts the process ahead of the first read. */
+  warm(): void {
+    this.#child ??= this.#start();
+  }
+
   #ask(request: Request): void {
     const child = (this.#child ??= this.#start());
     this.#waiting.push(request);
@@ -78,8 +84,12 @@ export class Objects {
 
   /** Ends the git process; a later read starts another. */
   close(): void {
-    this.#child?.stdin.end();
+    const child = this.#child;
     this.#child = undefined;
+    child?.stdin.end();
+    // Nobody waits for its end: it sees that its input is closed.
+    child?.unref();
+    for (const stream of [child?.stdout, child?.stderr] as (Socket | undefined)[]) stream?.unref();
   }
 
   #start(): ChildProcessWithoutNullStreams {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
 import { followBranch } from './checkout.ts';
 import type { Failure } from './failure.ts';
+import { writeLoose } from './loose.ts';
 import type { Objects } from './objects.ts';
 import { busRef, fetchBranch } from './remote.ts';
 import type { Repository } from './repository.ts';
@@ -20,6 +21,22 @@ export type Published =
   | { ok: true; tip: string; commits: number; attempts: number }
   | { ok: false; failure: Failure; attempts: number };
 
+export interface PublishOptions {
+  signal?: AbortSignal | undefined;
+  /** Why nothing may be built on a tip; asked for each one that is built on. */
+  refuses?: (tip: string) => Promise<string | undefined>;
+  /** Turns at pushing, among those who would otherwise reject one another. */
+  turns?: Turns | undefined;
+}
+
+/** What is asked of whoever coordinates; structurally the state edge's. */
+export interface Turns {
+  lostRace: () => void;
+  take: () => Promise<
+    { tip: string | undefined; end: (tip?: string) => Promise<void> } | undefined
+  >;
+}
+
 const NO_COMMIT = '0'.repeat(40);
 let serial = 0;
 const MAX_ATTEMPTS = 20;
@@ -28,9 +45,9 @@ const MAX_BACKOFF_MS = 1000;
 /**
  * Puts commits on the remote with one push, without index or checkout (protocol.md §10).
  *
- * Each attempt builds them on the newest tip we know: fast-import writes blobs, trees and commits,
- * then one push moves the branch. A rejected push means somebody was faster: fetch, wait a random
- * moment, build again. Commits whose files are on the tip already are left out, so repeating a
+ * Each attempt builds them on the newest tip we know, then one push moves the branch. A rejected
+ * push means somebody was faster: wait for a turn, or without one a random moment, fetch, build
+ * again. Commits whose files are on the tip already are left out, so repeating a
  * publish whose answer was lost writes nothing twice.
  */
 export async function publish(
@@ -38,37 +55,66 @@ export async function publish(
   objects: Objects,
   branch: string,
   commits: readonly Commit[],
-  signal?: AbortSignal,
+  options: PublishOptions,
 ): Promise<Published> {
+  const { signal, turns } = options;
   for (let attempt = 1; ; attempt++) {
-    const tip =
-      (await objects.read(`${busRef(repository, branch)}^{commit}`))?.oid ??
-      (await localTip(objects, branch));
-    const missing = await notYetThere(objects, tip, commits);
-    if (missing.length === 0 && tip !== undefined)
-      return { ok: true, tip, commits: 0, attempts: attempt - 1 };
-    const built = await build(repository, tip, missing);
-    if (!built.ok) return { ok: false, failure: built.failure, attempts: attempt };
-    passed('commits_built');
-    const failure = await move(repository, branch, tip, built.oid, signal);
-    if (failure === undefined) {
-      passed('pushed');
-      return { ok: true, tip: built.oid, commits: missing.length, attempts: attempt };
+    const turn = repository.origin === undefined ? undefined : await turns?.take();
+    if (attempt > 1 || turn?.tip !== undefined) {
+      const known = (await objects.read(`${busRef(repository, branch)}^{commit}`))?.oid;
+      const stale = attempt > 1 ? repository.origin !== undefined : known !== turn?.tip;
+      if (attempt > 1 && turn === undefined) await backOff(attempt, signal);
+      const fetched = stale ? await fetchBranch(repository.git, branch, signal) : undefined;
+      if (fetched?.ok === false) {
+        await turn?.end();
+        return { ok: false, failure: fetched.failure, attempts: attempt - 1 };
+      }
     }
+    const tried = await tryOnce(repository, objects, branch, commits, options);
+    await turn?.end(tried.ok ? tried.tip : undefined);
+    if (tried.ok) return { ...tried, attempts: tried.commits === 0 ? attempt - 1 : attempt };
+    const { failure } = tried;
     const lostRace = failure.kind === 'behind' || failure.kind === 'contention';
     if (!lostRace || attempt >= MAX_ATTEMPTS) return { ok: false, failure, attempts: attempt };
-    await sleep(Math.random() * Math.min(MAX_BACKOFF_MS, 20 * 2 ** attempt), undefined, {
-      ...(signal && { signal }),
-    }).catch(() => undefined);
-    if (repository.origin === undefined) continue;
-    const fetched = await fetchBranch(repository.git, branch, signal);
-    if (!fetched.ok) return { ok: false, failure: fetched.failure, attempts: attempt };
+    turns?.lostRace();
   }
+}
+
+function backOff(attempt: number, signal: AbortSignal | undefined): Promise<void> {
+  const longest = Math.min(MAX_BACKOFF_MS, 20 * 2 ** (attempt - 1));
+  return sleep(Math.random() * longest, undefined, { ...(signal && { signal }) }).catch(
+    () => undefined,
+  );
+}
+
+/** Builds the commits on the tip known here and pushes them. */
+async function tryOnce(
+  repository: Repository,
+  objects: Objects,
+  branch: string,
+  commits: readonly Commit[],
+  { signal, refuses }: PublishOptions,
+): Promise<{ ok: true; tip: string; commits: number } | { ok: false; failure: Failure }> {
+  const tip =
+    (await objects.read(`${busRef(repository, branch)}^{commit}`))?.oid ??
+    (await localTip(objects, branch));
+  const refusal = tip === undefined ? undefined : await refuses?.(tip);
+  if (refusal !== undefined) return { ok: false, failure: { kind: 'refused', reason: refusal } };
+  const missing = await notYetThere(objects, tip, commits);
+  if (missing.length === 0 && tip !== undefined) return { ok: true, tip, commits: 0 };
+  const built = await build(repository, objects, tip, missing);
+  if (!built.ok) return built;
+  passed('commits_built');
+  const failure = await move(repository, objects, branch, tip, built.oid, signal);
+  if (failure !== undefined) return { ok: false, failure };
+  passed('pushed');
+  return { ok: true, tip: built.oid, commits: missing.length };
 }
 
 /** Moves the bus to `to`: a push, or in solo mode the local branch; the failure, if any. */
 async function move(
   repository: Repository,
+  objects: Objects,
   branch: string,
   from: string | undefined,
   to: string,
@@ -101,7 +147,10 @@ async function move(
     { network: true, ...(signal === undefined ? {} : { signal }) },
   );
   if (!pushed.ok) return pushed.failure;
-  await git.run(['update-ref', busRef(repository, branch), to]);
+  // Push itself moves the tracking branch, where the clone is set up as clones are.
+  const tracking = busRef(repository, branch);
+  if ((await objects.read(`${tracking}^{commit}`))?.oid !== to)
+    await git.run(['update-ref', tracking, to]);
   return undefined;
 }
 
@@ -125,11 +174,25 @@ async function notYetThere(
   return missing;
 }
 
+/** More commits than this are left to fast-import, which packs what it writes. */
+const MAX_LOOSE_COMMITS = 4;
+
 async function build(
   repository: Repository,
+  objects: Objects,
   tip: string | undefined,
   commits: readonly Commit[],
 ): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
+  const { objectsDir, committer } = repository;
+  const few =
+    commits.length <= MAX_LOOSE_COMMITS && commits.every(({ clear }) => clear === undefined);
+  if (few && tip !== undefined && objectsDir !== undefined) {
+    // What it cannot do, git does, or says why not.
+    const oid = await writeLoose(objectsDir, objects, tip, commits, committer).catch(
+      () => undefined,
+    );
+    if (oid !== undefined) return { ok: true, oid };
+  }
   // fast-import wants a ref to build on. It is of this attempt alone, so no lock of a dead process
   // is in its way, and it is taken back before it is written.
   const ref = `refs/crosstalk/staging-${String(process.pid)}-${String(serial++)}`;

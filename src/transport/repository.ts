@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
-import { realpath } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
-import { Git } from './git.ts';
-import { redact } from './failure.ts';
+import type { Git } from './git.ts';
 
 /** What git's configuration says about a transport, read with one call. */
 export interface Repository {
@@ -11,6 +9,8 @@ export interface Repository {
   /** Absolute path of the work tree. */
   dir: string;
   gitDir: string;
+  /** Where objects may be written by ourselves; absent in a repository with rules of its own. */
+  objectsDir?: string;
   /** URL of `origin`; absent in solo mode. */
   origin?: string;
   /** `user.name` and `user.email`, or the stated default. */
@@ -23,24 +23,15 @@ export interface Repository {
 
 export const DEFAULT_COMMITTER = { name: 'crosstalk', email: 'crosstalk@crosstalk.local' };
 
-/** Opens the git repository at `dir`; says so clearly when there is none. */
+/** Opens the repository git runs in; says so clearly when there is none. */
 export async function openRepository(
-  dir: string,
+  git: Git,
   environment: NodeJS.ProcessEnv,
 ): Promise<Repository> {
-  const git = new Git(dir, environment);
-  const [where, config] = await Promise.all([
-    git.run(['rev-parse', '--absolute-git-dir']),
+  const [gitDir, config] = await Promise.all([
+    findGitDir(git),
     git.run(['config', '--list', '-z']),
   ]);
-  if (!where.ok) {
-    const reason =
-      where.failure.kind === 'not_started' ? where.failure.reason : 'not a git repository';
-    throw new CrosstalkError(
-      'not_found',
-      `no transport at ${dir}: ${reason}; make one with: crosstalk init ${dir}`,
-    );
-  }
   const settings = parseConfig(config.ok ? config.stdout.toString('utf8') : '');
   git.useBatchSsh(settings.has('core.sshcommand'));
   const origin = settings.get('remote.origin.url');
@@ -48,13 +39,38 @@ export async function openRepository(
   const branch = settings.get('crosstalk.branch');
   return {
     git,
-    dir: await realpath(resolve(dir)),
-    gitDir: where.stdout.toString('utf8').trim(),
+    dir: await realpath(resolve(git.dir)),
+    gitDir,
+    ...(settings.has('core.sharedrepository') ? {} : { objectsDir: await objectsDirOf(gitDir) }),
     committer: committerOf(settings, environment),
     ...(origin === undefined ? {} : { origin }),
     ...(from === undefined ? {} : { from }),
     ...(branch === undefined ? {} : { branch }),
   };
+}
+
+/** Where git keeps this repository; asked of git only when it is not the plain `.git` folder. */
+async function findGitDir(git: Git): Promise<string> {
+  const plain = join(await realpath(git.dir).catch(() => git.dir), '.git');
+  const isRepository = await stat(join(plain, 'HEAD')).then(
+    (head) => head.isFile(),
+    () => false,
+  );
+  if (isRepository) return plain;
+  const where = await git.run(['rev-parse', '--absolute-git-dir']);
+  if (where.ok) return where.stdout.toString('utf8').trim();
+  const reason =
+    where.failure.kind === 'not_started' ? where.failure.reason : 'not a git repository';
+  throw new CrosstalkError(
+    'not_found',
+    `no transport at ${git.dir}: ${reason}; make one with: crosstalk init ${git.dir}`,
+  );
+}
+
+/** A linked work tree names the repository that has the objects. */
+export async function objectsDirOf(gitDir: string): Promise<string> {
+  const common = await readFile(join(gitDir, 'commondir'), 'utf8').catch(() => '.');
+  return join(resolve(gitDir, common.trim()), 'objects');
 }
 
 function parseConfig(text: string): Map<string, string> {
@@ -78,32 +94,4 @@ function committerOf(
     name: clean(name) || DEFAULT_COMMITTER.name,
     email: clean(email) || DEFAULT_COMMITTER.email,
   };
-}
-
-/**
- * The id of a transport, which names its folder of machine-local state (protocol.md §1): from
- * the origin's URL without credentials, or from the repository's path when there is no origin.
- */
-export function transportId(repository: { origin?: string; dir: string }): string {
-  const source =
-    repository.origin === undefined ? repository.dir : plainUrl(repository.origin, repository.dir);
-  const stem =
-    source
-      .replace(/\/+$/, '')
-      .replace(/\.git$/, '')
-      .split(/[/:]/)
-      .at(-1) ?? '';
-  const label = stem
-    .replace(/[^A-Za-z0-9._-]+/g, '-')
-    .replace(/^[^A-Za-z0-9]+/, '')
-    .slice(0, 40);
-  const digest = createHash('sha256').update(source).digest('hex').slice(0, 12);
-  return `${label === '' ? 'transport' : label}-${digest}`;
-}
-
-function plainUrl(url: string, dir: string): string {
-  const plain = redact(url)
-    .replace(/\/+$/, '')
-    .replace(/\.git$/, '');
-  return /^\w+:\/\//.test(plain) || /^[^/]+:/.test(plain) ? plain : join(resolve(dir, plain));
 }

@@ -2,16 +2,19 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { catchUp, fastForward, type CheckoutState } from './checkout.ts';
 import type { Failure } from './failure.ts';
+import { Git } from './git.ts';
 import { Objects } from './objects.ts';
-import { publish, type Commit, type Published } from './publish.ts';
+import { publish, type Commit, type Published, type PublishOptions } from './publish.ts';
 import { busRef, fetchBranch, findBranch } from './remote.ts';
 import { looseObjects, maintainIfDue, type Maintained } from './maintenance.ts';
-import { openRepository, transportId, type Repository } from './repository.ts';
+import { transportId } from './identity.ts';
+import { openRepository, type Repository } from './repository.ts';
 import {
   changesBetween,
   commitOrder,
   filesContaining,
   listTree,
+  readFolder,
   type Change,
   type TreeEntry,
 } from './tree.ts';
@@ -32,16 +35,16 @@ export class Transport {
 
   private constructor(
     repository: Repository,
+    objects: Objects,
     branch: string,
     configured: number,
     environment: NodeJS.ProcessEnv,
-    limit: number,
   ) {
     this.#repository = repository;
     this.#branch = branch;
     this.#configured = configured;
     this.#environment = environment;
-    this.objects = new Objects(repository.git, limit);
+    this.objects = objects;
   }
 
   /**
@@ -53,12 +56,19 @@ export class Transport {
     environment: NodeJS.ProcessEnv,
     limit: number,
   ): Promise<Transport> {
-    const repository = await openRepository(dir, environment);
+    const git = new Git(dir, environment);
+    const objects = new Objects(git, limit);
+    // Both take a moment to start, and neither needs the other.
+    objects.warm();
+    const repository = await openRepository(git, environment).catch((error: unknown) => {
+      objects.close();
+      throw error;
+    });
     const [branch, configured] = await Promise.all([
       findBranch(repository),
       configChanged(repository),
     ]);
-    return new Transport(repository, branch, configured, environment, limit);
+    return new Transport(repository, objects, branch, configured, environment);
   }
 
   get dir(): string {
@@ -115,14 +125,20 @@ export class Transport {
   }
 
   /** Puts commits on the bus with one push; see {@link publish}. */
-  publish(commits: readonly Commit[], signal?: AbortSignal): Promise<Published> {
-    return publish(this.#repository, this.objects, this.#branch, commits, signal);
+  publish(commits: readonly Commit[], options: PublishOptions = {}): Promise<Published> {
+    return publish(this.#repository, this.objects, this.#branch, commits, options);
   }
 
   changes(from: string, to: string, paths?: readonly string[]): Promise<Change[]> {
     return changesBetween(this.#repository.git, from, to, paths);
   }
-  list(commit: string, folders: readonly string[], recursive = false): Promise<TreeEntry[]> {
+  /** The entries of folders at a commit: names inside a folder are below its path. */
+  async list(commit: string, folders: readonly string[], recursive = false): Promise<TreeEntry[]> {
+    const [only, ...more] = folders;
+    if (only !== undefined && more.length === 0 && !recursive) {
+      const entries = await readFolder(this.objects, commit, only);
+      if (entries !== undefined) return entries;
+    }
     return listTree(this.#repository.git, commit, folders, { recursive });
   }
   filesContaining(commit: string, folder: string, strings: readonly string[]): Promise<string[]> {
@@ -161,7 +177,7 @@ export class Transport {
     if (tip === undefined) return { state: 'current' };
     return this.#repository.origin === undefined
       ? catchUp(this.#repository, this.#branch, tip)
-      : fastForward(this.#repository, this.#branch, tip);
+      : fastForward(this.#repository, this.objects, this.#branch, tip);
   }
 
   /** Packs loose objects when there are many; see {@link maintainIfDue}. */
@@ -181,8 +197,7 @@ export class Transport {
     const configured = await configChanged(this.#repository);
     if (configured === this.#configured) return;
     this.#configured = configured;
-    const fresh = await openRepository(this.#repository.dir, this.#environment);
-    this.#repository = { ...fresh, git: this.#repository.git };
+    this.#repository = await openRepository(this.#repository.git, this.#environment);
     this.#branch = await findBranch(this.#repository);
   }
 }

@@ -1,4 +1,6 @@
 import type { Git } from './git.ts';
+import type { Objects } from './objects.ts';
+import { FOLDER, parseTree } from './tree-object.ts';
 
 /** A file added, changed or removed between two commits. */
 export interface Change {
@@ -42,6 +44,28 @@ export async function changesBetween(
     changes.push({ path: fields[i + 1] ?? '', oid, mode, status: status as Change['status'] });
   }
   return changes;
+}
+
+const SUBMODULE = '160000';
+
+/**
+ * The entries of one folder at a commit through the open process; none for a folder that does not
+ * exist, undefined for one too large to be read so.
+ */
+export async function readFolder(
+  objects: Objects,
+  commit: string,
+  folder: string,
+): Promise<TreeEntry[] | undefined> {
+  const object = await objects.read(`${commit}:${folder}`);
+  if (object?.type !== 'tree') return [];
+  if (object.content === undefined) return undefined;
+  return [...parseTree(object.content, object.oid.length / 2)].map(([name, { mode, oid }]) => ({
+    mode: mode.padStart(6, '0'),
+    oid,
+    type: mode === FOLDER ? 'tree' : mode === SUBMODULE ? 'commit' : 'blob',
+    path: `${folder}/${Buffer.from(name, 'latin1').toString('utf8')}`,
+  }));
 }
 
 /** Entries of folders at a commit, path order; none for a folder that does not exist. */

@@ -1,7 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { ulid } from 'ulid';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
-import { send } from '../../operations/send.ts';
+import { handOver } from '../../operations/hand-over.ts';
+import type { SendInput, Sent } from '../../operations/send.ts';
+import { EXIT } from '../exit.ts';
 import { given, inTransport, note, print, text, type Call } from '../command.ts';
 
 export async function run(call: Call): Promise<number> {
@@ -12,34 +16,48 @@ export async function run(call: Call): Promise<number> {
       'usage',
       '--to is missing; say to whom: crosstalk send --to <name> "<text>"',
     );
-  const body = await readBody(call);
+  const input: SendInput = {
+    to,
+    body: await readBody(call),
+    ...given(call, 'channel', 'from', 'tier'),
+    isNew: options['new'] === true,
+    wait: options['wait'] !== false,
+    login: io.login,
+  };
+  const request = {
+    id: ulid(),
+    at: new Date().toISOString(),
+    seed: randomBytes(16).toString('hex'),
+    input,
+  };
+  const served = await handOver(io, text(call, 'transport'), request, (line) => {
+    note(call, line);
+  });
+  if (served !== undefined) return report(call, served);
   return inTransport(call, async (context) => {
-    const sent = await send(context, {
-      to,
-      body,
-      ...given(call, 'channel', 'from', 'tier'),
-      isNew: options['new'] === true,
-      wait: options['wait'] !== false,
-      login: io.login,
-    });
-    const { delivered, messages, channel, from } = sent;
-    if (!delivered.published) note(call, `queued, not on the remote yet: ${delivered.reason}`);
-    const result = {
-      channel,
-      from,
-      status: delivered.published ? 'sent' : 'queued',
-      reason: delivered.published ? null : delivered.reason,
-      messages,
-    };
-    const word = delivered.published ? 'Sent' : 'Queued';
-    print(call, result, () => messages.map(({ relPath }) => `${word}: ${relPath}`).join('\n'));
+    const { sendAgain } = await import('../../operations/serve-send.ts');
+    const sent = await sendAgain(context, request);
+    report(call, sent);
     // Without a dispatcher nobody else keeps the checkout readable and the objects packed.
-    if (delivered.published && delivered.direct) {
+    if (sent.delivered.published && sent.delivered.direct) {
       await context.transport.fastForward();
       await context.transport.maintain();
     }
-    return 0;
+    return EXIT.ok;
   });
+}
+
+function report(call: Call, { delivered, messages, channel, from }: Sent): number {
+  if (!delivered.published) note(call, `queued, not on the remote yet: ${delivered.reason}`);
+  const result = {
+    channel,
+    from,
+    status: delivered.published ? 'sent' : 'queued',
+    reason: delivered.published ? null : delivered.reason,
+    messages,
+  };
+  const word = delivered.published ? 'Sent' : 'Queued';
+  return print(call, result, () => messages.map(({ relPath }) => `${word}: ${relPath}`).join('\n'));
 }
 
 /** The argument; stdin for `-`, or for no argument when stdin is no terminal; or a file (cli.md). */

@@ -1,0 +1,65 @@
+import { realpath } from 'node:fs/promises';
+import { ask } from '../dispatcher/wake.ts';
+import { CrosstalkError, type ErrorCode } from '../errors.ts';
+import { likelySocket } from '../state/directory.ts';
+import { guessTransportId } from '../transport/identity.ts';
+import { locateTransport, type Surroundings } from './locate.ts';
+import type { SendInput, Sent } from './send.ts';
+
+/** A `send` as one process hands it to another, with all that makes its outcome the same twice. */
+export interface SendRequest {
+  /** Absolute path of the transport it is meant for. */
+  dir: string;
+  /** Of the outbox entry. */
+  id: string;
+  /** ISO 8601 UTC. */
+  at: string;
+  /** From a CSPRNG; the suffixes of its messages come from it. */
+  seed: string;
+  input: SendInput;
+  /** The `CROSSTALK_…` variables of the command. */
+  env: Record<string, string>;
+}
+
+/** What the dispatcher says to it. */
+export interface SendAnswer {
+  sent?: Sent;
+  error?: { code: ErrorCode; message: string };
+  /** Lines for the operator. */
+  notes: string[];
+}
+
+const ANSWER_LIMIT_MS = 30_000;
+
+/**
+ * Hands a `send` to the dispatcher of this machine, which has all it takes at hand, so that the
+ * command itself starts no git and reads nothing.
+ *
+ * Nothing is lost or doubled if the dispatcher dies over it: the command then does the same by
+ * itself, under the same ids, and what was published already is recognised by its path.
+ *
+ * @returns undefined when no dispatcher could be asked, or it did not answer in time
+ * @throws CrosstalkError what the dispatcher's `send` threw
+ */
+export async function handOver(
+  surroundings: Surroundings,
+  transport: string | undefined,
+  request: Omit<SendRequest, 'dir' | 'env'>,
+  note: (line: string) => void,
+): Promise<Sent | undefined> {
+  const { env } = surroundings;
+  const dir = await realpath(await locateTransport(surroundings, transport));
+  const socket = likelySocket(env, await guessTransportId(dir));
+  const variables = Object.entries(env).filter(([name]) => name.startsWith('CROSSTALK_'));
+  const asked = await ask(
+    socket,
+    { op: 'send', request: { ...request, dir, env: Object.fromEntries(variables) } },
+    ANSWER_LIMIT_MS,
+  );
+  const answer =
+    asked.kind === 'answered' ? (asked.answer.send as SendAnswer | undefined) : undefined;
+  if (answer === undefined) return undefined;
+  for (const line of answer.notes) note(line);
+  if (answer.error !== undefined) throw new CrosstalkError(answer.error.code, answer.error.message);
+  return answer.sent;
+}

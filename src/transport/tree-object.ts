@@ -1,0 +1,42 @@
+/** What a name in a tree stands for; the mode as git writes it, `40000` for a folder. */
+interface TreeObjectEntry {
+  mode: string;
+  oid: string;
+}
+/** File name, its bytes as latin1 so that any come back as they were, to what it names. */
+export type Tree = Map<string, TreeObjectEntry>;
+
+export const FOLDER = '40000';
+
+/** A tree object: for each entry mode, space, name, NUL and the id as bytes. */
+export function parseTree(content: Buffer, idBytes: number): Tree {
+  const tree: Tree = new Map();
+  for (let at = 0; at < content.length;) {
+    const space = content.indexOf(0x20, at);
+    const end = content.indexOf(0, space);
+    const mode = content.toString('latin1', at, space);
+    at = end + 1 + idBytes;
+    tree.set(content.toString('latin1', space + 1, end), {
+      mode,
+      oid: content.toString('hex', end + 1, at),
+    });
+  }
+  return tree;
+}
+
+/** Git sorts a tree by bytes, a folder as if its name ended in a slash. */
+export function formatTree(tree: Tree): Buffer {
+  const sorted = [...tree].map(([name, entry]) => ({
+    key: entry.mode === FOLDER ? `${name}/` : name,
+    name,
+    entry,
+  }));
+  // Strings of latin1 compare as their bytes do.
+  sorted.sort((a, b) => (a.key < b.key ? -1 : 1));
+  return Buffer.concat(
+    sorted.flatMap(({ name, entry }) => [
+      Buffer.from(`${entry.mode} ${name}\0`, 'latin1'),
+      Buffer.from(entry.oid, 'hex'),
+    ]),
+  );
+}
