@@ -105,7 +105,7 @@ it('a remote that accepts and never answers costs the time limit, and the messag
   const env = { CROSSTALK_NETWORK_TIMEOUT: '0.5' };
   const { out, err } = await sendTo(host, `http://${await startSilent()}/hub.git`, env);
   expect(out).toMatch(/^Queued: /);
-  expect(err).toContain('git fetch did not end within 0.5 s');
+  expect(err).toContain('git push did not end within 0.5 s');
 });
 
 it('a slow remote only takes longer; one slower than the time limit queues the message', async () => {

@@ -1,0 +1,73 @@
+// npm run bench [-- --only commands,ticks] [--quick]: measures and prints one table.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { commands } from './figures/commands.ts';
+import { hosts } from './figures/hosts.ts';
+import { idle } from './figures/idle.ts';
+import { many } from './figures/many.ts';
+import { objects } from './figures/objects.ts';
+import { roundtrip } from './figures/roundtrip.ts';
+import { ticks } from './figures/ticks.ts';
+import type { Figure, Scale } from './figure.ts';
+
+const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
+  commands,
+  roundtrip,
+  ticks,
+  many,
+  hosts,
+  idle,
+  objects,
+};
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    out: { type: 'string', default: 'bench/results' },
+  },
+});
+const FULL: Scale = { rounds: 30, small: 1000, large: 1_000_000, idle: 600, sends: 100_000 };
+const QUICK: Scale = { rounds: 8, small: 1000, large: 20_000, idle: 20, sends: 5000 };
+const scale = values.quick ? QUICK : FULL;
+const chosen = values.only?.split(',') ?? Object.keys(SUITES);
+
+const figures: Figure[] = [];
+for (const name of chosen) {
+  const suite = SUITES[name];
+  if (suite === undefined) throw new Error(`no suite ${name}: ${Object.keys(SUITES).join(', ')}`);
+  process.stderr.write(`${name} …\n`);
+  figures.push(...(await suite(scale)));
+}
+process.stdout.write(table(figures));
+mkdirSync(values.out, { recursive: true });
+writeFileSync(
+  `${values.out}/${chosen.join('-')}.json`,
+  `${JSON.stringify({ at: new Date().toISOString(), node: process.version, scale, figures }, undefined, 2)}\n`,
+);
+
+function table(rows: readonly Figure[]): string {
+  const ms = (value: number | undefined): string => (value === undefined ? '' : value.toFixed(1));
+  const lines = [
+    ['', 'figure', 'median', 'p95', 'floor', 'ratio', 'goal', ''],
+    ...rows.map((row) => [
+      row.met ? 'ok' : 'MISS',
+      row.figure,
+      row.value ?? ms(row.measured?.median),
+      ms(row.measured?.p95),
+      row.floor === undefined ? '' : `${ms(row.floor.median)} (${row.floor.what})`,
+      row.ratio === undefined ? '' : `${row.ratio.toFixed(2)}×`,
+      row.goal,
+      row.note ?? '',
+    ]),
+  ];
+  const widths = lines[0]?.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
+  return `${lines
+    .map((line) =>
+      line
+        .map((cell, at) => cell.padEnd(widths?.[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')}\n`;
+}

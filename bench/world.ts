@@ -1,0 +1,222 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { formatMessage } from '../src/protocol/message.ts';
+import { messageFile } from '../src/protocol/layout.ts';
+import { relPathAt } from '../src/protocol/names.ts';
+import { ran, type Ended } from './measure.ts';
+
+export const BIN = fileURLToPath(new URL('../bin/crosstalk.js', import.meta.url));
+
+/** A bare remote and machines that share it, away from the real HOME and settings. */
+export class World {
+  readonly root = mkdtempSync(join(tmpdir(), 'crosstalk-bench-'));
+  readonly hub = join(this.root, 'hub.git');
+  readonly env: NodeJS.ProcessEnv;
+  readonly #programs: ChildProcess[] = [];
+  #filled = 0;
+
+  constructor() {
+    const inherited = Object.entries(process.env).filter(
+      ([name]) => !/^(CROSSTALK_|GIT_|XDG_)/.test(name),
+    );
+    mkdirSync(join(this.root, 'home'));
+    writeFileSync(join(this.root, 'gitconfig'), '[user]\nname = b\nemail = b@b\n');
+    this.env = {
+      ...Object.fromEntries(inherited),
+      HOME: join(this.root, 'home'),
+      GIT_CONFIG_GLOBAL: join(this.root, 'gitconfig'),
+      GIT_CONFIG_NOSYSTEM: '1',
+      NO_COLOR: '1',
+    };
+  }
+
+  static async make(): Promise<World> {
+    const world = new World();
+    mkdirSync(world.hub);
+    await world.git(world.hub, 'init', '--quiet', '--bare', '--initial-branch=main');
+    return world;
+  }
+
+  async git(dir: string, ...args: string[]): Promise<string> {
+    return (await ran('git', ['-C', dir, ...args], { cwd: this.root, env: this.env })).out.trim();
+  }
+
+  /** Joins a machine whose actor `echo` answers with a word. */
+  async machine(alias: string, cli = 'echo done'): Promise<Machine> {
+    const machine = new Machine(this, alias);
+    await ran(
+      process.execPath,
+      [
+        BIN,
+        'init',
+        machine.dir,
+        '--remote',
+        this.hub,
+        '--alias',
+        alias,
+        '--actor',
+        alias,
+        '--cli',
+        cli,
+      ],
+      { cwd: this.root, env: machine.env },
+    );
+    return machine;
+  }
+
+  track(child: ChildProcess): void {
+    this.#programs.push(child);
+  }
+
+  /** Ends what was started and removes everything. */
+  async end(): Promise<void> {
+    for (const child of this.#programs) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
+      const gone = once(child, 'exit');
+      child.kill('SIGKILL');
+      await gone;
+    }
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  /** Commits answered conversations to the bus, a thousand messages to a commit. */
+  async fill(messages: number): Promise<void> {
+    this.#filled = messages;
+    await this.#import(0, messages);
+  }
+
+  /** Adds messages in one commit. */
+  async append(messages: number): Promise<void> {
+    const first = this.#filled;
+    this.#filled += messages;
+    await this.#import(first, this.#filled);
+  }
+
+  async #import(begin: number, end: number): Promise<void> {
+    const listed = await this.git(this.hub, 'ls-tree', '--name-only', 'main', 'data/channels/');
+    const channel = listed.split('\n')[0]?.slice('data/channels/'.length) ?? '';
+    const tip = await this.git(this.hub, 'rev-parse', 'main');
+    const child = spawn('git', ['-C', this.hub, 'fast-import', '--quiet', '--force'], {
+      env: this.env,
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    const ended = once(child, 'close');
+    let parent = tip;
+    for (let first = begin, mark = 1; first < end; first += PER_COMMIT, mark++) {
+      const part = commitOf(channel, first, Math.min(end, first + PER_COMMIT), mark, parent);
+      parent = `:${String(mark)}`;
+      if (!child.stdin.write(part)) await once(child.stdin, 'drain');
+    }
+    child.stdin.end();
+    await ended;
+  }
+}
+
+const PER_COMMIT = 1000;
+const FIRST_AT = Date.UTC(2024, 0, 1);
+const APART_MS = 45_000;
+
+function commitOf(
+  channel: string,
+  first: number,
+  end: number,
+  mark: number,
+  parent: string,
+): string {
+  const parts = [
+    `commit refs/heads/main\nmark :${String(mark)}\ncommitter b <b@b> 1700000000 +0000\ndata 0\nfrom ${parent}\n`,
+  ];
+  for (let n = first; n < end; n++) {
+    const at = new Date(FIRST_AT + n * APART_MS);
+    const content = formatMessage({
+      from: `writer${String(n % 7)}`,
+      to: [{ name: 'nobody' }],
+      type: 'text',
+      timestamp: at.toISOString(),
+      re: [],
+      cause: [],
+      extra: {},
+      body: `Message ${String(n)} of the archive, about ${WORDS[n % WORDS.length] ?? ''}.\n`,
+    });
+    const path = messageFile(channel, relPathAt(at, n.toString(16).padStart(8, '0')));
+    parts.push(`M 100644 inline ${path}\ndata ${String(Buffer.byteLength(content))}\n${content}\n`);
+  }
+  return parts.join('');
+}
+
+const WORDS = ['cursors', 'outboxes', 'dead letters', 'tiers', 'channels', 'hosts', 'memories'];
+
+/** A clone and its state directory. */
+export class Machine {
+  readonly world: World;
+  readonly alias: string;
+  readonly dir: string;
+  readonly state: string;
+  readonly env: NodeJS.ProcessEnv;
+
+  constructor(world: World, alias: string) {
+    this.world = world;
+    this.alias = alias;
+    this.dir = join(world.root, alias);
+    this.state = join(world.root, `${alias}-state`);
+    this.env = { ...world.env, CROSSTALK_STATE_DIR: this.state };
+  }
+
+  run(...argv: string[]): Promise<Ended> {
+    return ran(process.execPath, [BIN, ...argv], {
+      cwd: this.dir,
+      env: { ...this.env, CROSSTALK_TRANSPORT: this.dir },
+    });
+  }
+
+  /** Starts a dispatcher and waits until it serves. */
+  async serve(...options: string[]): Promise<Serving> {
+    const child = spawn(
+      process.execPath,
+      [BIN, 'dispatch', '--transport', this.dir, '--host', this.alias, ...options],
+      { cwd: this.dir, env: this.env, stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    this.world.track(child);
+    const serving = new Serving(child);
+    await serving.saw('tick');
+    return serving;
+  }
+}
+
+/** A dispatcher in a process of its own, and what it has logged. */
+export class Serving {
+  readonly child: ChildProcess;
+  log = '';
+
+  constructor(child: ChildProcess) {
+    this.child = child;
+    child.stderr?.on('data', (chunk: Buffer) => {
+      this.log += chunk.toString();
+    });
+  }
+
+  events(name: string): Record<string, unknown>[] {
+    return this.log
+      .split('\n')
+      .filter((line) => line.includes(`"event":"${name}"`))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  async saw(name: string, count = 1): Promise<void> {
+    while (this.events(name).length < count) {
+      if (this.child.exitCode !== null) throw new Error(`the dispatcher ended: ${this.log}`);
+      await sleep(10);
+    }
+  }
+
+  async stop(): Promise<void> {
+    const gone = once(this.child, 'exit');
+    this.child.kill('SIGTERM');
+    await gone;
+  }
+}
