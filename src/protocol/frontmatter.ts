@@ -1,5 +1,5 @@
 import matter from 'gray-matter';
-import { parseDocument, stringify } from 'yaml';
+import { parseDocument, Scalar, stringify, visit } from 'yaml';
 import { parsed, unreadable, type Parsed } from './result.ts';
 
 export type Fields = Record<string, unknown>;
@@ -34,6 +34,15 @@ function parseFields(header: string): Fields {
   });
   const problem = document.errors[0];
   if (problem !== undefined) throw new Error(problem.message.split('\n')[0]);
+  // A value that is left out is the empty text wherever it stands; null would be written as "null".
+  visit(document, {
+    Pair: (_, pair) => {
+      pair.value ??= new Scalar('');
+    },
+    Scalar: (_, scalar) => {
+      scalar.value ??= '';
+    },
+  });
   const fields: unknown = document.toJS({ maxAliasCount: 50 });
   if (fields === null || fields === '') return {};
   if (typeof fields !== 'object' || Array.isArray(fields)) throw new Error('not a mapping');

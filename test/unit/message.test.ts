@@ -64,6 +64,13 @@ it('unknown fields are kept as they were written, also those that name prototype
   expect(({} as { polluted?: string }).polluted).toBeUndefined();
 });
 
+it('a value that is left out reads as the empty text, however deep, and stays that way', () => {
+  const parsed = parse(`---\n${header}x: {p--- yes, q: }\ny: [~, ]\nz:\n---\n\nhi`);
+  if (!parsed.ok) throw new Error(parsed.problems.join());
+  expect(parsed.value.extra).toEqual({ x: { 'p--- yes': '', q: '' }, y: ['~'], z: '' });
+  expect(parse(formatMessage(parsed.value))).toEqual(parsed);
+});
+
 it('the body is kept byte for byte, without the one blank line after the header', () => {
   const body = (text: string): string => (parse(text) as { value: Message }).value.body;
   expect(body(`---\n${header}---\n\n\n  two\r\n---\n`)).toBe('\n  two\r\n---\n');
