@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
 import type { Outbox, OutboxCommit, OutboxEntry } from '../state/outbox.ts';
 import type { Acquired } from '../state/lock.ts';
@@ -9,6 +10,8 @@ export type Outcome = { published: true } | { published: false; failure: Failure
 export interface PublisherParts {
   outbox: Outbox;
   publish: (commits: Commit[], signal?: AbortSignal) => Promise<Published>;
+  /** Takes the right to a push: 0, or the milliseconds until there may be one. */
+  mayPush?: () => Promise<number>;
   /** Takes the machine's writer lock. */
   lock: () => Promise<Acquired>;
   /** Settles what an entry delivered; done before the entry leaves the outbox. */
@@ -19,12 +22,15 @@ export interface PublisherParts {
 
 /** One push takes at most this many entries. */
 const MAX_ENTRIES = 1000;
+/** Whoever would wait longer for the push budget is told that the message is queued (cli.md). */
+const LONGEST_HOLD_MS = 10_000;
 
 /**
  * Empties the outbox onto the remote: group commit.
  *
  * An entry handed over in a quiet moment goes out at once; while a push is under way the rest
- * gather and leave together in the next. For each entry the order is: on disk in the outbox →
+ * gather and leave together in the next. Where the remote has a push budget, they gather for as long
+ * as it holds the push back. For each entry the order is: on disk in the outbox →
  * pushed → settled (`onPublished`) → removed from the outbox. A crash between any two repeats
  * the rest: what is on the remote already is recognised there by its path and not pushed again.
  */
@@ -37,6 +43,7 @@ export class Publisher {
   readonly #expected = new Map<string, OutboxEntry>();
   /** Called after each push that added something: it may wake an actor of this very machine. */
   onNews: () => void = () => undefined;
+  #heldUntil = 0;
   #failing: { since: string; failure: Failure } | undefined;
 
   constructor(parts: PublisherParts) {
@@ -65,6 +72,7 @@ export class Publisher {
   publish(id: string): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, resolve);
+      if (this.#heldUntil - Date.now() > LONGEST_HOLD_MS) this.#tellHeld();
       this.flush().catch(reject);
     });
   }
@@ -86,7 +94,8 @@ export class Publisher {
         // Who asks from now on may have an entry that is put while the outbox is being read.
         const asked = [...this.#waiting.keys()];
         const expected = [...this.#expected.values()];
-        const all = await this.#parts.outbox.all();
+        let all = await this.#parts.outbox.all();
+        if (all.length > 0 && (await this.#held(signal))) all = await this.#parts.outbox.all();
         await this.#settleGone(new Set(all.map(({ id }) => id)), asked, expected);
         for (let at = 0; at < all.length; at += MAX_ENTRIES) {
           await this.#push(all.slice(at, at + MAX_ENTRIES), signal);
@@ -96,6 +105,27 @@ export class Publisher {
       // In the same breath as the look at #again: nobody joins a flush that is over.
       this.#flushing = undefined;
     }
+  }
+
+  /** Waits until the budget allows a push; whether that took time, in which more may have gathered. */
+  async #held(signal: AbortSignal | undefined): Promise<boolean> {
+    for (let waited = false; ; waited = true) {
+      const wait = (await this.#parts.mayPush?.()) ?? 0;
+      if (wait === 0 || signal?.aborted === true) {
+        this.#heldUntil = 0;
+        return waited;
+      }
+      this.#heldUntil = Date.now() + wait;
+      if (wait > LONGEST_HOLD_MS) this.#tellHeld();
+      await sleep(wait, undefined, { ...(signal && { signal }) }).catch(() => undefined);
+    }
+  }
+
+  #tellHeld(): void {
+    const at = new Date(this.#heldUntil).toISOString();
+    const reason = `held by the push budget of the remote until ${at}; it leaves by itself then`;
+    for (const id of [...this.#waiting.keys()])
+      this.#tell(id, { published: false, failure: { kind: 'held', reason } });
   }
 
   /** Whether a flush was asked for while one was under way. */

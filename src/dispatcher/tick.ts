@@ -17,6 +17,8 @@ export interface TickParts {
   dispatcher: Dispatcher;
   outbox: Outbox;
   publisher: Publisher;
+  /** Resolves when the remote may be asked. */
+  mayRead: () => Promise<void>;
   log: Log;
   signal: AbortSignal;
 }
@@ -41,6 +43,7 @@ export interface Ticked {
 export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   const { transport, deliveries, hosts, dispatcher, outbox, publisher, log, signal } = parts;
   const begun = performance.now();
+  if (fetch) await parts.mayRead();
   const before = transport.cost;
   const refreshed = fetch
     ? await transport.refresh(signal)

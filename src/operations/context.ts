@@ -6,16 +6,17 @@ import { Archive } from '../dispatcher/archive.ts';
 import { checkVersion } from '../dispatcher/host.ts';
 import { Publisher, type Outcome } from '../dispatcher/publisher.ts';
 import { CrosstalkError } from '../errors.ts';
-import { VERSION_FILE } from '../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import { DeadLetters } from '../state/dead-letters.ts';
 import { stateDirectory, stateHome, type StatePaths } from '../state/directory.ts';
 import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
+import { RemoteBudget } from '../state/remote-budget.ts';
 import { Runs } from '../state/runs.ts';
 import { Turns } from '../state/turn.ts';
-import { Transport, type Commit, type Published } from '../transport/transport.ts';
+import { Transport, type Published } from '../transport/transport.ts';
 import { locateTransport, type Surroundings } from './locate.ts';
+import { publishing } from './publishing.ts';
 
 /** An opened transport and this machine's state for it: what every operation works on. */
 export interface Context extends Surroundings {
@@ -24,6 +25,7 @@ export interface Context extends Surroundings {
   paths: StatePaths;
   outbox: Outbox;
   turns: Turns;
+  budget: RemoteBudget;
   deadLetters: DeadLetters;
   runs: Runs;
   hostname: string;
@@ -65,6 +67,7 @@ export async function withContext<T>(
         join(stateHome(surroundings.env), 'turns'),
         `${transport.origin ?? transport.dir} ${transport.branch}`,
       ),
+      budget: new RemoteBudget(join(stateHome(surroundings.env), 'budgets'), transport.limits),
       deadLetters: new DeadLetters(paths.deadLetters),
       runs: new Runs(paths.runs),
       hostname: hostname(),
@@ -101,24 +104,6 @@ export async function tipOf({ transport }: Context): Promise<string> {
   return tip;
 }
 
-/** Publishes onto a tip of our version alone; an upgrade brings the version itself. */
-export function publishing({
-  transport,
-  turns,
-}: Pick<Context, 'transport' | 'turns'>): (
-  commits: Commit[],
-  signal?: AbortSignal,
-) => Promise<Published> {
-  return (commits, signal) => {
-    const upgrades = commits.some(({ files }) => files.some(({ path }) => path === VERSION_FILE));
-    return transport.publish(commits, {
-      signal,
-      turns,
-      ...(!upgrades && { refuses: (tip: string) => checkVersion(transport, tip) }),
-    });
-  };
-}
-
 /**
  * Publishes from this process, under the writer lock: for when no dispatcher is running.
  *
@@ -129,6 +114,7 @@ export function directPublisher(context: Context, onPush?: (result: Published) =
   return new Publisher({
     outbox,
     publish: publishing(context),
+    mayPush: () => context.budget.push(),
     lock: () => acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS }),
     // The cursor moves when a dispatcher starts and finds the answer; a dead letter must go now.
     onPublished: async ({ delivery }) => {

@@ -12,7 +12,8 @@ import { Cursors } from '../state/cursors.ts';
 import { sweep } from '../state/files.ts';
 import { acquire } from '../state/lock.ts';
 import { RunBudget } from '../state/run-budget.ts';
-import { publishing, type Context } from './context.ts';
+import type { Context } from './context.ts';
+import { permission, publishing } from './publishing.ts';
 import { serveSend } from './serve-send.ts';
 import { prepareBin } from './shim.ts';
 
@@ -52,6 +53,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   const publisher = new Publisher({
     outbox,
     publish: publishing(context),
+    mayPush: () => context.budget.push(),
     lock: () => acquire(paths.root, 'writer', { wait: WRITER_WAIT_MS }),
     onPublished: async ({ delivery }) => {
       if (delivery === undefined) return;
@@ -108,7 +110,17 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     suffix: context.suffix,
   });
   return serve(
-    { transport, deliveries, hosts, guards, dispatcher, outbox, publisher, log },
+    {
+      transport,
+      deliveries,
+      hosts,
+      guards,
+      dispatcher,
+      outbox,
+      publisher,
+      mayRead: () => permission(context.budget)('read'),
+      log,
+    },
     {
       root: paths.root,
       socket: paths.socket,

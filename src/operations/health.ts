@@ -54,6 +54,7 @@ function mailProblems({
   dispatcher,
   outbox,
   dead_letters: letters,
+  push_budget: budget,
   host,
   broken_state_files: broken,
 }: Omit<Status, 'health'>): string[] {
@@ -72,7 +73,9 @@ function mailProblems({
       `messages whose content is missing from this clone: ${String(unread)}; remove damaged object files (git -C ${transport} fsck names them), then get them with: git -C ${transport} fetch --refetch origin`,
     );
   }
-  const old = outbox.filter(({ age_s: age }) => age > OUTBOX_LIMIT_S);
+  // The budget of a remote holds mail back for up to a minute: that is no trouble.
+  const limit = (budget?.next_at ?? null) === null ? OUTBOX_LIMIT_S : 2 * OUTBOX_LIMIT_S;
+  const old = outbox.filter(({ age_s: age }) => age > limit);
   if (old.length > 0) {
     problems.push(
       `waiting in the outbox: ${String(old.length)}, the oldest for ${String(Math.max(...old.map(({ age_s: age }) => age)))} s; push them with: crosstalk sync`,

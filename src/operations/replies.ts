@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
+import { permission } from './publishing.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { resolveMessage, type MessageRef } from './resolve.ts';
 
@@ -45,6 +46,7 @@ export async function replies(
   while (input.wait && found.some(pending) && Date.now() < deadline) {
     await sleep(Math.min(delay, deadline - Date.now()), undefined, { signal: input.signal });
     delay = Math.min(delay * 1.3, SLOWEST_POLL_MS);
+    await permission(context.budget)('read');
     await context.transport.refresh(input.signal);
     const tip = await tipOf(context);
     if (tip === seen) continue;

@@ -4,6 +4,7 @@ import { approvedFor, loadApprovals } from '../state/approvals.ts';
 import { Cursors } from '../state/cursors.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import { loadHeartbeat, type Heartbeat } from '../state/heartbeat.ts';
+import type { Headroom } from '../state/remote-budget.ts';
 import { holderOf } from '../state/lock.ts';
 import { readPause, type Pause } from '../state/pause.ts';
 import { takeCensus } from './census.ts';
@@ -52,6 +53,8 @@ export interface Status {
     | 'attempts'
     | 'next_retry_at'
   >[];
+  /** Null for a remote without a limit. */
+  push_budget: Headroom | null;
   malformed: { path: string; reason: string }[];
   broken_state_files: string[];
 }
@@ -112,6 +115,7 @@ export async function status(context: Context, alias: string | undefined): Promi
         ...(due === undefined ? {} : { next_retry_at: due }),
       }),
     ),
+    push_budget: (await context.budget.headroom()) ?? null,
     malformed: Object.entries(census.malformed).map(([path, reason]) => ({ path, reason })),
     broken_state_files: [...(await outbox.broken()), ...(await deadLetters.broken())],
   };

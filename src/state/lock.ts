@@ -7,9 +7,9 @@ import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
 /**
  * `dispatcher`: one a machine and transport. `writer`: whoever publishes just now. `turn`: whose turn
- * it is to push, among the clones of one remote.
+ * it is to push, among the clones of one remote. `budget`: whoever counts.
  */
-export type LockName = 'dispatcher' | 'writer' | 'turn';
+export type LockName = 'dispatcher' | 'writer' | 'turn' | 'budget';
 
 export interface Holder extends ProcessIdentity {
   /** ISO 8601 UTC. */

@@ -62,6 +62,16 @@ function parseEntry(value: unknown): OutboxEntry | undefined {
   return value['commits'].every(isCommit) ? (value as unknown as OutboxEntry) : undefined;
 }
 
+/** The commits of a JSON text, such as another clone's; undefined when it is none of ours. */
+export function parseCommits(text: string): OutboxCommit[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.every(isCommit) ? (value as OutboxCommit[]) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function isCommit(value: unknown): boolean {
   if (!isRecord(value) || !isRecord(value['author']) || !Array.isArray(value['files']))
     return false;

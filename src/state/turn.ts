@@ -1,25 +1,36 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { watch } from 'node:fs';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { writeWhole } from './files.ts';
 import { acquire, isHeld, type Acquired } from './lock.ts';
 
 /** A turn that was taken. */
-export interface Taken {
+export interface Turn {
+  kind: 'turn';
   /** What the branch stood at when the last turn ended; undefined when nobody said. */
   tip: string | undefined;
-  /** Ends it, saying what the branch stands at now, if we moved it. */
-  end: (tip?: string) => Promise<void>;
+  /** What those who wait would push: it may be taken along. */
+  waiting: { ticket: string; offer: string }[];
+  /** Ends it, saying what the branch stands at now, if we moved it, and whose was taken along. */
+  end: (tip?: string, taken?: readonly string[]) => Promise<void>;
 }
+
+/** `done`: somebody's turn took ours along, and the branch stands at `tip` since. */
+export type Taken = Turn | { kind: 'done'; tip: string };
 
 /** Milliseconds to wait for the turn; after that git arbitrates. */
 const LONGEST_WAIT_MS = 10_000;
-const LOOK_MS = 40;
-/** So often one that looks taken is asked whether its holder lives. */
-const ASK_MS = 1000;
+/** Whoever is not called looks by itself this often: its caller may have died. */
+const LOOK_MS = 500;
 /** Whoever lost a race takes turns for this long. */
 const CONTENDED_MS = 30_000;
+
+/** So many of those who wait are taken along. */
+const MAX_ALONG = 100;
+const DONE = '.done';
+
+let serial = 0;
 
 /**
  * Turns that the clones of one remote on this machine take at pushing (protocol.md §10), so that
@@ -28,9 +39,16 @@ const CONTENDED_MS = 30_000;
  *
  * Taken only while others push: after a lost race, or when somebody has the turn just now. A lone
  * host pays one look at a file.
+ *
+ * First come, first served: who has to wait leaves a ticket and watches it; whoever ends a turn
+ * removes the oldest, which calls its owner. Sixteen that poll would take more of the machine than
+ * what they wait for. On a ticket stands what its owner would push. Whoever has the turn may push it
+ * along with his own, says so beside the ticket (`.done`), and removes it: then sixteen pushes are
+ * one. An owner that was not told, or died, pushes by itself, and finds it there.
  */
 export class Turns {
   readonly #folder: string;
+  readonly #queue: string;
   readonly #now: () => number;
   #contendedUntil = 0;
 
@@ -40,7 +58,9 @@ export class Turns {
    * @param now milliseconds
    */
   constructor(parent: string, remote: string, now: () => number = Date.now) {
-    this.#folder = join(parent, createHash('sha256').update(remote).digest('hex').slice(0, 16));
+    const name = createHash('sha256').update(remote).digest('hex').slice(0, 16);
+    this.#folder = join(parent, name);
+    this.#queue = join(parent, name, 'queue');
     this.#now = now;
   }
 
@@ -49,37 +69,29 @@ export class Turns {
     this.#contendedUntil = this.#now() + CONTENDED_MS;
   }
 
-  /** Waits by looking whether there is a lock, which is far cheaper than trying to take it. */
-  async #wait(): Promise<Acquired | undefined> {
-    const deadline = this.#now() + LONGEST_WAIT_MS;
-    let ask = this.#now() + ASK_MS;
-    while (this.#now() < deadline) {
-      const free = !(await isHeld(this.#folder, 'turn'));
-      if (free || this.#now() > ask) {
-        ask = this.#now() + ASK_MS;
-        const lock = await acquire(this.#folder, 'turn', { wait: 0 });
-        if (lock.ok) return lock;
-      }
-      await sleep(Math.random() * LOOK_MS);
-    }
-    return undefined;
-  }
-
   /** The turn, if turns are being taken and it can be had. */
-  async take(): Promise<Taken | undefined> {
+  async take(offer: string): Promise<Taken | undefined> {
     try {
       if (this.#now() > this.#contendedUntil && !(await isHeld(this.#folder, 'turn'))) {
         return undefined;
       }
-      const lock = await this.#wait();
+      await mkdir(this.#queue, { recursive: true, mode: 0o700 });
+      const lock = await this.#wait(offer);
+      if (lock?.kind === 'done') return lock;
       if (lock?.ok !== true) return undefined;
       const last = join(this.#folder, 'tip');
       const tip = (await readFile(last, 'utf8').catch(() => '')).trim();
       return {
+        kind: 'turn',
         tip: tip === '' ? undefined : tip,
-        end: async (moved) => {
-          if (moved !== undefined) await writeWhole(last, moved).catch(() => undefined);
+        waiting: await this.#offers(),
+        end: async (moved, taken = []) => {
+          if (moved !== undefined) {
+            await writeWhole(last, moved).catch(() => undefined);
+            for (const ticket of taken) await this.#tellDone(ticket, moved);
+          }
           await lock.release();
+          await this.#callNext();
         },
       };
     } catch {
@@ -87,4 +99,76 @@ export class Turns {
       return undefined;
     }
   }
+
+  async #wait(
+    offer: string,
+  ): Promise<(Acquired & { kind?: undefined }) | { kind: 'done'; tip: string } | undefined> {
+    if ((await this.#tickets()).length === 0) {
+      const lock = await acquire(this.#folder, 'turn', { wait: 0 });
+      if (lock.ok) return lock;
+    }
+    const begun = this.#now();
+    const name = `${String(begun).padStart(16, '0')}-${String(process.pid)}-${String(serial++)}`;
+    const ticket = join(this.#queue, name);
+    try {
+      for (let waited = 0; waited < LONGEST_WAIT_MS; waited = this.#now() - begun) {
+        // Under its first name again, if somebody slipped in when it was called: it stays the oldest.
+        await writeWhole(ticket, offer);
+        await called(ticket);
+        const tip = await readFile(`${ticket}${DONE}`, 'utf8').catch(() => undefined);
+        if (tip !== undefined) return { kind: 'done', tip };
+        const lock = await acquire(this.#folder, 'turn', { wait: 0 });
+        if (lock.ok) return lock;
+      }
+      return undefined;
+    } finally {
+      await rm(ticket, { force: true });
+      await rm(`${ticket}${DONE}`, { force: true });
+    }
+  }
+
+  async #offers(): Promise<Turn['waiting']> {
+    const tickets = (await this.#tickets()).slice(0, MAX_ALONG);
+    const read = tickets.map(async (ticket) => ({
+      ticket,
+      offer: await readFile(join(this.#queue, ticket), 'utf8').catch(() => ''),
+    }));
+    return (await Promise.all(read)).filter(({ offer }) => offer !== '');
+  }
+
+  async #tellDone(ticket: string, tip: string): Promise<void> {
+    const path = join(this.#queue, ticket);
+    await writeWhole(`${path}${DONE}`, tip).catch(() => undefined);
+    await rm(path, { force: true });
+  }
+
+  async #callNext(): Promise<void> {
+    const [oldest] = await this.#tickets();
+    if (oldest !== undefined) await rm(join(this.#queue, oldest), { force: true });
+  }
+
+  async #tickets(): Promise<string[]> {
+    const names = await readdir(this.#queue).catch(() => []);
+    return names.filter((name) => /^\d{16}-\d+-\d+$/.test(name)).sort();
+  }
+}
+
+/** Waits until a file is removed, or for a while. */
+function called(ticket: string): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      watcher?.close();
+      resolve();
+    };
+    const timer = setTimeout(done, LOOK_MS);
+    let watcher: ReturnType<typeof watch> | undefined;
+    try {
+      watcher = watch(ticket, done);
+      watcher.on('error', done);
+    } catch {
+      // Gone already, or a system without watches: it looks for itself.
+      done();
+    }
+  });
 }

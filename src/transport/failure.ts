@@ -12,6 +12,7 @@ type FailureKind =
   | 'timed_out'
   | 'not_started'
   | 'refused'
+  | 'held'
   | 'other';
 
 export interface Failure {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import type { Objects } from './objects.ts';
-import type { Commit } from './publish.ts';
+import type { Commit } from './commit.ts';
 import { FOLDER, formatTree, parseTree, type Tree } from './tree-object.ts';
 
 const FILE = '100644';

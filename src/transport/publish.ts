@@ -2,20 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
 import { followBranch } from './checkout.ts';
 import type { Failure } from './failure.ts';
-import { writeLoose } from './loose.ts';
+import { build } from './build.ts';
+import { NO_COMMIT, type Commit } from './commit.ts';
 import type { Objects } from './objects.ts';
-import { busRef, fetchBranch } from './remote.ts';
+import { busRef, fetchBranch, type Fetched } from './remote.ts';
 import type { Repository } from './repository.ts';
-
-/** One commit to be: files added or replaced, under an author of its own (architecture, group commit). */
-export interface Commit {
-  author: { name: string; email: string };
-  at: Date;
-  subject: string;
-  files: { path: string; content: string }[];
-  /** A folder emptied first, for replacing it as a whole. */
-  clear?: string;
-}
 
 export type Published =
   | { ok: true; tip: string; commits: number; attempts: number }
@@ -27,18 +18,26 @@ export interface PublishOptions {
   refuses?: (tip: string) => Promise<string | undefined>;
   /** Turns at pushing, among those who would otherwise reject one another. */
   turns?: Turns | undefined;
+  /** Waits until the remote may be asked again, after a lost race. */
+  permit?: ((kind: 'push' | 'read') => Promise<void>) | undefined;
 }
 
-/** What is asked of whoever coordinates; structurally the state edge's. */
+/** What is asked of whoever coordinates. */
 export interface Turns {
   lostRace: () => void;
-  take: () => Promise<
-    { tip: string | undefined; end: (tip?: string) => Promise<void> } | undefined
-  >;
+  /** Waits for a turn at pushing these, or until somebody has pushed them along with his own. */
+  take: (commits: readonly Commit[]) => Promise<Turn | { kind: 'done'; tip: string } | undefined>;
 }
 
-const NO_COMMIT = '0'.repeat(40);
-let serial = 0;
+interface Turn {
+  kind: 'turn';
+  /** What the branch stood at after the last turn. */
+  tip: string | undefined;
+  /** What others wait to push. */
+  along: { ticket: string; commits: Commit[] }[];
+  end: (tip?: string, taken?: readonly string[]) => Promise<void>;
+}
+
 const MAX_ATTEMPTS = 20;
 const MAX_BACKOFF_MS = 1000;
 
@@ -57,27 +56,54 @@ export async function publish(
   commits: readonly Commit[],
   options: PublishOptions,
 ): Promise<Published> {
-  const { signal, turns } = options;
+  const { signal } = options;
+  const turns = repository.origin === undefined ? undefined : options.turns;
+  // A push that was refused may have been refused for what it took along: the next one goes alone.
+  let alone = false;
   for (let attempt = 1; ; attempt++) {
-    const turn = repository.origin === undefined ? undefined : await turns?.take();
-    if (attempt > 1 || turn?.tip !== undefined) {
-      const known = (await objects.read(`${busRef(repository, branch)}^{commit}`))?.oid;
-      const stale = attempt > 1 ? repository.origin !== undefined : known !== turn?.tip;
-      if (attempt > 1 && turn === undefined) await backOff(attempt, signal);
-      const fetched = stale ? await fetchBranch(repository.git, branch, signal) : undefined;
-      if (fetched?.ok === false) {
-        await turn?.end();
-        return { ok: false, failure: fetched.failure, attempts: attempt - 1 };
-      }
+    const turn = await turns?.take(commits);
+    if (turn?.kind === 'done') {
+      await fetchBranch(repository.git, branch, signal);
+      return { ok: true, tip: turn.tip, commits: commits.length, attempts: attempt - 1 };
     }
-    const tried = await tryOnce(repository, objects, branch, commits, options);
-    await turn?.end(tried.ok ? tried.tip : undefined);
+    if (attempt > 1) {
+      if (turn === undefined) await backOff(attempt, signal);
+      await options.permit?.('read');
+      await options.permit?.('push');
+    }
+    const fetched = await catchUpWith(repository, objects, branch, attempt > 1, turn?.tip, signal);
+    if (!fetched.ok) {
+      await turn?.end();
+      return { ok: false, failure: fetched.failure, attempts: attempt - 1 };
+    }
+    const along = alone ? [] : (turn?.along ?? []);
+    const all = [...along.flatMap((one) => one.commits), ...commits];
+    const tried = await tryOnce(repository, objects, branch, all, options);
+    const taken = along.map(({ ticket }) => ticket);
+    await turn?.end(tried.ok ? tried.tip : undefined, taken);
     if (tried.ok) return { ...tried, attempts: tried.commits === 0 ? attempt - 1 : attempt };
     const { failure } = tried;
     const lostRace = failure.kind === 'behind' || failure.kind === 'contention';
-    if (!lostRace || attempt >= MAX_ATTEMPTS) return { ok: false, failure, attempts: attempt };
-    turns?.lostRace();
+    if (lostRace) turns?.lostRace();
+    const again = lostRace || along.length > 0;
+    if (!again || attempt >= MAX_ATTEMPTS) return { ok: false, failure, attempts: attempt };
+    alone = !lostRace;
   }
+}
+
+/** Fetches when others are known to have pushed: after a lost race, or by what the last turn left. */
+async function catchUpWith(
+  repository: Repository,
+  objects: Objects,
+  branch: string,
+  lostRace: boolean,
+  lastTip: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Fetched> {
+  if (repository.origin === undefined) return { ok: true };
+  const known = (await objects.read(`${busRef(repository, branch)}^{commit}`))?.oid;
+  const stale = lostRace || (lastTip !== undefined && lastTip !== known);
+  return stale ? fetchBranch(repository.git, branch, signal) : { ok: true };
 }
 
 function backOff(attempt: number, signal: AbortSignal | undefined): Promise<void> {
@@ -172,65 +198,4 @@ async function notYetThere(
     if (commit.clear !== undefined || there.includes(false)) missing.push(commit);
   }
   return missing;
-}
-
-/** More commits than this are left to fast-import, which packs what it writes. */
-const MAX_LOOSE_COMMITS = 4;
-
-async function build(
-  repository: Repository,
-  objects: Objects,
-  tip: string | undefined,
-  commits: readonly Commit[],
-): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
-  const { objectsDir, committer } = repository;
-  const few =
-    commits.length <= MAX_LOOSE_COMMITS && commits.every(({ clear }) => clear === undefined);
-  if (few && tip !== undefined && objectsDir !== undefined) {
-    // What it cannot do, git does, or says why not.
-    const oid = await writeLoose(objectsDir, objects, tip, commits, committer).catch(
-      () => undefined,
-    );
-    if (oid !== undefined) return { ok: true, oid };
-  }
-  // fast-import wants a ref to build on. It is of this attempt alone, so no lock of a dead process
-  // is in its way, and it is taken back before it is written.
-  const ref = `refs/crosstalk/staging-${String(process.pid)}-${String(serial++)}`;
-  const stream = commits.map((commit, index) =>
-    importCommand(ref, commit, index, repository.committer, tip),
-  );
-  const mark = `get-mark :${String(commits.length)}`;
-  const input = `feature done\n${stream.join('')}${mark}\nreset ${ref}\nfrom ${NO_COMMIT}\n\ndone\n`;
-  const outcome = await repository.git.run(
-    ['fast-import', '--quiet', '--force', '--date-format=raw'],
-    { input },
-  );
-  return outcome.ok
-    ? { ok: true, oid: outcome.stdout.toString('utf8').trim() }
-    : { ok: false, failure: outcome.failure };
-}
-
-function importCommand(
-  ref: string,
-  commit: Commit,
-  index: number,
-  committer: { name: string; email: string },
-  tip: string | undefined,
-): string {
-  const time = `${String(Math.floor(commit.at.getTime() / 1000))} +0000`;
-  const parent = index > 0 ? `from :${String(index)}\n` : tip === undefined ? '' : `from ${tip}\n`;
-  return [
-    `commit ${ref}\nmark :${String(index + 1)}\n`,
-    `author ${commit.author.name} <${commit.author.email}> ${time}\n`,
-    `committer ${committer.name} <${committer.email}> ${time}\n`,
-    data(`${commit.subject}\n`),
-    parent,
-    commit.clear === undefined ? '' : `D ${commit.clear}\n`,
-    ...commit.files.map(({ path, content }) => `M 100644 inline ${path}\n${data(content)}`),
-    '\n',
-  ].join('');
-}
-
-function data(text: string): string {
-  return `data ${String(Buffer.byteLength(text))}\n${text}\n`;
 }

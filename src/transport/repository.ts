@@ -1,6 +1,7 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
+import { remoteLimits, type RemoteLimits } from './forges.ts';
 import type { Git } from './git.ts';
 
 /** What git's configuration says about a transport, read with one call. */
@@ -17,6 +18,8 @@ export interface Repository {
   committer: { name: string; email: string };
   /** `crosstalk.from`, the default sender. */
   from?: string;
+  /** What the remote should be asked for at most. */
+  limits?: RemoteLimits;
   /** `crosstalk.branch`, set by init and join. */
   branch?: string;
 }
@@ -37,6 +40,7 @@ export async function openRepository(
   const origin = settings.get('remote.origin.url');
   const from = settings.get('crosstalk.from');
   const branch = settings.get('crosstalk.branch');
+  const limits = remoteLimits(origin, settings);
   return {
     git,
     dir: await realpath(resolve(git.dir)),
@@ -46,6 +50,7 @@ export async function openRepository(
     ...(origin === undefined ? {} : { origin }),
     ...(from === undefined ? {} : { from }),
     ...(branch === undefined ? {} : { branch }),
+    ...(limits === undefined ? {} : { limits }),
   };
 }
 

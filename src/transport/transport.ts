@@ -2,9 +2,11 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { catchUp, fastForward, type CheckoutState } from './checkout.ts';
 import type { Failure } from './failure.ts';
+import type { RemoteLimits } from './forges.ts';
 import { Git } from './git.ts';
 import { Objects } from './objects.ts';
-import { publish, type Commit, type Published, type PublishOptions } from './publish.ts';
+import type { Commit } from './commit.ts';
+import { publish, type Published, type PublishOptions, type Turns } from './publish.ts';
 import { busRef, fetchBranch, findBranch } from './remote.ts';
 import { looseObjects, maintainIfDue, type Maintained } from './maintenance.ts';
 import { transportId } from './identity.ts';
@@ -76,6 +78,10 @@ export class Transport {
   }
   get origin(): string | undefined {
     return this.#repository.origin;
+  }
+  /** What the remote should be asked for at most; undefined without a limit. */
+  get limits(): RemoteLimits | undefined {
+    return this.#repository.limits;
   }
   get branch(): string {
     return this.#branch;
@@ -209,4 +215,4 @@ async function configChanged(repository: Repository): Promise<number> {
   );
 }
 
-export type { Change, CheckoutState, Commit, Failure, Published, TreeEntry };
+export type { Change, CheckoutState, Commit, Failure, Published, TreeEntry, Turns };

@@ -57,6 +57,7 @@ function render(s: Status, paint: Paint): string {
       'Outbox',
       s.outbox.map(({ id, age_s: seconds, files }) => [id, age(seconds), files.join(' ')]),
     ),
+    part(paint, 'Push budget', s.push_budget === null ? [] : [budgetRow(s.push_budget)]),
     part(
       paint,
       'Dead letters',
@@ -72,6 +73,12 @@ function render(s: Status, paint: Paint): string {
     part(paint, 'Malformed files', malformedRows(s.malformed)),
   ];
   return parts.filter((text) => text !== '').join('\n\n');
+}
+
+function budgetRow(budget: NonNullable<Status['push_budget']>): string[] {
+  const { host, used, pushes_per_minute: limit, next_at: next } = budget;
+  const left = next === null ? `${String(limit - used)} left` : `the next at ${next}`;
+  return [host, `${String(used)} of ${String(limit)} pushes in the last minute, ${left}`];
 }
 
 /** A flood of them must not bury what matters. */

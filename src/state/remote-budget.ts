@@ -1,0 +1,154 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isRecord, readJson, writeWhole } from './files.ts';
+import { acquire } from './lock.ts';
+
+/** How much a remote host should be asked for; absent where there is no limit. */
+export interface Limits {
+  /** Name of the host. */
+  host: string;
+  pushesPerMinute?: number;
+  readsPerSecond?: number;
+}
+
+/** What is left of a budget, for `crosstalk status`. */
+export interface Headroom {
+  host: string;
+  pushes_per_minute: number;
+  /** Pushes of the last minute, by all transports of this user on this machine. */
+  used: number;
+  /** When the next push may leave, ISO 8601 UTC; null when it may now. */
+  next_at: string | null;
+}
+
+type Kind = 'pushes' | 'reads';
+
+/** Milliseconds of the clock. */
+interface Taken {
+  pushes: number[];
+  reads: number[];
+  /** Who waits to push: since when, and when it comes again. */
+  waiting: Record<string, { since: number; due: number }>;
+}
+
+/** Who has not come again this long after it said it would has gone. */
+const GONE_MS = 2000;
+/** Between looks of somebody whose push would be free if another were not before it. */
+const BEHIND_MS = 250;
+let serial = 0;
+const WINDOW_MS: Record<Kind, number> = { pushes: 60_000, reads: 1000 };
+const LOCK_WAIT_MS = 2000;
+
+/**
+ * What this machine may ask of one remote host: so many pushes in any minute and reads in any
+ * second, all transports and processes of the user together. It makes pushes wait, while more mail
+ * gathers for them; it never drops one. Who has waited longest goes first. Where its file cannot be kept, nothing is held back.
+ */
+export class RemoteBudget {
+  readonly #folder: string;
+  readonly #limits: Limits | undefined;
+  readonly #now: () => number;
+  readonly #self = `${String(process.pid)}-${String(serial++)}`;
+
+  /**
+   * @param parent a folder that all transports of the user share
+   * @param limits undefined for a remote without any
+   * @param now milliseconds
+   */
+  constructor(parent: string, limits: Limits | undefined, now: () => number = Date.now) {
+    this.#folder = join(parent, limits?.host ?? 'none');
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  /** Takes the right to one push: 0, or the milliseconds until there may be one. */
+  push(): Promise<number> {
+    return this.#take('pushes', this.#limits?.pushesPerMinute);
+  }
+
+  /** Takes the right to one read: 0, or the milliseconds until there may be one. */
+  read(): Promise<number> {
+    return this.#take('reads', this.#limits?.readsPerSecond);
+  }
+
+  /** What is left for pushes; undefined without a limit. */
+  async headroom(): Promise<Headroom | undefined> {
+    const limit = this.#limits?.pushesPerMinute;
+    if (this.#limits === undefined || limit === undefined) return undefined;
+    const { pushes } = await this.#load();
+    const wait = waitFor(pushes, limit, WINDOW_MS.pushes, this.#now());
+    return {
+      host: this.#limits.host,
+      pushes_per_minute: limit,
+      used: pushes.length,
+      next_at: wait === 0 ? null : new Date(this.#now() + wait).toISOString(),
+    };
+  }
+
+  async #take(kind: Kind, limit: number | undefined): Promise<number> {
+    if (limit === undefined) return 0;
+    try {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      const lock = await acquire(this.#folder, 'budget', { wait: LOCK_WAIT_MS });
+      try {
+        const taken = await this.#load();
+        const now = this.#now();
+        let wait = waitFor(taken[kind], limit, WINDOW_MS[kind], now);
+        if (kind === 'pushes') wait = this.#inLine(taken, wait, now);
+        if (wait === 0) taken[kind].push(now);
+        else if (kind === 'reads') return wait;
+        await writeWhole(join(this.#folder, 'taken.json'), JSON.stringify(taken));
+        return wait;
+      } finally {
+        if (lock.ok) await lock.release();
+      }
+    } catch {
+      return 0;
+    }
+  }
+
+  /** Keeps the order of those who wait; how long we do. */
+  #inLine(taken: Taken, wait: number, now: number): number {
+    const others = Object.entries(taken.waiting).filter(
+      ([id, { due }]) => id !== this.#self && due + GONE_MS > now,
+    );
+    const since = taken.waiting[this.#self]?.since ?? now;
+    const ahead = others.some(([, other]) => other.since < since);
+    taken.waiting = Object.fromEntries(others);
+    const longer = wait === 0 && ahead ? BEHIND_MS : wait;
+    if (longer > 0) taken.waiting[this.#self] = { since, due: now + longer };
+    return longer;
+  }
+
+  /** What was taken within the windows; what seems to come from the future was before the clock was set. */
+  async #load(): Promise<Taken> {
+    const { value } = (await readJson(join(this.#folder, 'taken.json'))) ?? {};
+    const now = this.#now();
+    const within = (kind: Kind): number[] => {
+      const times: unknown = isRecord(value) ? value[kind] : undefined;
+      return (Array.isArray(times) ? times : []).filter(
+        (time): time is number =>
+          typeof time === 'number' && time <= now && time > now - WINDOW_MS[kind],
+      );
+    };
+    const waiting = isRecord(value) && isRecord(value['waiting']) ? value['waiting'] : {};
+    const valid = Object.entries(waiting).filter(
+      (entry): entry is [string, { since: number; due: number }] =>
+        isRecord(entry[1]) &&
+        typeof entry[1]['since'] === 'number' &&
+        typeof entry[1]['due'] === 'number' &&
+        entry[1]['since'] <= now,
+    );
+    return {
+      pushes: within('pushes'),
+      reads: within('reads'),
+      waiting: Object.fromEntries(valid),
+    };
+  }
+}
+
+/** Milliseconds until fewer than `limit` of the times lie within the window. */
+function waitFor(times: readonly number[], limit: number, window: number, now: number): number {
+  const oldest = [...times].sort((a, b) => a - b).at(-limit);
+  return oldest === undefined ? 0 : Math.max(1, oldest + window - now);
+}

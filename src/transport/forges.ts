@@ -1,0 +1,56 @@
+/** How much a remote host should be asked for; absent where it sets no limit. */
+export interface RemoteLimits {
+  host: string;
+  pushesPerMinute?: number;
+  readsPerSecond?: number;
+}
+
+/**
+ * What forges ask for, per repository. GitHub: at most 6 pushes a minute and 15 reads a second
+ * (its documentation on repository limits).
+ */
+const FORGES: Record<string, Omit<RemoteLimits, 'host'>> = {
+  'github.com': { pushesPerMinute: 6, readsPerSecond: 15 },
+  'ssh.github.com': { pushesPerMinute: 6, readsPerSecond: 15 },
+};
+
+/**
+ * The limits of the remote at a URL: what git's configuration says (`crosstalk.pushesPerMinute`,
+ * `crosstalk.readsPerSecond`; 0 for none), else what its forge asks for; undefined for none.
+ */
+export function remoteLimits(
+  origin: string | undefined,
+  settings: ReadonlyMap<string, string>,
+): RemoteLimits | undefined {
+  const host = origin === undefined ? undefined : hostOf(origin);
+  const known = host === undefined ? undefined : FORGES[host];
+  const pushesPerMinute =
+    configured(settings.get('crosstalk.pushesperminute')) ?? known?.pushesPerMinute ?? 0;
+  const readsPerSecond =
+    configured(settings.get('crosstalk.readspersecond')) ?? known?.readsPerSecond ?? 0;
+  if (pushesPerMinute === 0 && readsPerSecond === 0) return undefined;
+  return {
+    host: host ?? 'local',
+    ...(pushesPerMinute > 0 && { pushesPerMinute }),
+    ...(readsPerSecond > 0 && { readsPerSecond }),
+  };
+}
+
+function configured(text: string | undefined): number | undefined {
+  const value = Number(text);
+  return text !== undefined && Number.isInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** The host in a git URL, lower case; undefined for a path of this machine. */
+function hostOf(origin: string): string | undefined {
+  const scp = /^(?:[^@/:]+@)?([A-Za-z0-9.-]+):(?!\/\/)/.exec(origin)?.[1];
+  if (scp !== undefined && !/^[A-Za-z]$/.test(scp)) return scp.toLowerCase();
+  const url = /^\w+:\/\/(?:[^@/]*@)?(\[[^\]]+\]|[^/:]+)/.exec(origin)?.[1];
+  const host = url?.toLowerCase();
+  return host === undefined || origin.startsWith('file:') ? undefined : safe(host);
+}
+
+/** It becomes the name of a folder. */
+function safe(host: string): string {
+  return host.replace(/[^a-z0-9.-]/g, '_').replace(/^\.+/, '_');
+}
