@@ -2,7 +2,8 @@ import { Command } from 'commander';
 import { packageVersion } from '../package.ts';
 import type { Options } from './command.ts';
 import type { Io } from './io.ts';
-import { COMMANDS, type CommandSpec } from './table.ts';
+import type { CommandSpec } from './spec.ts';
+import { COMMANDS } from './table.ts';
 
 /** What the command line asked for: a command to run. */
 export interface Chosen {

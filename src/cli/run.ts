@@ -2,7 +2,7 @@ import { CrosstalkError, reasonOf } from '../errors.ts';
 import { EXIT } from './exit.ts';
 import type { Io } from './io.ts';
 import type { Chosen } from './program.ts';
-import type { CommandSpec } from './table.ts';
+import type { CommandSpec } from './spec.ts';
 
 /**
  * Runs one command line in this process. The only place that prints an error and decides on the

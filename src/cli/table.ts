@@ -1,26 +1,4 @@
-import type { CommandModule } from './command.ts';
-
-/** A command as users see it; its code is imported when it is called. */
-export interface CommandSpec {
-  /** `send`, or `channel create` for a subcommand. */
-  name: string;
-  args?: string;
-  summary: string;
-  options?: readonly (readonly [flags: string, description: string])[];
-  example: string;
-  /** Works without a transport, so it takes no `--transport`. */
-  standalone?: boolean;
-  /** `clean`: stops by itself when asked. `child`: leaves Ctrl-C to the program it runs. */
-  interrupt?: 'clean' | 'child';
-  load: () => Promise<CommandModule>;
-}
-
-const CHANNEL = ['--channel <channel>', 'channel: id, unique id prefix or name'] as const;
-const FROM = [
-  '--from <name>',
-  'who writes (default: CROSSTALK_FROM, git config crosstalk.from, login)',
-] as const;
-const HOST = ['--host <alias>', 'this machine’s host file, by alias'] as const;
+import { CHANNEL, FROM, HOST, type CommandSpec } from './spec.ts';
 
 export const COMMANDS: readonly CommandSpec[] = [
   {
@@ -34,6 +12,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--actor <name>', 'the first actor this machine serves (default: concierge)'],
       ['--cli <command>', 'its CLI: claude, codex, gemini, opencode, qwen, pi, or a command line'],
       ['--channel <name>', 'the first channel (default: general)'],
+      ['--window <days>', 'joining: the checkout shows messages of so many days, as 7d'],
     ],
     example: 'crosstalk init team --remote git@example.com:team/bus.git --cli claude',
     load: () => import('./commands/init.ts'),
@@ -180,7 +159,10 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'sync',
     summary: 'push the outbox, bring news, fast-forward the checkout',
-    example: 'crosstalk sync',
+    options: [
+      ['--window <days>', 'from now on the checkout shows messages of so many days: 7d, or all'],
+    ],
+    example: 'crosstalk sync --window 7d',
     load: () => import('./commands/sync.ts'),
   },
   {

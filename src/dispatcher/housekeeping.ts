@@ -1,5 +1,6 @@
 import { reasonOf } from '../errors.ts';
 import type { Transport } from '../transport/transport.ts';
+import { Checkout } from './checkout.ts';
 import type { Log } from './log.ts';
 
 /**
@@ -9,12 +10,14 @@ import type { Log } from './log.ts';
 export class Housekeeping {
   readonly #transport: Transport;
   readonly #log: Log;
+  readonly #checkout: Checkout;
   #doneFor: string | undefined;
   #working: Promise<void> | undefined;
 
   constructor(transport: Transport, log: Log) {
     this.#transport = transport;
     this.#log = log;
+    this.#checkout = new Checkout(transport, () => new Date());
   }
 
   /** Starts it for a new tip, unless it is under way: then at a later call. */
@@ -33,7 +36,7 @@ export class Housekeeping {
   }
 
   async #work(): Promise<void> {
-    await this.#transport.fastForward().catch(() => undefined);
+    await this.#checkout.follow().catch(() => undefined);
     const maintained = await this.#transport.maintain().catch((error: unknown) => {
       this.#log('internal_error', { error: `git maintenance: ${reasonOf(error)}` });
     });

@@ -84,6 +84,7 @@ export async function scanUnanswered(
   const scan = emptyScan();
   const folders = channels?.map((id) => `${CHANNELS}/${id}`) ?? [CHANNELS];
   const files = await sources.transport.list(tip, folders, true);
+  await sources.transport.prefetch(files.map(({ oid }) => oid));
   const byChannel = new Map<string, FileRef[]>();
   for (const file of files) {
     const place = placeOf(file.path);

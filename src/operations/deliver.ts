@@ -1,4 +1,5 @@
 import { CrosstalkError, reasonOf } from '../errors.ts';
+import { Checkout } from '../dispatcher/checkout.ts';
 import type { Outcome } from '../dispatcher/publisher.ts';
 import { ask } from '../dispatcher/wake.ts';
 import type { OutboxCommit } from '../state/outbox.ts';
@@ -77,5 +78,5 @@ export async function deliverOrNote(context: Context, commits: OutboxCommit[]): 
       `queued, not on the remote yet: ${delivered.reason}; it is pushed by the dispatcher or by: crosstalk sync`,
     );
   }
-  await context.transport.fastForward();
+  await new Checkout(context.transport, context.now).follow();
 }

@@ -17,6 +17,7 @@ import {
 import { Transport } from '../transport/transport.ts';
 import { join as joinTransport } from './join.ts';
 import type { Surroundings } from './locate.ts';
+import { daysOf } from './sync.ts';
 import { firstOnPath } from './path.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';
 import { templateFiles } from './template.ts';
@@ -29,6 +30,8 @@ export interface InitInput {
   /** A command line, or the name of a known agent CLI. */
   cli?: string;
   channel?: string;
+  /** When joining: how many days of messages the checkout shows, as `7d`. */
+  window?: string;
   login: string;
   note: (line: string) => void;
 }
@@ -79,6 +82,7 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
         state.branch,
         dirname(dir),
         surroundings.env,
+        input.window === 'all' ? undefined : input.window,
       );
       if (failure !== undefined)
         throw new CrosstalkError(
@@ -151,7 +155,8 @@ async function push(
   }
 }
 
-function checkInput({ alias, actor, channel, cli }: InitInput): void {
+function checkInput({ alias, actor, channel, cli, window }: InitInput): void {
+  if (window !== undefined) daysOf(window);
   for (const [option, value] of Object.entries({ alias, actor })) {
     if (value !== undefined && !isName(value)) {
       throw new CrosstalkError(

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { Checkout } from '../dispatcher/checkout.ts';
 import { readHosts } from '../dispatcher/host.ts';
 import { CrosstalkError } from '../errors.ts';
 import { hostFile } from '../protocol/layout.ts';
@@ -38,7 +39,7 @@ export async function join(
     if (!delivered.published) {
       input.note(`joined here, but not pushed: ${delivered.reason}; push it with: crosstalk sync`);
     }
-    await context.transport.fastForward();
+    await new Checkout(context.transport, context.now).follow();
     const { dir, actor, cli } = input;
     return {
       dir,

@@ -1,4 +1,8 @@
+import { Checkout } from '../dispatcher/checkout.ts';
 import { ask } from '../dispatcher/wake.ts';
+import { CrosstalkError } from '../errors.ts';
+import { shown } from '../protocol/result.ts';
+import { parseWindow } from '../protocol/window.ts';
 import type { CheckoutState } from '../transport/transport.ts';
 import { directPublisher, type Context } from './context.ts';
 
@@ -8,12 +12,21 @@ export interface Synced {
   left: number;
   reason: string | null;
   checkout: CheckoutState;
+  /** Days of messages that the checkout shows, as `7d`, or `all`. */
+  window: string;
   tip: string | null;
 }
 
-/** Pushes the outbox, brings news, fast-forwards the checkout where that is safe. */
-export async function sync(context: Context): Promise<Synced> {
+/**
+ * Pushes the outbox, brings news, fast-forwards the checkout where that is safe.
+ *
+ * @param window `7d` and the like: the days of messages the checkout shows from now on; `all`
+ * @throws CrosstalkError `usage` for what is no window
+ */
+export async function sync(context: Context, window?: string): Promise<Synced> {
   const { outbox, transport, paths } = context;
+  const checkout = new Checkout(transport, context.now);
+  if (window !== undefined) await setWindow(context, checkout, window);
   const refreshed = await transport.refresh();
   const waiting = await outbox.all();
   let reason = refreshed.ok ? null : refreshed.failure.reason;
@@ -38,7 +51,25 @@ export async function sync(context: Context): Promise<Synced> {
     pushed: waiting.length - left,
     left,
     reason,
-    checkout: await transport.fastForward(),
+    checkout: await checkout.follow(),
+    window: transport.window ?? 'all',
     tip: (await transport.tip()) ?? null,
   };
+}
+
+/** The days of a `--window`; undefined for all. @throws CrosstalkError `usage` for what is none */
+export function daysOf(window: string): number | undefined {
+  const days = parseWindow(window);
+  if (days !== null) return days;
+  throw new CrosstalkError(
+    'usage',
+    `--window ${shown(window)} is no number of days, such as 7d; give all for everything`,
+  );
+}
+
+/** Records the window in this clone's configuration, where the dispatcher finds it too. */
+async function setWindow(context: Context, checkout: Checkout, window: string): Promise<void> {
+  const days = daysOf(window);
+  await context.transport.configure('crosstalk.window', window);
+  if (days === undefined) await checkout.widen();
 }

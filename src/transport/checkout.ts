@@ -28,8 +28,7 @@ export async function fastForward(
 ): Promise<CheckoutState> {
   const left = (reason: string): CheckoutState => ({ state: 'left', reason });
   const { git, gitDir } = repository;
-  const head = await readFile(join(gitDir, 'HEAD'), 'utf8').catch(() => '');
-  if (head.trim() !== `ref: refs/heads/${branch}`) return left(`it is not on the branch ${branch}`);
+  if (!(await isOnBranch(repository, branch))) return left(`it is not on the branch ${branch}`);
   if ((await objects.read('HEAD^{commit}'))?.oid === tip) return { state: 'current' };
   for (const name of UNDER_WAY) {
     if (await exists(join(gitDir, name)))
@@ -69,7 +68,7 @@ export async function followBranch(
   to: string,
 ): Promise<CheckoutState> {
   const { git } = repository;
-  if (!(await isCheckedOut(repository, branch))) {
+  if (!(await isOnBranch(repository, branch))) {
     return { state: 'left', reason: `it is not on the branch ${branch}` };
   }
   const recorded = await behind(repository);
@@ -106,7 +105,11 @@ async function behind({ git }: Repository): Promise<string | undefined> {
   return ref.ok ? ref.stdout.toString('utf8').trim() : undefined;
 }
 
-async function isCheckedOut({ git }: Repository, branch: string): Promise<boolean> {
+/** Whether HEAD names the branch; read from its file, where git keeps it there. */
+export async function isOnBranch({ git, gitDir }: Repository, branch: string): Promise<boolean> {
+  const file = (await readFile(join(gitDir, 'HEAD'), 'utf8').catch(() => '')).trim();
+  if (file.startsWith('ref: refs/heads/') && !file.endsWith('/.invalid'))
+    return file === `ref: refs/heads/${branch}`;
   const head = await git.run(['symbolic-ref', '--quiet', 'HEAD']);
   return head.stdout.toString('utf8').trim() === `refs/heads/${branch}`;
 }

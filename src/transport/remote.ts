@@ -32,6 +32,8 @@ export async function fetchBranch(
         '--no-auto-maintenance',
         '--no-write-fetch-head',
         '--no-recurse-submodules',
+        // In a partial clone new messages come whole, as they are read at once.
+        '--no-filter',
         'origin',
         `+refs/heads/${branch}:refs/remotes/origin/${branch}`,
       ],

@@ -18,6 +18,10 @@ export interface Repository {
   committer: { name: string; email: string };
   /** `crosstalk.from`, the default sender. */
   from?: string;
+  /** Objects may be missing here and are fetched when they are read. */
+  partial?: boolean;
+  /** `crosstalk.window`: how many days of messages the checkout shows. */
+  window?: string;
   /** What the remote should be asked for at most. */
   limits?: RemoteLimits;
   /** `crosstalk.branch`, set by init and join. */
@@ -40,6 +44,7 @@ export async function openRepository(
   const origin = settings.get('remote.origin.url');
   const from = settings.get('crosstalk.from');
   const branch = settings.get('crosstalk.branch');
+  const window = settings.get('crosstalk.window');
   const limits = remoteLimits(origin, settings);
   return {
     git,
@@ -50,6 +55,8 @@ export async function openRepository(
     ...(origin === undefined ? {} : { origin }),
     ...(from === undefined ? {} : { from }),
     ...(branch === undefined ? {} : { branch }),
+    ...(window === undefined ? {} : { window }),
+    ...(settings.get('remote.origin.promisor') === 'true' ? { partial: true } : {}),
     ...(limits === undefined ? {} : { limits }),
   };
 }

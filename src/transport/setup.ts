@@ -57,18 +57,27 @@ export async function cloneTransport(
   branch: string,
   cwd: string,
   environment: NodeJS.ProcessEnv,
+  window?: string,
 ): Promise<Failure | undefined> {
   const git = new Git(cwd, environment);
   git.useBatchSsh(false);
+  const narrow = window === undefined ? [] : ['--sparse'];
   const cloned = await git.run(
-    ['clone', '--quiet', '--no-tags', '--branch', branch, '--', url, dir],
+    // A remote that knows no filters sends everything.
+    ['clone', '--quiet', '--no-tags', '--filter=blob:none', ...narrow, '--branch', branch].concat([
+      '--',
+      url,
+      dir,
+    ]),
     {
       network: true,
       timeout: 30 * 60_000,
     },
   );
   if (!cloned.ok) return cloned.failure;
-  await new Git(dir, environment).must(['config', 'crosstalk.branch', branch]);
+  const made = new Git(dir, environment);
+  await made.must(['config', 'crosstalk.branch', branch]);
+  if (window !== undefined) await made.must(['config', 'crosstalk.window', window]);
   return undefined;
 }
 

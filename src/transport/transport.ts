@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { catchUp, fastForward, type CheckoutState } from './checkout.ts';
+import { catchUp, fastForward, isOnBranch, type CheckoutState } from './checkout.ts';
 import type { Failure } from './failure.ts';
 import type { RemoteLimits } from './forges.ts';
 import { Git } from './git.ts';
@@ -10,6 +10,8 @@ import { publish, type Published, type PublishOptions, type Turns } from './publ
 import { busRef, fetchBranch, findBranch } from './remote.ts';
 import { looseObjects, maintainIfDue, type Maintained } from './maintenance.ts';
 import { transportId } from './identity.ts';
+import { prefetch } from './partial.ts';
+import { keepTo } from './sparse.ts';
 import { openRepository, type Repository } from './repository.ts';
 import {
   changesBetween,
@@ -79,6 +81,10 @@ export class Transport {
   get origin(): string | undefined {
     return this.#repository.origin;
   }
+  /** `git config crosstalk.window`. */
+  get window(): string | undefined {
+    return this.#repository.window;
+  }
   /** What the remote should be asked for at most; undefined without a limit. */
   get limits(): RemoteLimits | undefined {
     return this.#repository.limits;
@@ -135,6 +141,10 @@ export class Transport {
     return publish(this.#repository, this.objects, this.#branch, commits, options);
   }
 
+  /** Brings what a partial clone lacks of these, with few fetches; see {@link prefetch}. */
+  prefetch(oids: readonly string[]): Promise<void> {
+    return prefetch(this.#repository, oids);
+  }
   changes(from: string, to: string, paths?: readonly string[]): Promise<Change[]> {
     return changesBetween(this.#repository.git, from, to, paths);
   }
@@ -158,6 +168,13 @@ export class Transport {
   async isAncestor(commit: string, tip: string): Promise<boolean> {
     const outcome = await this.#repository.git.run(['merge-base', '--is-ancestor', commit, tip]);
     return outcome.ok;
+  }
+
+  /** Sets a value in this clone's configuration, in force at once. */
+  async configure(name: string, value: string): Promise<void> {
+    await this.#repository.git.must(['config', name, value]);
+    this.#configured = 0;
+    await this.#rereadConfiguration();
   }
 
   /** What a git command prints here, trimmed; for looking at the repository itself. */
@@ -184,6 +201,15 @@ export class Transport {
     return this.#repository.origin === undefined
       ? catchUp(this.#repository, this.#branch, tip)
       : fastForward(this.#repository, this.objects, this.#branch, tip);
+  }
+
+  /** Whether the checkout is on the bus's branch. */
+  isCheckedOut(): Promise<boolean> {
+    return isOnBranch(this.#repository, this.#branch);
+  }
+  /** Keeps the checkout to some folders; undefined for everything. The failure, if any. */
+  keepTo(folders: readonly string[] | undefined): Promise<Failure | undefined> {
+    return keepTo(this.#repository, folders);
   }
 
   /** Packs loose objects when there are many; see {@link maintainIfDue}. */

@@ -7,7 +7,7 @@ export async function run(call: Call): Promise<number> {
     { env: io.env, cwd: io.cwd },
     {
       ...(args[0] === undefined ? {} : { dir: args[0] }),
-      ...given(call, 'remote', 'alias', 'actor', 'cli', 'channel'),
+      ...given(call, 'remote', 'alias', 'actor', 'cli', 'channel', 'window'),
       login: io.login,
       note: (line) => {
         note(call, line);

@@ -40,7 +40,8 @@ export async function run(call: Call): Promise<number> {
     report(call, sent);
     // Without a dispatcher nobody else keeps the checkout readable and the objects packed.
     if (sent.delivered.published && sent.delivered.direct) {
-      await context.transport.fastForward();
+      const { Checkout } = await import('../../dispatcher/checkout.ts');
+      await new Checkout(context.transport, context.now).follow();
       await context.transport.maintain();
     }
     return EXIT.ok;

@@ -1,17 +1,17 @@
 import { sync } from '../../operations/sync.ts';
-import { inTransport, note, print, type Call } from '../command.ts';
+import { inTransport, note, print, text, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(
     call,
     async (context) => {
-      const synced = await sync(context);
+      const synced = await sync(context, text(call, 'window'));
       if (synced.reason !== null) note(call, `${synced.reason}; nothing is lost, try again later`);
       const { checkout } = synced;
       print(call, synced, () =>
         [
           `Pushed: ${String(synced.pushed)}${synced.left > 0 ? `, still in the outbox: ${String(synced.left)}` : ''}`,
-          `Checkout: ${checkout.state === 'left' ? `left as it is, ${checkout.reason}` : checkout.state}`,
+          `Checkout: ${checkout.state === 'left' ? `left as it is, ${checkout.reason}` : checkout.state}${synced.window === 'all' ? '' : `, messages of the last ${synced.window}`}`,
         ].join('\n'),
       );
       return synced.reason === null ? 0 : 1;
