@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
+import { reasonOf } from '../errors.ts';
 import type { Outbox, OutboxCommit, OutboxEntry } from '../state/outbox.ts';
 import type { Acquired } from '../state/lock.ts';
 import type { Commit, Failure, Published } from '../transport/transport.ts';
@@ -144,7 +145,14 @@ export class Publisher {
   }
 
   async #push(entries: readonly OutboxEntry[], signal?: AbortSignal): Promise<void> {
-    const lock = await this.#parts.lock();
+    let lock: Acquired;
+    try {
+      lock = await this.#parts.lock();
+    } catch (error) {
+      // A full disk: the entries are in the outbox, and stay there.
+      this.#fail(entries, { kind: 'other', reason: reasonOf(error) });
+      return;
+    }
     if (!lock.ok) {
       const reason = `process ${String(lock.holder.pid)} is publishing since ${lock.holder.since}`;
       this.#fail(entries, { kind: 'contention', reason });

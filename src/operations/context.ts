@@ -8,7 +8,7 @@ import { Publisher, type Outcome } from '../dispatcher/publisher.ts';
 import { CrosstalkError } from '../errors.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import { DeadLetters } from '../state/dead-letters.ts';
-import { stateDirectory, stateHome, type StatePaths } from '../state/directory.ts';
+import { isPrivate, stateDirectory, stateHome, type StatePaths } from '../state/directory.ts';
 import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
 import { RemoteBudget } from '../state/remote-budget.ts';
@@ -77,11 +77,27 @@ export async function withContext<T>(
       suffix: () => randomBytes(6).toString('hex'),
       note: options.note,
     };
+    await shareConnections(transport, paths, false);
     if (options.anyVersion !== true) await requireVersion(context);
     return await work(context);
   } finally {
     transport.close();
   }
+}
+
+/**
+ * Lets ssh connections be shared where the remote is reached by ssh; see {@link Transport}.
+ *
+ * @param open whether this process opens the connection that is shared
+ */
+export async function shareConnections(
+  transport: Transport,
+  paths: StatePaths,
+  open: boolean,
+): Promise<void> {
+  const overSsh = /^(ssh:|[^/:]+@?[^/:]*:(?!\/\/))/.test(transport.origin ?? '');
+  if (overSsh && (await isPrivate(paths.connections, open)))
+    transport.shareConnections(paths.connections, open);
 }
 
 async function requireVersion({ transport }: Context): Promise<void> {

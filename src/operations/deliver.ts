@@ -2,6 +2,7 @@ import { CrosstalkError, reasonOf } from '../errors.ts';
 import { Checkout } from '../dispatcher/checkout.ts';
 import type { Outcome } from '../dispatcher/publisher.ts';
 import { ask } from '../dispatcher/wake.ts';
+import { inBulk } from '../protocol/outgoing.ts';
 import type { OutboxCommit } from '../state/outbox.ts';
 import { directPublisher, type Context } from './context.ts';
 
@@ -33,7 +34,7 @@ export async function deliver(
   const { outbox, paths } = context;
   const id = options.id ?? context.newId();
   try {
-    await outbox.put({ id, commits });
+    await outbox.put({ id, commits: inBulk(commits) });
   } catch (error) {
     throw new CrosstalkError(
       'refused',

@@ -12,7 +12,7 @@ import { Cursors } from '../state/cursors.ts';
 import { sweep } from '../state/files.ts';
 import { acquire } from '../state/lock.ts';
 import { RunBudget } from '../state/run-budget.ts';
-import type { Context } from './context.ts';
+import { shareConnections, type Context } from './context.ts';
 import { permission, publishing } from './publishing.ts';
 import { serveSend } from './serve-send.ts';
 import { prepareBin } from './shim.ts';
@@ -37,6 +37,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   const { transport, archive, outbox, deadLetters, runs, paths, env } = context;
   const { log } = input;
   await prepareBin(paths.bin);
+  await shareConnections(transport, paths, true);
   await sweep([paths.root, paths.outbox, paths.deadLetters, paths.runs]);
   const deliveries = new Deliveries({
     transport,
@@ -109,29 +110,33 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     newId: context.newId,
     suffix: context.suffix,
   });
-  return serve(
-    {
-      transport,
-      deliveries,
-      hosts,
-      guards,
-      dispatcher,
-      outbox,
-      publisher,
-      mayRead: () => permission(context.budget)('read'),
-      log,
-    },
-    {
-      root: paths.root,
-      socket: paths.socket,
-      heartbeat: paths.heartbeat,
-      version: packageVersion(),
-      interval: input.interval,
-      grace: input.grace,
-      once: input.once,
-      send: (request) => serveSend(context, (id) => publisher.publish(id), request),
-      stop: input.stop,
-      hurry: input.hurry,
-    },
-  );
+  try {
+    return await serve(
+      {
+        transport,
+        deliveries,
+        hosts,
+        guards,
+        dispatcher,
+        outbox,
+        publisher,
+        mayRead: () => permission(context.budget)('read'),
+        log,
+      },
+      {
+        root: paths.root,
+        socket: paths.socket,
+        heartbeat: paths.heartbeat,
+        version: packageVersion(),
+        interval: input.interval,
+        grace: input.grace,
+        once: input.once,
+        send: (request) => serveSend(context, (id) => publisher.publish(id), request),
+        stop: input.stop,
+        hurry: input.hurry,
+      },
+    );
+  } finally {
+    await transport.closeConnections(paths.connections);
+  }
 }

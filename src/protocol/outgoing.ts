@@ -16,6 +16,41 @@ export function authorOf(name: string, host: string): { name: string; email: str
   return { name, email: `${name}@${host}.crosstalk.local` };
 }
 
+/** From so many messages on that are handed over at once, one author's share commits. */
+const BULK = 50;
+const FILES_PER_COMMIT = 500;
+
+/**
+ * Messages handed over in one go. Few keep a commit each, and so does every answer and `send`; of
+ * very many, those of one author that follow one another share commits: git rewrites the folders
+ * above a file for every commit, which for a thousand of them is nearly all of its work. Within a
+ * commit the order is that of the paths.
+ */
+export function inBulk<C extends OutgoingCommit & { clear?: string }>(commits: readonly C[]): C[] {
+  if (commits.length < BULK) return [...commits];
+  const shared: C[] = [];
+  for (const commit of commits) {
+    const last = shared.at(-1);
+    const joins =
+      last !== undefined &&
+      commit.clear === undefined &&
+      last.clear === undefined &&
+      last.author.name === commit.author.name &&
+      last.author.email === commit.author.email &&
+      last.files.length + commit.files.length <= FILES_PER_COMMIT;
+    if (joins) last.files.push(...commit.files);
+    else shared.push({ ...commit, files: [...commit.files] });
+  }
+  return shared.map((commit) =>
+    commit.files.length === 1
+      ? commit
+      : {
+          ...commit,
+          subject: `crosstalk: ${String(commit.files.length)} messages from ${commit.author.name}`,
+        },
+  );
+}
+
 /**
  * Final path and bytes of a message, and the commit that carries it.
  *

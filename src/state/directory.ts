@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir, rename, stat } from 'node:fs/promises';
+import { lstat, mkdir, rename, stat } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { holderOf } from './lock.ts';
 
@@ -20,10 +20,14 @@ export interface StatePaths {
   sessions: string;
   bin: string;
   socket: string;
+  /** For the sockets of shared ssh connections. */
+  connections: string;
 }
 
 /** A unix socket's path may not be longer than this everywhere. */
 const MAX_SOCKET_PATH = 100;
+/** Room for what ssh adds: /ssh/, a digest of 40 characters, and 17 while it makes the socket. */
+const MAX_CONNECTION_FOLDER = 40;
 
 function statePaths(root: string): StatePaths {
   const socket = join(root, 'wake.sock');
@@ -40,19 +44,37 @@ function statePaths(root: string): StatePaths {
     census: join(root, 'census.json'),
     sessions: join(root, 'sessions'),
     bin: join(root, 'bin'),
+    connections:
+      Buffer.byteLength(root) <= MAX_CONNECTION_FOLDER
+        ? join(root, 'ssh')
+        : join(shortFolder('/tmp', root), 'ssh'),
     socket:
       Buffer.byteLength(socket) <= MAX_SOCKET_PATH
         ? socket
-        : join(
-            tmpdir(),
-            `crosstalk-${String(process.getuid?.() ?? 0)}-${digestOf(root)}`,
-            'wake.sock',
-          ),
+        : join(shortFolder(tmpdir(), root), 'wake.sock'),
   };
 }
 
-function digestOf(root: string): string {
-  return createHash('sha256').update(root).digest('hex').slice(0, 16);
+/** A folder with a short path, for sockets. */
+function shortFolder(parent: string, root: string): string {
+  const digest = createHash('sha256').update(root).digest('hex').slice(0, 16);
+  return join(parent, `crosstalk-${String(process.getuid?.() ?? 0)}-${digest}`);
+}
+
+/**
+ * Whether a folder below one that anybody may write to is ours alone, and not somebody's who was
+ * there before.
+ *
+ * @param make makes it
+ */
+export async function isPrivate(folder: string, make: boolean): Promise<boolean> {
+  for (const path of [dirname(folder), folder]) {
+    if (make) await mkdir(path, { recursive: true, mode: 0o700 }).catch(() => undefined);
+    const found = await lstat(path).catch(() => undefined);
+    const ours = found?.isDirectory() === true && found.uid === (process.getuid?.() ?? found.uid);
+    if (!ours || (found.mode & 0o077) !== 0) return false;
+  }
+  return true;
 }
 
 /** Where a dispatcher would listen for a transport of this id; nothing is made or moved. */

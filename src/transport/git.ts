@@ -1,4 +1,6 @@
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { readdir, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
 import { classify, type Failure } from './failure.ts';
 
@@ -42,12 +44,15 @@ const FOREIGN = [
   'GIT_NAMESPACE',
 ];
 
+const BATCH_SSH = 'ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=10';
+
 /** Runs git in one repository. The only place of the transport edge that starts a process. */
 export class Git {
   readonly dir: string;
   readonly #env: NodeJS.ProcessEnv;
   readonly #networkLimit: number;
   #started = 0;
+  #batchSsh = false;
 
   constructor(dir: string, environment: NodeJS.ProcessEnv) {
     this.dir = dir;
@@ -75,9 +80,35 @@ export class Git {
       this.#env['GIT_SSH_COMMAND'] === undefined &&
       this.#env['GIT_SSH'] === undefined
     ) {
-      this.#env['GIT_SSH_COMMAND'] =
-        'ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=10';
+      this.#batchSsh = true;
+      this.#env['GIT_SSH_COMMAND'] = BATCH_SSH;
     }
+  }
+
+  /**
+   * Lets git's ssh connections share one, whose socket is in `folder`: a later call saves the time it
+   * takes to connect. Not where the user configured an ssh command of their own.
+   *
+   * @param open makes the shared connection and keeps it for a minute after each use; else one that
+   *   is there is used
+   */
+  shareConnections(folder: string, open: boolean): void {
+    if (!this.#batchSsh) return;
+    const path = `'${join(folder, '%C').replaceAll("'", `'\\''`)}'`;
+    const master = open ? '-o ControlMaster=auto -o ControlPersist=60' : '-o ControlMaster=no';
+    this.#env['GIT_SSH_COMMAND'] = `${BATCH_SSH} ${master} -o ControlPath=${path}`;
+  }
+
+  /** Ends the connections that {@link shareConnections} has opened. */
+  async closeConnections(folder: string): Promise<void> {
+    for (const name of await readdir(folder).catch(() => [])) {
+      if (!/^[0-9a-f]{40}$/.test(name)) continue;
+      const options = ['-o', `ControlPath=${join(folder, name)}`, '-O', 'exit', 'unused'];
+      const child = spawn('ssh', options, { env: this.#env, stdio: 'ignore' });
+      await ended(child);
+    }
+    // Only when nothing else is in them.
+    for (const path of [folder, dirname(folder)]) await rmdir(path).catch(() => undefined);
   }
 
   /** Runs one git command to its end. Never rejects but for an abort. */

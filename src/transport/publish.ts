@@ -5,8 +5,9 @@ import type { Failure } from './failure.ts';
 import { build } from './build.ts';
 import { NO_COMMIT, type Commit } from './commit.ts';
 import type { Objects } from './objects.ts';
-import { busRef, fetchBranch, type Fetched } from './remote.ts';
+import { busRef, fetchBranch, pushCommit, type Fetched } from './remote.ts';
 import type { Repository } from './repository.ts';
+import { readFolder } from './tree.ts';
 
 export type Published =
   | { ok: true; tip: string; commits: number; attempts: number }
@@ -161,18 +162,8 @@ async function move(
     if (from !== undefined) await followBranch(repository, branch, from, to);
     return undefined;
   }
-  const pushed = await git.run(
-    [
-      'push',
-      '--porcelain',
-      '--no-follow-tags',
-      '--recurse-submodules=no',
-      'origin',
-      `${to}:refs/heads/${branch}`,
-    ],
-    { network: true, ...(signal === undefined ? {} : { signal }) },
-  );
-  if (!pushed.ok) return pushed.failure;
+  const failure = await pushCommit(git, branch, to, { signal });
+  if (failure !== undefined) return failure;
   // Push itself moves the tracking branch, where the clone is set up as clones are.
   const tracking = busRef(repository, branch);
   if ((await objects.read(`${tracking}^{commit}`))?.oid !== to)
@@ -184,6 +175,37 @@ async function localTip(objects: Objects, branch: string): Promise<string | unde
   return (await objects.read(`refs/heads/${branch}^{commit}`))?.oid;
 }
 
+const FEW_FILES = 10;
+
+/** The names in folders at a commit, each folder read once. */
+class Names {
+  readonly #objects: Objects;
+  readonly #tip: string;
+  readonly #folders = new Map<string, Promise<Set<string> | undefined>>();
+
+  constructor(objects: Objects, tip: string) {
+    this.#objects = objects;
+    this.#tip = tip;
+  }
+
+  /** Whether all of the files may be there. */
+  async include(files: readonly { path: string }[]): Promise<boolean> {
+    for (const { path } of files) {
+      const folder = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+      if (folder === '') continue;
+      const known =
+        this.#folders.get(folder) ??
+        readFolder(this.#objects, this.#tip, folder).then(
+          (entries) => entries && new Set(entries.map((entry) => entry.path)),
+        );
+      this.#folders.set(folder, known);
+      const names = await known;
+      if (names !== undefined && !names.has(path)) return false;
+    }
+    return true;
+  }
+}
+
 async function notYetThere(
   objects: Objects,
   tip: string | undefined,
@@ -191,7 +213,13 @@ async function notYetThere(
 ): Promise<Commit[]> {
   if (tip === undefined) return [...commits];
   const missing: Commit[] = [];
+  const names = new Names(objects, tip);
   for (const commit of commits) {
+    // Of many files in one folder, most of which are new, its names tell at once.
+    if (commit.files.length > FEW_FILES && !(await names.include(commit.files))) {
+      missing.push(commit);
+      continue;
+    }
     const there = await Promise.all(
       commit.files.map(async ({ path, content }) => (await objects.text(tip, path)) === content),
     );

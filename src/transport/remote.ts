@@ -48,6 +48,29 @@ export async function fetchBranch(
   }
 }
 
+/** Pushes a commit that is here onto the remote's branch, or only tries whether it could be. */
+export async function pushCommit(
+  git: Git,
+  branch: string,
+  commit: string,
+  options: { dry?: boolean; signal?: AbortSignal | undefined },
+): Promise<Failure | undefined> {
+  const { dry = false, signal } = options;
+  const pushed = await git.run(
+    [
+      'push',
+      ...(dry ? ['--dry-run'] : []),
+      '--porcelain',
+      '--no-follow-tags',
+      '--recurse-submodules=no',
+      'origin',
+      `${commit}:refs/heads/${branch}`,
+    ],
+    { network: true, ...(signal && { signal }) },
+  );
+  return pushed.ok ? undefined : pushed.failure;
+}
+
 /** Git holds the lock of a ref for milliseconds; one this old belongs to a git that was killed. */
 const STALE_LOCK_MS = 10_000;
 

@@ -7,7 +7,7 @@ import { Git } from './git.ts';
 import { Objects } from './objects.ts';
 import type { Commit } from './commit.ts';
 import { publish, type Published, type PublishOptions, type Turns } from './publish.ts';
-import { busRef, fetchBranch, findBranch } from './remote.ts';
+import { busRef, fetchBranch, findBranch, pushCommit } from './remote.ts';
 import { looseObjects, maintainIfDue, type Maintained } from './maintenance.ts';
 import { transportId } from './identity.ts';
 import { prefetch } from './partial.ts';
@@ -129,11 +129,8 @@ export class Transport {
     if (fetched.ok) return { ok: true, tip };
     if (fetched.failure.kind !== 'no_branch' || tip === undefined)
       return { ok: false, failure: fetched.failure, tip };
-    const pushed = await this.#repository.git.run(
-      ['push', '--porcelain', 'origin', `${tip}:refs/heads/${this.#branch}`],
-      { network: true, ...(signal === undefined ? {} : { signal }) },
-    );
-    return pushed.ok ? { ok: true, tip } : { ok: false, failure: pushed.failure, tip };
+    const failure = await pushCommit(this.#repository.git, this.#branch, tip, { signal });
+    return failure === undefined ? { ok: true, tip } : { ok: false, failure, tip };
   }
 
   /** Puts commits on the bus with one push; see {@link publish}. */
@@ -177,6 +174,14 @@ export class Transport {
     await this.#rereadConfiguration();
   }
 
+  /** Shares ssh connections among git calls; see {@link Git.shareConnections}. */
+  shareConnections(folder: string, open: boolean): void {
+    this.#repository.git.shareConnections(folder, open);
+  }
+  closeConnections(folder: string): Promise<void> {
+    return this.#repository.git.closeConnections(folder);
+  }
+
   /** What a git command prints here, trimmed; for looking at the repository itself. */
   async git(args: readonly string[]): Promise<string> {
     return (await this.#repository.git.must(args)).toString('utf8').trim();
@@ -186,12 +191,7 @@ export class Transport {
   async probePush(): Promise<Failure | undefined> {
     const tip = await this.tip();
     if (tip === undefined) return undefined;
-    const refspec = `${tip}:refs/heads/${this.#branch}`;
-    const pushed = await this.#repository.git.run(
-      ['push', '--dry-run', '--porcelain', 'origin', refspec],
-      { network: true },
-    );
-    return pushed.ok ? undefined : pushed.failure;
+    return pushCommit(this.#repository.git, this.#branch, tip, { dry: true });
   }
 
   /** Fast-forwards the checkout to the bus's tip when that is safe. */

@@ -1,9 +1,11 @@
-import { chmodSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 import { git } from '../support/git.ts';
+import { Program } from '../support/process.ts';
+import { until } from '../support/wait.ts';
 import {
   freePort,
   sshMissing,
@@ -54,6 +56,34 @@ describe.skipIf(sshMissing() !== undefined)(
       const bus = new Bus();
       const { command: ssh } = await startSshd(bus.root);
       await conversation(bus, `ssh://root@127.0.0.1${bus.hub}`, { GIT_SSH_COMMAND: ssh });
+    });
+    it('a dispatcher keeps one ssh connection for all it does, and ends it with itself', async () => {
+      const bus = new Bus();
+      const host = await bus.host('front', { worker: 'echo done' });
+      await host.run('sync');
+      const { command: ssh } = await startSshd(bus.root);
+      // What a user has in ~/.ssh/config, which ssh does not look for in HOME: an ssh on the PATH.
+      mkdirSync(join(bus.root, 'bin'));
+      writeFileSync(join(bus.root, 'bin', 'ssh'), `#!/bin/sh\nexec /usr/bin/${ssh} "$@"\n`, {
+        mode: 0o755,
+      });
+      git(host.dir, 'remote', 'set-url', 'origin', `ssh://root@127.0.0.1${bus.hub}`);
+      const env = { PATH: `${join(bus.root, 'bin')}:${process.env['PATH'] ?? ''}` };
+      const log = (): string => readFileSync(join(bus.root, 'sshd.log'), 'utf8');
+      const machine = { dir: host.dir, env: { ...host.env, ...env } };
+      const program = new Program(machine, 'dispatch', '--host', 'front', '--interval', '0.2');
+      await until('five polls', () =>
+        program.events.filter(({ event }) => event === 'tick').length > 5 ? true : undefined,
+      );
+      const { out } = await host.runWith({ env }, 'send', '--to', 'worker', 'hello');
+      expect(out).toMatch(/^Sent: /);
+      await program.saw('dispatch_done');
+      expect(program.events.filter(({ event }) => event === 'fetch_failed')).toEqual([]);
+      expect(log().match(/Accepted publickey/g)).toHaveLength(1);
+      expect(await program.stop('SIGTERM')).toBe(0);
+      await until('the end of the connection', () =>
+        /Disconnected from user|Connection closed/.test(log()) ? true : undefined,
+      );
     });
     it('a key that is refused queues the message and says so', async () => {
       const bus = new Bus();

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
+import { until } from '../support/wait.ts';
 
 const FILES = [
   'cursors.json',
@@ -201,6 +202,10 @@ describe.skipIf(!canMount())(
       const running = host.start();
       await running.saw('parked');
       const question = await host.send('worker', 'waits for room');
+      // What the dispatcher still holds would make room when it lets go of it.
+      await until('the end of the push', () =>
+        existsSync(join(host.state, 'writer.lock')) ? undefined : true,
+      );
       const filler = join(host.state, 'filler');
       execFileSync('sh', ['-c', `cat /dev/zero > ${filler} 2>/dev/null; true`]);
 

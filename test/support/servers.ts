@@ -46,11 +46,16 @@ export async function startSshd(
     'UsePAM no',
     'PermitRootLogin yes',
     `PidFile ${join(root, 'sshd.pid')}`,
+    'LogLevel VERBOSE',
   ];
   writeFileSync(join(root, 'sshd_config'), `${settings.join('\n')}\n`);
-  const child = spawn('/usr/sbin/sshd', ['-D', '-e', '-f', join(root, 'sshd_config')], {
-    stdio: 'ignore',
-  });
+  const child = spawn(
+    '/usr/sbin/sshd',
+    ['-D', '-E', join(root, 'sshd.log'), '-f', join(root, 'sshd_config')],
+    {
+      stdio: 'ignore',
+    },
+  );
   endWithTest(child);
   await until('sshd', () => canConnect(port));
   const command = (identity: string): string =>
