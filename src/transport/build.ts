@@ -6,8 +6,8 @@ import type { Repository } from './repository.ts';
 
 let serial = 0;
 
-/** More commits than this are left to fast-import, which packs what it writes. */
-const MAX_LOOSE_COMMITS = 4;
+/** More files than this are left to fast-import, which packs what it writes. */
+const MAX_LOOSE_FILES = 4;
 
 /**
  * Writes commits one on another, the first on `tip`, without index or checkout.
@@ -21,8 +21,8 @@ export async function build(
   commits: readonly Commit[],
 ): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
   const { objectsDir, committer } = repository;
-  const few =
-    commits.length <= MAX_LOOSE_COMMITS && commits.every(({ clear }) => clear === undefined);
+  const files = commits.reduce((sum, commit) => sum + commit.files.length, 0);
+  const few = files <= MAX_LOOSE_FILES && commits.every(({ clear }) => clear === undefined);
   if (few && tip !== undefined && objectsDir !== undefined) {
     // What it cannot do, git does, or says why not.
     const oid = await writeLoose(objectsDir, objects, tip, commits, committer).catch(

@@ -25,19 +25,25 @@ const PACKING_LIMIT = 600_000;
  *
  * @returns undefined when there was nothing to do
  */
-export async function maintainIfDue({ git, gitDir }: Repository): Promise<Maintained | undefined> {
+export async function maintainIfDue({
+  git,
+  gitDir,
+  partial,
+}: Repository): Promise<Maintained | undefined> {
   const dir = await objectsDirOf(gitDir);
   const [loose, packs] = await Promise.all([sampled(dir), packsIn(dir)]);
   if (loose < MANY_LOOSE && packs < MANY_PACKS) return undefined;
   const before = await looseObjects(git);
+  const run = (...args: string[]): Promise<unknown> => git.run(args, { timeout: PACKING_LIMIT });
   // One that cannot run, as with another under way, leaves things as they are.
-  await git.run(
-    ['maintenance', 'run', '--quiet', '--task=loose-objects', '--task=incremental-repack'],
-    { timeout: PACKING_LIMIT },
-  );
-  // What maintenance has packed anew it removes only the next time.
-  await git.run(['prune-packed', '--quiet'], { timeout: PACKING_LIMIT });
-  await git.run(['multi-pack-index', 'expire'], { timeout: PACKING_LIMIT });
+  await run('maintenance', 'run', '--quiet', '--task=loose-objects');
+  // What that has packed it would remove only the next time.
+  await run('prune-packed', '--quiet');
+  if (partial === true) {
+    // Which packs hold what the remote promises, older gits forget in a geometric repack.
+    await run('maintenance', 'run', '--quiet', '--task=incremental-repack');
+    await run('multi-pack-index', 'expire');
+  } else if (packs >= MANY_PACKS) await run('repack', '-d', '--quiet', '--geometric=2');
   return { before, after: await looseObjects(git) };
 }
 

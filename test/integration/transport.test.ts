@@ -54,13 +54,25 @@ it('many loose objects are packed by the dispatcher and by send, unasked, and no
   expect((await host.run('doctor')).out).toContain(`ok    objects: ${String(loose())} loose`);
 });
 
-/** Writes loose objects that nothing refers to; the id of one. */
-function scatter(dir: string, count: number): string {
+it('many packs are packed together, and what is in them stays', async () => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  const packs = (): number =>
+    Number(/^packs: (\d+)$/m.exec(git(host.dir, 'count-objects', '-v'))?.[1]);
+  const ones = Array.from({ length: 60 }, () => scatter(host.dir, 5, 1));
+  expect(packs()).toBeGreaterThanOrEqual(60);
+  await host.once();
+  expect(packs()).toBeLessThan(20);
+  for (const one of ones) expect(git(host.dir, 'cat-file', '-p', one)).toContain('loose');
+  git(host.dir, 'fsck', '--strict');
+});
+
+/** Writes objects that nothing refers to, as loose ones or, past the limit, a pack; the id of one. */
+function scatter(dir: string, count: number, limit = count + 1): string {
   const stream = Array.from({ length: count }, (_, n) => {
     const text = `loose ${String(n)} ${String(Math.random())}`;
     return `blob\nmark :${String(n + 1)}\ndata ${String(text.length)}\n${text}\n`;
   });
-  const settings = ['-c', `fastimport.unpackLimit=${String(count + 1)}`];
+  const settings = ['-c', `fastimport.unpackLimit=${String(limit)}`];
   return execFileSync('git', ['-C', dir, ...settings, 'fast-import', '--quiet'], {
     input: `${stream.join('')}get-mark :1\n`,
     encoding: 'utf8',
