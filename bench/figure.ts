@@ -11,6 +11,8 @@ export interface Figure {
   ratio?: number;
   goal: string;
   met: boolean;
+  /** For the plot of how cost grows: which line, and at how many messages. */
+  at?: { line: string; messages: number };
   /** What else was seen. */
   note?: string;
 }
@@ -45,11 +47,11 @@ export function together(what: string, ...parts: Spread[]): { what: string } & S
   };
 }
 
+/** How much is measured. */
 export interface Scale {
   rounds: number;
-  /** Messages in a small and in a large transport. */
-  small: number;
-  large: number;
+  /** Messages in the transports that are compared, ascending. */
+  sizes: readonly number[];
   /** Seconds that an idle dispatcher is watched. */
   idle: number;
   sends: number;

@@ -9,6 +9,7 @@ import { objects } from './figures/objects.ts';
 import { roundtrip } from './figures/roundtrip.ts';
 import { ticks } from './figures/ticks.ts';
 import type { Figure, Scale } from './figure.ts';
+import { plot, type Series } from './plot.ts';
 
 const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   commands,
@@ -27,8 +28,8 @@ const { values } = parseArgs({
     out: { type: 'string', default: 'bench/results' },
   },
 });
-const FULL: Scale = { rounds: 30, small: 1000, large: 1_000_000, idle: 600, sends: 100_000 };
-const QUICK: Scale = { rounds: 8, small: 1000, large: 20_000, idle: 20, sends: 5000 };
+const FULL: Scale = { rounds: 30, sizes: [1000, 100_000, 1_000_000], idle: 600, sends: 100_000 };
+const QUICK: Scale = { rounds: 8, sizes: [1000, 20_000], idle: 20, sends: 5000 };
 const scale = values.quick ? QUICK : FULL;
 const chosen = values.only?.split(',') ?? Object.keys(SUITES);
 
@@ -45,6 +46,23 @@ writeFileSync(
   `${values.out}/${chosen.join('-')}.json`,
   `${JSON.stringify({ at: new Date().toISOString(), node: process.version, scale, figures }, undefined, 2)}\n`,
 );
+
+const grown = figures.filter(({ at }) => at !== undefined);
+if (grown.length > 0) writeFileSync('docs/growth.svg', plot('What a tick costs', linesOf(grown)));
+
+/** Each line and, beside it, its floor. */
+function linesOf(rows: readonly Figure[]): Series[] {
+  const names = [...new Set(rows.map(({ at }) => at?.line ?? ''))];
+  return names.flatMap((name) => {
+    const own = rows.filter(({ at }) => at?.line === name);
+    const points = (ms: (row: Figure) => number | undefined): Series['points'] =>
+      own.map((row) => ({ messages: row.at?.messages ?? 0, ms: ms(row) ?? 0 }));
+    return [
+      { name, points: points(({ measured }) => measured?.median) },
+      { name: `${name}: raw git`, points: points(({ floor }) => floor?.median) },
+    ];
+  });
+}
 
 function table(rows: readonly Figure[]): string {
   const ms = (value: number | undefined): string => (value === undefined ? '' : value.toFixed(1));

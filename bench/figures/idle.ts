@@ -8,7 +8,8 @@ const HERTZ = 100;
 const RESIDENT_MB = 90;
 
 /** What a dispatcher takes while nothing happens, in a large transport. */
-export async function idle({ large, idle: seconds }: Scale): Promise<Figure[]> {
+export async function idle({ sizes, idle: seconds }: Scale): Promise<Figure[]> {
+  const large = sizes.at(-1) ?? 0;
   const world = await World.make();
   try {
     const machine = await world.machine('idle');

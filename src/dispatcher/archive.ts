@@ -71,7 +71,7 @@ export class Archive {
     let frontier: Message[] = from.map(({ message }) => message);
     for (
       let step = 0;
-      step < 2 * MAX_STEPS && frontier.length > 0 && known.size < MAX_CHAIN;
+      step < 2 * MAX_STEPS && frontier.length > 0 && known.size < from.length + MAX_CHAIN;
       step++
     ) {
       const wanted = new Set(frontier.flatMap(({ re, cause }) => [...re, ...cause]));

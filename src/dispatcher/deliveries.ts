@@ -64,14 +64,17 @@ export class Deliveries {
     const from = this.mailboxes.scanned;
     if (from === undefined || from === tip) return undefined;
     const audience = { host, actors: [...this.#active] };
-    if (!(await this.#parts.transport.isAncestor(from, tip))) {
+    const [descends, scan] = await Promise.all([
+      this.#parts.transport.isAncestor(from, tip),
+      scanAdded(this.#parts, audience, from, tip),
+    ]);
+    if (!descends) {
       this.#parts.log('cursor_lost', {
         cursor: from,
         tip,
         reason: 'the history was rewritten; only files added by it are delivered',
       });
     }
-    const scan = await scanAdded(this.#parts, audience, from, tip);
     this.mailboxes.addScan(from, tip, scan.deliveries);
     passed('scanned');
     this.#report(scan);

@@ -1,3 +1,4 @@
+import { EVERYONE } from '../protocol/address.ts';
 import { activation } from '../protocol/activation.ts';
 import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
 import { UNREAD, type Delivery } from '../protocol/mailbox.ts';
@@ -5,6 +6,7 @@ import type { Located } from '../protocol/message.ts';
 import { unanswered } from '../protocol/pending.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive, FileRef } from './archive.ts';
+import { inCommitOrder } from './commit-order.ts';
 
 /** What a scan came upon, in commit order. */
 export interface Scan {
@@ -35,8 +37,8 @@ interface Sources {
   archive: Archive;
 }
 
-/** More paths than this would not fit a command line. */
-const MAX_ORDERED_PATHS = 1000;
+/** Files read at a time: enough to keep git busy, few enough to hold. */
+const CHUNK = 500;
 
 interface Read extends Located {
   channel: string;
@@ -63,7 +65,7 @@ export async function scanAdded(
       });
     }
   }
-  const read = await readAll(sources.archive, files, scan);
+  const read = await readRelevant(sources.archive, audience, files, scan);
   const woken = await route(sources, audience, to, read, scan);
   woken.push(...unreadFor(audience, scan));
   scan.deliveries = await inCommitOrder(sources.transport, from, to, woken);
@@ -72,8 +74,8 @@ export async function scanAdded(
 
 /**
  * Reads whole channels and finds what is still unanswered (protocol.md §5): for an actor without
- * a cursor, or whose cursor is lost. Bodies are read again at dispatch, so that memory holds
- * headers only.
+ * a cursor, or whose cursor is lost. However large the transport, memory holds the headers of what
+ * its actors wrote or were sent; bodies are read again at dispatch.
  */
 export async function scanUnanswered(
   sources: Sources,
@@ -85,34 +87,21 @@ export async function scanUnanswered(
   const folders = channels?.map((id) => `${CHANNELS}/${id}`) ?? [CHANNELS];
   const files = await sources.transport.list(tip, folders, true);
   await sources.transport.prefetch(files.map(({ oid }) => oid));
-  const byChannel = new Map<string, FileRef[]>();
-  for (const file of files) {
-    const place = placeOf(file.path);
-    append(byChannel, place.kind === 'message' ? place.channel : '', file);
-  }
+  const relevant = new Map<string, Read[]>();
+  for (const item of await readRelevant(sources.archive, audience, files, scan))
+    append(relevant, item.channel, item);
   const pending: Delivery[] = [];
-  for (const channelFiles of byChannel.values()) {
-    const read = (await readAll(sources.archive, channelFiles, scan)).map((item) => ({
-      ...item,
-      message: { ...item.message, body: '' },
-    }));
-    const known = new Map(read.map(({ relPath, message }) => [relPath, message]));
-    const woken = await route(
-      sources,
-      audience,
+  for (const [channel, read] of relevant) {
+    const woken = await route(sources, audience, tip, read, scan);
+    const lookup = await sources.archive.chain(
       tip,
-      read,
-      scan,
-      (relPath) => known.get(relPath)?.from,
+      channel,
+      woken.filter(({ message }) => message.re.length > 0),
     );
     for (const actor of audience.actors) {
       const own = read.filter(({ message }) => message.from === actor);
       const waking = woken.filter((delivery) => delivery.actor === actor);
-      const open = new Set(
-        unanswered(waking, own, actor, (relPath) => known.get(relPath)).map(
-          ({ relPath }) => relPath,
-        ),
-      );
+      const open = new Set(unanswered(waking, own, actor, lookup).map(({ relPath }) => relPath));
       pending.push(...waking.filter(({ relPath }) => open.has(relPath)));
     }
   }
@@ -157,6 +146,24 @@ function emptyScan(): Scan {
   };
 }
 
+/** The messages that concern the audience, without their bodies; a part of the files at a time. */
+async function readRelevant(
+  archive: Archive,
+  audience: Audience,
+  files: readonly FileRef[],
+  scan: Scan,
+): Promise<Read[]> {
+  const relevant: Read[] = [];
+  for (let at = 0; at < files.length; at += CHUNK) {
+    const read = await readAll(archive, files.slice(at, at + CHUNK), scan);
+    const concerning = read.filter((item) => concerns(item, audience));
+    relevant.push(
+      ...concerning.map((item) => ({ ...item, message: { ...item.message, body: '' } })),
+    );
+  }
+  return relevant;
+}
+
 async function readAll(archive: Archive, files: readonly FileRef[], scan: Scan): Promise<Read[]> {
   const read = await Promise.all(
     files.map(async (file): Promise<Read | undefined> => {
@@ -179,6 +186,14 @@ async function readAll(archive: Archive, files: readonly FileRef[], scan: Scan):
   return messages;
 }
 
+/** Whether an actor of the audience wrote it, or it is for one of them. */
+function concerns({ message }: Read, { actors }: Audience): boolean {
+  return (
+    actors.includes(message.from) ||
+    message.to.some(({ name }) => name === EVERYONE || actors.includes(name))
+  );
+}
+
 /** Applies the activation rule for every actor of the audience; fills `own` and `skipped`. */
 async function route(
   { archive }: Sources,
@@ -186,7 +201,6 @@ async function route(
   tip: string,
   read: readonly Read[],
   scan: Scan,
-  knownSender?: (relPath: string) => string | undefined,
 ): Promise<Delivery[]> {
   const deliveries: Delivery[] = [];
   for (const item of read) {
@@ -197,7 +211,7 @@ async function route(
     const names = new Set(message.to.map(({ name }) => name));
     const concerned = actors.filter((actor) => names.has(actor) || names.has('all'));
     if (concerned.length === 0) continue;
-    const senders = knownSender ?? (await sendersOf(archive, tip, channel, message.re));
+    const senders = await sendersOf(archive, tip, channel, message.re);
     for (const actor of concerned) {
       const { wakes, clause } = activation(message, actor, host, senders);
       if (wakes) deliveries.push({ ...item, actor });
@@ -216,27 +230,6 @@ async function sendersOf(
   const answered = await archive.messages(tip, channel, re);
   const senders = new Map(answered.map(({ relPath, message }) => [relPath, message.from]));
   return (relPath) => senders.get(relPath);
-}
-
-async function inCommitOrder(
-  transport: Transport,
-  since: string | undefined,
-  tip: string,
-  deliveries: Delivery[],
-): Promise<Delivery[]> {
-  const paths = [
-    ...new Set(deliveries.map(({ channel, relPath }) => messageFile(channel, relPath))),
-  ];
-  if (paths.length < 2) return deliveries;
-  const order = await transport.order(
-    since,
-    tip,
-    paths.length > MAX_ORDERED_PATHS ? [CHANNELS] : paths,
-  );
-  const position = new Map(order.map((path, index) => [path, index]));
-  const at = ({ channel, relPath }: Delivery): number =>
-    position.get(messageFile(channel, relPath)) ?? 0;
-  return [...deliveries].sort((a, b) => at(a) - at(b));
 }
 
 function append<T>(lists: Map<string, T[]>, key: string, item: T): void {

@@ -38,7 +38,7 @@ const ANSWER_LIMIT_MS = 30_000;
  * Nothing is lost or doubled if the dispatcher dies over it: the command then does the same by
  * itself, under the same ids, and what was published already is recognised by its path.
  *
- * @returns undefined when no dispatcher could be asked, or it did not answer in time
+ * @returns undefined when no dispatcher could be asked, `timeout` when it did not answer in time
  * @throws CrosstalkError what the dispatcher's `send` threw
  */
 export async function handOver(
@@ -46,7 +46,7 @@ export async function handOver(
   transport: string | undefined,
   request: Omit<SendRequest, 'dir' | 'env'>,
   note: (line: string) => void,
-): Promise<Sent | undefined> {
+): Promise<Sent | 'timeout' | undefined> {
   const { env } = surroundings;
   const dir = await realpath(await locateTransport(surroundings, transport));
   const socket = likelySocket(env, await guessTransportId(dir));
@@ -56,6 +56,7 @@ export async function handOver(
     { op: 'send', request: { ...request, dir, env: Object.fromEntries(variables) } },
     ANSWER_LIMIT_MS,
   );
+  if (asked.kind === 'timeout') return 'timeout';
   const answer =
     asked.kind === 'answered' ? (asked.answer.send as SendAnswer | undefined) : undefined;
   if (answer === undefined) return undefined;

@@ -27,6 +27,8 @@ export interface SendInput {
   isNew: boolean;
   wait: boolean;
   login: string;
+  /** Why nobody is asked to push it now: a dispatcher that took too long goes on with it. */
+  unanswered?: string;
   /** Of the outbox entry, when the same message may have been handed over before. */
   id?: string;
 }
@@ -98,7 +100,7 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
     input.wait,
     {
       ...(input.id !== undefined && { id: input.id }),
-      unreachable: news.problem,
+      unreachable: input.unanswered ?? news.problem,
       onDurable: noteSent,
     },
   );

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Publisher } from '../../src/dispatcher/publisher.ts';
@@ -10,6 +10,8 @@ import { classify } from '../../src/transport/failure.ts';
 import { Bus, scratch } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 import { git } from '../support/git.ts';
+import { Program } from '../support/process.ts';
+import { until } from '../support/wait.ts';
 
 const commit = (path: string, content = path): Commit => ({
   author: { name: 'a', email: 'a@b' },
@@ -107,6 +109,24 @@ it('what comes while the outbox is being read is not called published before it 
   await outbox.put(entry('A'));
   await publisher.publish('A');
   expect(await second).toEqual(['A', 'B']);
+});
+
+it('a send whose dispatcher is killed in the middle of it is done by the command, once', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.run('sync');
+  const dispatcher = new Program(host, 'dispatch', '--host', 'front', '--interval', '60');
+  await dispatcher.saw('tick');
+  // The push is under way for a while; git ends it also without the dispatcher.
+  const hook = join(bus.hub, 'hooks', 'pre-receive');
+  writeFileSync(hook, `#!/bin/sh\ntouch ${bus.root}/pushing; sleep 1\n`, { mode: 0o755 });
+  const send = new Program(host, 'send', '--to', 'someone', '--from', 'me', 'once');
+  await until('the push', () => (existsSync(join(bus.root, 'pushing')) ? true : undefined));
+  await dispatcher.stop('SIGKILL');
+  expect(await send.ended()).toBe(0);
+  const relPath = /^Sent: (.+)$/m.exec(send.out)?.[1];
+  expect(bus.messages().map((message) => message.relPath)).toEqual([relPath]);
+  expect(readdirSync(join(host.state, 'outbox'))).toEqual([]);
 });
 
 it('a hundred sends at once on one machine all arrive', async () => {

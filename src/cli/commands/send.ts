@@ -33,7 +33,8 @@ export async function run(call: Call): Promise<number> {
   const served = await handOver(io, text(call, 'transport'), request, (line) => {
     note(call, line);
   });
-  if (served !== undefined) return report(call, served);
+  if (typeof served === 'object') return report(call, served);
+  if (served === 'timeout') input.unanswered = 'the dispatcher has not answered yet, and goes on';
   return inTransport(call, async (context) => {
     const { sendAgain } = await import('../../operations/serve-send.ts');
     const sent = await sendAgain(context, request);

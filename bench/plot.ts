@@ -1,0 +1,63 @@
+/** A line of points that grow with the size of the transport. */
+export interface Series {
+  name: string;
+  points: { messages: number; ms: number }[];
+}
+
+const WIDTH = 640;
+const HEIGHT = 300;
+const MARGIN = { left: 56, right: 176, top: 20, bottom: 40 };
+/** Told apart by colour-blind people too (Okabe and Ito). */
+const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7'];
+const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
+
+/** Cost against size, the size on a logarithmic axis; an SVG that reads on light and dark. */
+export function plot(title: string, series: readonly Series[]): string {
+  const all = series.flatMap(({ points }) => points);
+  const sizes = [...new Set(all.map(({ messages }) => messages))].sort((a, b) => a - b);
+  const most = Math.max(...all.map(({ ms }) => ms)) * 1.15;
+  const [first = 1, last = 10] = [sizes[0], sizes.at(-1)].map((size) => Math.log10(size ?? 1));
+  const inner = {
+    width: WIDTH - MARGIN.left - MARGIN.right,
+    height: HEIGHT - MARGIN.top - MARGIN.bottom,
+  };
+  const x = (messages: number): number =>
+    MARGIN.left + (inner.width * (Math.log10(messages) - first)) / Math.max(last - first, 1e-9);
+  const y = (ms: number): number => MARGIN.top + inner.height * (1 - ms / most);
+  const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => share * most);
+  const parts = [
+    ...steps.map(
+      (ms) =>
+        `<line x1="${at(MARGIN.left)}" x2="${at(WIDTH - MARGIN.right)}" y1="${at(y(ms))}" y2="${at(y(ms))}" stroke="#8888" stroke-width="0.5"/><text x="${at(MARGIN.left - 6)}" y="${at(y(ms) + 4)}" text-anchor="end">${ms.toFixed(0)}</text>`,
+    ),
+    ...sizes.map(
+      (size) =>
+        `<text x="${at(x(size))}" y="${at(HEIGHT - MARGIN.bottom + 18)}" text-anchor="middle">${size.toLocaleString('en')}</text>`,
+    ),
+    `<text x="${at(MARGIN.left + inner.width / 2)}" y="${at(HEIGHT - 4)}" text-anchor="middle">messages in the transport</text>`,
+    `<text x="12" y="${at(MARGIN.top + inner.height / 2)}" text-anchor="middle" transform="rotate(-90 12 ${at(MARGIN.top + inner.height / 2)})">milliseconds</text>`,
+    ...series.map(({ name, points }, index) => line(name, points, index)),
+  ];
+  function line(name: string, points: Series['points'], index: number): string {
+    const colour = COLOURS[index % COLOURS.length] ?? '';
+    const dash = DASHES[index % DASHES.length] ?? '';
+    const path = points.map(({ messages, ms }) => `${at(x(messages))},${at(y(ms))}`).join(' ');
+    const end = points.at(-1);
+    const dots = points
+      .map(
+        ({ messages, ms }) =>
+          `<circle cx="${at(x(messages))}" cy="${at(y(ms))}" r="3" fill="${colour}" stroke="none"/>`,
+      )
+      .join('');
+    const label =
+      end === undefined
+        ? ''
+        : `<text x="${at(WIDTH - MARGIN.right + 10)}" y="${at(y(end.ms) + 4)}" style="fill:${colour}">${name}</text>`;
+    return `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2" stroke-dasharray="${dash}"/>${dots}${label}`;
+  }
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${String(WIDTH)} ${String(HEIGHT)}" role="img" aria-label="${title}"><title>${title}</title><style>text{font:12px sans-serif;fill:#777}</style>${parts.join('\n')}</svg>\n`;
+}
+
+function at(value: number): string {
+  return value.toFixed(1);
+}

@@ -1,0 +1,28 @@
+import { CHANNELS, messageFile } from '../protocol/layout.ts';
+import type { Delivery } from '../protocol/mailbox.ts';
+import type { Transport } from '../transport/transport.ts';
+
+/** More paths than this would not fit a command line. */
+const MAX_ORDERED_PATHS = 1000;
+
+/** Deliveries in the order in which history added their messages, since a commit or the root. */
+export async function inCommitOrder(
+  transport: Transport,
+  since: string | undefined,
+  tip: string,
+  deliveries: Delivery[],
+): Promise<Delivery[]> {
+  const paths = [
+    ...new Set(deliveries.map(({ channel, relPath }) => messageFile(channel, relPath))),
+  ];
+  if (paths.length < 2) return deliveries;
+  const order = await transport.order(
+    since,
+    tip,
+    paths.length > MAX_ORDERED_PATHS ? [CHANNELS] : paths,
+  );
+  const position = new Map(order.map((path, index) => [path, index]));
+  const at = ({ channel, relPath }: Delivery): number =>
+    position.get(messageFile(channel, relPath)) ?? 0;
+  return [...deliveries].sort((a, b) => at(a) - at(b));
+}
