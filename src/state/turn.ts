@@ -23,6 +23,8 @@ export type Taken = Turn | { kind: 'done'; tip: string };
 const LONGEST_WAIT_MS = 10_000;
 /** Whoever is not called looks by itself this often: its caller may have died. */
 const LOOK_MS = 500;
+/** Nobody waits so long. */
+const ABANDONED_MS = 60_000;
 /** Whoever lost a race takes turns for this long. */
 const CONTENDED_MS = 30_000;
 
@@ -142,7 +144,12 @@ export class Turns {
     await rm(path, { force: true });
   }
 
+  /** Calls who has waited longest, and clears away what dead processes have left. */
   async #callNext(): Promise<void> {
+    for (const name of await readdir(this.#queue).catch(() => [])) {
+      if (this.#now() - Number(name.slice(0, 16)) > ABANDONED_MS)
+        await rm(join(this.#queue, name), { force: true });
+    }
     const [oldest] = await this.#tickets();
     if (oldest !== undefined) await rm(join(this.#queue, oldest), { force: true });
   }

@@ -73,7 +73,17 @@ it('a folder that cannot be written and a holder that died stop nobody', async (
   const [name = ''] = readdirSync(folder).filter((entry) => entry !== 'file');
   mkdirSync(join(folder, name), { recursive: true });
   writeFileSync(join(folder, name, 'turn.lock'), '{"pid":999999999,"started":"1","since":""}');
-  expect((await turn(turns, 'x')).tip).toBe('tip');
+  const queue = join(folder, name, 'queue');
+  for (const left of [
+    '0000000000000001-1-0',
+    '0000000000000001-1-0.done',
+    '0000000000000002-1-0.1.0.tmp',
+  ])
+    writeFileSync(join(queue, left), 'of a dead process');
+  const after = await turn(turns, 'x');
+  expect(after.tip).toBe('tip');
+  await after.end();
+  expect(readdirSync(queue)).toEqual([]);
 });
 
 it('a message that a hook refuses does not take down those that were pushed along with it', async () => {
