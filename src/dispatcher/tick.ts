@@ -48,6 +48,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   const refreshed = fetch
     ? await transport.refresh(signal)
     : { ok: true as const, tip: await transport.tip() };
+  const fetched = performance.now();
   passed('fetched');
   const { tip } = refreshed;
   if (!refreshed.ok)
@@ -86,11 +87,16 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
     ...deliveries.mailboxes.counts(),
     git_processes: after.processes - before.processes,
     objects_read: after.reads - before.reads,
-    duration_ms: Math.round(10 * (performance.now() - begun)) / 10,
+    ...(fetch && { fetch_ms: tenths(fetched - begun) }),
+    duration_ms: tenths(performance.now() - begun),
   });
   return {
     tip,
     active: (isNew && hosts.active !== undefined) || dispatcher.running.length > 0,
     ...(refreshed.ok ? {} : { failure: refreshed.failure }),
   };
+}
+
+function tenths(ms: number): number {
+  return Math.round(10 * ms) / 10;
 }
