@@ -1,6 +1,7 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { agentOf } from '../protocol/agents.ts';
 import { suffixOf } from '../protocol/names.ts';
+import { holderOf } from '../state/lock.ts';
 import { takeCensus } from './census.ts';
 import type { Context } from './context.ts';
 import { firstOnPath } from './path.ts';
@@ -26,6 +27,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     gitVersion(context),
     remote(context),
     clock(context),
+    locks(context),
     checkout(context),
     room(context.paths.root, 'room for the state'),
     room(context.transport.dir, 'room for the clone'),
@@ -86,6 +88,24 @@ async function clock(context: Context): Promise<Check> {
     ? 'not behind the newest message'
     : `message ${suffixOf(newest)} is ${String(ahead)} s in the future`;
   return { check: 'clock', ok, found, fix: 'set the clock here, or on the machine that wrote it' };
+}
+
+/** Who holds ours (a dead holder is succeeded by itself), and what a killed git left of its own. */
+async function locks({ transport, paths }: Context): Promise<Check> {
+  const held: string[] = [];
+  for (const name of ['dispatcher', 'writer'] as const) {
+    const holder = await holderOf(paths.root, name);
+    if (holder !== undefined)
+      held.push(`${name}: process ${String(holder.pid)} since ${holder.since}`);
+  }
+  const stale = await transport.staleLocks();
+  return {
+    check: 'locks',
+    ok: stale.length === 0,
+    found:
+      [...held, ...stale.map((path) => `${path} of a git that was killed`)].join(', ') || 'none',
+    fix: `if no git runs there: rm ${stale.join(' ')}`,
+  };
 }
 
 async function checkout({ transport }: Context): Promise<Check> {

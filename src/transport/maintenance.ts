@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Git } from './git.ts';
 import { objectsDirOf, type Repository } from './repository.ts';
@@ -15,6 +15,9 @@ const MANY_LOOSE = 6700;
 const MANY_PACKS = 50;
 /** Objects are spread evenly over 256 folders, so some of them tell of all. */
 const SAMPLES = ['17', '42', '8a', 'd3'];
+const LOCKS = ['index.lock', 'shallow.lock', 'HEAD.lock', 'config.lock', 'packed-refs.lock'];
+/** Packing a large repository takes long; nothing else holds a lock for more than moments. */
+const STALE_MS = 15 * 60_000;
 const PACKING_LIMIT = 600_000;
 
 /**
@@ -45,6 +48,23 @@ export async function maintainIfDue({
     await run('multi-pack-index', 'expire');
   } else if (packs >= MANY_PACKS) await run('repack', '-d', '--quiet', '--geometric=2');
   return { before, after: await looseObjects(git) };
+}
+
+/** Git's lock files that are older than any git holds one: of a git that was killed. */
+export async function staleLocks({ gitDir }: Repository): Promise<string[]> {
+  const objects = await objectsDirOf(gitDir);
+  const paths = [
+    ...LOCKS.map((name) => join(gitDir, name)),
+    join(objects, 'maintenance.lock'),
+    join(objects, 'info', 'commit-graphs', 'commit-graph-chain.lock'),
+  ];
+  const ages = await Promise.all(
+    paths.map(async (path) => {
+      const found = await stat(path).catch(() => undefined);
+      return found !== undefined && Date.now() - found.mtimeMs > STALE_MS ? [path] : [];
+    }),
+  );
+  return ages.flat();
 }
 
 /** How many loose objects there are. */

@@ -8,7 +8,7 @@ import { Objects } from './objects.ts';
 import type { Commit } from './commit.ts';
 import { publish, type Published, type PublishOptions, type Turns } from './publish.ts';
 import { busRef, fetchBranch, findBranch, pushCommit } from './remote.ts';
-import { looseObjects, maintainIfDue, type Maintained } from './maintenance.ts';
+import { looseObjects, maintainIfDue, staleLocks, type Maintained } from './maintenance.ts';
 import { transportId } from './identity.ts';
 import { prefetch } from './partial.ts';
 import { keepTo } from './sparse.ts';
@@ -215,6 +215,9 @@ export class Transport {
   /** Packs loose objects when there are many; see {@link maintainIfDue}. */
   maintain(): Promise<Maintained | undefined> {
     return maintainIfDue(this.#repository);
+  }
+  staleLocks(): Promise<string[]> {
+    return staleLocks(this.#repository);
   }
   looseObjects(): Promise<number> {
     return looseObjects(this.#repository.git);
