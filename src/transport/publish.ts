@@ -62,16 +62,16 @@ export async function publish(
   // A push that was refused may have been refused for what it took along: the next one goes alone.
   let alone = false;
   for (let attempt = 1; ; attempt++) {
+    if (attempt > 1) {
+      await options.permit?.('read');
+      await options.permit?.('push');
+    }
     const turn = await turns?.take(commits);
     if (turn?.kind === 'done') {
       await fetchBranch(repository.git, branch, signal);
       return { ok: true, tip: turn.tip, commits: commits.length, attempts: attempt - 1 };
     }
-    if (attempt > 1) {
-      if (turn === undefined) await backOff(attempt, signal);
-      await options.permit?.('read');
-      await options.permit?.('push');
-    }
+    if (attempt > 1 && turn === undefined) await backOff(attempt, signal);
     const fetched = await catchUpWith(repository, objects, branch, attempt > 1, turn?.tip, signal);
     if (!fetched.ok) {
       await turn?.end();
