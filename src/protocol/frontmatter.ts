@@ -1,5 +1,5 @@
 import matter from 'gray-matter';
-import { parseDocument, Scalar, stringify, visit } from 'yaml';
+import { Lexer, parseDocument, Parser, Scalar, stringify, visit } from 'yaml';
 import { parsed, unreadable, type Parsed } from './result.ts';
 
 export type Fields = Record<string, unknown>;
@@ -26,6 +26,7 @@ const engines = {
 
 /** The failsafe schema keeps every scalar a string: no dates, no sexagesimals, no octals. */
 function parseFields(header: string): Fields {
+  refuseDepth(header);
   const document = parseDocument(header, {
     schema: 'failsafe',
     version: '1.2',
@@ -48,6 +49,24 @@ function parseFields(header: string): Fields {
   if (typeof fields !== 'object' || Array.isArray(fields)) throw new Error('not a mapping');
   refuseCycles(fields, new Set(), new Set());
   return fields as Fields;
+}
+
+/** Values nested deeper than this are refused: nobody writes them, and the stack has an end. */
+const MAX_NESTING = 64;
+const OPENING = /[[{?:-]/g;
+
+/**
+ * The composer recurses, and how deep it gets depends on who called it: the same header would be
+ * read here and refused there. The parser below it keeps a stack of its own and can be watched.
+ */
+function refuseDepth(header: string): void {
+  if ((header.match(OPENING)?.length ?? 0) <= MAX_NESTING) return;
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(header)) {
+    for (const token of parser.next(lexeme)) void token;
+    if (parser.stack.length > MAX_NESTING)
+      throw new Error(`values nested more than ${MAX_NESTING} deep`);
+  }
 }
 
 /** An alias may name what it is part of; nothing that walks such a value comes to an end. */
