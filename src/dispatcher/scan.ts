@@ -39,6 +39,8 @@ interface Sources {
 
 /** Files read at a time: enough to keep git busy, few enough to hold. */
 const CHUNK = 500;
+/** Files gathered before their contents are asked for. */
+const MANY = 5000;
 
 interface Read extends Located {
   channel: string;
@@ -81,25 +83,31 @@ export async function scanUnanswered(
   sources: Sources,
   audience: Audience,
   tip: string,
-  channels?: readonly string[],
 ): Promise<Scan> {
   const scan = emptyScan();
-  const folders = channels?.map((id) => `${CHANNELS}/${id}`) ?? [CHANNELS];
-  const files = await sources.transport.list(tip, folders, true);
-  await sources.transport.prefetch(files.map(({ oid }) => oid));
   const relevant = new Map<string, Read[]>();
-  for (const item of await readRelevant(sources.archive, audience, files, scan))
-    append(relevant, item.channel, item);
+  let files: FileRef[] = [];
+  const read = async (): Promise<void> => {
+    await sources.transport.prefetch(files.map(({ oid }) => oid));
+    for (const item of await readRelevant(sources.archive, audience, files, scan))
+      append(relevant, item.channel, item);
+    files = [];
+  };
+  for await (const folder of sources.transport.walk(tip, CHANNELS)) {
+    files.push(...folder);
+    if (files.length >= MANY) await read();
+  }
+  await read();
   const pending: Delivery[] = [];
-  for (const [channel, read] of relevant) {
-    const woken = await route(sources, audience, tip, read, scan);
+  for (const [channel, found] of relevant) {
+    const woken = await route(sources, audience, tip, found, scan);
     const lookup = await sources.archive.chain(
       tip,
       channel,
       woken.filter(({ message }) => message.re.length > 0),
     );
     for (const actor of audience.actors) {
-      const own = read.filter(({ message }) => message.from === actor);
+      const own = found.filter(({ message }) => message.from === actor);
       const waking = woken.filter((delivery) => delivery.actor === actor);
       const open = new Set(unanswered(waking, own, actor, lookup).map(({ relPath }) => relPath));
       pending.push(...waking.filter(({ relPath }) => open.has(relPath)));

@@ -29,7 +29,9 @@ export async function takeCensus(context: Context): Promise<Census> {
   const usable = before !== undefined && (await context.transport.isAncestor(before.tip, tip));
   const census: Census = usable ? { ...before, tip } : { tip, channels: {}, malformed: {} };
   if (usable) await update(context, census, before.tip);
-  else await add(context, census, await context.transport.list(tip, [CHANNELS], true));
+  else
+    for await (const files of context.transport.walk(tip, CHANNELS))
+      await add(context, census, files);
   await writeDurably(context.paths.census, JSON.stringify(census)).catch(() => undefined);
   return census;
 }

@@ -107,3 +107,11 @@ function committerOf(
     email: clean(email) || DEFAULT_COMMITTER.email,
   };
 }
+
+/** When this clone's configuration was changed last, in milliseconds; 0 when it cannot be told. */
+export async function configChanged(repository: Repository): Promise<number> {
+  return stat(join(repository.gitDir, 'config')).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  );
+}

@@ -1,5 +1,3 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { catchUp, fastForward, isOnBranch, type CheckoutState } from './checkout.ts';
 import type { Failure } from './failure.ts';
 import type { RemoteLimits } from './forges.ts';
@@ -12,13 +10,14 @@ import { looseObjects, maintainIfDue, staleLocks, type Maintained } from './main
 import { transportId } from './identity.ts';
 import { prefetch } from './partial.ts';
 import { keepTo } from './sparse.ts';
-import { openRepository, type Repository } from './repository.ts';
+import { configChanged, openRepository, type Repository } from './repository.ts';
 import {
   changesBetween,
   commitOrder,
   filesContaining,
   listTree,
   readFolder,
+  walkFolder,
   type Change,
   type TreeEntry,
 } from './tree.ts';
@@ -154,6 +153,10 @@ export class Transport {
     }
     return listTree(this.#repository.git, commit, folders, { recursive });
   }
+  /** The files below a folder at a commit, a folder at a time; see {@link walkFolder}. */
+  walk(commit: string, folder: string): AsyncGenerator<TreeEntry[]> {
+    return walkFolder(this.#repository.git, this.objects, commit, folder);
+  }
   filesContaining(commit: string, folder: string, strings: readonly string[]): Promise<string[]> {
     return filesContaining(this.#repository.git, commit, folder, strings);
   }
@@ -235,13 +238,6 @@ export class Transport {
     this.#repository = await openRepository(this.#repository.git, this.#environment);
     this.#branch = await findBranch(this.#repository);
   }
-}
-
-async function configChanged(repository: Repository): Promise<number> {
-  return stat(join(repository.gitDir, 'config')).then(
-    ({ mtimeMs }) => mtimeMs,
-    () => 0,
-  );
 }
 
 export type { Change, CheckoutState, Commit, Failure, Published, TreeEntry, Turns };

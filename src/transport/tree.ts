@@ -57,7 +57,15 @@ export async function readFolder(
   commit: string,
   folder: string,
 ): Promise<TreeEntry[] | undefined> {
-  const object = await objects.read(`${commit}:${folder}`);
+  return readTree(objects, `${commit}:${folder}`, folder);
+}
+
+async function readTree(
+  objects: Objects,
+  name: string,
+  folder: string,
+): Promise<TreeEntry[] | undefined> {
+  const object = await objects.read(name);
   if (object?.type !== 'tree') return [];
   if (object.content === undefined) return undefined;
   return [...parseTree(object.content, object.oid.length / 2)].map(([name, { mode, oid }]) => ({
@@ -66,6 +74,32 @@ export async function readFolder(
     type: mode === FOLDER ? 'tree' : mode === SUBMODULE ? 'commit' : 'blob',
     path: `${folder}/${Buffer.from(name, 'latin1').toString('utf8')}`,
   }));
+}
+
+/** Folders deeper than this are named, not entered: nothing of ours is, and a tree may be hostile. */
+const MAX_DEPTH = 32;
+
+/**
+ * The files below a folder at a commit, a folder at a time in path order: however many there are in
+ * all, memory holds those of one folder.
+ */
+export async function* walkFolder(
+  git: Git,
+  objects: Objects,
+  commit: string,
+  folder: string,
+): AsyncGenerator<TreeEntry[]> {
+  const ahead = [{ name: `${commit}:${folder}`, path: folder, depth: 0 }];
+  for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+    const { name, path, depth } = next;
+    const entries =
+      (await readTree(objects, name, path)) ??
+      (await listTree(git, commit, [path], { recursive: false }));
+    const isEntered = ({ type }: TreeEntry): boolean => type === 'tree' && depth < MAX_DEPTH;
+    yield entries.filter((entry) => !isEntered(entry));
+    const inner = entries.filter(isEntered).reverse();
+    ahead.push(...inner.map((entry) => ({ name: entry.oid, path: entry.path, depth: depth + 1 })));
+  }
 }
 
 /** Entries of folders at a commit, path order; none for a folder that does not exist. */
