@@ -144,6 +144,20 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('./commands/host.ts'),
   },
   {
+    name: 'archive',
+    summary: 'move old conversations into a bundle, or bring them back',
+    options: [
+      ['--before <date>', 'conversations that ended before this day (UTC), as 2026-08-01'],
+      ['--bundle <file>', 'the bundle to write: it holds the whole history so far'],
+      ['--dry-run', 'only count what would go'],
+      ['--with-waiting', 'also what still waits for an answer'],
+      ['--yes', 'replace the history of the bus without asking'],
+      ['--restore <bundle>', 'put the messages of a bundle back'],
+    ],
+    example: 'crosstalk archive --before 2026-08-01 --bundle ~/bus-2026-08.bundle',
+    load: () => import('./commands/archive.ts'),
+  },
+  {
     name: 'doctor',
     summary: 'check everything around the bus that can keep mail from moving',
     options: [HOST],

@@ -1,5 +1,4 @@
 import { passed } from '../crash-points.ts';
-import { messageFile } from '../protocol/layout.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../protocol/mailbox.ts';
 import { unanswered } from '../protocol/pending.ts';
 import { cursorOf, type ActorCursors, type Cursors } from '../state/cursors.ts';
@@ -7,7 +6,9 @@ import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
+import { continuity } from './epochs.ts';
 import type { Log } from './log.ts';
+import { ScanReports } from './scan-reports.ts';
 import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';
 
 export interface DeliveriesParts {
@@ -23,7 +24,7 @@ export interface DeliveriesParts {
   fromNow: boolean;
 }
 
-/** Of many held messages, this many are looked for at a time. */
+/** Of many held messages. */
 const MAX_READ_AGAIN = 100;
 
 /**
@@ -39,12 +40,13 @@ export class Deliveries {
   readonly mailboxes = new Mailboxes();
   readonly #parts: DeliveriesParts;
   readonly #active = new Set<string>();
-  readonly #reported = new Set<string>();
+  readonly #reports: ScanReports;
   #stored: Map<string, ActorCursors> | undefined;
   #saving: Promise<void> = Promise.resolve();
 
   constructor(parts: DeliveriesParts) {
     this.#parts = parts;
+    this.#reports = new ScanReports(parts.log);
   }
 
   /** Serves exactly these actors from now on; new ones are scanned for up to `tip`. */
@@ -64,11 +66,12 @@ export class Deliveries {
     const from = this.mailboxes.scanned;
     if (from === undefined || from === tip) return undefined;
     const audience = { host, actors: [...this.#active] };
-    const [descends, scan] = await Promise.all([
-      this.#parts.transport.isAncestor(from, tip),
+    const [history, scan] = await Promise.all([
+      continuity(this.#parts.transport, from, tip),
       scanAdded(this.#parts, audience, from, tip),
     ]);
-    if (!descends) {
+    if (history === 'archived') this.#reports.archived(tip, scan);
+    if (history === 'rewritten') {
       this.#parts.log('cursor_lost', {
         cursor: from,
         tip,
@@ -77,7 +80,7 @@ export class Deliveries {
     }
     this.mailboxes.addScan(from, tip, scan.deliveries);
     passed('scanned');
-    this.#report(scan);
+    this.#reports.say(scan);
     return scan;
   }
 
@@ -95,7 +98,7 @@ export class Deliveries {
     for (const { actor, channel, relPath } of this.mailboxes.held()) {
       if (places.has(`${channel}/${relPath}`)) this.mailboxes.settle(actor, channel, [relPath]);
     }
-    this.#report(scan);
+    this.#reports.say(scan);
   }
 
   /** Marks deliveries as settled and moves the cursors; durable when it returns. */
@@ -138,7 +141,7 @@ export class Deliveries {
         ? undefined
         : await scanUnanswered(this.#parts, { host, actors: [actor] }, tip);
       this.mailboxes.addScan('', tip, scan?.deliveries ?? [], stateOf);
-      if (scan) this.#report(scan);
+      if (scan) this.#reports.say(scan);
       return;
     }
     const commits = new Set([
@@ -147,7 +150,7 @@ export class Deliveries {
     ]);
     for (const commit of commits) {
       const { scan, since } = await this.#catchUp(host, actor, commit, tip);
-      this.#report(scan);
+      this.#reports.say(scan);
       const ours = scan.deliveries.filter(
         ({ channel }) => cursorOf(stored, channel)?.commit === commit,
       );
@@ -169,8 +172,11 @@ export class Deliveries {
   ): Promise<{ scan: Scan; since: string }> {
     const audience = { host, actors: [actor] };
     if (commit === '') return { scan: await scanUnanswered(this.#parts, audience, tip), since: '' };
-    if (await this.#parts.transport.isAncestor(commit, tip)) {
-      return { scan: await scanAdded(this.#parts, audience, commit, tip), since: commit };
+    const history = await continuity(this.#parts.transport, commit, tip);
+    if (history !== 'rewritten') {
+      const scan = await scanAdded(this.#parts, audience, commit, tip);
+      if (history === 'archived') this.#reports.archived(tip, scan);
+      return { scan, since: commit };
     }
     this.#parts.log('cursor_lost', {
       actor,
@@ -222,25 +228,5 @@ export class Deliveries {
       }
     }
     return ({ actor, channel, relPath }) => states.get(key(actor, channel, relPath)) ?? 'pending';
-  }
-
-  /** Logs each malformed file once, and what only an `@host` kept away. */
-  #report(scan: Scan): void {
-    const unread = scan.unread.map(({ channel, relPath }) => ({
-      path: messageFile(channel, relPath),
-      reason: 'its content is missing from this clone; delivered when it is found',
-    }));
-    for (const { path, reason } of [...scan.malformed, ...unread]) {
-      if (this.#reported.has(path)) continue;
-      this.#reported.add(path);
-      this.#parts.log('message_malformed', { path, reason });
-    }
-    for (const change of scan.changed) this.#parts.log('message_changed', change);
-    for (const skipped of scan.skipped) {
-      const key = `${skipped.actor} ${skipped.channel}/${skipped.relPath}`;
-      if (this.#reported.has(key)) continue;
-      this.#reported.add(key);
-      this.#parts.log('route_skipped', { ...skipped });
-    }
   }
 }

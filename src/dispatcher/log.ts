@@ -22,6 +22,7 @@ export type EventName =
   | 'quarantined'
   | 'parked'
   | 'cursor_lost'
+  | 'epoch_begun'
   | 'maintained'
   | 'woken'
   | 'internal_error';

@@ -7,6 +7,7 @@ import { unanswered } from '../protocol/pending.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive, FileRef } from './archive.ts';
 import { inCommitOrder } from './commit-order.ts';
+import { withoutRestored } from './epochs.ts';
 
 /** What a scan came upon, in commit order. */
 export interface Scan {
@@ -68,7 +69,8 @@ export async function scanAdded(
     }
   }
   const read = await readRelevant(sources.archive, audience, files, scan);
-  const woken = await route(sources, audience, to, read, scan);
+  const routed = await route(sources, audience, to, read, scan);
+  const woken = await withoutRestored(sources.transport, from, to, routed);
   woken.push(...unreadFor(audience, scan));
   scan.deliveries = await inCommitOrder(sources.transport, from, to, woken);
   return scan;

@@ -1,6 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Epochs } from './epoch.ts';
 import type { Objects } from './objects.ts';
 import type { Repository } from './repository.ts';
 
@@ -19,12 +20,15 @@ const UNDER_WAY = [
 /**
  * Fast-forwards the checkout to `tip` so that people and agents can read files there, when it is
  * on the transport's branch and clean; otherwise leaves it exactly as it is (invariant 1).
+ *
+ * When that history was archived, the checkout goes over to the one that follows it.
  */
 export async function fastForward(
   repository: Repository,
   objects: Objects,
   branch: string,
   tip: string,
+  epochs: Epochs,
 ): Promise<CheckoutState> {
   const left = (reason: string): CheckoutState => ({ state: 'left', reason });
   const { git, gitDir } = repository;
@@ -37,15 +41,12 @@ export async function fastForward(
   const status = await git.run(['status', '--porcelain', '--untracked-files=no']);
   if (!status.ok) return left(status.failure.reason);
   if (status.stdout.length > 0) return left('it has uncommitted changes');
-  const merged = await git.run([
-    '-c',
-    'core.hooksPath=/dev/null',
-    'merge',
-    '--ff-only',
-    '--quiet',
-    tip,
-  ]);
-  return merged.ok ? { state: 'forwarded' } : left(merged.failure.reason);
+  const noHooks = ['-c', 'core.hooksPath=/dev/null'];
+  const merged = await git.run([...noHooks, 'merge', '--ff-only', '--quiet', tip]);
+  if (merged.ok) return { state: 'forwarded' };
+  if (!(await epochs.isLeftBehind('HEAD', tip))) return left(merged.failure.reason);
+  const moved = await git.run([...noHooks, 'reset', '--keep', '--quiet', tip]);
+  return moved.ok ? { state: 'forwarded' } : left(moved.failure.reason);
 }
 
 /** Marks the commit that index and work tree still stand at when they could not follow. */

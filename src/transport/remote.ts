@@ -48,19 +48,24 @@ export async function fetchBranch(
   }
 }
 
-/** Pushes a commit that is here onto the remote's branch, or only tries whether it could be. */
+/**
+ * Pushes a commit that is here onto the remote's branch, or only tries whether it could be.
+ *
+ * @param options `expected` replaces a history that ends with this commit, and no other
+ */
 export async function pushCommit(
   git: Git,
   branch: string,
   commit: string,
-  options: { dry?: boolean; signal?: AbortSignal | undefined },
+  options: { dry?: boolean; signal?: AbortSignal | undefined; expected?: string },
 ): Promise<Failure | undefined> {
-  const { dry = false, signal } = options;
+  const { dry = false, signal, expected } = options;
   const pushed = await git.run(
     [
       'push',
       ...(dry ? ['--dry-run'] : []),
       '--porcelain',
+      ...(expected === undefined ? [] : [`--force-with-lease=refs/heads/${branch}:${expected}`]),
       '--no-follow-tags',
       '--recurse-submodules=no',
       'origin',

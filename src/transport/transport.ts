@@ -7,6 +7,7 @@ import type { Commit } from './commit.ts';
 import { publish, type Published, type PublishOptions, type Turns } from './publish.ts';
 import { busRef, fetchBranch, findBranch, pushCommit } from './remote.ts';
 import { looseObjects, maintainIfDue, staleLocks, type Maintained } from './maintenance.ts';
+import { Epochs } from './epoch.ts';
 import { transportId } from './identity.ts';
 import { prefetch } from './partial.ts';
 import { keepTo } from './sparse.ts';
@@ -170,6 +171,11 @@ export class Transport {
     return outcome.ok;
   }
 
+  /** Archiving what is old; see {@link Epochs}. */
+  get epochs(): Epochs {
+    return new Epochs(this.#repository, this.#branch);
+  }
+
   /** Sets a value in this clone's configuration, in force at once. */
   async configure(name: string, value: string): Promise<void> {
     await this.#repository.git.must(['config', name, value]);
@@ -203,7 +209,7 @@ export class Transport {
     if (tip === undefined) return { state: 'current' };
     return this.#repository.origin === undefined
       ? catchUp(this.#repository, this.#branch, tip)
-      : fastForward(this.#repository, this.objects, this.#branch, tip);
+      : fastForward(this.#repository, this.objects, this.#branch, tip, this.epochs);
   }
 
   /** Whether the checkout is on the bus's branch. */

@@ -1,0 +1,68 @@
+import { CrosstalkError } from '../../errors.ts';
+import { archive, restore, type Archived, type ArchiveInput } from '../../operations/archive.ts';
+import type { Context } from '../../operations/context.ts';
+import { flag, inTransport, note, print, text, type Call } from '../command.ts';
+import { table } from '../render.ts';
+
+export function run(call: Call): Promise<number> {
+  const before = text(call, 'before');
+  const bundle = text(call, 'restore');
+  if ((before === undefined) === (bundle === undefined))
+    throw new CrosstalkError('usage', 'give either --before <date> or --restore <bundle>');
+  return inTransport(call, (context) =>
+    before === undefined
+      ? bringBack(call, context, bundle ?? '')
+      : putAway(call, context, {
+          before,
+          bundle: text(call, 'bundle'),
+          withWaiting: flag(call, 'withWaiting'),
+          dryRun: flag(call, 'dryRun'),
+        }),
+  );
+}
+
+async function putAway(call: Call, context: Context, input: ArchiveInput): Promise<number> {
+  if (!input.dryRun && !flag(call, 'yes') && !(await agreed(call, context, input))) return 1;
+  const done = await archive(context, input);
+  return print(call, done, () => describe(done, input));
+}
+
+/** The history is everybody's: it is replaced only when somebody has said so. */
+async function agreed(call: Call, context: Context, input: ArchiveInput): Promise<boolean> {
+  const plan = await archive(context, { ...input, dryRun: true });
+  if (plan.archived === 0) return true;
+  if (call.io.ask === undefined) {
+    throw new CrosstalkError(
+      'usage',
+      `${String(plan.archived)} messages would leave the bus, for every host; look with --dry-run, and say so with --yes`,
+    );
+  }
+  note(call, describe(plan, { ...input, dryRun: true }));
+  const answer = await call.io.ask('Replace the history of the bus, for every host? [y/N] ');
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+async function bringBack(call: Call, context: Context, bundle: string): Promise<number> {
+  const done = await restore(context, bundle);
+  return print(call, done, () => `Restored: ${String(done.restored)} messages`);
+}
+
+function describe(done: Archived, input: ArchiveInput): string {
+  const rows = done.channels.map(({ name, archived, kept, waiting }) => [
+    name,
+    `${String(archived)} archived`,
+    `${String(kept)} kept`,
+    waiting === 0 ? '' : `${String(waiting)} wait for an answer`,
+  ]);
+  const waiting =
+    done.waiting === 0 || input.withWaiting
+      ? ''
+      : `${String(done.waiting)} messages before ${done.before} wait for an answer; they stay with their conversations (--with-waiting takes them too)`;
+  const result =
+    done.bundle !== undefined
+      ? `Archived: ${String(done.archived)} messages before ${done.before} in ${done.bundle}`
+      : done.archived === 0
+        ? `Nothing to archive before ${done.before}`
+        : `Would archive ${String(done.archived)} messages before ${done.before}`;
+  return [table(rows), waiting, result].filter((line) => line !== '').join('\n');
+}

@@ -1,0 +1,39 @@
+import { messageFile } from '../protocol/layout.ts';
+import type { Delivery } from '../protocol/mailbox.ts';
+import type { Transport } from '../transport/transport.ts';
+
+/**
+ * How history leads from one commit to another: by adding to it; by archiving it, which takes files
+ * away and adds none; or not at all. In the first two cases what was added since is what the trees
+ * differ in.
+ */
+export async function continuity(
+  transport: Transport,
+  from: string,
+  to: string,
+): Promise<'grown' | 'archived' | 'rewritten'> {
+  if (await transport.isAncestor(from, to)) return 'grown';
+  return (await transport.epochs.succeeds(from, to)) ? 'archived' : 'rewritten';
+}
+
+const COMMITTED = /^committer .* (\d+) [+-]\d{4}$/m;
+const DAY_SECONDS = 86_400;
+
+/**
+ * Leaves out what came back from an archive: it was delivered before it went there. Git is asked
+ * only when a message is older than the commit that brought it by more than a day.
+ */
+export async function withoutRestored(
+  { epochs, objects }: Transport,
+  from: string,
+  to: string,
+  woken: Delivery[],
+): Promise<Delivery[]> {
+  if (woken.length === 0) return woken;
+  const tip = (await objects.read(to))?.content?.toString('utf8') ?? '';
+  const seconds = Number(COMMITTED.exec(tip)?.[1] ?? 0) - DAY_SECONDS;
+  const recent = new Date(seconds * 1000).toISOString().slice(0, 10).replaceAll('-', '/');
+  if (!woken.some(({ relPath }) => relPath < recent)) return woken;
+  const restored = await epochs.restoredBetween(from, to);
+  return woken.filter(({ channel, relPath }) => !restored.has(messageFile(channel, relPath)));
+}

@@ -1,0 +1,209 @@
+import { rm, stat } from 'node:fs/promises';
+import { dirname, resolve, sep } from 'node:path';
+import { readHosts } from '../dispatcher/host.ts';
+import { CrosstalkError } from '../errors.ts';
+import { splitAt, type Served } from '../protocol/epoch.ts';
+import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
+import type { Located } from '../protocol/message.ts';
+import { shown } from '../protocol/result.ts';
+import type { Failure, TreeEntry } from '../transport/transport.ts';
+import { tipOf, type Context } from './context.ts';
+
+export interface ArchiveInput {
+  /** The first day that stays, `YYYY-MM-DD`. */
+  before: string;
+  /** Path of the bundle to be written. */
+  bundle: string | undefined;
+  /** Also what waits for an answer. */
+  withWaiting: boolean;
+  /** Only counts. */
+  dryRun: boolean;
+}
+
+export interface Archived {
+  before: string;
+  channels: { id: string; name: string; archived: number; waiting: number; kept: number }[];
+  archived: number;
+  /** Messages before the day that wait for an answer. */
+  waiting: number;
+  kept: number;
+  /** Where the history before is; absent when nothing was done. */
+  bundle?: string;
+  sha256?: string;
+  /** The commits the bus stood at before and after. */
+  from?: string;
+  tip?: string;
+}
+
+/** Times a bus that moves on in the meantime is planned anew. */
+const MAX_TRIES = 5;
+/** Files read at a time. */
+const CHUNK = 500;
+
+/**
+ * Moves old conversations from the bus into a bundle that holds the whole history so far, and begins
+ * a new history without them. The bundle is written and verified before the bus is touched, and the
+ * bus is touched only if it stands where the bundle ends.
+ *
+ * @throws CrosstalkError `usage` for a day or file that cannot be, `refused` when the remote refuses
+ */
+export async function archive(context: Context, input: ArchiveInput): Promise<Archived> {
+  const { transport } = context;
+  const before = dayFrom(input.before, context.now());
+  const file = input.dryRun ? undefined : await freshFile(context, input.bundle);
+  for (let tries = 1; ; tries++) {
+    await askRemote(context);
+    const tip = await tipOf(context);
+    const { plan, removed } = await planAt(context, tip, before, input.withWaiting);
+    const result = { ...plan, before: input.before };
+    if (file === undefined || removed.length === 0) return result;
+    const sha256 = await transport.epochs.bundle(tip, file);
+    const text = `Archive ${String(removed.length)} messages before ${input.before}`;
+    const moved = await transport.epochs.begin(tip, removed, text, sha256);
+    if (moved.ok) {
+      await transport.fastForward();
+      return { ...result, bundle: file, sha256, from: tip, tip: moved.tip };
+    }
+    await rm(file, { force: true });
+    if (tries === MAX_TRIES || !isRace(moved.failure)) throw refusedBy(context, moved.failure);
+  }
+}
+
+export interface Restored {
+  archived: string;
+  restored: number;
+  tip: string;
+}
+
+/**
+ * Puts the messages of an archive back onto the bus, and joins its history to the present one. Hosts
+ * do not deliver them again.
+ *
+ * @throws CrosstalkError `usage` for a file that is no archive, `refused` when the remote refuses
+ */
+export async function restore(context: Context, bundle: string): Promise<Restored> {
+  const { transport } = context;
+  const file = resolve(context.cwd, bundle);
+  if (!(await isFile(file))) throw new CrosstalkError('usage', `no bundle at ${file}`);
+  const archived = await transport.epochs.open(file);
+  for (let tries = 1; ; tries++) {
+    await askRemote(context);
+    const tip = await tipOf(context);
+    const there = new Set((await transport.list(tip, [CHANNELS], true)).map(({ path }) => path));
+    const files: TreeEntry[] = [];
+    for await (const folder of transport.walk(archived, CHANNELS))
+      files.push(...folder.filter(({ path }) => !there.has(path)));
+    if (files.length === 0) return { archived, restored: 0, tip };
+    const moved = await transport.epochs.restore(tip, archived, files);
+    if (moved.ok) {
+      await transport.fastForward();
+      return { archived, restored: files.length, tip: moved.tip };
+    }
+    if (tries === MAX_TRIES || !isRace(moved.failure)) throw refusedBy(context, moved.failure);
+  }
+}
+
+async function askRemote({ transport }: Context): Promise<void> {
+  const refreshed = await transport.refresh();
+  if (!refreshed.ok) {
+    throw new CrosstalkError(
+      'refused',
+      `the remote could not be asked: ${refreshed.failure.reason}; nothing was changed`,
+    );
+  }
+}
+
+function isRace({ kind }: Failure): boolean {
+  return kind === 'behind' || kind === 'contention';
+}
+
+function refusedBy({ transport }: Context, failure: Failure): CrosstalkError {
+  return new CrosstalkError(
+    'refused',
+    `${transport.origin ?? transport.dir} did not take the new history: ${failure.reason}; nothing was changed. A branch that is protected must allow this one push to replace it`,
+  );
+}
+
+/** What would go and what stays, channel by channel: memory holds the headers of one. */
+async function planAt(
+  context: Context,
+  tip: string,
+  before: string,
+  withWaiting: boolean,
+): Promise<{ plan: Omit<Archived, 'before'>; removed: string[] }> {
+  const hosts = await readHosts(context.transport, tip);
+  const served: Served[] = hosts.flatMap(({ result }) =>
+    result.ok
+      ? [...result.value.actors.keys()].map((actor) => ({ host: result.value.alias, actor }))
+      : [],
+  );
+  const removed: string[] = [];
+  const channels: Archived['channels'] = [];
+  for (const { id, name } of await context.archive.channels(tip)) {
+    const messages = await headersOf(context, tip, id);
+    const split = splitAt(messages, before, served, withWaiting);
+    for (const relPath of split.ended) removed.push(messageFile(id, relPath));
+    const waiting = split.waiting.length;
+    channels.push({ id, name, archived: split.ended.length, waiting, kept: split.kept });
+  }
+  const sum = (part: 'archived' | 'waiting' | 'kept'): number =>
+    channels.reduce((total, channel) => total + channel[part], 0);
+  const plan = { channels, archived: sum('archived'), waiting: sum('waiting'), kept: sum('kept') };
+  return { plan, removed };
+}
+
+/** The messages of a channel in path order, without bodies. Files that are none stay where they are. */
+async function headersOf(context: Context, tip: string, channel: string): Promise<Located[]> {
+  const found: Located[] = [];
+  for await (const files of context.transport.walk(tip, `${CHANNELS}/${channel}`)) {
+    await context.transport.prefetch(files.map(({ oid }) => oid));
+    for (let at = 0; at < files.length; at += CHUNK) {
+      const read = files.slice(at, at + CHUNK).map(async (file) => {
+        const place = placeOf(file.path);
+        const parsed = place.kind === 'message' ? await context.archive.parse(file) : undefined;
+        return place.kind === 'message' && parsed?.ok === true
+          ? [{ relPath: place.relPath, message: { ...parsed.value, body: '' } }]
+          : [];
+      });
+      found.push(...(await Promise.all(read)).flat());
+    }
+  }
+  return found;
+}
+
+/** `2026-08-01` → `2026/08/01`. */
+function dayFrom(text: string, now: Date): string {
+  const day = new Date(`${text}T00:00:00Z`);
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(day.getTime());
+  if (!isDay || day > now) {
+    throw new CrosstalkError(
+      'usage',
+      `--before ${shown(text)} is no day in the past, such as ${new Date(now.getTime() - 90 * 86_400_000).toISOString().slice(0, 10)}`,
+    );
+  }
+  return text.replaceAll('-', '/');
+}
+
+/** Where the bundle goes: a new file in a folder that exists, outside the transport. */
+async function freshFile(context: Context, given: string | undefined): Promise<string> {
+  const refuse = (problem: string): never => {
+    throw new CrosstalkError('usage', problem);
+  };
+  if (given === undefined)
+    return refuse('an archive needs a place: give --bundle <file>, or --dry-run to only count');
+  const file = resolve(context.cwd, given);
+  if (`${file}${sep}`.startsWith(`${context.transport.dir}${sep}`))
+    return refuse(`--bundle ${file} is inside the transport; give a path outside of it`);
+  if (await isFile(file)) return refuse(`--bundle ${file} is there already; give another name`);
+  const folder = await stat(dirname(file)).catch(() => undefined);
+  if (folder?.isDirectory() !== true)
+    return refuse(`--bundle ${file}: there is no folder ${dirname(file)}`);
+  return file;
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,110 @@
+import { EVERYONE } from './address.ts';
+import { activation } from './activation.ts';
+import { openQuestions, type Lookup } from './causality.ts';
+import type { Located } from './message.ts';
+import { unanswered } from './pending.ts';
+
+/** An actor as a host serves it. */
+export interface Served {
+  host: string;
+  actor: string;
+}
+
+/** What of a channel may leave the checkout and the history, and what stays for which reason. */
+export interface Split {
+  /** relPaths of conversations that ended before the day. */
+  ended: string[];
+  /** Messages before the day that somebody still owes an answer to. */
+  waiting: string[];
+  /** How many messages stay: the day's and later ones, what waits, and the rest of their conversations. */
+  kept: number;
+}
+
+/**
+ * Divides a channel at a day. A conversation (everything that `re` and `cause` connect) goes as a
+ * whole, when its last message is older than the day and nothing in it waits for an answer: so a
+ * scan of what is left finds neither a question without its answer nor an answer without its
+ * question (protocol.md §5).
+ *
+ * @param messages of one channel, in path order; bodies play no part
+ * @param before the first day that stays, `YYYY/MM/DD`
+ * @param withWaiting also what waits for an answer
+ */
+export function splitAt(
+  messages: readonly Located[],
+  before: string,
+  served: readonly Served[],
+  withWaiting: boolean,
+): Split {
+  const old = messages.filter(({ relPath }) => relPath < before);
+  const waiting = waitingOf(messages, served).filter((relPath) => relPath < before);
+  const sets = new Sets();
+  for (const { relPath, message } of messages)
+    for (const origin of [...message.re, ...message.cause]) sets.join(relPath, origin);
+  const stays = new Set<string>();
+  for (const { relPath } of messages) if (relPath >= before) stays.add(sets.of(relPath));
+  if (!withWaiting) for (const relPath of waiting) stays.add(sets.of(relPath));
+  const ended = old.flatMap(({ relPath }) => (stays.has(sets.of(relPath)) ? [] : [relPath]));
+  return { ended, waiting, kept: messages.length - ended.length };
+}
+
+/** Messages that are still to be answered: by actors that hosts serve, or tasks for other names. */
+function waitingOf(messages: readonly Located[], served: readonly Served[]): string[] {
+  const byPath = new Map(messages.map(({ relPath, message }) => [relPath, message]));
+  const lookup: Lookup = (relPath) => byPath.get(relPath);
+  const senderOf = (relPath: string): string | undefined => byPath.get(relPath)?.from;
+  const found = new Set<string>();
+  const byName = new Map<string, Located[]>();
+  for (const item of messages) {
+    const own = byName.get(item.message.from);
+    if (own === undefined) byName.set(item.message.from, [item]);
+    else own.push(item);
+  }
+  for (const { host, actor } of served) {
+    const waking = messages.filter(
+      ({ message }) =>
+        message.to.some(({ name }) => name === actor || name === EVERYONE) &&
+        activation(message, actor, host, senderOf).wakes,
+    );
+    for (const open of unanswered(waking, byName.get(actor) ?? [], actor, lookup)) {
+      const isTask = open.message.re.length === 0;
+      // The end of an exchange that the actor began on its own asks for nothing.
+      if (isTask || openQuestions(open, actor, lookup).length > 0) found.add(open.relPath);
+    }
+  }
+  const known = new Set(served.map(({ actor }) => actor).concat(EVERYONE));
+  const named = new Map<string, Set<string>>();
+  for (const [name, own] of byName)
+    named.set(name, new Set(own.flatMap(({ message }) => [...message.re, ...message.cause])));
+  for (const { relPath, message } of messages) {
+    if (message.re.length > 0 || message.type !== 'text') continue;
+    const owed = message.to.some(
+      ({ name }) => !known.has(name) && named.get(name)?.has(relPath) !== true,
+    );
+    if (owed) found.add(relPath);
+  }
+  return [...found].sort();
+}
+
+/** Disjoint sets of relPaths. */
+class Sets {
+  readonly #parents = new Map<string, string>();
+
+  /** The member that stands for the set of this one. */
+  of(member: string): string {
+    let root = member;
+    for (let up = this.#parents.get(root); up !== undefined; up = this.#parents.get(root))
+      root = up;
+    for (let at = member; at !== root;) {
+      const up = this.#parents.get(at) ?? root;
+      this.#parents.set(at, root);
+      at = up;
+    }
+    return root;
+  }
+
+  join(one: string, other: string): void {
+    const [a, b] = [this.of(one), this.of(other)];
+    if (a !== b) this.#parents.set(a, b);
+  }
+}

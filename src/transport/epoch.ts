@@ -1,0 +1,237 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CrosstalkError } from '../errors.ts';
+import { followBranch } from './checkout.ts';
+import type { Failure } from './failure.ts';
+import { busRef, pushCommit } from './remote.ts';
+import { objectsDirOf, type Repository } from './repository.ts';
+import type { TreeEntry } from './tree.ts';
+
+/** In the root of an epoch's history: the commit that the history before it ended with. */
+const ARCHIVED = 'Crosstalk-Archived';
+/** In a commit that brings files of an earlier epoch back. */
+const RESTORED = 'Crosstalk-Restored';
+/** The bundle's checksum, beside the first of them. */
+const CHECKSUM = 'Crosstalk-Bundle-SHA256';
+
+/** Milliseconds for a git command that goes through a whole history. */
+const LONG = { timeout: 3_600_000 };
+
+/**
+ * Epochs of a transport: a bundle keeps the whole history so far, and a new root goes on with the
+ * files that are still wanted. Hosts recognise such a root by what it says, so that to them the
+ * history goes on.
+ */
+export class Epochs {
+  readonly #repository: Repository;
+  readonly #branch: string;
+
+  constructor(repository: Repository, branch: string) {
+    this.#repository = repository;
+    this.#branch = branch;
+  }
+
+  /**
+   * Writes the whole history up to a commit into a bundle, and clones that bundle to see that it is
+   * complete.
+   *
+   * @returns the bundle's SHA-256
+   * @throws CrosstalkError `refused` in a clone without the whole history
+   */
+  async bundle(tip: string, file: string): Promise<string> {
+    const { git, gitDir, partial } = this.#repository;
+    const shallow = (await git.must(['rev-parse', '--is-shallow-repository'])).toString().trim();
+    if (partial === true || shallow === 'true') {
+      throw new CrosstalkError(
+        'refused',
+        `the clone ${this.#repository.dir} is ${partial === true ? 'partial' : 'shallow'}, and a bundle of it would not be whole; archive from a full clone: git clone ${this.#repository.origin ?? '<url>'}`,
+      );
+    }
+    const scratch = await mkdtemp(join(tmpdir(), 'crosstalk-archive-'));
+    try {
+      // A repository whose only branch is the bus, with the objects of this one.
+      const view = join(scratch, 'view.git');
+      await git.must(['init', '--quiet', '--bare', view]);
+      await mkdir(join(view, 'objects', 'info'), { recursive: true });
+      await writeFile(
+        join(view, 'objects', 'info', 'alternates'),
+        `${await objectsDirOf(gitDir)}\n`,
+      );
+      const branch = `refs/heads/${this.#branch}`;
+      await git.must(['-C', view, 'update-ref', branch, tip]);
+      await git.must(['-C', view, 'symbolic-ref', 'HEAD', branch]);
+      await git.must(['-C', view, 'bundle', 'create', '--quiet', file, 'HEAD', branch], LONG);
+      const copy = join(scratch, 'copy.git');
+      await git.must(['clone', '--quiet', '--bare', file, copy], LONG);
+      const copied = (await git.must(['-C', copy, 'rev-parse', branch])).toString().trim();
+      if (copied !== tip) throw new CrosstalkError('git_failed', `the bundle ${file} is not whole`);
+      return await checksum(file);
+    } catch (error) {
+      await rm(file, { force: true });
+      throw error;
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  }
+
+  /**
+   * Replaces the history on the bus by one commit without parents that holds the files of `tip` but
+   * for `removed`. Nothing happens when the bus has moved on from `tip`.
+   *
+   * @param text what the commit says, in front of what this adds
+   */
+  async begin(
+    tip: string,
+    removed: readonly string[],
+    text: string,
+    bundle: string,
+  ): Promise<{ ok: true; tip: string } | { ok: false; failure: Failure }> {
+    const input = removed.map((path) => `${path}\0`).join('');
+    const message = `${text}\n\n${ARCHIVED}: ${tip}\n${CHECKSUM}: ${bundle}\n`;
+    const commit = await this.#commit(tip, ['--force-remove', '-z', '--stdin'], input, message, []);
+    const failure = await this.#move(tip, commit, true);
+    return failure === undefined ? { ok: true, tip: commit } : { ok: false, failure };
+  }
+
+  /**
+   * Fetches the history in a bundle.
+   *
+   * @returns the commit it ends with
+   */
+  async open(file: string): Promise<string> {
+    const { git } = this.#repository;
+    const heads = await git.run(['bundle', 'list-heads', file]);
+    const oid = /^([0-9a-f]{40,64}) refs\/heads\//m.exec(heads.stdout.toString('utf8'))?.[1];
+    if (oid === undefined) {
+      throw new CrosstalkError(
+        'usage',
+        `${file} is no archive of a transport: ${heads.ok ? 'it holds no branch' : heads.failure.reason}`,
+      );
+    }
+    const ref = `refs/crosstalk/archives/${oid}`;
+    await git.must(['fetch', '--quiet', '--no-tags', file, `+${oid}:${ref}`], LONG).catch(() =>
+      // Bundles of older gits are asked by name.
+      git.must(['fetch', '--quiet', '--no-tags', file, `+HEAD:${ref}`], LONG),
+    );
+    return oid;
+  }
+
+  /** Puts files of an archived history back, with a commit that joins that history to the present. */
+  async restore(
+    tip: string,
+    archived: string,
+    files: readonly TreeEntry[],
+  ): Promise<{ ok: true; tip: string } | { ok: false; failure: Failure }> {
+    const input = files.map(({ mode, oid, path }) => `${mode} ${oid}\t${path}\0`).join('');
+    const message = `Restore ${String(files.length)} messages\n\n${RESTORED}: ${archived}\n`;
+    const commit = await this.#commit(tip, ['-z', '--index-info'], input, message, [tip, archived]);
+    const failure = await this.#move(tip, commit, false);
+    return failure === undefined ? { ok: true, tip: commit } : { ok: false, failure };
+  }
+
+  /** Whether a commit known here belongs to a history that an epoch of `tip` has archived. */
+  async succeeds(commit: string, tip: string): Promise<boolean> {
+    return (
+      (await this.archivedBy(tip)) !== undefined &&
+      (await this.#repository.git.run(['cat-file', '-e', `${commit}^{tree}`])).ok
+    );
+  }
+
+  /**
+   * Whether `tip` belongs to an epoch that follows the history of `commit`, and all of that was on
+   * the bus: then nothing is lost by leaving it.
+   */
+  async isLeftBehind(commit: string, tip: string): Promise<boolean> {
+    const archived = await this.archivedBy(tip);
+    if (archived === undefined) return false;
+    const { git } = this.#repository;
+    if ((await git.run(['merge-base', '--is-ancestor', commit, archived])).ok) return true;
+    const oid = (await git.run(['rev-parse', commit])).stdout.toString('utf8').trim();
+    const ref = busRef(this.#repository, this.#branch);
+    const seen = await git.run(['log', '--walk-reflogs', '--format=%H', ref]);
+    return oid !== '' && seen.stdout.toString('utf8').split('\n').includes(oid);
+  }
+
+  /** What the history of `tip` says the one before it ended with. */
+  async archivedBy(tip: string): Promise<string | undefined> {
+    const format = `--format=%(trailers:key=${ARCHIVED},valueonly)`;
+    const { git } = this.#repository;
+    const said = await git.run(['log', '--max-parents=0', format, tip]);
+    return /^[0-9a-f]{40,64}$/m.exec(said.stdout.toString('utf8'))?.[0];
+  }
+
+  /** The files that commits between two points have brought back from an archive. */
+  async restoredBetween(from: string, to: string): Promise<Set<string>> {
+    const { git } = this.#repository;
+    const format = `--format=%H %(trailers:key=${RESTORED},valueonly,separator=%x20)`;
+    const merges = await git.run(['log', '--merges', format, `${from}..${to}`]);
+    const paths = new Set<string>();
+    for (const [, merge = ''] of merges.stdout
+      .toString('utf8')
+      .matchAll(/^([0-9a-f]{40,64}) [0-9a-f]{40}/gm)) {
+      const added = await git.must([
+        ...['diff-tree', '-r', '-z', '--name-only', '--diff-filter=A', '--no-renames'],
+        ...[`${merge}^1`, merge],
+      ]);
+      for (const path of added.toString('utf8').split('\0')) paths.add(path);
+    }
+    return paths;
+  }
+
+  /** A commit with the files of `tip`, changed through an index of its own. */
+  async #commit(
+    tip: string,
+    update: readonly string[],
+    input: string,
+    message: string,
+    parents: readonly string[],
+  ): Promise<string> {
+    const { git, committer } = this.#repository;
+    const scratch = await mkdtemp(join(tmpdir(), 'crosstalk-index-'));
+    const env = {
+      GIT_INDEX_FILE: join(scratch, 'index'),
+      GIT_AUTHOR_NAME: committer.name,
+      GIT_AUTHOR_EMAIL: committer.email,
+      GIT_COMMITTER_NAME: committer.name,
+      GIT_COMMITTER_EMAIL: committer.email,
+    };
+    const run = async (args: readonly string[], text?: string): Promise<string> =>
+      (await git.must(args, { ...LONG, env, ...(text !== undefined && { input: text }) }))
+        .toString('utf8')
+        .trim();
+    try {
+      await run(['read-tree', tip]);
+      await run(['update-index', ...update], input);
+      const tree = await run(['write-tree']);
+      const named = parents.flatMap((parent) => ['-p', parent]);
+      return await run(['commit-tree', ...named, '-F', '-', tree], message);
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  }
+
+  async #move(from: string, to: string, forced: boolean): Promise<Failure | undefined> {
+    const { git, origin } = this.#repository;
+    const ref = busRef(this.#repository, this.#branch);
+    if (origin !== undefined) {
+      const expected = forced ? { expected: from } : {};
+      const failure = await pushCommit(git, this.#branch, to, expected);
+      if (failure !== undefined) return failure;
+      await git.run(['update-ref', ref, to]);
+      return undefined;
+    }
+    const moved = await git.run(['update-ref', '-m', 'crosstalk', ref, to, from]);
+    if (!moved.ok) return moved.failure;
+    await followBranch(this.#repository, this.#branch, from, to);
+    return undefined;
+  }
+}
+
+async function checksum(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
