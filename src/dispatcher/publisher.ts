@@ -39,7 +39,8 @@ export class Publisher {
   readonly #parts: PublisherParts;
   #flushing: Promise<void> | undefined;
   #again = false;
-  #waiting = new Map<string, (outcome: Outcome) => void>();
+  /** Several may ask for one entry: the run that wrote it, and an operator's `sync`. */
+  readonly #waiting = new Map<string, ((outcome: Outcome) => void)[]>();
   /** Entries that deliver something here, until they are settled. */
   readonly #expected = new Map<string, OutboxEntry>();
   /** Called after each push that added something: it may wake an actor of this very machine. */
@@ -72,7 +73,7 @@ export class Publisher {
   /** Resolves once an entry that is in the outbox was pushed, or failed to be. */
   publish(id: string): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, resolve);
+      this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), resolve]);
       if (this.#heldUntil - Date.now() > LONGEST_HOLD_MS) this.#tellHeld();
       this.flush().catch(reject);
     });
@@ -199,8 +200,9 @@ export class Publisher {
   }
 
   #tell(id: string, outcome: Outcome): void {
-    this.#waiting.get(id)?.(outcome);
+    const waiting = this.#waiting.get(id) ?? [];
     this.#waiting.delete(id);
+    for (const tell of waiting) tell(outcome);
   }
 }
 

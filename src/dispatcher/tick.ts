@@ -87,6 +87,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
     ...deliveries.mailboxes.counts(),
     git_processes: after.processes - before.processes,
     objects_read: after.reads - before.reads,
+    bytes_read: after.bytes - before.bytes,
     ...(fetch && { fetch_ms: tenths(fetched - begun) }),
     duration_ms: tenths(performance.now() - begun),
   });

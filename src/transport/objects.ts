@@ -38,6 +38,7 @@ export class Objects {
   #incoming: Incoming | undefined;
   #buffer: Buffer[] = [];
   #reads = 0;
+  #bytes = 0;
 
   /** @param limit bytes above which an object's content is skipped */
   constructor(git: Git, limit: number) {
@@ -47,6 +48,11 @@ export class Objects {
 
   get reads(): number {
     return this.#reads;
+  }
+
+  /** Bytes of content that were asked for, whether they were kept or skipped. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Reads an object by id, or by a name such as `<commit>:<path>`; undefined when there is none. */
@@ -147,6 +153,7 @@ export class Objects {
     if (oid === '') this.#waiting.shift()?.resolve(undefined);
     else {
       const object = { oid, type, size: Number(size), content: undefined };
+      this.#bytes += object.size;
       this.#incoming = {
         object,
         left: object.size + 1,

@@ -103,9 +103,10 @@ export class Transport {
   get soloId(): string {
     return transportId({ dir: this.#repository.dir });
   }
-  /** Git processes started and objects read so far. */
-  get cost(): { processes: number; reads: number } {
-    return { processes: this.#repository.git.started, reads: this.objects.reads };
+  /** Git processes started, objects and their bytes read so far. */
+  get cost(): { processes: number; reads: number; bytes: number } {
+    const { reads, bytes } = this.objects;
+    return { processes: this.#repository.git.started, reads, bytes };
   }
 
   /** The bus's tip as known here, without asking the remote; undefined in an empty transport. */

@@ -411,3 +411,21 @@ it('an actor without a profile is run all the same', async () => {
   expect(bus.from('stranger').map(({ message }) => message.body)).toEqual(['0\nnone\n']);
   expect((await host.run('actor', 'show', 'stranger')).out).toMatch(/profile +none/);
 });
+
+it('a sync while an answer is being pushed leaves the run that wrote it to end', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const running = host.start('--interval', '60');
+  await running.saw('tick');
+  const pushing = join(bus.root, 'pushing');
+  writeFileSync(
+    join(bus.hub, 'hooks', 'pre-receive'),
+    `#!/bin/sh\nread old new ref\ncase "$(git log -1 --format=%an $new)" in worker*) touch ${pushing}; sleep 1;; esac\n`,
+    { mode: 0o755 },
+  );
+  await host.send('worker', 'one');
+  await until('the push of the answer', () => (existsSync(pushing) ? true : undefined));
+  expect((await host.run('sync')).out).toContain('Pushed: 1');
+  await running.saw('dispatch_done');
+  await running.stop();
+});
