@@ -214,6 +214,11 @@ export class Running {
     );
   }
 
+  /** How many events of a kind there were so far. */
+  count(event: string): number {
+    return this.events.filter((one) => one.event === event).length;
+  }
+
   async stop(): Promise<Ran> {
     this.#controller.abort();
     return this.done;

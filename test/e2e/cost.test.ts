@@ -1,0 +1,96 @@
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+import { until } from '../support/wait.ts';
+
+/** What an operation costs; no time, so that it is the same on every machine. */
+interface Cost {
+  /** Git processes that we start; not those that git starts for itself. */
+  processes: number;
+  /** What the remote holds more than before. */
+  objects: number;
+  bytes: number;
+}
+
+/** Has git write down every process it becomes; must be set before a dispatcher starts. */
+function traced(host: Host): () => number {
+  const folder = mkdtempSync(join(tmpdir(), 'trace-'));
+  host.env['GIT_TRACE2_EVENT'] = folder;
+  const ours = (name: string): boolean =>
+    !/"sid":"[^"]*\//.test(readFileSync(join(folder, name), 'utf8').split('\n')[0] ?? '');
+  return () => readdirSync(folder).filter(ours).length;
+}
+
+async function costOf(
+  host: Host,
+  started: () => number,
+  work: () => Promise<unknown>,
+): Promise<Cost> {
+  const held = (what: string): number =>
+    Number(git(host.bus.hub, 'rev-list', '--objects', 'main', what).trim());
+  const count = (): Cost => ({
+    processes: started(),
+    objects: git(host.bus.hub, 'rev-list', '--objects', 'main').split('\n').length,
+    bytes: held('--disk-usage'),
+  });
+  const before = count();
+  await work();
+  const after = count();
+  return {
+    processes: after.processes - before.processes,
+    objects: after.objects - before.objects,
+    bytes: after.bytes - before.bytes,
+  };
+}
+
+/**
+ * The most that each may cost. A change that needs more says why, here and in its commit; one that
+ * needs less lowers the figure.
+ */
+const MOST: Record<string, Cost> = {
+  'send, no dispatcher': { processes: 6, objects: 9, bytes: 1000 },
+  replies: { processes: 4, objects: 0, bytes: 0 },
+  'status, nothing new': { processes: 2, objects: 0, bytes: 0 },
+  // Two messages; the checkout follows once or twice.
+  'send and answer, dispatcher running': { processes: 20, objects: 18, bytes: 2400 },
+  // Beside one push for all of them, each of the commands opens the transport for itself.
+  '20 sends in one go, dispatcher running': { processes: 60, objects: 180, bytes: 16_000 },
+};
+
+it('no operation starts more git processes or writes more to the remote than it used to', async () => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  const started = traced(host);
+  const first = await host.send('nobody', 'hello');
+  const measured: Record<string, Cost> = {
+    'send, no dispatcher': await costOf(host, started, () => host.send('nobody', 'hello')),
+    replies: await costOf(host, started, () => host.run('replies', first)),
+    'status, nothing new': await costOf(host, started, () => host.run('status')),
+  };
+  const running = host.start('--interval', '3600');
+  const done = (count: number): Promise<unknown> =>
+    until('the end of a run', () => running.count('dispatch_done') >= count);
+  await host.send('worker', 'warm up');
+  await done(1);
+  measured['send and answer, dispatcher running'] = await costOf(host, started, async () => {
+    await host.send('worker', 'hello');
+    await done(2);
+    // What is done beside the hot path belongs to the cost.
+    await sleep(300);
+  });
+  measured['20 sends in one go, dispatcher running'] = await costOf(host, started, () =>
+    Promise.all(Array.from({ length: 20 }, (_, n) => host.send('nobody', `message ${String(n)}`))),
+  );
+  for (const [operation, most] of Object.entries(MOST)) {
+    const cost = measured[operation]!;
+    expect({ operation, ...cost }).toEqual({
+      operation,
+      processes: expect.toSatisfy((value: number) => value <= most.processes),
+      objects: expect.toSatisfy((value: number) => value <= most.objects),
+      bytes: expect.toSatisfy((value: number) => value <= most.bytes),
+    });
+  }
+});
