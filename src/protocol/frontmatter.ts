@@ -1,5 +1,6 @@
 import matter from 'gray-matter';
 import { Lexer, parseDocument, Parser, Scalar, stringify, visit } from 'yaml';
+import { parsePlainHeader } from './plain-header.ts';
 import { parsed, unreadable, type Parsed } from './result.ts';
 
 export type Fields = Record<string, unknown>;
@@ -25,7 +26,7 @@ const engines = {
 };
 
 /** The failsafe schema keeps every scalar a string: no dates, no sexagesimals, no octals. */
-function parseFields(header: string): Fields {
+export function parseFields(header: string): Fields {
   refuseDepth(header);
   const document = parseDocument(header, {
     schema: 'failsafe',
@@ -98,13 +99,13 @@ export function parseDocumentText(text: string): Parsed<Document> {
   const end = closingFence(text, firstBreak + 1);
   if (end === undefined) return unreadable('the frontmatter is not closed by a line "---"');
   const header = text.slice(firstBreak + 1, end.start).replaceAll('\r\n', '\n');
+  const rest = (): string => text.slice(end.after).replace(/^\r?\n/, '');
+  const plain = parsePlainHeader(header);
+  if (plain !== undefined) return parsed({ fields: plain, body: rest() });
   try {
     const file = matter(`${FENCE}\n${header}${FENCE}\n`, { engines, language: 'yaml' });
     if (file.content !== '') return unreadable('a line inside the frontmatter starts with "---"');
-    return parsed({
-      fields: file.data,
-      body: text.slice(end.after).replace(/^\r?\n/, ''),
-    });
+    return parsed({ fields: file.data, body: rest() });
   } catch (error) {
     return unreadable(`the frontmatter is not valid YAML: ${(error as Error).message}`);
   }
