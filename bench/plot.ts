@@ -9,10 +9,22 @@ const HEIGHT = 300;
 const MARGIN = { left: 56, right: 176, top: 20, bottom: 40 };
 /** Told apart by colour-blind people too (Okabe and Ito). */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7'];
+const LABEL_APART = 14;
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
 
+/** What the axes are called, and whether the upright one is logarithmic too. */
+interface Axes {
+  x: string;
+  y: string;
+  log?: boolean;
+}
+
 /** Cost against size, the size on a logarithmic axis; an SVG that reads on light and dark. */
-export function plot(title: string, series: readonly Series[]): string {
+export function plot(
+  title: string,
+  series: readonly Series[],
+  axes: Axes = { x: 'messages in the transport', y: 'milliseconds' },
+): string {
   const all = series.flatMap(({ points }) => points);
   const sizes = [...new Set(all.map(({ messages }) => messages))].sort((a, b) => a - b);
   const most = Math.max(...all.map(({ ms }) => ms)) * 1.15;
@@ -23,19 +35,29 @@ export function plot(title: string, series: readonly Series[]): string {
   };
   const x = (messages: number): number =>
     MARGIN.left + (inner.width * (Math.log10(messages) - first)) / Math.max(last - first, 1e-9);
-  const y = (ms: number): number => MARGIN.top + inner.height * (1 - ms / most);
-  const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => share * most);
+  const powers = all.map(({ ms }) => Math.log10(ms));
+  const [lowest, highest] = [Math.floor(Math.min(...powers)), Math.ceil(Math.max(...powers))];
+  const y = (ms: number): number => {
+    const share = axes.log ? (Math.log10(ms) - lowest) / (highest - lowest) : ms / most;
+    return MARGIN.top + inner.height * (1 - share);
+  };
+  const steps = axes.log
+    ? Array.from({ length: highest - lowest + 1 }, (_, n) => 10 ** (lowest + n))
+    : [0, 0.25, 0.5, 0.75, 1].map((share) => share * most);
+  const shown = (step: number): string =>
+    axes.log ? step.toLocaleString('en', { maximumFractionDigits: 3 }) : step.toFixed(0);
+  const labels = apart(series.map(({ points }) => y(points.at(-1)?.ms ?? 1) + 4));
   const parts = [
     ...steps.map(
       (ms) =>
-        `<line x1="${at(MARGIN.left)}" x2="${at(WIDTH - MARGIN.right)}" y1="${at(y(ms))}" y2="${at(y(ms))}" stroke="#8888" stroke-width="0.5"/><text x="${at(MARGIN.left - 6)}" y="${at(y(ms) + 4)}" text-anchor="end">${ms.toFixed(0)}</text>`,
+        `<line x1="${at(MARGIN.left)}" x2="${at(WIDTH - MARGIN.right)}" y1="${at(y(ms))}" y2="${at(y(ms))}" stroke="#8888" stroke-width="0.5"/><text x="${at(MARGIN.left - 6)}" y="${at(y(ms) + 4)}" text-anchor="end">${shown(ms)}</text>`,
     ),
     ...sizes.map(
       (size) =>
         `<text x="${at(x(size))}" y="${at(HEIGHT - MARGIN.bottom + 18)}" text-anchor="middle">${size.toLocaleString('en')}</text>`,
     ),
-    `<text x="${at(MARGIN.left + inner.width / 2)}" y="${at(HEIGHT - 4)}" text-anchor="middle">messages in the transport</text>`,
-    `<text x="12" y="${at(MARGIN.top + inner.height / 2)}" text-anchor="middle" transform="rotate(-90 12 ${at(MARGIN.top + inner.height / 2)})">milliseconds</text>`,
+    `<text x="${at(MARGIN.left + inner.width / 2)}" y="${at(HEIGHT - 4)}" text-anchor="middle">${axes.x}</text>`,
+    `<text x="12" y="${at(MARGIN.top + inner.height / 2)}" text-anchor="middle" transform="rotate(-90 12 ${at(MARGIN.top + inner.height / 2)})">${axes.y}</text>`,
     ...series.map(({ name, points }, index) => line(name, points, index)),
   ];
   function line(name: string, points: Series['points'], index: number): string {
@@ -52,10 +74,24 @@ export function plot(title: string, series: readonly Series[]): string {
     const label =
       end === undefined
         ? ''
-        : `<text x="${at(WIDTH - MARGIN.right + 10)}" y="${at(y(end.ms) + 4)}" style="fill:${colour}">${name}</text>`;
+        : `<text x="${at(WIDTH - MARGIN.right + 10)}" y="${at(labels[index] ?? 0)}" style="fill:${colour}">${name}</text>`;
     return `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2" stroke-dasharray="${dash}"/>${dots}${label}`;
   }
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${String(WIDTH)} ${String(HEIGHT)}" role="img" aria-label="${title}"><title>${title}</title><style>text{font:12px sans-serif;fill:#777}</style>${parts.join('\n')}</svg>\n`;
+}
+
+/** Moves labels down that would lie on one another. */
+function apart(heights: readonly number[]): number[] {
+  const moved = [...heights];
+  const order = heights
+    .map((_, index) => index)
+    .sort((a, b) => (heights[a] ?? 0) - (heights[b] ?? 0));
+  let least = 0;
+  for (const index of order) {
+    moved[index] = Math.max(moved[index] ?? 0, least);
+    least = (moved[index] ?? 0) + LABEL_APART;
+  }
+  return moved;
 }
 
 function at(value: number): string {

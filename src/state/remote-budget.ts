@@ -148,7 +148,12 @@ export class RemoteBudget {
 }
 
 /** Milliseconds until fewer than `limit` of the times lie within the window. */
-function waitFor(times: readonly number[], limit: number, window: number, now: number): number {
+export function waitFor(
+  times: readonly number[],
+  limit: number,
+  window: number,
+  now: number,
+): number {
   const oldest = [...times].sort((a, b) => a - b).at(-limit);
   return oldest === undefined ? 0 : Math.max(1, oldest + window - now);
 }

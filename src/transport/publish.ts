@@ -39,7 +39,8 @@ interface Turn {
   end: (tip?: string, taken?: readonly string[]) => Promise<void>;
 }
 
-const MAX_ATTEMPTS = 20;
+/** A publish that lost so many races gives up; its entries stay in the outbox. */
+export const MAX_ATTEMPTS = 20;
 const MAX_BACKOFF_MS = 1000;
 
 /**
@@ -107,11 +108,19 @@ async function catchUpWith(
   return stale ? fetchBranch(repository.git, branch, signal) : { ok: true };
 }
 
+/**
+ * Milliseconds to wait after a lost race, before an attempt that has no turn.
+ *
+ * @param attempt which one comes next: 2 after the first lost race
+ * @param random from 0 to 1
+ */
+export function backOffMs(attempt: number, random: number): number {
+  return random * Math.min(MAX_BACKOFF_MS, 20 * 2 ** (attempt - 1));
+}
+
 function backOff(attempt: number, signal: AbortSignal | undefined): Promise<void> {
-  const longest = Math.min(MAX_BACKOFF_MS, 20 * 2 ** (attempt - 1));
-  return sleep(Math.random() * longest, undefined, { ...(signal && { signal }) }).catch(
-    () => undefined,
-  );
+  const wait = backOffMs(attempt, Math.random());
+  return sleep(wait, undefined, { ...(signal && { signal }) }).catch(() => undefined);
 }
 
 /** Builds the commits on the tip known here and pushes them. */
