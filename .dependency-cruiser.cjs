@@ -1,12 +1,13 @@
 // The picture of docs/architecture.md, enforced: only leftward folders import rightward ones.
-//   cli → operations → dispatcher → transport · state · agent → protocol
+//   cli → operations → dispatcher → transport · state · agent · index → protocol
 const layers = [
   ['protocol', []],
   ['transport', ['protocol']],
   ['state', ['protocol']],
   ['agent', ['protocol']],
+  ['index', ['protocol']],
   ['dispatcher', ['transport', 'state', 'agent', 'protocol']],
-  ['operations', ['dispatcher', 'transport', 'state', 'agent', 'protocol']],
+  ['operations', ['dispatcher', 'transport', 'state', 'agent', 'index', 'protocol']],
   ['demo', ['operations', 'dispatcher', 'protocol']],
   ['cli', ['operations', 'dispatcher', 'demo', 'protocol']],
 ];

@@ -16,6 +16,10 @@ await build({
   // Smaller files start faster; names stay, so that stack traces can be read.
   minifyWhitespace: true,
   minifySyntax: true,
+  // It has native code; only commands that search load it.
+  external: ['@photostructure/sqlite'],
+  // A script from the code cache has no import(), but it has require().
+  supported: { 'dynamic-import': false },
   plugins: [{ name: 'leave-out', setup: leaveOut }],
   define: { 'import.meta.url': '__moduleUrl' },
   // Used from the sources alone.

@@ -84,20 +84,27 @@ export class World {
     rmSync(this.root, { recursive: true, force: true, maxRetries: 3 });
   }
 
-  /** Commits answered conversations to the bus, a thousand messages to a commit. */
-  async fill(messages: number): Promise<void> {
+  /**
+   * Commits messages to the bus, a thousand to a commit unless told.
+   *
+   * @returns their bytes
+   */
+  async fill(
+    messages: number,
+    { perCommit = PER_COMMIT, body = sentence }: Partial<Filling> = {},
+  ): Promise<number> {
     this.#filled = messages;
-    await this.#import(0, messages);
+    return this.#import(0, messages, { perCommit, body });
   }
 
   /** Adds messages in one commit. */
   async append(messages: number): Promise<void> {
     const first = this.#filled;
     this.#filled += messages;
-    await this.#import(first, this.#filled);
+    await this.#import(first, this.#filled, { perCommit: PER_COMMIT, body: sentence });
   }
 
-  async #import(begin: number, end: number): Promise<void> {
+  async #import(begin: number, end: number, { perCommit, body }: Filling): Promise<number> {
     const listed = await this.git(this.hub, 'ls-tree', '--name-only', 'main', 'data/channels/');
     const channel = listed.split('\n')[0]?.slice('data/channels/'.length) ?? '';
     const tip = await this.git(this.hub, 'rev-parse', 'main');
@@ -107,14 +114,23 @@ export class World {
     });
     const ended = once(child, 'close');
     let parent = tip;
-    for (let first = begin, mark = 1; first < end; first += PER_COMMIT, mark++) {
-      const part = commitOf(channel, first, Math.min(end, first + PER_COMMIT), mark, parent);
+    let bytes = 0;
+    for (let first = begin, mark = 1; first < end; first += perCommit, mark++) {
+      const part = commitOf(channel, first, Math.min(end, first + perCommit), mark, parent, body);
+      bytes += part.bytes;
       parent = `:${String(mark)}`;
-      if (!child.stdin.write(part)) await once(child.stdin, 'drain');
+      if (!child.stdin.write(part.text)) await once(child.stdin, 'drain');
     }
     child.stdin.end();
     await ended;
+    return bytes;
   }
+}
+
+/** What messages are made of, and how many of them share a commit. */
+interface Filling {
+  perCommit: number;
+  body: (n: number) => string;
 }
 
 const PER_COMMIT = 1000;
@@ -127,7 +143,9 @@ function commitOf(
   end: number,
   mark: number,
   parent: string,
-): string {
+  body: (n: number) => string,
+): { text: string; bytes: number } {
+  let bytes = 0;
   const parts = [
     `commit refs/heads/main\nmark :${String(mark)}\ncommitter b <b@b> 1700000000 +0000\ndata 0\nfrom ${parent}\n`,
   ];
@@ -141,14 +159,17 @@ function commitOf(
       re: [],
       cause: [],
       extra: {},
-      body: `Message ${String(n)} of the archive, about ${WORDS[n % WORDS.length] ?? ''}.\n`,
+      body: body(n),
     });
+    bytes += Buffer.byteLength(content);
     const path = messageFile(channel, relPathAt(at, n.toString(16).padStart(8, '0')));
     parts.push(`M 100644 inline ${path}\ndata ${String(Buffer.byteLength(content))}\n${content}\n`);
   }
-  return parts.join('');
+  return { text: parts.join(''), bytes };
 }
 
+const sentence = (n: number): string =>
+  `Message ${String(n)} of the archive, about ${WORDS[n % WORDS.length] ?? ''}.\n`;
 const WORDS = ['cursors', 'outboxes', 'dead letters', 'tiers', 'channels', 'hosts', 'memories'];
 
 /** A clone and its state directory. */

@@ -5,6 +5,7 @@ import { messageFile } from '../protocol/layout.ts';
 import { shown } from '../protocol/result.ts';
 import { CrosstalkError } from '../errors.ts';
 import { factsOf, type Facts } from './facts.ts';
+import { withNaming } from './naming.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { resolveMessage } from './resolve.ts';
 
@@ -63,7 +64,9 @@ export async function explain(
     clause: result.clause,
     because: explainClause(result.clause, name),
     answered: result.answered,
-    facts: await factsOf(context, ref, name, result.wakes),
+    facts: await withNaming(context, tip, (naming) =>
+      factsOf(context, ref, name, result.wakes, naming),
+    ),
     open_questions: result.wakes
       ? openQuestions(delivered, name, lookup).map(({ relPath, asker }) => ({
           message: relPath,

@@ -1,9 +1,9 @@
-import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
-import type { Located } from '../protocol/message.ts';
+import { messageFile } from '../protocol/layout.ts';
 import { Cursors, cursorOf } from '../state/cursors.ts';
 import { loadHeartbeat } from '../state/heartbeat.ts';
 import { holderOf } from '../state/lock.ts';
 import { tipOf, type Context } from './context.ts';
+import type { Naming } from './naming.ts';
 import type { MessageRef } from './resolve.ts';
 
 /** What is known of a message for one actor, each by itself, from this machine's point of view. */
@@ -26,12 +26,18 @@ export interface Facts {
   dead_letter: { id: string; state: string } | null;
 }
 
-/** Gathers the facts; `wakes` says whether the message wakes the actor at all. */
+/**
+ * Gathers the facts.
+ *
+ * @param wakes whether the message wakes the actor at all
+ * @param naming finds the messages that name it
+ */
 export async function factsOf(
   context: Context,
   ref: MessageRef,
   actor: string,
   wakes: boolean,
+  naming: Naming,
 ): Promise<Facts> {
   const { outbox, deadLetters, paths, transport } = context;
   const { channel, relPath } = ref;
@@ -58,7 +64,7 @@ export async function factsOf(
     heartbeat?.running.some(
       (run) => run.actor === actor && run.channel === channel && isIt(run.messages),
     ) === true;
-  const mentions = await mentionsOf(context, ref);
+  const mentions = await naming(ref, true);
   const answers = mentions
     .filter(({ message }) => message.from === actor)
     .map((mention) => mention.relPath);
@@ -75,18 +81,6 @@ export async function factsOf(
     silent: wakes && settled && !running && answers.length === 0 && letter === undefined,
     dead_letter: letter === undefined ? null : { id: letter.id, state: letter.state },
   };
-}
-
-/** The messages that name it in `re` or `cause`. */
-async function mentionsOf(context: Context, { channel, relPath }: MessageRef): Promise<Located[]> {
-  const tip = await tipOf(context);
-  const files = await context.transport.filesContaining(tip, `${CHANNELS}/${channel}`, [relPath]);
-  const paths = files.flatMap((file) => {
-    const place = placeOf(file);
-    return place.kind === 'message' ? [place.relPath] : [];
-  });
-  const messages = await context.archive.messages(tip, channel, paths);
-  return messages.filter(({ message }) => [...message.re, ...message.cause].includes(relPath));
 }
 
 /** The facts as one line, the last thing that happened last. */

@@ -4,6 +4,7 @@ import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
 import { isChannelId, isName, isRelPath, suffixOf, toName } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
 import { tipOf, type Context } from './context.ts';
+import { withIndex } from './indexing.ts';
 
 /** A message of a channel. */
 export interface MessageRef {
@@ -123,17 +124,17 @@ async function withRelPath(context: Context, relPath: string): Promise<MessageRe
   return unique([...found.flat(), ...queued]);
 }
 
+/** More matches than this are as good as many. */
+const MAX_MATCHES = 50;
+
 async function withSuffix(context: Context, suffix: string): Promise<MessageRef[]> {
-  const files = await context.transport.list(await tipOf(context), [CHANNELS], true);
-  const all = files.flatMap(({ path }) => {
-    const place = placeOf(path);
-    return place.kind === 'message' ? [{ channel: place.channel, relPath: place.relPath }] : [];
-  });
-  const known = unique([...all, ...(await inOutbox(context))]);
+  const all = await withIndex(context, {}, (index) => index.withSuffix(suffix, MAX_MATCHES));
+  const queued = (await inOutbox(context)).filter(({ relPath }) =>
+    suffixOf(relPath).startsWith(suffix),
+  );
+  const known = unique([...all, ...queued]);
   const exact = known.filter(({ relPath }) => suffixOf(relPath) === suffix);
-  return exact.length > 0
-    ? exact
-    : known.filter(({ relPath }) => suffixOf(relPath).startsWith(suffix));
+  return exact.length > 0 ? exact : known;
 }
 
 async function inOutbox({ outbox }: Context): Promise<MessageRef[]> {

@@ -9,9 +9,11 @@ export const OPERATOR_FILE = 'upstream/OPERATOR.md';
 export const UPSTREAM = 'upstream';
 export const CHANNELS = 'data/channels';
 export const HOSTS = 'hosts';
+export const MEMORIES = 'data/memories';
 
 export const channelFile = (id: string): string => `${CHANNELS}/${id}/CHANNEL.md`;
 export const messageFile = (id: string, relPath: string): string => `${CHANNELS}/${id}/${relPath}`;
+export const memoryFile = (file: string): string => `${MEMORIES}/${file}`;
 export const hostFile = (alias: string): string => `${HOSTS}/${alias}.md`;
 /** Where an actor's profile may be; the operator's own wins (protocol.md §1). */
 export const profileFiles = (name: string): [local: string, upstream: string] => [

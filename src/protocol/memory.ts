@@ -1,24 +1,33 @@
 import { formatDocument, parseDocumentText, type Fields } from './frontmatter.ts';
+import { fileText } from './message.ts';
 import { isChannelId, isName } from './names.ts';
 import { parsed, shown, unreadable, type Parsed } from './result.ts';
 
-const FILE = /^\d{8}T\d{9}Z-[0-9a-f]{8,64}\.md$/;
+const FILE = /^\d{8}T\d{9}Z-([0-9a-f]{8,64})\.md$/;
+
+/** What {@link memoryFileAt} makes, for whoever is told that a name is none. */
+export const MEMORY_FORM = 'YYYYMMDDTHHMMSSmmmZ-<hex>.md';
 
 /** A shared note (protocol.md §9), in a file of `data/memories/`. */
 export interface Memory {
   from: string;
   /** ISO 8601 UTC. */
   timestamp: string;
+  /** What it is about, on one line. */
   subject: string;
   /** `global` or a channel id. */
   scope: string;
   /** The file name of the memory this one replaces. */
   supersedes?: string;
+  /** Other words under which it should be found; an empty list stands for an absent field. */
+  alias: string[];
+  /** Fields we do not know, kept as they were read. */
   extra: Fields;
+  /** Markdown, byte for byte. */
   body: string;
 }
 
-const KNOWN = new Set(['from', 'timestamp', 'subject', 'scope', 'supersedes']);
+const KNOWN = new Set(['from', 'timestamp', 'subject', 'scope', 'supersedes', 'alias']);
 
 /** Whether a name is that of a memory file: `YYYYMMDDTHHMMSSmmmZ-<hex>.md`. */
 export function isMemoryFile(name: unknown): name is string {
@@ -28,6 +37,25 @@ export function isMemoryFile(name: unknown): name is string {
 /** The file name of a memory written at `at`; `suffix` as for messages. */
 export function memoryFileAt(at: Date, suffix: string): string {
   return `${at.toISOString().replace(/[-:.]/g, '')}-${suffix}.md`;
+}
+
+/** The hex suffix of a memory's file name, by which it may be named when it is unique. */
+export function memorySuffix(file: string): string {
+  return FILE.exec(file)?.[1] ?? '';
+}
+
+/** Whether a text can be a subject or an alias: on one line, and not blank. */
+export function isOneLine(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '' && !/\p{Cc}/u.test(value);
+}
+
+/**
+ * Reads a file of `data/memories/`. Limits are those of a message (protocol.md §2): at most 1 MiB,
+ * UTF-8, YAML.
+ */
+export function parseMemoryFile(bytes: Uint8Array): Parsed<Memory> {
+  const text = fileText(bytes);
+  return text.ok ? parseMemory(text.value) : text;
 }
 
 /** Reads a memory, or says every problem found in it. A missing scope means `global`. */
@@ -48,13 +76,18 @@ export function parseMemory(text: string): Parsed<Memory> {
   if (supersedes !== undefined && !isMemoryFile(supersedes)) {
     problems.push(`supersedes is ${shown(supersedes)}, expected the file name of a memory`);
   }
-  if (problems.length > 0) return unreadable(...problems);
+  const alias = words(fields['alias']);
+  if (alias === undefined) {
+    problems.push(`alias is ${shown(fields['alias'])}, expected a word or a list of them`);
+  }
+  if (problems.length > 0 || alias === undefined) return unreadable(...problems);
   return parsed({
     from: from as string,
     timestamp: timestamp as string,
     subject: subject as string,
     scope: scope as string,
     ...(typeof supersedes === 'string' ? { supersedes } : {}),
+    alias,
     extra: Object.fromEntries(Object.entries(fields).filter(([key]) => !KNOWN.has(key))),
     body,
   });
@@ -62,14 +95,62 @@ export function parseMemory(text: string): Parsed<Memory> {
 
 /** Writes a memory; `parseMemory` of the result gives it back unchanged. */
 export function formatMemory(memory: Memory): string {
-  const { from, timestamp, subject, scope, supersedes } = memory;
+  const { from, timestamp, subject, scope, supersedes, alias } = memory;
   const fields: Fields = { from, timestamp, subject, scope };
   if (supersedes !== undefined) fields['supersedes'] = supersedes;
+  if (alias.length > 0) fields['alias'] = alias.length === 1 ? alias[0] : [...alias];
   return formatDocument({ ...fields, ...memory.extra }, memory.body);
 }
 
-/** The memories in force: those that no other one supersedes. */
-export function current(memories: ReadonlyMap<string, Memory>): Map<string, Memory> {
-  const gone = new Set([...memories.values()].map(({ supersedes }) => supersedes));
-  return new Map([...memories].filter(([file]) => !gone.has(file)));
+/**
+ * The memories that are superseded (protocol.md §9), each with the newest that replaces it; all
+ * others are in force. A memory that is not among the given ones replaces nothing.
+ *
+ * Memories that supersede one another in a cycle would all be hidden, and a note be lost: nothing in
+ * the cycle replaces its newest by file name, though one from outside may. So whoever follows the
+ * answers from any memory comes to one that is in force. Apart from that names decide nothing: a
+ * machine whose clock is slow may replace what was written by one whose clock is fast.
+ */
+export function supersededBy(
+  memories: ReadonlyMap<string, Pick<Memory, 'supersedes'>>,
+): Map<string, string> {
+  const ignored = closingLinks(memories);
+  const by = new Map<string, string>();
+  for (const [file, { supersedes }] of memories) {
+    if (supersedes === undefined || !memories.has(supersedes) || ignored.has(file)) continue;
+    const known = by.get(supersedes);
+    if (known === undefined || known < file) by.set(supersedes, file);
+  }
+  return by;
+}
+
+/** Of each cycle the memory that supersedes the newest in it. */
+function closingLinks(memories: ReadonlyMap<string, Pick<Memory, 'supersedes'>>): Set<string> {
+  const found = new Set<string>();
+  const walked = new Set<string>();
+  for (const start of memories.keys()) {
+    const trail: string[] = [];
+    let file: string | undefined = start;
+    while (file !== undefined && memories.has(file) && !walked.has(file)) {
+      walked.add(file);
+      trail.push(file);
+      file = memories.get(file)?.supersedes;
+    }
+    const begin = file === undefined ? -1 : trail.indexOf(file);
+    if (begin < 0) continue;
+    const cycle = trail.slice(begin);
+    const newest = cycle.reduce(
+      (latest, one, index) => (one > (cycle[latest] ?? '') ? index : latest),
+      0,
+    );
+    // Each supersedes the one after it, and the last the first.
+    found.add(cycle.at(newest - 1) ?? '');
+  }
+  return found;
+}
+
+function words(value: unknown): string[] | undefined {
+  if (value === undefined || value === '') return [];
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.every(isOneLine) ? list : undefined;
 }

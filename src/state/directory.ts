@@ -16,7 +16,8 @@ export interface StatePaths {
   pause: string;
   runBudget: string;
   heartbeat: string;
-  census: string;
+  /** The search index, derived from git. */
+  index: string;
   sessions: string;
   bin: string;
   socket: string;
@@ -41,7 +42,7 @@ function statePaths(root: string): StatePaths {
     pause: join(root, 'paused.json'),
     runBudget: join(root, 'run-budget.json'),
     heartbeat: join(root, 'heartbeat.json'),
-    census: join(root, 'census.json'),
+    index: join(root, 'index.db'),
     sessions: join(root, 'sessions'),
     bin: join(root, 'bin'),
     connections:

@@ -7,9 +7,10 @@ import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
 /**
  * `dispatcher`: one a machine and transport. `writer`: whoever publishes just now. `turn`: whose turn
- * it is to push, among the clones of one remote. `budget`: whoever counts.
+ * it is to push, among the clones of one remote. `budget`: whoever counts. `index`: whoever brings
+ * the search index up to date.
  */
-export type LockName = 'dispatcher' | 'writer' | 'turn' | 'budget';
+export type LockName = 'dispatcher' | 'writer' | 'turn' | 'budget' | 'index';
 
 export interface Holder extends ProcessIdentity {
   /** ISO 8601 UTC. */

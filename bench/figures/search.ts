@@ -1,0 +1,124 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { search } from '../../src/index/search.ts';
+import type { Index } from '../../src/index/index.ts';
+import { withContext } from '../../src/operations/context.ts';
+import { withIndex } from '../../src/operations/indexing.ts';
+import { against, type Figure, type Scale } from '../figure.ts';
+import { inTurn, ran, spread, timed } from '../measure.ts';
+import { Texts } from '../texts.ts';
+import { BIN, World, type Machine } from '../world.ts';
+
+const WORDS = 70;
+const QUERIES = 300;
+const NEW = 1000;
+
+/** What finding things costs as the transport grows. */
+export async function searches({ sizes, rounds }: Scale): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const messages of sizes) figures.push(...(await measure(messages, rounds)));
+  return figures;
+}
+
+async function measure(messages: number, rounds: number): Promise<Figure[]> {
+  const world = await World.make();
+  try {
+    const host = await world.machine('front');
+    const texts = new Texts(1);
+    const bytes = await world.fill(messages, { body: () => texts.body(WORDS) });
+    await world.git(host.dir, 'fetch', '--quiet');
+    const many = messages.toLocaleString('en');
+    const build = await timed(() => inIndex(host, () => undefined));
+    const rate = (messages / build) * 1000;
+    const size = statSync(join(host.state, 'index.db')).size / bytes;
+    const query = await queries(host);
+    await world.append(NEW);
+    await world.git(host.dir, 'fetch', '--quiet');
+    const added = (await timed(() => inIndex(host, () => undefined))) / NEW;
+    return [
+      {
+        figure: `search in the process, ${many} messages`,
+        measured: query,
+        goal: messages > 100_000 ? 'p99 ≤ 200 ms' : 'p99 ≤ 50 ms',
+        met: query.p99 <= (messages > 100_000 ? 200 : 50),
+        note: `p99 ${query.p99.toFixed(1)} ms`,
+      },
+      {
+        figure: `building the index of ${many}`,
+        value: `${rate.toFixed(0)} messages/s`,
+        goal: '≥ 20,000/s',
+        met: rate >= 20_000,
+      },
+      {
+        figure: `index of ${many}`,
+        value: `${size.toFixed(2)}×`,
+        goal: '≤ 1.5× the message bytes',
+        met: size <= 1.5,
+        note: `${(bytes / messages).toFixed(0)} bytes a message`,
+      },
+      {
+        figure: `indexing a new message at ${many}`,
+        value: `${added.toFixed(2)} ms`,
+        goal: '≤ 1 ms',
+        met: added <= 1,
+      },
+      ...(await commands(host, rounds, many)),
+    ];
+  } finally {
+    await world.end();
+  }
+}
+
+/** Queries of one to three words, of any frequency, some of them beginnings or phrases. */
+async function queries(host: Machine): Promise<ReturnType<typeof spread> & { p99: number }> {
+  const texts = new Texts(2);
+  const term = (): string => texts.word(texts.rank());
+  const kinds = [
+    term,
+    () => `${term()} ${term()}`,
+    () => `${term()} ${term()} ${term()}`,
+    () => `${term().slice(0, 4)}*`,
+    () => `"${term()} ${term()}"`,
+  ];
+  const samples: number[] = [];
+  await inIndex(host, (index) => {
+    for (let n = 0; n < QUERIES; n++) {
+      const words = kinds[n % kinds.length]?.() ?? '';
+      const begun = performance.now();
+      search(index.database, { words, limit: 20 });
+      samples.push(performance.now() - begun);
+    }
+  });
+  const sorted = [...samples].sort((a, b) => a - b);
+  return { ...spread(samples), p99: sorted[Math.floor(0.99 * sorted.length)] ?? Number.NaN };
+}
+
+async function commands(host: Machine, rounds: number, many: string): Promise<Figure[]> {
+  await host.run('sync');
+  const sent = await host.run('send', '--to', 'nobody', '--from', 'me', 'a question');
+  const relPath = sent.out.replace('Sent: ', '').trim();
+  const env = { ...host.env, CROSSTALK_TRANSPORT: host.dir };
+  const node = (...args: string[]): Promise<unknown> =>
+    ran(process.execPath, args, { cwd: host.dir, env });
+  const spreads = await inTurn(rounds, {
+    floor: () => node('-e', '0'),
+    replies: () => node(BIN, 'replies', relPath),
+    thread: () => node(BIN, 'thread', relPath),
+  });
+  const floor = {
+    ...spreads.floor,
+    median: spreads.floor.median * 1.5 + 30,
+    what: '1.5 × node -e 0 + 30 ms',
+  };
+  return (['replies', 'thread'] as const).map((name) =>
+    against(`${name}, ${many} messages`, floor, spreads[name], 1),
+  );
+}
+
+function inIndex(host: Machine, use: (index: Index) => void): Promise<void> {
+  return withContext(
+    { env: host.env, cwd: host.dir },
+    { transport: host.dir, note: () => undefined },
+    (context) => withIndex(context, {}, use),
+  );
+}

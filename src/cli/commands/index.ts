@@ -1,0 +1,14 @@
+import { buildIndex } from '../../operations/indexing.ts';
+import { flag, inTransport, print, type Call } from '../command.ts';
+
+export function run(call: Call): Promise<number> {
+  return inTransport(call, async (context) => {
+    const built = await buildIndex(context, flag(call, 'rebuild'));
+    return print(
+      call,
+      built,
+      () =>
+        `Indexed: ${String(built.messages)} messages, ${String(built.malformed)} malformed files`,
+    );
+  });
+}

@@ -1,0 +1,66 @@
+import { CrosstalkError } from '../../errors.ts';
+import {
+  MAX_CONTEXT,
+  MAX_HITS,
+  search,
+  type Found,
+  type SearchResult,
+} from '../../operations/search.ts';
+import { suffixOf } from '../../protocol/names.ts';
+import { shown } from '../../protocol/result.ts';
+import { given, inTransport, note, print, text, type Call } from '../command.ts';
+import { indent, painter } from '../render.ts';
+import { sinceOf } from '../since.ts';
+
+export function run(call: Call): Promise<number> {
+  const words = call.args.map((word) => word ?? '').join(' ');
+  const limit = count(call, 'limit', MAX_HITS, 1, MAX_HITS);
+  const around = count(call, 'context', 0, 0, MAX_CONTEXT);
+  return inTransport(call, async (context) => {
+    const filters = { ...given(call, 'channel', 'from'), ...sinceOf(call) };
+    const input = { words, limit, context: around, ...filters };
+    const result = await search(context, input);
+    say(call, result);
+    print(call, result, () => result.hits.map((hit) => render(call, hit)).join('\n\n'));
+    return 0;
+  });
+}
+
+/** What the hits alone do not tell. */
+function say(call: Call, { hits, some_words: some, capped, complete }: SearchResult): void {
+  if (hits.length === 0) note(call, 'nothing found');
+  if (some) note(call, 'no message has all the words; these have some of them');
+  if (capped) note(call, 'very many messages match; the newest of them were ranked');
+  if (!complete)
+    note(
+      call,
+      'the index is still being built, newest messages first; older ones are found after: crosstalk index',
+    );
+}
+
+function render({ io }: Call, hit: Found): string {
+  const paint = painter(io);
+  const head = [
+    paint('bold', `${hit.from} → ${hit.to.join(', ')}`),
+    paint('dim', `${hit.timestamp.slice(0, 16).replace('T', ' ')}  ${hit.channel_name}`),
+    paint('cyan', hit.relPath),
+  ].join('  ');
+  if (hit.context.length === 0) return `${head}\n${indent(hit.excerpt)}`;
+  const lines = hit.context.map((one) => {
+    const mark = one.hit ? '>' : ' ';
+    const who = `${mark} ${one.from} ${paint('dim', suffixOf(one.relPath))}`;
+    return `${who}\n${indent(one.hit ? hit.excerpt : one.excerpt, '    ')}`;
+  });
+  return `${head}\n${indent(lines.join('\n'))}`;
+}
+
+function count(call: Call, name: string, otherwise: number, least: number, most: number): number {
+  const given = text(call, name);
+  if (given === undefined) return otherwise;
+  const value = Number(given);
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new CrosstalkError(
+    'usage',
+    `--${name} is ${shown(given)}, expected a number from ${String(least)} to ${String(most)}`,
+  );
+}

@@ -1,0 +1,64 @@
+import { thread, type NodeState, type ThreadNode } from '../../operations/thread.ts';
+import { suffixOf } from '../../protocol/names.ts';
+import { inTransport, note, print, type Call } from '../command.ts';
+import { age, painter } from '../render.ts';
+
+export function run(call: Call): Promise<number> {
+  return inTransport(call, async (context) => {
+    const found = await thread(context, call.args[0] ?? '');
+    if (!found.complete) note(call, 'the thread is very long; this is a part of it');
+    return print(call, found, () =>
+      found.roots.flatMap((root) => lines(call, root, found.message)).join('\n'),
+    );
+  });
+}
+
+/** A node and what is below it, with the lines that connect them. */
+function lines(call: Call, node: ThreadNode, asked: string): string[] {
+  const below = node.children.flatMap((child, at) => {
+    const isLast = at === node.children.length - 1;
+    const [first = '', ...others] = lines(call, child, asked);
+    return [
+      `${isLast ? '└─ ' : '├─ '}${first}`,
+      ...others.map((line) => `${isLast ? '   ' : '│  '}${line}`),
+    ];
+  });
+  const paint = painter(call.io);
+  const who = `${node.from} → ${node.to.join(', ')}`;
+  const head = [
+    node.relPath === asked ? paint('bold', who) : who,
+    paint('cyan', suffixOf(node.relPath)),
+    ...node.states.map((state) => paint(COLOURS[state.state], words(state))),
+    paint('dim', node.excerpt.replace(/\s+/g, ' ').slice(0, 60)),
+  ];
+  return [head.join('  ').trimEnd(), ...below];
+}
+
+const COLOURS = {
+  answered: 'green',
+  queued: 'yellow',
+  running: 'blue',
+  failed: 'red',
+  parked: 'red',
+  silent: 'dim',
+  waiting: 'yellow',
+} as const;
+
+function words({ actor, state, detail, took_s: took }: NodeState): string {
+  switch (state) {
+    case 'answered':
+      return took === null ? `${actor} reacted` : `${actor} answered after ${age(took)}`;
+    case 'running':
+      return `running${detail === null ? '' : ` on ${detail}`}`;
+    case 'failed':
+      return `failed, dead letter ${detail ?? ''} here`;
+    case 'parked':
+      return `parked, dead letter ${detail ?? ''} here`;
+    case 'queued':
+      return 'queued here, not on the remote yet';
+    case 'silent':
+      return `${actor} said nothing`;
+    case 'waiting':
+      return `waiting for ${actor}`;
+  }
+}

@@ -1,0 +1,188 @@
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import type {
+  DatabaseSyncInstance,
+  SqliteModule,
+  StatementSyncInstance,
+} from '@photostructure/sqlite';
+import { CrosstalkError, reasonOf } from '../errors.ts';
+
+/** Changes with every change of the tables below or of what is written to them. */
+const VERSION = 1;
+
+/**
+ * The `id` of a message grows as messages arrive, and counts down while older ones are taken in: so
+ * the newest come first without sorting, and neighbours have neighbouring ids, which keeps the lists
+ * of `texts` small. Links name their target by a hash; whoever follows one looks at the message.
+ *
+ * `texts` holds words only; the text itself is in git. Its column `tags` has one word for the channel,
+ * one for the sender and one for each addressee, which makes filters a part of the search. The words
+ * of the first column take the least room.
+ */
+const TABLES = `
+CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE channels (
+  id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, name TEXT NOT NULL,
+  messages INTEGER NOT NULL, last TEXT NOT NULL
+);
+CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE messages (
+  id INTEGER PRIMARY KEY, channel INTEGER NOT NULL,
+  day INTEGER NOT NULL, clock INTEGER NOT NULL, suffix TEXT NOT NULL
+);
+CREATE UNIQUE INDEX places ON messages (day, clock, suffix, channel);
+CREATE INDEX suffixes ON messages (suffix);
+CREATE TABLE links (
+  target INTEGER NOT NULL, message INTEGER NOT NULL, re INTEGER NOT NULL,
+  PRIMARY KEY (target, message, re)
+) WITHOUT ROWID;
+CREATE INDEX links_of ON links (message);
+CREATE TABLE malformed (path TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
+CREATE VIRTUAL TABLE texts USING fts5 (
+  body, opening, channel, tags, content='', contentless_delete=1,
+  tokenize="unicode61 remove_diacritics 2"
+);
+CREATE TABLE memories (id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE, scope TEXT NOT NULL);
+CREATE VIRTUAL TABLE notes USING fts5 (
+  body, subject, alias, content='', contentless_delete=1,
+  tokenize="unicode61 remove_diacritics 2"
+);
+`;
+
+/** SQLite's result codes for a file that is damaged, or no database at all. */
+const BROKEN = new Set([11, 26]);
+const BUSY = 5;
+const BUSY_TRIES = 500;
+const BUSY_WAIT_MS = 10;
+
+/** A value of a row as SQLite gives it. */
+export type Row = Record<string, string | number | null>;
+
+/** One open connection, its statements prepared once. All calls are synchronous. */
+export class Database {
+  readonly #connection: DatabaseSyncInstance;
+  readonly #statements = new Map<string, StatementSyncInstance>();
+
+  constructor(connection: DatabaseSyncInstance) {
+    this.#connection = connection;
+  }
+
+  run(sql: string, ...values: (string | number)[]): number {
+    return this.#prepare(sql).run(...values).changes;
+  }
+
+  all(sql: string, ...values: (string | number)[]): Row[] {
+    return this.#prepare(sql).all(...values) as Row[];
+  }
+
+  get(sql: string, ...values: (string | number)[]): Row | undefined {
+    return this.#prepare(sql).get(...values) as Row | undefined;
+  }
+
+  /** All or nothing, alone among the processes that write. */
+  transaction(work: () => void): void {
+    this.#connection.exec('BEGIN IMMEDIATE');
+    try {
+      work();
+      this.#connection.exec('COMMIT');
+    } catch (error) {
+      this.#connection.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#connection.close();
+  }
+
+  #prepare(sql: string): StatementSyncInstance {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#connection.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+/** Whether an error says that the file is damaged. */
+export function isBroken(error: unknown): boolean {
+  return BROKEN.has(codeOf(error) & 0xff);
+}
+
+/**
+ * Opens an index, or makes it. One that is damaged or of another version is moved aside, to
+ * `<path>.aside`: everything in it comes from git.
+ *
+ * @param path `:memory:` for one of this process alone
+ * @throws CrosstalkError `internal` where the database cannot be loaded or opened
+ */
+export async function openDatabase(path: string, say: (line: string) => void): Promise<Database> {
+  const sqlite = await loadSqlite();
+  for (let tries = 1; ; tries++) {
+    const connection = new sqlite.DatabaseSync(path, { timeout: BUSY_TRIES * BUSY_WAIT_MS });
+    try {
+      prepare(connection);
+      return new Database(connection);
+    } catch (error) {
+      connection.close();
+      // Switching the journal does not wait for others, whatever the timeout.
+      if (codeOf(error) === BUSY && tries < BUSY_TRIES) {
+        await new Promise((resolve) => setTimeout(resolve, BUSY_WAIT_MS));
+        continue;
+      }
+      const isOurs = error instanceof OtherVersion || isBroken(error);
+      if (!isOurs || tries > 2) throw error;
+      moveAside(path);
+      say(`the index ${path} is ${reasonOf(error)}; it was moved aside and is built again`);
+    }
+  }
+}
+
+/** Moves a database out of the way; other processes that have it open keep what they have. */
+export function moveAside(path: string): void {
+  if (existsSync(path)) renameSync(path, `${path}.aside`);
+  for (const part of ['-wal', '-shm']) rmSync(`${path}${part}`, { force: true });
+}
+
+class OtherVersion extends Error {}
+
+async function loadSqlite(): Promise<Pick<SqliteModule, 'DatabaseSync'>> {
+  try {
+    return await import('@photostructure/sqlite');
+  } catch (error) {
+    throw new CrosstalkError(
+      'internal',
+      `the search index needs SQLite, which could not be loaded for ${process.platform}-${process.arch}: ${reasonOf(error)}; install crosstalk again with: npm install`,
+      { cause: error },
+    );
+  }
+}
+
+function prepare(connection: DatabaseSyncInstance): void {
+  connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+  connection.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000');
+  const version = (): number =>
+    Number((connection.prepare('PRAGMA user_version').get() as Row)['user_version']);
+  const found = version();
+  if (found === VERSION) return;
+  if (found !== 0) throw new OtherVersion(`of version ${String(found)}, not ${String(VERSION)}`);
+  connection.exec('BEGIN IMMEDIATE');
+  // Somebody else may have made it in the meantime.
+  if (version() === 0) connection.exec(`${TABLES} PRAGMA user_version = ${String(VERSION)};`);
+  connection.exec('COMMIT');
+}
+
+function codeOf(error: unknown): number {
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === 'number' ? code : 0;
+}
+
+/** A text column. */
+export function text(row: Row, column: string): string {
+  return String(row[column] ?? '');
+}
+
+/** A number column. */
+export function number(row: Row, column: string): number {
+  return Number(row[column] ?? 0);
+}

@@ -1,0 +1,163 @@
+import { moveAside, number, openDatabase, text, type Database } from './database.ts';
+import { hashOf, placeIn, relPathIn } from './keys.ts';
+import { Writer, type Batch } from './writer.ts';
+
+/** How far the index is: at a commit, or on its way to one. */
+export interface Progress {
+  /** The commit whose files are all in it. */
+  tip: string | undefined;
+  /** While it is built: to which commit, and the day down to which it is complete. */
+  building: { tip: string; day: string } | undefined;
+}
+
+/** Counts as `status` shows them. */
+export interface Counts {
+  channels: Record<string, { messages: number; last: string }>;
+  malformed: Record<string, string>;
+}
+
+/**
+ * The derived view over a transport: messages, what answers them, words. It can be deleted at any
+ * time. Writing the same thing twice changes nothing, so a writer that was killed begins again.
+ */
+export class Index {
+  readonly database: Database;
+  readonly #path: string;
+  readonly #writer: Writer;
+
+  private constructor(database: Database, path: string) {
+    this.database = database;
+    this.#path = path;
+    this.#writer = new Writer(database);
+  }
+
+  /** @param path of the file, or `:memory:` */
+  static async open(path: string, say: (line: string) => void): Promise<Index> {
+    return new Index(await openDatabase(path, say), path);
+  }
+
+  get progress(): Progress {
+    const building = this.#fact('building');
+    return {
+      tip: this.#fact('tip'),
+      building:
+        building === undefined ? undefined : (JSON.parse(building) as { tip: string; day: string }),
+    };
+  }
+
+  /** Writes a batch, and with it how far the index is then. */
+  write(batch: Batch, progress: Progress): void {
+    this.database.transaction(() => {
+      this.#writer.write(batch, progress.building !== undefined);
+      this.#setFact('tip', progress.tip);
+      this.#setFact('building', progress.building && JSON.stringify(progress.building));
+    });
+  }
+
+  /** Forgets everything, as one that was just made. */
+  clear(): void {
+    this.database.transaction(() => {
+      for (const table of ['channels', 'names', 'messages', 'links', 'malformed'])
+        this.database.run(`DELETE FROM ${table}`);
+      this.database.run('DELETE FROM memories');
+      for (const table of ['texts', 'notes'])
+        this.database.run(`INSERT INTO ${table} (${table}) VALUES ('delete-all')`);
+      this.#setFact('tip', undefined);
+      this.#setFact('building', undefined);
+    });
+  }
+
+  /** Files that could not be read for this reason. */
+  missing(reason: string): string[] {
+    return this.database
+      .all('SELECT path FROM malformed WHERE reason = ?', reason)
+      .map((row) => text(row, 'path'));
+  }
+
+  /** Whether a channel that has messages goes by another name until now. */
+  isRenamed(uuid: string, name: string): boolean {
+    const row = this.database.get(
+      'SELECT 1 FROM channels WHERE uuid = ? AND name <> ? AND messages > 0',
+      uuid,
+      name,
+    );
+    return row !== undefined;
+  }
+
+  /** Counts messages and malformed files, as `status` shows them. */
+  counts(): Counts {
+    const channels = this.database.all('SELECT uuid, messages, last FROM channels');
+    const malformed = this.database.all('SELECT path, reason FROM malformed ORDER BY path');
+    return {
+      channels: Object.fromEntries(
+        channels.map((row) => [
+          text(row, 'uuid'),
+          { messages: number(row, 'messages'), last: text(row, 'last') },
+        ]),
+      ),
+      malformed: Object.fromEntries(
+        malformed.map((row) => [text(row, 'path'), text(row, 'reason')]),
+      ),
+    };
+  }
+
+  /** relPaths of messages that may name one in `re`, or also in `cause`, oldest first. */
+  naming(channel: string, relPath: string, inCause: boolean): string[] {
+    const rows = this.database.all(
+      `SELECT DISTINCT m.* FROM links l JOIN messages m ON m.id = l.message
+       WHERE l.target = ? AND l.re >= ?`,
+      hashOf(channel, relPath),
+      inCause ? 0 : 1,
+    );
+    return rows.map(relPathIn).sort();
+  }
+
+  /** Messages whose hex suffix begins so; at most `limit`. */
+  withSuffix(prefix: string, limit: number): { channel: string; relPath: string }[] {
+    return this.database
+      .all(
+        `SELECT c.uuid, m.* FROM messages m JOIN channels c ON c.id = m.channel
+         WHERE m.suffix >= ? AND m.suffix < ? ORDER BY m.suffix LIMIT ?`,
+        prefix,
+        `${prefix}g`,
+        limit,
+      )
+      .map((row) => ({ channel: text(row, 'uuid'), relPath: relPathIn(row) }));
+  }
+
+  /** The messages of a channel before and after one, by time. */
+  around(channel: string, relPath: string, each: number): { before: string[]; after: string[] } {
+    const { day, clock, suffix } = placeIn(relPath);
+    const side = (sign: string, order: string): string[] =>
+      this.database
+        .all(
+          `SELECT day, clock, suffix FROM messages
+           WHERE (day, clock, suffix) ${sign} (?, ?, ?)
+             AND channel = (SELECT id FROM channels WHERE uuid = ?)
+           ORDER BY day ${order}, clock ${order}, suffix ${order} LIMIT ?`,
+          day,
+          clock,
+          suffix,
+          channel,
+          each,
+        )
+        .map(relPathIn);
+    return { before: side('<', 'DESC').reverse(), after: side('>', 'ASC') };
+  }
+
+  /** For what is damaged, or no longer wanted: the file goes out of the way. */
+  abandon(): void {
+    this.database.close();
+    moveAside(this.#path);
+  }
+
+  #fact(key: string): string | undefined {
+    const row = this.database.get('SELECT value FROM facts WHERE key = ?', key);
+    return row && text(row, 'value');
+  }
+
+  #setFact(key: string, value: string | undefined): void {
+    if (value === undefined) this.database.run('DELETE FROM facts WHERE key = ?', key);
+    else this.database.run('INSERT OR REPLACE INTO facts VALUES (?, ?)', key, value);
+  }
+}

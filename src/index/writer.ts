@@ -1,0 +1,247 @@
+import type { Memory } from '../protocol/memory.ts';
+import type { Message } from '../protocol/message.ts';
+import { number, text, type Database } from './database.ts';
+import { hashOf, placeIn, relPathIn } from './keys.ts';
+
+/** A message as it is put into the index. */
+export interface IndexedMessage {
+  channel: string;
+  relPath: string;
+  message: Message;
+}
+
+/** What a part of the tree turned out to hold. Paths are those of files in the transport. */
+export interface Batch {
+  messages: IndexedMessage[];
+  malformed: { path: string; reason: string }[];
+  memories: { file: string; memory: Memory }[];
+  /** Channels by the names they go by now. */
+  channels: { uuid: string; name: string }[];
+  /** Messages that are there no more, or were something else before. */
+  goneMessages: { channel: string; relPath: string }[];
+  goneMemories: string[];
+  goneMalformed: string[];
+}
+
+export function emptyBatch(): Batch {
+  return {
+    messages: [],
+    malformed: [],
+    memories: [],
+    channels: [],
+    goneMessages: [],
+    goneMemories: [],
+    goneMalformed: [],
+  };
+}
+
+/** Far from both ends of what a JavaScript number holds. */
+const FIRST_ID = 2 ** 40;
+/** Longest opening line that counts as such. */
+const OPENING = 200;
+
+interface Counted {
+  id: number;
+  uuid: string;
+  name: string;
+  messages: number;
+  last: string;
+}
+
+/** Writes batches, within a transaction of the caller's. Writing one twice changes nothing. */
+export class Writer {
+  readonly #database: Database;
+  readonly #names = new Map<string, number>();
+  readonly #channels = new Map<string, Counted>();
+  /** Channels whose counts are to be written, and of them those that lost a message. */
+  readonly #counted = new Set<Counted>();
+  readonly #shrunk = new Set<Counted>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** @param older whether its messages are older than all that were written before */
+  write(batch: Batch, older: boolean): void {
+    // What was remembered may have been rolled back, or written by others.
+    this.#names.clear();
+    this.#channels.clear();
+    for (const { uuid, name } of batch.channels) {
+      const channel = this.#channel(uuid);
+      if (channel.name === name) continue;
+      channel.name = name;
+      this.#database.run('UPDATE channels SET name = ? WHERE id = ?', name, channel.id);
+    }
+    for (const { channel, relPath } of batch.goneMessages) this.#removeMessage(channel, relPath);
+    for (const path of batch.goneMalformed)
+      this.#database.run('DELETE FROM malformed WHERE path = ?', path);
+    let id = this.#freeIds(batch.messages.length, older);
+    for (const message of batch.messages) this.#putMessage(message, id++);
+    for (const { path, reason } of batch.malformed)
+      this.#database.run('INSERT OR REPLACE INTO malformed VALUES (?, ?)', path, reason);
+    for (const file of batch.goneMemories) this.#removeMemory(file);
+    for (const { file, memory } of batch.memories) this.#putMemory(file, memory);
+    this.#count();
+  }
+
+  #putMessage({ channel: uuid, relPath, message }: IndexedMessage, free: number): void {
+    const channel = this.#channel(uuid);
+    const id = this.#find(channel, relPath) ?? this.#add(channel, relPath, free);
+    for (const [targets, re] of [
+      [message.re, 1],
+      [message.cause, 0],
+    ] as const)
+      for (const target of targets)
+        this.#database.run(
+          'INSERT OR IGNORE INTO links VALUES (?, ?, ?)',
+          hashOf(uuid, target),
+          id,
+          re,
+        );
+    const people = [message.from, ...new Set(message.to.map(({ name }) => name))];
+    const [sender = 0, ...addressees] = people.map((name) => this.#name(name));
+    const tags = [`c${String(channel.id)}`, `s${String(sender)}`];
+    for (const addressee of addressees) tags.push(`t${String(addressee)}`);
+    this.#database.run(
+      'INSERT INTO texts (rowid, opening, channel, body, tags) VALUES (?, ?, ?, ?, ?)',
+      id,
+      message.re.length === 0 ? firstLine(message.body) : '',
+      channel.name,
+      withoutNul(message.body),
+      tags.join(' '),
+    );
+  }
+
+  /** The id of a message that is there already, cleared of its words and links. */
+  #find(channel: Counted, relPath: string): number | undefined {
+    const { day, clock, suffix } = placeIn(relPath);
+    const row = this.#database.get(
+      'SELECT id FROM messages WHERE day = ? AND clock = ? AND suffix = ? AND channel = ?',
+      day,
+      clock,
+      suffix,
+      channel.id,
+    );
+    if (row === undefined) return undefined;
+    const id = number(row, 'id');
+    this.#database.run('DELETE FROM texts WHERE rowid = ?', id);
+    this.#database.run('DELETE FROM links WHERE message = ?', id);
+    return id;
+  }
+
+  #add(channel: Counted, relPath: string, id: number): number {
+    const { day, clock, suffix } = placeIn(relPath);
+    const insert = 'INSERT INTO messages VALUES (?, ?, ?, ?, ?)';
+    this.#database.run(insert, id, channel.id, day, clock, suffix);
+    channel.messages++;
+    if (relPath > channel.last) channel.last = relPath;
+    this.#counted.add(channel);
+    return id;
+  }
+
+  /** The first of as many free ids: below all others for older messages, else above. */
+  #freeIds(count: number, older: boolean): number {
+    const sql = `SELECT ${older ? 'min' : 'max'}(id) AS id FROM messages`;
+    const id = this.#database.get(sql)?.['id'];
+    if (typeof id !== 'number') return FIRST_ID;
+    return older ? id - count : id + 1;
+  }
+
+  #removeMessage(uuid: string, relPath: string): void {
+    const channel = this.#channel(uuid);
+    const id = this.#find(channel, relPath);
+    if (id === undefined) return;
+    this.#database.run('DELETE FROM messages WHERE id = ?', id);
+    channel.messages--;
+    this.#counted.add(channel);
+    this.#shrunk.add(channel);
+  }
+
+  #count(): void {
+    for (const channel of this.#shrunk) channel.last = this.#lastOf(channel);
+    for (const { id, messages, last } of this.#counted)
+      this.#database.run(
+        'UPDATE channels SET messages = ?, last = ? WHERE id = ?',
+        messages,
+        last,
+        id,
+      );
+    this.#counted.clear();
+    this.#shrunk.clear();
+  }
+
+  #lastOf({ id }: Counted): string {
+    const row = this.#database.get(
+      'SELECT * FROM messages WHERE channel = ? ORDER BY day DESC, clock DESC, suffix DESC LIMIT 1',
+      id,
+    );
+    return row === undefined ? '' : relPathIn(row);
+  }
+
+  #putMemory(file: string, memory: Memory): void {
+    this.#removeMemory(file);
+    const id = number(
+      this.#database.get(
+        'INSERT INTO memories (file, scope) VALUES (?, ?) RETURNING id',
+        file,
+        memory.scope,
+      ) ?? {},
+      'id',
+    );
+    this.#database.run(
+      'INSERT INTO notes (rowid, subject, alias, body) VALUES (?, ?, ?, ?)',
+      id,
+      withoutNul(memory.subject),
+      withoutNul(memory.alias.join(' ')),
+      withoutNul(memory.body),
+    );
+  }
+
+  #removeMemory(file: string): void {
+    const row = this.#database.get('SELECT id FROM memories WHERE file = ?', file);
+    if (row === undefined) return;
+    this.#database.run('DELETE FROM notes WHERE rowid = ?', number(row, 'id'));
+    this.#database.run('DELETE FROM memories WHERE id = ?', number(row, 'id'));
+  }
+
+  /** A channel, made when it is new; without a `CHANNEL.md` it goes by its uuid. */
+  #channel(uuid: string): Counted {
+    const known = this.#channels.get(uuid);
+    if (known !== undefined) return known;
+    const row =
+      this.#database.get('SELECT * FROM channels WHERE uuid = ?', uuid) ??
+      this.#database.get(
+        "INSERT INTO channels (uuid, name, messages, last) VALUES (?, ?, 0, '') RETURNING *",
+        uuid,
+        uuid,
+      ) ??
+      {};
+    const channel: Counted = {
+      id: number(row, 'id'),
+      uuid,
+      name: text(row, 'name'),
+      messages: number(row, 'messages'),
+      last: text(row, 'last'),
+    };
+    this.#channels.set(uuid, channel);
+    return channel;
+  }
+
+  #name(name: string): number {
+    const known = this.#names.get(name);
+    if (known !== undefined) return known;
+    this.#database.run('INSERT OR IGNORE INTO names (name) VALUES (?)', name);
+    const id = number(this.#database.get('SELECT id FROM names WHERE name = ?', name) ?? {}, 'id');
+    this.#names.set(name, id);
+    return id;
+  }
+}
+
+function firstLine(body: string): string {
+  return withoutNul((/\S.*/.exec(body)?.[0] ?? '').slice(0, OPENING));
+}
+
+/** SQLite's text ends at a NUL. */
+function withoutNul(value: string): string {
+  return value.includes('\0') ? value.replaceAll('\0', ' ') : value;
+}

@@ -1,0 +1,225 @@
+import { stat } from 'node:fs/promises';
+import { reasonOf } from '../errors.ts';
+import { isBroken } from '../index/database.ts';
+import { Index } from '../index/index.ts';
+import { emptyBatch, type Batch } from '../index/writer.ts';
+import { CHANNELS, MEMORIES } from '../protocol/layout.ts';
+import type { FileRef } from '../dispatcher/archive.ts';
+import { acquire } from '../state/lock.ts';
+import { refreshOrNote, tipOf, type Context } from './context.ts';
+import { dayFolders, MISSING, readChanges, readFiles } from './index-files.ts';
+
+export interface IndexOptions {
+  /**
+   * Milliseconds after which the index is used as far as it is, newest messages first; without it,
+   * not before it is complete.
+   */
+  patience?: number;
+}
+
+/** Files that are read and written together. */
+const CHUNK = 1000;
+/** Milliseconds after which an operator is told what takes so long, and again after as many more. */
+const SAY_AFTER_MS = 3000;
+/** Milliseconds that another process is waited for which is bringing the index up to date. */
+const LOCK_WAIT_MS = 600_000;
+
+/**
+ * Opens the index, brings it up to the newest commit known here, and uses it. What is new costs what
+ * was added; an index that is missing is built, newest messages first. Where the state directory
+ * cannot be written, one is made in memory.
+ *
+ * @param use told whether the index is complete
+ */
+export async function withIndex<T>(
+  context: Context,
+  options: IndexOptions,
+  use: (index: Index, complete: boolean) => Promise<T> | T,
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    const index = await open(context);
+    try {
+      const complete = await bringUp(context, index, options);
+      return await use(index, complete);
+    } catch (error) {
+      if (!isBroken(error) || tries > 1) throw error;
+      context.note(`the search index is damaged (${reasonOf(error)}); it is built again`);
+      abandon(context, index);
+    }
+  }
+}
+
+export interface Built {
+  tip: string;
+  messages: number;
+  malformed: number;
+}
+
+/** Brings the index up to date, or makes it anew. */
+export async function buildIndex(context: Context, anew: boolean): Promise<Built> {
+  await refreshOrNote(context);
+  if (anew) abandon(context, await open(context));
+  const tip = await tipOf(context);
+  return withIndex(context, {}, (index) => {
+    const { channels, malformed } = index.counts();
+    const messages = Object.values(channels).reduce((sum, channel) => sum + channel.messages, 0);
+    return { tip, messages, malformed: Object.keys(malformed).length };
+  });
+}
+
+/**
+ * The indexes this process has opened, by their paths, and which file each of them is. One stays open
+ * until the process ends: the binding does not close a connection that has prepared statements.
+ */
+const opened = new Map<string, { index: Index; inode: number }>();
+
+async function open(context: Context): Promise<Index> {
+  const path = context.paths.index;
+  const inodeOf = (): Promise<number | undefined> =>
+    stat(path).then(
+      ({ ino }) => ino,
+      () => undefined,
+    );
+  const known = opened.get(path);
+  if (known !== undefined && (await inodeOf()) === known.inode) return known.index;
+  try {
+    const index = await Index.open(path, context.note);
+    opened.set(path, { index, inode: (await inodeOf()) ?? 0 });
+    return index;
+  } catch (error) {
+    if ((error as { errcode?: unknown }).errcode === undefined) throw error;
+    context.note(`the search index cannot be kept in ${path}: ${reasonOf(error)}`);
+    return Index.open(':memory:', context.note);
+  }
+}
+
+function abandon({ paths }: Context, index: Index): void {
+  opened.delete(paths.index);
+  index.abandon();
+}
+
+/** Brings it to the tip; false when patience ended before. */
+async function bringUp(context: Context, index: Index, options: IndexOptions): Promise<boolean> {
+  const tip = await tipOf(context);
+  const { progress } = index;
+  if (progress.tip === tip && index.missing(MISSING).length === 0) return true;
+  const deadline = Date.now() + (options.patience ?? Infinity);
+  const wait = Math.min(LOCK_WAIT_MS, options.patience ?? LOCK_WAIT_MS);
+  const lock = await acquire(context.paths.root, 'index', { wait }).catch(() => undefined);
+  if (lock?.ok === false) return index.progress.tip === tip;
+  try {
+    const work = new Update(context, index, deadline);
+    return await work.to(tip);
+  } finally {
+    await lock?.release();
+  }
+}
+
+/** One walk of the index towards a commit. */
+class Update {
+  readonly #context: Context;
+  readonly #index: Index;
+  readonly #deadline: number;
+  #sayAt = Date.now() + SAY_AFTER_MS;
+
+  constructor(context: Context, index: Index, deadline: number) {
+    this.#context = context;
+    this.#index = index;
+    this.#deadline = deadline;
+  }
+
+  async to(tip: string): Promise<boolean> {
+    const { transport } = this.#context;
+    const known = async (commit: string | undefined): Promise<boolean> =>
+      commit !== undefined && (await transport.objects.read(`${commit}^{tree}`)) !== undefined;
+    let { tip: from, building } = this.#index.progress;
+    if (!(await known(from))) {
+      if (!(await known(building?.tip))) building = { tip, day: '' };
+      if (building === undefined || !(await this.#build(building))) return false;
+      from = building.tip;
+    }
+    return from === undefined ? false : this.#follow(from, tip);
+  }
+
+  /** Builds from nothing, or goes on with it; false when there was no time for all. */
+  async #build(building: { tip: string; day: string }): Promise<boolean> {
+    const { tip } = building;
+    const { days, others } = await dayFolders(this.#context, tip);
+    if (building.day === '') {
+      this.#index.clear();
+      await this.#take(tip, others, (batch) => {
+        this.#index.write(batch, { tip: undefined, building });
+      });
+    }
+    const left = days.filter(({ day }) => building.day === '' || day < building.day);
+    for (let at = 0; at < left.length;) {
+      const day = left[at]?.day ?? '';
+      const files: FileRef[] = [];
+      for (; left[at]?.day === day; at++)
+        files.push(...(await this.#filesOf(tip, left[at]?.path ?? '')));
+      await this.#take(tip, files, (batch, isLast) => {
+        const reached = isLast ? day : (this.#index.progress.building?.day ?? '');
+        this.#index.write(batch, { tip: undefined, building: { tip, day: reached } });
+      });
+      this.#say(`down to ${day}`);
+      if (Date.now() > this.#deadline && at < left.length) return false;
+    }
+    this.#index.write(emptyBatch(), { tip, building: undefined });
+    return true;
+  }
+
+  /** Everything in a day's folder, and in folders that somebody made in it. */
+  async #filesOf(tip: string, folder: string): Promise<FileRef[]> {
+    const files: FileRef[] = [];
+    for await (const some of this.#context.transport.walk(tip, folder)) files.push(...some);
+    return files;
+  }
+
+  /** Takes in what differs between two commits, whatever the history between them is. */
+  async #follow(from: string, tip: string): Promise<boolean> {
+    const changes = await this.#context.transport.changes(from, tip, [CHANNELS, MEMORIES]);
+    const again = this.#index
+      .missing(MISSING)
+      .filter((path) => !changes.some((change) => change.path === path))
+      .map((path) => ({ path, oid: `${tip}:${path}`, mode: '100644', status: 'M' as const }));
+    const all = [...again, ...changes];
+    const renamed = new Set<string>();
+    for (let at = 0; at < all.length; at += CHUNK) {
+      const batch = await readChanges(this.#context, tip, all.slice(at, at + CHUNK));
+      for (const { uuid, name } of batch.channels)
+        if (this.#index.isRenamed(uuid, name)) renamed.add(uuid);
+      this.#index.write(batch, { tip: from, building: undefined });
+      this.#say(`${String(at)} of ${String(all.length)} new files`);
+    }
+    for (const uuid of renamed) {
+      const files = await this.#filesOf(tip, `${CHANNELS}/${uuid}`);
+      await this.#take(tip, files, (batch) => {
+        this.#index.write(batch, { tip: from, building: undefined });
+      });
+    }
+    this.#index.write(emptyBatch(), { tip, building: undefined });
+    return true;
+  }
+
+  /** Reads files a part at a time: the next part comes from git while this one is written. */
+  async #take(
+    tip: string,
+    files: readonly FileRef[],
+    write: (batch: Batch, isLast: boolean) => void,
+  ): Promise<void> {
+    let reading = readFiles(this.#context, tip, files.slice(0, CHUNK));
+    for (let at = 0; at < Math.max(1, files.length); at += CHUNK) {
+      const batch = await reading;
+      const next = at + CHUNK;
+      if (next < files.length)
+        reading = readFiles(this.#context, tip, files.slice(next, next + CHUNK));
+      write(batch, next >= files.length);
+    }
+  }
+
+  #say(where: string): void {
+    if (Date.now() < this.#sayAt) return;
+    this.#sayAt = Date.now() + SAY_AFTER_MS;
+    this.#context.note(`bringing the search index up to date, ${where}`);
+  }
+}

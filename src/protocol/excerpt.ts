@@ -1,0 +1,50 @@
+/** A part of a text, cut where words end, with `…` where something was left out. */
+export interface Excerpt {
+  text: string;
+  cut: boolean;
+}
+
+const MARK = '…';
+/** Of the room before the first word that was looked for. */
+const LEAD = 0.25;
+
+/**
+ * The part of a text around the first of some words, at most `maxBytes` of UTF-8.
+ *
+ * @param words as they were looked for: case and accents do not matter, nor do `"` and `*`
+ */
+export function excerptOf(text: string, words: string, maxBytes: number): Excerpt {
+  const whole = text.trim();
+  if (Buffer.byteLength(whole) <= maxBytes) return { text: whole, cut: false };
+  const folded = fold(whole);
+  const wanted = fold(words).match(/[\p{L}\p{N}]+/gu) ?? [];
+  const places = wanted.map((word) => folded.indexOf(word)).filter((at) => at >= 0);
+  const first = places.length === 0 ? 0 : Math.min(...places);
+  const room = maxBytes - 2 * Buffer.byteLength(MARK);
+  const start = wordStart(whole, Math.max(0, first - Math.floor(room * LEAD)));
+  const part = whole.slice(start, start + room);
+  let end = part.length;
+  while (Buffer.byteLength(part.slice(0, end)) > room) end = Math.floor(end * 0.95) - 1;
+  const shown = withoutHalfCharacter(part.slice(0, Math.max(0, end)));
+  const more = start + shown.length < whole.length;
+  return { text: `${start > 0 ? MARK : ''}${shown.trim()}${more ? MARK : ''}`, cut: true };
+}
+
+/** Keeps the length, so that places found in one are places in the other. */
+function fold(text: string): string {
+  return Array.from(text, (character) => {
+    const plain = character.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+    return plain.length === character.length ? plain : character;
+  }).join('');
+}
+
+function wordStart(text: string, from: number): number {
+  if (from === 0) return 0;
+  const blank = text.slice(from, from + 40).search(/\s/);
+  const at = blank < 0 ? from : from + blank + 1;
+  return /[\uDC00-\uDFFF]/.test(text[at] ?? '') ? at + 1 : at;
+}
+
+function withoutHalfCharacter(text: string): string {
+  return /[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text;
+}

@@ -1,0 +1,40 @@
+import type { Located } from './message.ts';
+
+/** A message of a thread, under what it answers, or else under what it was caused by. */
+export interface Branch extends Located {
+  children: Branch[];
+}
+
+/**
+ * The causal tree of some messages of one channel. Each stands under the first message it answers,
+ * or without one of those, under the first it was caused by; in a loop of messages that name one
+ * another the oldest is the root.
+ *
+ * @returns the messages that stand under no other, oldest first
+ */
+export function treesOf(messages: readonly Located[]): Branch[] {
+  const sorted = [...messages].sort((a, b) => (a.relPath < b.relPath ? -1 : 1));
+  const branches = new Map<string, Branch>(
+    sorted.map((item) => [item.relPath, { ...item, children: [] }]),
+  );
+  const parents = new Map<string, Branch>();
+  const isBelow = (branch: Branch, other: Branch): boolean => {
+    for (let up: Branch | undefined = branch; up !== undefined; up = parents.get(up.relPath))
+      if (up === other) return true;
+    return false;
+  };
+  const roots: Branch[] = [];
+  // From the newest, so that in a loop the oldest finds all others below itself.
+  for (const branch of [...branches.values()].reverse()) {
+    const { re, cause } = branch.message;
+    const named = [...re, ...cause].flatMap((relPath) => branches.get(relPath) ?? []);
+    const parent = named.find((one) => !isBelow(one, branch));
+    if (parent === undefined) {
+      roots.unshift(branch);
+      continue;
+    }
+    parents.set(branch.relPath, parent);
+    parent.children.unshift(branch);
+  }
+  return roots;
+}

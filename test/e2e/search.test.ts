@@ -1,0 +1,182 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { SearchResult } from '../../src/operations/search.ts';
+import { Bus, type Host } from '../support/bus.ts';
+import { Program } from '../support/process.ts';
+
+async function search(host: Host, ...args: string[]): Promise<SearchResult> {
+  const ran = await host.run('search', '--json', ...args);
+  expect(ran.code).toBe(0);
+  return JSON.parse(ran.out) as SearchResult;
+}
+
+type Sent = Record<'opening' | 'body' | 'invoice' | 'accents' | 'escape', string>;
+
+const paths = ({ hits }: SearchResult): string[] => hits.map(({ relPath }) => relPath);
+
+const channelOf = (host: Host, relPath: string): string =>
+  host.bus.messages().find((one) => one.relPath === relPath)!.channel;
+
+/** Two machines, and some messages by several people in two channels. */
+async function world(): Promise<{ host: Host; other: Host; sent: Sent }> {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const other = await bus.host('back', { helper: 'true' });
+  await host.run('channel', 'create', 'billing');
+  const send = (from: string, text: string, channel = 'general'): Promise<string> =>
+    other.send('nobody', text, '--from', from, '--channel', channel);
+  const sent = {
+    opening: await send('anna', 'Rate limits of the forge\n\nWhat do we do about them?'),
+    body: await send('bert', 'Something else\n\nhere the forge has a rate, and limits, too'),
+    invoice: await send('anna', 'the invoice is late', 'billing'),
+    accents: await send('carla', 'Das Gerät in Łódź läuft; 日本語 too; naïve café'),
+    escape: await send('mallory', 'red \u001b[31malert\u001b[0m here'),
+  };
+  await host.run('sync');
+  return { host, other, sent };
+}
+
+it('finds words, phrases and beginnings in any letters, openings before bodies', async () => {
+  const { host, sent } = await world();
+  expect(paths(await search(host, 'rate', 'limits'))).toEqual([sent.opening, sent.body]);
+  expect(paths(await search(host, '"rate limits"'))).toEqual([sent.opening]);
+  expect(paths(await search(host, 'invoi*'))).toEqual([sent.invoice]);
+  expect(paths(await search(host, 'gerat'))).toEqual([sent.accents]);
+  expect(paths(await search(host, 'CAFE'))).toEqual([sent.accents]);
+  expect(paths(await search(host, '日本語'))).toEqual([sent.accents]);
+  // The channel's name counts as a word of its messages.
+  expect(paths(await search(host, 'billing late'))).toEqual([sent.invoice]);
+  const some = await search(host, 'invoice', 'nowhere');
+  expect([paths(some), some.some_words]).toEqual([[sent.invoice], true]);
+  // Nothing of what is typed is an operator.
+  expect((await search(host, 'NEAR(xyzzy', '{body}:plugh')).hits).toEqual([]);
+});
+
+it('keeps to a channel, a writer and a time, and shows what is around', async () => {
+  const { host, sent } = await world();
+  expect(paths(await search(host, 'the', '--from', 'anna'))).toHaveLength(2);
+  expect(paths(await search(host, 'the', '--channel', 'billing'))).toEqual([sent.invoice]);
+  expect(paths(await search(host, 'the', '--from', 'nobody-at-all'))).toEqual([]);
+  expect(paths(await search(host, 'the', '--since', '1h'))).toHaveLength(3);
+  expect(paths(await search(host, 'the', '--since', '2999-01-01'))).toEqual([]);
+  const { hits } = await search(host, 'lauft', '--context', '2');
+  expect(hits[0]!.context.map(({ relPath, hit }) => [relPath, hit])).toEqual([
+    [sent.opening, false],
+    [sent.body, false],
+    [sent.accents, true],
+    [sent.escape, false],
+  ]);
+  for (const args of [['***'], ['x', '--since', 'soon'], ['x', '--limit', '21']])
+    expect((await host.run('search', ...args)).code).toBe(2);
+});
+
+it('bounds what it shows of a long message, around the word', async () => {
+  const { host } = await world();
+  await host.send(
+    'nobody',
+    `${'before '.repeat(2000)} needle ${'behind '.repeat(2000)}`,
+    '--channel',
+    'general',
+  );
+  const { hits } = await search(host, 'needle');
+  expect(Buffer.byteLength(hits[0]!.excerpt)).toBeLessThanOrEqual(1024);
+  expect(hits[0]!.excerpt).toMatch(/^….*needle.*…$/s);
+});
+
+it('an edited or deleted message is found by what it says now', async () => {
+  const { host, sent } = await world();
+  await search(host, 'rate');
+  const folder = `data/channels/${channelOf(host, sent.body)}`;
+  const text = 'from: bert\nto: x\ntype: text\ntimestamp: 2026-01-01T00:00:00Z';
+  host.edit({ [`${folder}/${sent.body}`]: `---\n${text}\n---\n\nabout zebras\n` });
+  await host.run('sync');
+  expect(paths(await search(host, 'forge'))).toEqual([sent.opening]);
+  expect(paths(await search(host, 'zebras'))).toEqual([sent.body]);
+});
+
+it('an index that is damaged, foreign or gone is made again, and says so', async () => {
+  const { host, sent } = await world();
+  const file = join(host.state, 'index.db');
+  // Each in a process of its own, as one that has the file open keeps it.
+  const find = async (): Promise<{ found: string[]; err: string }> => {
+    const program = new Program(host, 'search', '--json', 'invoice');
+    expect(await program.ended()).toBe(0);
+    return { found: paths(JSON.parse(program.out) as SearchResult), err: program.err };
+  };
+  await find();
+  const damages: [string, () => void][] = [
+    [
+      'garbage',
+      () => {
+        writeFileSync(file, 'no database at all, but long enough for one'.repeat(40));
+      },
+    ],
+    [
+      'half of it',
+      () => {
+        truncateSync(file, 5000);
+      },
+    ],
+    [
+      'empty',
+      () => {
+        truncateSync(file, 0);
+      },
+    ],
+    [
+      'gone',
+      () => {
+        rmSync(file);
+      },
+    ],
+  ];
+  for (const [what, damage] of damages) {
+    for (const part of ['-wal', '-shm']) rmSync(`${file}${part}`, { force: true });
+    damage();
+    const { found, err } = await find();
+    expect([what, found]).toEqual([what, [sent.invoice]]);
+    if (what === 'garbage') expect(err).toContain('moved aside');
+  }
+  expect(existsSync(`${file}.aside`)).toBe(true);
+});
+
+it('without a place to keep it, the index is made in memory', async () => {
+  const { host, sent } = await world();
+  rmSync(join(host.state, 'index.db'), { force: true });
+  execFileSync('mkdir', [join(host.state, 'index.db')]);
+  const ran = await host.run('search', '--json', 'invoice');
+  expect(paths(JSON.parse(ran.out) as SearchResult)).toEqual([sent.invoice]);
+  expect(ran.err).toContain('the search index cannot be kept in');
+});
+
+it('memories are found by subject, alias and text, superseded ones only when asked', async () => {
+  const { host, other } = await world();
+  const add = (...args: string[]): Promise<{ out: string }> =>
+    other.run('memory', 'add', '--from', 'anna', ...args);
+  const old = (await add('--subject', 'Releases', 'go out on Mondays')).out.split(' ')[1]!.trim();
+  await add(
+    '--subject',
+    'Releases',
+    '--supersedes',
+    old,
+    '--alias',
+    'deploy',
+    'go out on Tuesdays',
+  );
+  await add('--subject', 'Lunch', 'is at noon');
+  const find = async (...words: string[]): Promise<string[]> =>
+    (
+      JSON.parse((await host.run('memory', 'search', '--json', ...words)).out) as {
+        excerpt: string;
+      }[]
+    ).map(({ excerpt }) => excerpt);
+  expect(await find('releases')).toEqual(['go out on Tuesdays']);
+  expect(await find('deploy')).toEqual(['go out on Tuesdays']);
+  expect(await find('noon')).toEqual(['is at noon']);
+  expect((await find('releases', '--all')).sort()).toEqual([
+    'go out on Mondays',
+    'go out on Tuesdays',
+  ]);
+});

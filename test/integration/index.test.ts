@@ -1,0 +1,183 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Index } from '../../src/index/index.ts';
+import { withContext } from '../../src/operations/context.ts';
+import { withIndex } from '../../src/operations/indexing.ts';
+import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+import { Program } from '../support/process.ts';
+
+function inIndex<T>(host: Host, use: (index: Index) => T): Promise<T> {
+  const env = { ...process.env, ...host.env };
+  return withContext(
+    { env, cwd: host.dir },
+    { transport: host.dir, note: () => undefined },
+    (context) => withIndex(context, {}, use),
+  );
+}
+
+/** All that an index knows, whatever numbers it has given to it. */
+function dump({ database }: Index): unknown {
+  database.run(
+    'CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, texts, instance)',
+  );
+  database.run(
+    'CREATE VIRTUAL TABLE IF NOT EXISTS temp.noted USING fts5vocab(main, notes, instance)',
+  );
+  const place = 'c.uuid, m.day, m.clock, m.suffix';
+  const of = 'JOIN messages m ON m.id = x.message JOIN channels c ON c.id = m.channel';
+  const sorted = (sql: string): string[] =>
+    database
+      .all(sql)
+      .map((row) => JSON.stringify(Object.values(row)))
+      .sort();
+  return {
+    channels: sorted('SELECT uuid, name, messages, last FROM channels WHERE messages > 0'),
+    messages: sorted(`SELECT ${place} FROM messages m JOIN channels c ON c.id = m.channel`),
+    links: sorted(`SELECT ${place}, x.target, x.re FROM links x ${of}`),
+    malformed: sorted('SELECT * FROM malformed'),
+    words: sorted(
+      `SELECT ${place}, x.term, x.col, x.offset FROM
+       (SELECT doc AS message, term, col, "offset" FROM temp.words WHERE col <> 'tags') x ${of}`,
+    ),
+    people: sorted(
+      `SELECT ${place}, substr(x.term, 1, 1), n.name FROM
+       (SELECT doc AS message, term FROM temp.words WHERE col = 'tags') x ${of}
+       JOIN names n ON n.id = substr(x.term, 2) WHERE x.term NOT LIKE 'c%'`,
+    ),
+    memories: sorted('SELECT file, scope FROM memories'),
+    noted: sorted(
+      'SELECT m.file, v.term, v.col, v."offset" FROM temp.noted v JOIN memories m ON m.id = v.doc',
+    ),
+  };
+}
+
+const CHANNELS = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
+const relPaths = Array.from(
+  { length: 8 },
+  (_, n) => `2025/0${String(1 + (n % 3))}/01/1200000${String(n % 2)}0Z-0000000${String(n)}.md`,
+).concat('2025/99/99/999999999Z-000000ff.md');
+const relPath = fc.constantFrom(...relPaths);
+const channel = fc.constantFrom(...CHANNELS);
+
+const message = fc.record({
+  from: fc.constantFrom('anna', 'bert'),
+  to: fc.constantFrom('anna', '[bert, carla@x]'),
+  re: fc.option(relPath),
+  cause: fc.option(relPath),
+  body: fc.constantFrom('one two', 'two three\nfour', 'Größe \u0000 NUL', ''),
+});
+
+/** A file that is written; undefined content deletes it. */
+const change = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc
+      .tuple(channel, relPath, message)
+      .map(([id, path, { from, to, re, cause, body }]) => ({
+        path: `data/channels/${id}/${path}`,
+        content: `---\nfrom: ${from}\nto: ${to}\ntype: text\ntimestamp: 2025-01-01T00:00:00Z\n${re === null ? '' : `re: ${re}\n`}${cause === null ? '' : `cause: ${cause}\n`}---\n\n${body}\n`,
+      })),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(channel, relPath)
+      .map(([id, path]) => ({ path: `data/channels/${id}/${path}`, content: undefined })),
+  },
+  fc
+    .tuple(channel, relPath)
+    .map(([id, path]) => ({ path: `data/channels/${id}/${path}`, content: 'no message' })),
+  fc.tuple(channel, fc.constantFrom('Alpha', 'beta two')).map(([id, name]) => ({
+    path: `data/channels/${id}/CHANNEL.md`,
+    content: `---\nname: ${name} ${id.slice(0, 1)}\n---\n`,
+  })),
+  channel.map((id) => ({ path: `data/channels/${id}/CHANNEL.md`, content: undefined })),
+  fc.constant({ path: `data/channels/${CHANNELS[0]!}/stray.txt`, content: 'x' }),
+  fc.constantFrom('about tea', 'about coffee', undefined).map((subject) => ({
+    path: 'data/memories/20250101T120000000Z-0000000a.md',
+    content:
+      subject === undefined
+        ? undefined
+        : `---\nfrom: anna\ntimestamp: 2025-01-01T00:00:00Z\nsubject: ${subject}\nalias: drinks\n---\n\nhot\n`,
+  })),
+);
+
+/** What happens between two looks at the transport. */
+const step = fc.record({
+  changes: fc.array(change, { minLength: 1, maxLength: 6 }),
+  how: fc.constantFrom('commit', 'commit', 'merge', 'rewrite'),
+});
+
+it('an index that followed any history is the one that is built from its end', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  const clone = join(host.bus.root, 'clone');
+  git(host.bus.root, 'clone', '--quiet', host.bus.hub, clone);
+  const apply = (changes: { path: string; content: string | undefined }[]): void => {
+    for (const { path, content } of changes) {
+      mkdirSync(dirname(join(clone, path)), { recursive: true });
+      if (content === undefined) rmSync(join(clone, path), { force: true });
+      else writeFileSync(join(clone, path), content);
+    }
+    git(clone, 'add', '--all');
+    git(clone, 'commit', '--quiet', '--allow-empty', '-m', 'x');
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
+      for (const { changes, how } of steps) {
+        if (how === 'rewrite' && git(clone, 'rev-list', '--count', 'HEAD').trim() !== '1')
+          git(clone, 'reset', '--quiet', '--hard', 'HEAD~1');
+        if (how === 'merge') {
+          git(clone, 'checkout', '--quiet', '-b', 'side');
+          apply(changes.slice(0, 1));
+          git(clone, 'checkout', '--quiet', 'main');
+        }
+        apply(changes);
+        if (how === 'merge') {
+          git(clone, 'merge', '--quiet', '-X', 'ours', '-m', 'merge', 'side');
+          git(clone, 'branch', '--quiet', '-D', 'side');
+        }
+        git(clone, 'push', '--quiet', '--force', 'origin', 'main');
+        git(host.dir, 'fetch', '--quiet');
+        await inIndex(host, () => undefined);
+      }
+      const followed = await inIndex(host, dump);
+      await host.run('index', '--rebuild');
+      expect(followed).toEqual(await inIndex(host, dump));
+    }),
+    { numRuns: 12 },
+  );
+}, 180_000);
+
+it('a process that is killed while it indexes leaves an index that is brought to its end', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const folder = `data/channels/${host.channel()}`;
+  host.edit(
+    Object.fromEntries(
+      Array.from({ length: 6000 }, (_, n) => {
+        const day = String(1 + (n % 28)).padStart(2, '0');
+        const path = `2025/01/${day}/1200${String(n).padStart(5, '0')}Z-${n.toString(16).padStart(8, '0')}.md`;
+        return [
+          `${folder}/${path}`,
+          `---\nfrom: a\nto: b\ntype: text\ntimestamp: 2025-01-01T00:00:00Z\n---\n\nnumber ${String(n)} of many\n`,
+        ];
+      }),
+    ),
+  );
+  git(host.dir, 'fetch', '--quiet');
+  for (const ms of [150, 200, 250, 300, 400]) {
+    const program = new Program(host, 'index');
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    await program.stop('SIGKILL');
+  }
+  const killed = await inIndex(host, dump);
+  await host.run('index', '--rebuild');
+  expect(await inIndex(host, dump)).toEqual(killed);
+  const { hits } = JSON.parse((await host.run('search', '--json', '5999')).out) as {
+    hits: unknown[];
+  };
+  expect(hits).toHaveLength(1);
+});
