@@ -1,8 +1,8 @@
 import type { Context } from '../operations/context.ts';
 import type { Io } from './io.ts';
 
-/** Options as commander gives them: camelCase, values as strings. */
-export type Options = Record<string, string | boolean | undefined>;
+/** Options as commander gives them: camelCase, values as strings; a list for a repeatable one. */
+export type Options = Record<string, string | boolean | string[] | undefined>;
 
 /** One invocation of a command. */
 export interface Call {
@@ -22,6 +22,12 @@ export interface CommandModule {
 export function text({ options }: Call, name: string): string | undefined {
   const value = options[name];
   return typeof value === 'string' ? value : undefined;
+}
+
+/** What a repeatable option was given, in order. */
+export function list({ options }: Call, name: string): string[] {
+  const value = options[name];
+  return Array.isArray(value) ? value : [];
 }
 
 export function flag({ options }: Call, name: string): boolean {

@@ -15,6 +15,7 @@ export interface Chosen {
 const GROUPS: Record<string, string> = {
   actor: 'list, show and add actors',
   host: 'this machine’s host file',
+  memory: 'shared notes: write, list, show, export and import them',
 };
 
 /**
@@ -58,7 +59,10 @@ function subcommand(parent: Command, name: string): Command {
 function define(command: Command, spec: CommandSpec, choose: (chosen: Chosen) => void): void {
   command.description(spec.summary).addHelpText('after', `\nExample:\n  ${spec.example}`);
   if (spec.args !== undefined) command.arguments(spec.args);
-  for (const [flags, description] of spec.options ?? []) command.option(flags, description);
+  for (const [flags, description, repeatable] of spec.options ?? []) {
+    if (repeatable === undefined) command.option(flags, description);
+    else command.option(flags, description, collect);
+  }
   if (spec.standalone !== true)
     command.option(
       '--transport <dir>',
@@ -71,6 +75,10 @@ function define(command: Command, spec: CommandSpec, choose: (chosen: Chosen) =>
     const args = received.slice(0, -2).flat() as (string | undefined)[];
     choose({ spec, args, options: command.optsWithGlobals() });
   });
+}
+
+function collect(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value];
 }
 
 function everyCommand(command: Command, visit: (command: Command) => void): void {

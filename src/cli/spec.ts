@@ -6,7 +6,7 @@ export interface CommandSpec {
   name: string;
   args?: string;
   summary: string;
-  options?: readonly (readonly [flags: string, description: string])[];
+  options?: readonly (readonly [flags: string, description: string, repeatable?: 'repeatable'])[];
   example: string;
   /** Works without a transport, so it takes no `--transport`. */
   standalone?: boolean;

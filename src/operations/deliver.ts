@@ -72,7 +72,7 @@ function delivered(outcome: Outcome | undefined, direct: boolean): Delivered {
 }
 
 /** Like {@link deliver} for set-up changes, which the caller reports as done only when they are. */
-export async function deliverOrNote(context: Context, commits: OutboxCommit[]): Promise<void> {
+export async function deliverOrNote(context: Context, commits: OutboxCommit[]): Promise<Delivered> {
   const delivered = await deliver(context, commits, true);
   if (!delivered.published) {
     context.note(
@@ -80,4 +80,5 @@ export async function deliverOrNote(context: Context, commits: OutboxCommit[]): 
     );
   }
   await new Checkout(context.transport, context.now).follow();
+  return delivered;
 }

@@ -36,17 +36,22 @@ const TIER = /^[^\s\p{C}][^\p{C}]{0,63}$/u;
 
 /** Reads a message file; every problem found makes it malformed, never an exception. */
 export function parseMessage(bytes: Uint8Array): Parsed<Message> {
+  const text = fileText(bytes);
+  if (!text.ok) return text;
+  const document = parseDocumentText(text.value);
+  return document.ok ? fromFields(document.value.fields, document.value.body) : document;
+}
+
+/** The text of a file as it is, unless it is larger than 1 MiB or not UTF-8 (protocol.md §2). */
+export function fileText(bytes: Uint8Array): Parsed<string> {
   if (bytes.byteLength > MAX_MESSAGE_BYTES) {
     return unreadable(`larger than 1 MiB: ${String(bytes.byteLength)} bytes`);
   }
-  let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return parsed(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {
     return unreadable('not UTF-8');
   }
-  const document = parseDocumentText(text);
-  return document.ok ? fromFields(document.value.fields, document.value.body) : document;
 }
 
 function fromFields(fields: Fields, body: string): Parsed<Message> {

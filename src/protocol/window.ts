@@ -1,4 +1,4 @@
-import { CHANNELS } from './layout.ts';
+import { CHANNELS, MEMORIES } from './layout.ts';
 
 const MAX_DAYS = 3660;
 
@@ -33,7 +33,7 @@ export function windowFolders(channels: readonly string[], days: number, today: 
     'hosts',
     'local',
     'upstream',
-    'data/memories',
+    MEMORIES,
     ...channels.flatMap((id) => dates.map((date) => `${CHANNELS}/${id}/${date}`)),
   ];
 }

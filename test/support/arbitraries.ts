@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { relPathAt } from '../../src/protocol/names.ts';
 import type { Address } from '../../src/protocol/address.ts';
+import { isOneLine, memoryFileAt, type Memory } from '../../src/protocol/memory.ts';
 import type { Message } from '../../src/protocol/message.ts';
 
 const name = (): fc.Arbitrary<string> =>
@@ -50,6 +51,14 @@ const extra = (): fc.Arbitrary<Record<string, unknown>> =>
     { maxKeys: 3, noNullPrototype: true },
   );
 
+/** Markdown, and what could be taken for a header. */
+const body = (): fc.Arbitrary<string> =>
+  fc.oneof(
+    fc.string(),
+    fc.string({ unit: 'grapheme' }),
+    fc.constantFrom('---\nto: x\n---\n', '\n\n', '\r\n', '---js\n1\n---'),
+  );
+
 export const message = (): fc.Arbitrary<Message> =>
   fc
     .record({
@@ -62,14 +71,32 @@ export const message = (): fc.Arbitrary<Message> =>
       tier: fc.option(name(), { nil: undefined }),
       host: fc.option(name(), { nil: undefined }),
       extra: extra(),
-      body: fc.oneof(
-        fc.string(),
-        fc.string({ unit: 'grapheme' }),
-        fc.constantFrom('---\nto: x\n---\n', '\n\n', '\r\n', '---js\n1\n---'),
-      ),
+      body: body(),
     })
     .map(({ tier, host, ...rest }) => ({
       ...rest,
       ...(tier === undefined ? {} : { tier }),
       ...(host === undefined ? {} : { host }),
+    }));
+
+const memoryName = (): fc.Arbitrary<string> =>
+  fc
+    .tuple(date(), fc.stringMatching(/^[0-9a-f]{8,16}$/))
+    .map(([at, suffix]) => memoryFileAt(at, suffix));
+
+export const memory = (): fc.Arbitrary<Memory> =>
+  fc
+    .record({
+      from: name(),
+      timestamp: date().map((at) => at.toISOString()),
+      subject: scalar().filter((text) => text !== ''),
+      scope: fc.oneof(fc.constant('global'), fc.uuid()),
+      supersedes: fc.option(memoryName(), { nil: undefined }),
+      alias: fc.array(scalar().filter(isOneLine), { maxLength: 3 }),
+      extra: extra(),
+      body: body(),
+    })
+    .map(({ supersedes, ...rest }) => ({
+      ...rest,
+      ...(supersedes === undefined ? {} : { supersedes }),
     }));

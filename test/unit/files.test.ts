@@ -12,14 +12,6 @@ import {
   type HostFile,
 } from '../../src/protocol/host-file.ts';
 import { placeOf, versionProblem } from '../../src/protocol/layout.ts';
-import {
-  current,
-  formatMemory,
-  isMemoryFile,
-  memoryFileAt,
-  parseMemory,
-  type Memory,
-} from '../../src/protocol/memory.ts';
 import { isName, isRelPath, relPathAt, toName } from '../../src/protocol/names.ts';
 import { outgoing } from '../../src/protocol/outgoing.ts';
 import { said } from '../support/messages.ts';
@@ -140,30 +132,6 @@ it('a profile’s name is its file’s', () => {
   expect(parseProfile('---\nname: b\n---\n', 'a')).toEqual({
     ok: false,
     problems: ['name is "b", expected "a" as in the file\'s name', 'description is missing'],
-  });
-});
-
-describe('memories', () => {
-  const memory: Memory = {
-    from: 'a',
-    timestamp: '2026-06-09T17:00:00.000Z',
-    subject: 's: t',
-    scope: id,
-    extra: { alias: 'x' },
-    body: 'b',
-  };
-  it('come back as they were written', () => {
-    expect(parseMemory(formatMemory(memory))).toEqual({ ok: true, value: memory });
-  });
-  it('are in force until another supersedes them', () => {
-    const old = memoryFileAt(new Date(0), 'aaaaaaaa');
-    const fresh = memoryFileAt(new Date(1), 'bbbbbbbb');
-    expect(isMemoryFile(old)).toBe(true);
-    const all = new Map([
-      [old, memory],
-      [fresh, { ...memory, supersedes: old }],
-    ]);
-    expect([...current(all).keys()]).toEqual([fresh]);
   });
 });
 

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { ulid } from 'ulid';
-import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { CrosstalkError } from '../../errors.ts';
 import { handOver } from '../../operations/hand-over.ts';
 import type { SendInput, Sent } from '../../operations/send.ts';
+import { readBody } from '../body.ts';
 import { EXIT } from '../exit.ts';
 import { given, inTransport, note, print, text, type Call } from '../command.ts';
 
@@ -18,7 +17,7 @@ export async function run(call: Call): Promise<number> {
     );
   const input: SendInput = {
     to,
-    body: await readBody(call),
+    body: await readBody(call, 'message'),
     ...given(call, 'channel', 'from', 'tier'),
     isNew: options['new'] === true,
     wait: options['wait'] !== false,
@@ -60,33 +59,4 @@ function report(call: Call, { delivered, messages, channel, from }: Sent): numbe
   };
   const word = delivered.published ? 'Sent' : 'Queued';
   return print(call, result, () => messages.map(({ relPath }) => `${word}: ${relPath}`).join('\n'));
-}
-
-/** The argument; stdin for `-`, or for no argument when stdin is no terminal; or a file (cli.md). */
-async function readBody(call: Call): Promise<string> {
-  const { io, args } = call;
-  const argument = args[0];
-  const file = text(call, 'file');
-  if (file !== undefined && argument !== undefined) {
-    throw new CrosstalkError('usage', 'both a text and --file were given; give one of them');
-  }
-  if (file !== undefined) {
-    try {
-      return await readFile(resolve(io.cwd, file), 'utf8');
-    } catch (error) {
-      throw new CrosstalkError(
-        'usage',
-        `--file ${file} cannot be read: ${reasonOf(error)}; name another`,
-        { cause: error },
-      );
-    }
-  }
-  if (argument !== undefined && argument !== '-') return argument;
-  const piped = io.readStdin();
-  if (piped === undefined)
-    throw new CrosstalkError(
-      'usage',
-      'the message has no text; give it as an argument, on stdin, or with --file <path>',
-    );
-  return piped;
 }

@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { CrosstalkError, reasonOf } from '../errors.ts';
+import { text, type Call } from './command.ts';
+
+/**
+ * A text as a command is given it: the argument; stdin for `-`, or for no argument when stdin is no
+ * terminal; or the file of `--file` (cli.md).
+ *
+ * @param what is written, for errors: `message`
+ * @throws CrosstalkError `usage` when there is none, or two, or a file that cannot be read
+ */
+export async function readBody(call: Call, what: string): Promise<string> {
+  const { io, args } = call;
+  const argument = args[0];
+  const file = text(call, 'file');
+  if (file !== undefined && argument !== undefined) {
+    throw new CrosstalkError('usage', 'both a text and --file were given; give one of them');
+  }
+  if (file !== undefined) {
+    try {
+      return await readFile(resolve(io.cwd, file), 'utf8');
+    } catch (error) {
+      throw new CrosstalkError(
+        'usage',
+        `--file ${file} cannot be read: ${reasonOf(error)}; name another`,
+        { cause: error },
+      );
+    }
+  }
+  if (argument !== undefined && argument !== '-') return argument;
+  const piped = io.readStdin();
+  if (piped === undefined)
+    throw new CrosstalkError(
+      'usage',
+      `the ${what} has no text; give it as an argument, on stdin, or with --file <path>`,
+    );
+  return piped;
+}

@@ -1,0 +1,179 @@
+import { CrosstalkError } from '../../errors.ts';
+import { addMemory } from '../../operations/memory-add.ts';
+import { exportMemories, importMemories } from '../../operations/memory-folder.ts';
+import {
+  listMemories,
+  searchMemories,
+  showMemory,
+  type ListedMemory,
+} from '../../operations/memory-list.ts';
+import { memorySuffix } from '../../protocol/memory.ts';
+import { readBody } from '../body.ts';
+import { flag, given, inTransport, list, note, print, text, type Call } from '../command.ts';
+import { indent, table } from '../render.ts';
+
+const LONGEST_CELL = 100;
+
+export function run(call: Call): Promise<number> {
+  switch (call.name) {
+    case 'memory add':
+      return add(call);
+    case 'memory show':
+      return show(call);
+    case 'memory search':
+      return find(call);
+    case 'memory export':
+      return putOut(call);
+    case 'memory import':
+      return bringIn(call);
+    default:
+      return listAll(call);
+  }
+}
+
+async function add(call: Call): Promise<number> {
+  const subject = text(call, 'subject');
+  if (subject === undefined) {
+    throw new CrosstalkError(
+      'usage',
+      '--subject is missing; say in one line what the note is about: crosstalk memory add --subject "<line>" "<text>"',
+    );
+  }
+  const body = await readBody(call, 'note');
+  return inTransport(call, async (context) => {
+    const { file, memory, delivered } = await addMemory(context, {
+      subject,
+      body,
+      scope: text(call, 'scope') ?? 'global',
+      alias: list(call, 'alias'),
+      ...given(call, 'supersedes', 'from'),
+      login: call.io.login,
+    });
+    const result = {
+      file,
+      status: delivered.published ? 'remembered' : 'queued',
+      reason: delivered.published ? null : delivered.reason,
+      from: memory.from,
+      timestamp: memory.timestamp,
+      subject: memory.subject,
+      scope: memory.scope,
+      alias: memory.alias,
+      supersedes: memory.supersedes ?? null,
+    };
+    const word = delivered.published ? 'Remembered' : 'Queued';
+    return print(call, result, () => `${word}: ${file}`);
+  });
+}
+
+function listAll(call: Call): Promise<number> {
+  return inTransport(call, async (context) => {
+    const memories = await listMemories(context, {
+      all: flag(call, 'all'),
+      ...given(call, 'scope'),
+    });
+    if (memories.length === 0) note(call, 'no memories; write one with: crosstalk memory add');
+    return print(call, memories.map(toJson), () => table(memories.map(row)));
+  });
+}
+
+function find(call: Call): Promise<number> {
+  const words = call.args.map((word) => word ?? '').join(' ');
+  return inTransport(call, async (context) => {
+    const found = await searchMemories(context, {
+      words,
+      all: flag(call, 'all'),
+      ...given(call, 'scope'),
+    });
+    if (found.length === 0) note(call, 'nothing found');
+    return print(
+      call,
+      found.map((one) => ({ ...toJson(one), excerpt: one.excerpt })),
+      () =>
+        found.map((one) => `${row(one).join('  ').trimEnd()}\n${indent(one.excerpt)}`).join('\n\n'),
+    );
+  });
+}
+
+function row({ file, memory, channel, superseded_by: by, queued }: ListedMemory): string[] {
+  return [
+    memorySuffix(file),
+    `${file.slice(0, 4)}-${file.slice(4, 6)}-${file.slice(6, 8)} ${file.slice(9, 11)}:${file.slice(11, 13)}`,
+    memory.from,
+    cell(channel ?? memory.scope),
+    cell(memory.subject),
+    [by === null ? '' : `superseded by ${memorySuffix(by)}`, queued ? 'queued' : '']
+      .filter((mark) => mark !== '')
+      .join(', '),
+  ];
+}
+
+function toJson({ file, memory, channel, superseded_by, queued }: ListedMemory): object {
+  const { from, timestamp, subject, scope, alias, supersedes = null } = memory;
+  const facts = { file, from, timestamp, subject, scope, channel, alias };
+  return { ...facts, supersedes, superseded_by, queued };
+}
+
+function show(call: Call): Promise<number> {
+  return inTransport(call, async (context) => {
+    const found = await showMemory(context, call.args[0] ?? '');
+    const { file, memory, channel, superseded_by: by, subjects, queued } = found;
+    const linked = (other: string, subject: string | null): string =>
+      `${other}  ${subject === null ? '(not in this transport)' : cell(subject)}`;
+    const { supersedes, extra, body } = memory;
+    return print(call, { ...toJson(found), extra, body }, () =>
+      [
+        table([
+          ['file', file],
+          ['from', memory.from],
+          ['timestamp', cell(memory.timestamp)],
+          ['subject', cell(memory.subject, Infinity)],
+          ['scope', channel === null ? memory.scope : `${cell(channel)} (${memory.scope})`],
+          ...memory.alias.map((word) => ['alias', cell(word, Infinity)]),
+          ...(supersedes === undefined
+            ? []
+            : [['supersedes', linked(supersedes, subjects.supersedes)]]),
+          ...(by === null ? [] : [['superseded by', linked(by, subjects.superseded_by)]]),
+          ...(queued ? [['state', 'queued, not on the remote yet']] : []),
+        ]),
+        '',
+        body.trimEnd(),
+      ].join('\n'),
+    );
+  });
+}
+
+/** Somebody else's text as one cell of a table: it cannot make a row of its own. */
+function cell(value: string, longest = LONGEST_CELL): string {
+  const line = value.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
+}
+
+function putOut(call: Call): Promise<number> {
+  return inTransport(call, async (context) => {
+    const done = await exportMemories(context, call.args[0] ?? '');
+    return print(call, done, () => `Exported: ${memories(done.exported)} to ${done.dir}`);
+  });
+}
+
+function bringIn(call: Call): Promise<number> {
+  return inTransport(call, async (context) => {
+    const { dir, imported, skipped, delivered } = await importMemories(context, {
+      dir: call.args[0] ?? '',
+      login: call.io.login,
+    });
+    const result = {
+      dir,
+      status: delivered.published ? 'imported' : 'queued',
+      reason: delivered.published ? null : delivered.reason,
+      imported,
+      skipped,
+    };
+    const word = delivered.published ? 'Imported' : 'Queued';
+    const there = skipped === 0 ? '' : `, ${String(skipped)} were there already`;
+    return print(call, result, () => `${word}: ${memories(imported.length)}${there}`);
+  });
+}
+
+function memories(count: number): string {
+  return count === 1 ? '1 memory' : `${String(count)} memories`;
+}
