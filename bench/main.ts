@@ -7,6 +7,7 @@ import { idle } from './figures/idle.ts';
 import { many } from './figures/many.ts';
 import { objects } from './figures/objects.ts';
 import { roundtrip } from './figures/roundtrip.ts';
+import { scale as growth } from './figures/scale.ts';
 import { ticks } from './figures/ticks.ts';
 import type { Figure, Scale } from './figure.ts';
 import { plot, type Series } from './plot.ts';
@@ -19,6 +20,7 @@ const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   hosts,
   idle,
   objects,
+  scale: growth,
 };
 
 const { values } = parseArgs({

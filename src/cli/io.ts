@@ -3,6 +3,8 @@ export interface Io {
   env: NodeJS.ProcessEnv;
   cwd: string;
   out: (text: string) => void;
+  /** A file's content, as it is; but for a terminal, which it cannot steer. */
+  outBytes: (bytes: Uint8Array) => void;
   err: (text: string) => void;
   /** All of stdin; undefined when it is a terminal. */
   readStdin: () => Promise<string> | undefined;

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import type { Io } from './io.ts';
 import { EXIT } from './exit.ts';
-import { harmless } from './render.ts';
+import { colourless, harmless } from './render.ts';
 import { run } from './run.ts';
 
 /** The entry of the command line tool: the process's own streams, signals and exit code. */
@@ -29,10 +29,16 @@ export async function main(argv: string[]): Promise<void> {
 }
 
 function processIo(stop: AbortSignal, hurry: AbortSignal): Io {
+  const out = (text: string): boolean =>
+    process.stdout.write(process.stdout.isTTY ? harmless(text) : text);
   return {
     env: process.env,
     cwd: process.cwd(),
-    out: (text) => process.stdout.write(process.stdout.isTTY ? harmless(text) : text),
+    out,
+    outBytes: (bytes) =>
+      process.stdout.isTTY
+        ? out(colourless(new TextDecoder().decode(bytes)))
+        : process.stdout.write(bytes),
     err: (text) => process.stderr.write(process.stderr.isTTY ? harmless(text) : text),
     readStdin: () => (process.stdin.isTTY ? undefined : readAll(process.stdin)),
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : undefined,

@@ -6,7 +6,8 @@ type Style = Parameters<typeof styleText>[0];
 /** Colours text when stdout is a terminal and `NO_COLOR` is unset. */
 export function painter(io: Pick<Io, 'env' | 'outIsTty'>): (style: Style, text: string) => string {
   const on = io.outIsTty && (io.env['NO_COLOR'] ?? '') === '';
-  return (style, text) => (on ? styleText(style, text) : text);
+  // Whether there is a terminal is settled above: it need not be this process's stdout.
+  return (style, text) => (on ? styleText(style, text, { validateStream: false }) : text);
 }
 
 /** Rows in columns, two spaces apart, without trailing blanks. */
@@ -44,8 +45,13 @@ const STEERING = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069
 export function harmless(text: string): string {
   return text
     .split(COLOUR)
-    .map((part, index) => (index % 2 === 1 ? part : part.replace(STEERING, '')))
+    .map((part, index) => (index % 2 === 1 ? part : colourless(part)))
     .join('');
+}
+
+/** Text that cannot colour a terminal either: what is printed next would take the colour on. */
+export function colourless(text: string): string {
+  return text.replace(STEERING, '');
 }
 
 /** `5 s`, `3 min`, `2 h`, `4 d`. @param seconds whole seconds */

@@ -1,4 +1,6 @@
+import { MEMORY_COMMANDS } from './memory-table.ts';
 import { CHANNEL, FROM, HOST, type CommandSpec } from './spec.ts';
+import { READING_COMMANDS } from './reading-table.ts';
 
 export const COMMANDS: readonly CommandSpec[] = [
   {
@@ -33,46 +35,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk send --to concierge "what changed this week?"',
     load: () => import('./commands/send.ts'),
   },
-  {
-    name: 'replies',
-    args: '[messages...]',
-    summary: 'the replies to messages, matched by re alone',
-    options: [
-      ['--re <messages>', 'the messages, separated by commas'],
-      ['--wait', 'wait until each is answered'],
-      ['--timeout <seconds>', 'how long to wait (default: 600); exit code 3 when it is over'],
-    ],
-    example: 'crosstalk replies --wait 2026/06/09/190000000Z-1f2e3d4c.md',
-    load: () => import('./commands/replies.ts'),
-  },
-  {
-    name: 'status',
-    summary: 'health, host, actors, channels, cursors, outbox, dead letters',
-    options: [HOST],
-    example: 'crosstalk status',
-    load: () => import('./commands/status.ts'),
-  },
-  {
-    name: 'explain',
-    args: '<message> <actor>',
-    summary: 'why a message wakes an actor, or does not',
-    example: 'crosstalk explain 1f2e3d4c concierge',
-    load: () => import('./commands/explain.ts'),
-  },
-  {
-    name: 'dlq',
-    summary: 'the dead letters of this machine',
-    options: [
-      ['--list', 'one line each (default)'],
-      ['--show <id>', 'everything about one'],
-      ['--retry <id>', 'try one again, or all'],
-      ['--drop <id>', 'forget one; its messages stay on record'],
-      ['--clear', 'forget all'],
-      ['--yes', 'do not ask'],
-    ],
-    example: 'crosstalk dlq --retry all',
-    load: () => import('./commands/dlq.ts'),
-  },
+  ...READING_COMMANDS,
   {
     name: 'channel',
     summary: 'make and list channels',
@@ -129,6 +92,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk actor add reviewer --cli claude --description "Reviews diffs."',
     load: () => import('./commands/actor.ts'),
   },
+  ...MEMORY_COMMANDS,
   {
     name: 'host show',
     summary: 'this machine’s host file and the command changes that are held',
@@ -142,6 +106,34 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: [HOST],
     example: 'crosstalk host approve',
     load: () => import('./commands/host.ts'),
+  },
+  {
+    name: 'thread',
+    args: '<message>',
+    summary: 'who asked whom, what was answered, and what is still open',
+    example: 'crosstalk thread 1f2e3d4c',
+    load: () => import('./commands/thread.ts'),
+  },
+  {
+    name: 'search',
+    args: '<words...>',
+    summary: 'find messages by words, "phrases" and beginnings*, best first',
+    options: [
+      CHANNEL,
+      ['--from <name>', 'only messages of this writer'],
+      ['--since <when>', 'only newer ones: 2026-06-09, 2h, 3d, today'],
+      ['--limit <n>', 'how many, at most 20 (default: 20)'],
+      ['--context <n>', 'with so many messages before and after each, at most 8'],
+    ],
+    example: 'crosstalk search "rate limit" retry* --since 2w',
+    load: () => import('./commands/search.ts'),
+  },
+  {
+    name: 'index',
+    summary: 'bring the search index up to date; other commands do it as they need it',
+    options: [['--rebuild', 'make it anew; the old one is kept aside']],
+    example: 'crosstalk index',
+    load: () => import('./commands/index.ts'),
   },
   {
     name: 'archive',

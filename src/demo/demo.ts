@@ -116,7 +116,7 @@ async function converse(
   const question = sent.messages[0]?.relPath ?? '';
   const waiting = replies(context, {
     messages: [question],
-    wait: true,
+    wait: 'all',
     timeout: LIMIT_MS,
     signal: io.stop,
   });

@@ -23,12 +23,12 @@ const DAY_SECONDS = 86_400;
  * Leaves out what came back from an archive: it was delivered before it went there. Git is asked
  * only when a message is older than the commit that brought it by more than a day.
  */
-export async function withoutRestored(
+export async function withoutRestored<T extends Pick<Delivery, 'channel' | 'relPath'>>(
   { epochs, objects }: Transport,
   from: string,
   to: string,
-  woken: Delivery[],
-): Promise<Delivery[]> {
+  woken: T[],
+): Promise<T[]> {
   if (woken.length === 0) return woken;
   const tip = (await objects.read(to))?.content?.toString('utf8') ?? '';
   const seconds = Number(COMMITTED.exec(tip)?.[1] ?? 0) - DAY_SECONDS;

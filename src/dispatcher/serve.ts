@@ -4,6 +4,7 @@ import { saveHeartbeat } from '../state/heartbeat.ts';
 import { acquire, type Holder } from '../state/lock.ts';
 import { Alarm, Rhythm } from './alarm.ts';
 import { Housekeeping } from './housekeeping.ts';
+import { News } from './news.ts';
 import type { Outcome } from './publisher.ts';
 import { pulse } from './pulse.ts';
 import { tick, type Ticked, type TickParts } from './tick.ts';
@@ -72,6 +73,7 @@ class Service {
   readonly #parts: TickParts;
   readonly #options: ServeOptions;
   readonly #alarm = new Alarm();
+  readonly #news: News;
   readonly #startedAt = new Date().toISOString();
   #fetchWanted = true;
   #failingSince: { since: string; reason: string } | undefined;
@@ -81,17 +83,19 @@ class Service {
     this.#parts = { ...parts, signal: options.stop };
     this.#options = options;
     this.#housekeeping = new Housekeeping(parts.transport, parts.log);
+    this.#news = new News(() => parts.transport.tip(), options);
   }
 
   async run(): Promise<Served> {
     const { dispatcher, log, hosts, transport } = this.#parts;
     const { stop, hurry, grace } = this.#options;
-    const ear = await listen(this.#options.socket, (request) => this.#answer(request));
+    const ear = await listen(this.#options.socket, (...asked) => this.#answer(...asked));
     stop.addEventListener('abort', () => void dispatcher.stop(grace));
     hurry.addEventListener('abort', () => {
       dispatcher.stopNow();
     });
     this.#parts.publisher.onNews = () => {
+      void this.#news.look();
       this.#alarm.ring();
     };
     dispatcher.onRoom = () => {
@@ -162,13 +166,9 @@ class Service {
 
   /** Milliseconds to wait: the rhythm's, or until the next retry is due. */
   async #delay(rhythm: Rhythm): Promise<number> {
-    const poll = rhythm.next(Math.random());
-    const due = await this.#parts.dispatcher.retries.next();
-    return due === undefined
-      ? poll
-      : due.getTime() <= Date.now()
-        ? poll
-        : Math.min(poll, due.getTime() - Date.now() + 5);
+    const poll = Math.min(rhythm.next(Math.random()), this.#news.longestPoll);
+    const due = (await this.#parts.dispatcher.retries.next())?.getTime() ?? 0;
+    return due <= Date.now() ? poll : Math.min(poll, due - Date.now() + 5);
   }
 
   async #tick(): Promise<Ticked | undefined> {
@@ -189,19 +189,27 @@ class Service {
       if (this.#options.once) throw error;
       log('internal_error', { error: reasonOf(error), transport: transport.dir });
       return undefined;
+    } finally {
+      void this.#news.look();
     }
   }
 
   #noteFetch({ failure }: Ticked): void {
+    if (failure !== undefined) this.#news.letGo();
     this.#failingSince =
       failure === undefined
         ? undefined
         : { since: this.#failingSince?.since ?? new Date().toISOString(), reason: failure.reason };
   }
 
-  async #answer(request: WakeRequest): Promise<WakeAnswer> {
+  async #answer(request: WakeRequest, gone: AbortSignal): Promise<WakeAnswer> {
     const reply = { pid: process.pid };
     if (request.op === 'ping') return reply;
+    if (request.op === 'news') {
+      // The wait for the next poll may be a long one.
+      if (this.#news.awaited === 0) this.#alarm.ring();
+      return { ...reply, tip: await this.#news.after(request.tip, gone) };
+    }
     if (request.op === 'wake') {
       this.#parts.log('woken');
       this.#fetchWanted = true;

@@ -3,6 +3,11 @@ import type { Status } from './status.ts';
 /** Mail that waits longer than this in the outbox is stuck. */
 const OUTBOX_LIMIT_S = 60;
 
+/** A dispatcher that has not reported for more seconds than this is stuck. @param interval seconds */
+export function silenceLimit(interval: number): number {
+  return Math.max(30, 3 * interval + 10);
+}
+
 /**
  * The verdict: healthy only while nothing is stuck (invariant 8). Every problem says what to do.
  *
@@ -26,8 +31,7 @@ function dispatcherProblems(
   } else if (dispatcher === null) {
     problems.push('a dispatcher has started and not reported yet; look again in a moment');
   } else {
-    const limit = Math.max(30, 3 * dispatcher.interval + 10);
-    if (dispatcher.age_s > limit) {
+    if (dispatcher.age_s > silenceLimit(dispatcher.interval)) {
       problems.push(
         `the dispatcher (process ${String(dispatcher.pid)}) has not reported for ${String(dispatcher.age_s)} s; restart it`,
       );

@@ -29,6 +29,9 @@ describe('usage', () => {
     [['dlq', '--list', '--clear'], '--list and --clear were given'],
     [['dispatch', '--interval', 'soon'], '--interval is "soon", expected seconds'],
     [['actor'], 'a subcommand is missing'],
+    [['memory'], 'a subcommand is missing'],
+    [['memory', 'add', 'x'], '--subject is missing'],
+    [['memory', 'add', '--subject', 'x'], 'the note has no text'],
     [['open'], '--actor is missing'],
     [['replies'], 'no message was named'],
     [['init', '--alias', 'a/b'], '--alias "a/b" is not a name'],
@@ -56,6 +59,8 @@ describe('usage', () => {
       replies: ['12345678'],
       channel: ['--name', 'x'],
       'actor add': ['--cli', 'x'],
+      archive: ['--before', '2025-01-01'],
+      'memory add': ['--subject', 'x', 'y'],
       open: ['--actor', 'x'],
     };
     const { code, err } = await bare(...name.split(' '), ...fill, ...(needed[name] ?? []));
@@ -342,6 +347,8 @@ it('every command that prints data prints one JSON document with --json', async 
     ['actor', 'list'],
     ['actor', 'show', 'worker'],
     ['host', 'show', '--host', 'front'],
+    ['memory', 'add', '--subject', 'x', 'y'],
+    ['memory', 'list'],
     ['sync'],
     ['upgrade', '--check'],
   ];

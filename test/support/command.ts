@@ -12,6 +12,7 @@ export interface RunOptions {
   env?: NodeJS.ProcessEnv;
   stdin?: string;
   stop?: AbortSignal;
+  outIsTty?: boolean;
   onErr?: (text: string) => void;
 }
 
@@ -26,13 +27,16 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
     out: (text) => {
       out += text;
     },
+    outBytes: (bytes) => {
+      out += Buffer.from(bytes).toString('utf8');
+    },
     err: (text) => {
       err += text;
       options.onErr?.(text);
     },
     readStdin: () => (options.stdin === undefined ? undefined : Promise.resolve(options.stdin)),
     ask: undefined,
-    outIsTty: false,
+    outIsTty: options.outIsTty ?? false,
     errIsTty: false,
     login: 'operator',
     stop: options.stop ?? never,

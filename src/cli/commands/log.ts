@@ -1,0 +1,82 @@
+import { CrosstalkError } from '../../errors.ts';
+import { follow, log, type LogEntry, type LogInput, type LogPage } from '../../operations/log.ts';
+import { formatAddress, parseAddress, type Address } from '../../protocol/address.ts';
+import { shown } from '../../protocol/result.ts';
+import { flag, given, inTransport, note, text, type Call } from '../command.ts';
+import { EXIT } from '../exit.ts';
+import { actor, body, localTime, messageJson, shortName } from '../message-view.ts';
+import { sinceOf } from '../since.ts';
+import { colourless, indent, painter } from '../render.ts';
+
+const DEFAULT_LIMIT = '20';
+
+export function run(call: Call): Promise<number> {
+  const input = inputOf(call);
+  return inTransport(call, async (context) => {
+    const page = await log(context, input);
+    const { limit } = input;
+    if (page.cut)
+      note(call, `only the newest ${String(limit)} since then are shown; more with: --limit <n>`);
+    print(call, page);
+    if (flag(call, 'follow'))
+      for await (const arrived of follow(context, page.tip, input)) print(call, arrived);
+    else if (page.entries.length === 0 && limit > 0) note(call, 'no messages');
+    return EXIT.ok;
+  });
+}
+
+function inputOf(call: Call): LogInput {
+  const [channel] = call.args;
+  return {
+    limit: limitOf(call),
+    signal: call.io.stop,
+    ...(channel !== undefined && { channel }),
+    ...given(call, 'from'),
+    ...addressOf(call),
+    ...sinceOf(call),
+  };
+}
+
+function limitOf(call: Call): number {
+  const given = text(call, 'limit') ?? DEFAULT_LIMIT;
+  if (/^\d{1,9}$/.test(given)) return Number(given);
+  throw new CrosstalkError(
+    'usage',
+    `--limit is ${shown(given)}, expected how many messages; try --limit ${DEFAULT_LIMIT}`,
+  );
+}
+
+function addressOf(call: Call): { to?: Address } {
+  const given = text(call, 'to');
+  if (given === undefined) return {};
+  const to = parseAddress(given);
+  if (to.ok) return { to: to.value };
+  throw new CrosstalkError('usage', `${to.problems.join('; ')}; try --to <name>`);
+}
+
+function print(call: Call, { entries, mixed }: LogPage): void {
+  for (const entry of entries)
+    call.io.out(flag(call, 'json') ? json(entry) : render(call, entry, mixed));
+}
+
+function json(entry: LogEntry): string {
+  const { id, name } = entry.channel;
+  return `${JSON.stringify({ channel: id, channel_name: name, ...messageJson(entry) })}\n`;
+}
+
+/** One line of facts, and the text indented below it, so that no text can pass for such a line. */
+function render({ io }: Call, { relPath, message, channel }: LogEntry, mixed: boolean): string {
+  const paint = painter(io);
+  const to = message.to.map((address) => actor(paint, formatAddress(address))).join(', ');
+  const facts = [
+    paint('dim', localTime(new Date(message.timestamp))),
+    `${actor(paint, message.from)} → ${to}`,
+    ...(mixed ? [`#${colourless(channel.name)}`] : []),
+    paint('dim', shortName(relPath)),
+    ...(message.re.length > 0
+      ? [paint('dim', `↳ re ${message.re.map(shortName).join(', ')}`)]
+      : []),
+  ];
+  const words = body(paint, message.body);
+  return `${facts.join('  ')}\n${words === '' ? '' : `${indent(words)}\n`}\n`;
+}

@@ -1,0 +1,63 @@
+import { formatAddress } from '../protocol/address.ts';
+import type { Located } from '../protocol/message.ts';
+import { suffixOf } from '../protocol/names.ts';
+import { colourless, type painter } from './render.ts';
+
+export type Paint = ReturnType<typeof painter>;
+
+const COLOURS = ['cyan', 'green', 'yellow', 'magenta', 'blue', 'red'] as const;
+const SHORT_SUFFIX = 8;
+
+/** A name in its own colour, the same everywhere. */
+export function actor(paint: Paint, name: string): string {
+  let hash = 0;
+  for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 0xffffff;
+  return paint(COLOURS[hash % COLOURS.length] ?? 'cyan', name);
+}
+
+/** The first digits of a message's suffix, by which it may be named in a command. */
+export function shortName(relPath: string): string {
+  return suffixOf(relPath).slice(0, SHORT_SUFFIX);
+}
+
+/** A moment in this machine's time zone, `2026-06-09 21:00:00`. */
+export function localTime(at: Date): string {
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const date = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-');
+  return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':')}`;
+}
+
+const FENCE = /^\s*(`{3,}|~{3,})(.*)$/;
+const HEADING = /^ {0,3}#{1,6}(\s|$)/;
+
+/**
+ * A message's text for a terminal: headings bold, code dim, everything else as it is. Nothing in it
+ * can steer the terminal. Without blank lines at its end.
+ */
+export function body(paint: Paint, text: string): string {
+  let fence = '';
+  const lines = colourless(text).trimEnd().split('\n');
+  const painted = lines.map((line) => {
+    const [, mark = '', rest = ''] = FENCE.exec(line) ?? [];
+    if (fence !== '') {
+      if (mark.startsWith(fence) && rest.trim() === '') fence = '';
+      return paint('dim', line);
+    }
+    fence = mark;
+    if (mark !== '') return paint('dim', line);
+    return HEADING.test(line) ? paint('bold', line) : line;
+  });
+  return painted.join('\n');
+}
+
+/** A message as commands print it with `--json`. */
+export function messageJson({ relPath, message }: Located): Record<string, unknown> {
+  return {
+    relPath,
+    from: message.from,
+    to: message.to.map(formatAddress),
+    timestamp: message.timestamp,
+    re: message.re,
+    body: message.body,
+  };
+}

@@ -1,0 +1,85 @@
+import { HOST, type CommandSpec } from './spec.ts';
+
+const TIMEOUT = [
+  '--timeout <seconds>',
+  'how long to wait (default: 600); exit code 3 when it is over',
+] as const;
+
+/** The commands that show messages and what became of them, and wait for them. */
+export const READING_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'replies',
+    args: '[messages...]',
+    summary: 'the replies to messages, matched by re alone',
+    options: [
+      ['--re <messages>', 'the messages, separated by commas'],
+      ['--wait', 'wait until each is answered'],
+      TIMEOUT,
+    ],
+    example: 'crosstalk replies --wait 2026/06/09/190000000Z-1f2e3d4c.md',
+    load: () => import('./commands/replies.ts'),
+  },
+  {
+    name: 'wait',
+    args: '<messages...>',
+    summary: 'return as soon as messages are answered, with the replies',
+    options: [
+      ['--all', 'when each is answered (default)'],
+      ['--any', 'when the first is answered'],
+      TIMEOUT,
+    ],
+    example: 'crosstalk wait --any 1f2e3d4c 0a1b2c3d',
+    load: () => import('./commands/wait.ts'),
+  },
+  {
+    name: 'log',
+    args: '[channel]',
+    summary: 'the messages of a channel, or of all',
+    options: [
+      ['-f, --follow', 'go on with new ones as they come, until Ctrl-C'],
+      ['--from <name>', 'only what this name wrote'],
+      ['--to <name>', 'only what is addressed to this name'],
+      ['--since <when>', 'only since a date, a date and time, today, or so long ago: 2h, 3d'],
+      ['--limit <n>', 'at most so many, the newest (default: 20)'],
+    ],
+    interrupt: 'clean',
+    example: 'crosstalk log general --follow',
+    load: () => import('./commands/log.ts'),
+  },
+  {
+    name: 'read',
+    args: '<message>',
+    summary: 'one message whole',
+    options: [['--raw', 'the file as it is in git']],
+    example: 'crosstalk read 1f2e3d4c',
+    load: () => import('./commands/read.ts'),
+  },
+  {
+    name: 'status',
+    summary: 'health, host, actors, channels, cursors, outbox, dead letters',
+    options: [HOST],
+    example: 'crosstalk status',
+    load: () => import('./commands/status.ts'),
+  },
+  {
+    name: 'explain',
+    args: '<message> <actor>',
+    summary: 'why a message wakes an actor, or does not',
+    example: 'crosstalk explain 1f2e3d4c concierge',
+    load: () => import('./commands/explain.ts'),
+  },
+  {
+    name: 'dlq',
+    summary: 'the dead letters of this machine',
+    options: [
+      ['--list', 'one line each (default)'],
+      ['--show <id>', 'everything about one'],
+      ['--retry <id>', 'try one again, or all'],
+      ['--drop <id>', 'forget one; its messages stay on record'],
+      ['--clear', 'forget all'],
+      ['--yes', 'do not ask'],
+    ],
+    example: 'crosstalk dlq --retry all',
+    load: () => import('./commands/dlq.ts'),
+  },
+];

@@ -1,0 +1,54 @@
+import { CrosstalkError } from '../errors.ts';
+import type { Replied } from '../operations/replies.ts';
+import { shown } from '../protocol/result.ts';
+import { print, text, type Call } from './command.ts';
+import { messageJson } from './message-view.ts';
+import { indent, painter } from './render.ts';
+
+const DEFAULT_TIMEOUT_S = '600';
+
+/** The messages a command is about, from its arguments and `--re`, separated by blanks or commas. */
+export function messagesOf(call: Call): string[] {
+  const words = [...call.args, text(call, 're')].flatMap((word) => (word ?? '').split(','));
+  const messages = words.map((word) => word.trim()).filter((word) => word !== '');
+  if (messages.length > 0) return messages;
+  throw new CrosstalkError(
+    'usage',
+    `no message was named; give the path that send printed: crosstalk ${call.name} <relPath>`,
+  );
+}
+
+/** `--timeout` in milliseconds. */
+export function timeoutOf(call: Call): number {
+  const seconds = Number(text(call, 'timeout') ?? DEFAULT_TIMEOUT_S);
+  if (Number.isFinite(seconds) && seconds >= 0) return seconds * 1000;
+  throw new CrosstalkError(
+    'usage',
+    `--timeout is ${shown(text(call, 'timeout'))}, expected seconds; try --timeout 60`,
+  );
+}
+
+/** Prints what answers some messages (cli.md). */
+export function printReplied(call: Call, found: readonly Replied[]): void {
+  print(call, found.map(toJson), () => found.map((one) => render(call, one)).join('\n'));
+}
+
+function render({ io }: Call, { ref, replies: list }: Replied): string {
+  const paint = painter(io);
+  if (list.length === 0) return `${paint('yellow', 'PENDING')} ${ref.relPath}`;
+  return [
+    `${paint('green', 'REPLIED')} ${ref.relPath}`,
+    ...list.map(
+      ({ relPath, message }) => `  from ${message.from} ${relPath}\n${indent(message.body)}`,
+    ),
+  ].join('\n');
+}
+
+function toJson({ ref, replies: list }: Replied): unknown {
+  return {
+    channel: ref.channel,
+    message: ref.relPath,
+    state: list.length === 0 ? 'PENDING' : 'REPLIED',
+    replies: list.map(messageJson),
+  };
+}
