@@ -8,6 +8,7 @@ import { many } from './figures/many.ts';
 import { objects } from './figures/objects.ts';
 import { roundtrip } from './figures/roundtrip.ts';
 import { scale as growth } from './figures/scale.ts';
+import { searches } from './figures/search.ts';
 import { ticks } from './figures/ticks.ts';
 import type { Figure, Scale } from './figure.ts';
 import { plot, type Series } from './plot.ts';
@@ -21,6 +22,7 @@ const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   idle,
   objects,
   scale: growth,
+  search: searches,
 };
 
 const { values } = parseArgs({

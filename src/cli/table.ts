@@ -62,7 +62,8 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'channel list',
-    summary: 'the channels of the transport',
+    summary: 'the channels: messages, the last one, and what is unread for a name',
+    options: [['--for <name>', 'whose unread messages: those since it last wrote (default: you)']],
     example: 'crosstalk channel list --json',
     load: () => import('./commands/channel.ts'),
   },

@@ -1,3 +1,5 @@
+import { EVERYONE } from '../protocol/address.ts';
+import { CHANNELS, placeOf } from '../protocol/layout.ts';
 import { moveAside, number, openDatabase, text, type Database } from './database.ts';
 import { hashOf, placeIn, relPathIn } from './keys.ts';
 import { Writer, type Batch } from './writer.ts';
@@ -101,6 +103,28 @@ export class Index {
     };
   }
 
+  /**
+   * How many messages of a channel are for a name, directly or for all, that came since it last wrote
+   * there itself.
+   */
+  unread(channel: string, name: string): number {
+    const id = (sql: string, value: string): string =>
+      String(number(this.database.get(sql, value) ?? {}, 'id'));
+    const nameId = 'SELECT id FROM names WHERE name = ?';
+    const here = `tags : c${id('SELECT id FROM channels WHERE uuid = ?', channel)}`;
+    const [own, all] = [id(nameId, name), id(nameId, EVERYONE)];
+    const last = this.database.get(
+      'SELECT rowid AS id FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT 1',
+      `${here} AND tags : s${own}`,
+    );
+    const row = this.database.get(
+      'SELECT count(*) AS count FROM texts WHERE texts MATCH ? AND rowid > ?',
+      `(${here} AND (tags : t${own} OR tags : t${all})) NOT tags : s${own}`,
+      last === undefined ? 0 : number(last, 'id'),
+    );
+    return number(row ?? {}, 'count');
+  }
+
   /** relPaths of messages that may name one in `re`, or also in `cause`, oldest first. */
   naming(channel: string, relPath: string, inCause: boolean): string[] {
     const rows = this.database.all(
@@ -112,7 +136,7 @@ export class Index {
     return rows.map(relPathIn).sort();
   }
 
-  /** Messages whose hex suffix begins so; at most `limit`. */
+  /** Messages whose hex suffix begins so, malformed ones too; at most `limit` of each. */
   withSuffix(prefix: string, limit: number): { channel: string; relPath: string }[] {
     return this.database
       .all(
@@ -122,7 +146,18 @@ export class Index {
         `${prefix}g`,
         limit,
       )
-      .map((row) => ({ channel: text(row, 'uuid'), relPath: relPathIn(row) }));
+      .map((row) => ({ channel: text(row, 'uuid'), relPath: relPathIn(row) }))
+      .concat(this.#malformedWith(prefix, limit));
+  }
+
+  #malformedWith(suffix: string, limit: number): { channel: string; relPath: string }[] {
+    const like = `${CHANNELS}/%Z-${suffix}%`;
+    return this.database
+      .all('SELECT path FROM malformed WHERE path LIKE ? LIMIT ?', like, limit)
+      .flatMap((row) => {
+        const place = placeOf(text(row, 'path'));
+        return place.kind === 'message' ? [place] : [];
+      });
   }
 
   /** The messages of a channel before and after one, by time. */

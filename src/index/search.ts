@@ -38,7 +38,8 @@ const WEIGHTS = '1.0, 4.0, 3.0, 0.0';
  * channel count more).
  */
 export function search(database: Database, query: Query): Hits {
-  const terms = termsOf(query.words);
+  const typed = termsOf(query.words);
+  const terms = typed.map((term) => expanded(database, term, typed.length === 1));
   const tags = tagsOf(database, query);
   const none = { hits: [], some: false, capped: false };
   if (terms.length === 0 || tags === undefined) return none;
@@ -119,6 +120,32 @@ function tagsOf(database: Database, { channel, from }: Query): string | undefine
   if (from !== undefined) tags.push(`s${String(id('SELECT id FROM names WHERE name = ?', from))}`);
   if (tags.some((tag) => tag.endsWith('0') && tag.length === 2)) return undefined;
   return tags.map((tag) => `tags : ${tag} AND `).join('');
+}
+
+/** A beginning that so many words have at most is looked up as these words. */
+const MAX_WORDS = 64;
+const BEGINNING = /^"([\p{L}\p{N}]+)"\*$/u;
+
+/**
+ * The words that a beginning stands for, as one term: FTS5 merges the lists of all words with a
+ * beginning before it looks at one message, but takes a choice of words message by message.
+ *
+ * @param alone whether it is all that is looked for: then the most frequent words are enough, of whose
+ *   messages the newest are ranked anyway
+ */
+function expanded(database: Database, term: string, alone: boolean): string {
+  const typed = BEGINNING.exec(term)?.[1];
+  if (typed === undefined) return term;
+  const beginning = typed.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+  database.run('CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, texts, row)');
+  const words = database.all(
+    'SELECT term FROM temp.words WHERE term >= ? AND term < ? ORDER BY doc DESC LIMIT ?',
+    beginning,
+    `${beginning}\u{10ffff}`,
+    MAX_WORDS + 1,
+  );
+  if (words.length === 0 || (words.length > MAX_WORDS && !alone)) return term;
+  return `(${words.map((row) => `"${text(row, 'term')}"`).join(' OR ')})`;
 }
 
 /** A phrase in quotes, or a word; with a star behind it, the beginning of one. */

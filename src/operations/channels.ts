@@ -4,9 +4,9 @@ import { channelNameProblem, formatChannel, type Channel } from '../protocol/cha
 import { channelFile } from '../protocol/layout.ts';
 import { authorOf } from '../protocol/outgoing.ts';
 import { isChannelId } from '../protocol/names.ts';
-import { takeCensus } from './census.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { deliverOrNote } from './deliver.ts';
+import { withIndex } from './indexing.ts';
 import { resolveChannel, resolveFrom } from './resolve.ts';
 
 export interface ChannelInput {
@@ -69,13 +69,57 @@ export async function createChannel(context: Context, input: ChannelInput): Prom
 
 export interface ListedChannel extends Channel {
   messages: number;
+  /** When its newest message was written, ISO 8601 UTC; null without messages. */
+  last: string | null;
+  /** Messages for `name` since it last wrote there. */
+  unread: number;
+  /** How many channels it is below. */
+  depth: number;
 }
 
-export async function listChannels(context: Context): Promise<ListedChannel[]> {
+/**
+ * The channels by name, each followed by those that name it as their parent; one whose parent is not
+ * there, or is below it, stands at the top.
+ *
+ * @param name for whom unread messages are counted
+ */
+export async function listChannels(context: Context, name: string): Promise<ListedChannel[]> {
   await refreshOrNote(context);
-  const census = await takeCensus(context);
-  const channels = await context.archive.channels(census.tip);
-  return channels
-    .map((channel) => ({ ...channel, messages: census.channels[channel.id]?.messages ?? 0 }))
-    .sort((a, b) => a.name.localeCompare(b.name));
+  const channels = await context.archive.channels(await tipOf(context));
+  const listed = await withIndex(context, {}, (index) => {
+    const counts = index.counts().channels;
+    return channels
+      .map((channel): ListedChannel => {
+        const { messages = 0, last = '' } = counts[channel.id] ?? {};
+        const unread = index.unread(channel.id, name);
+        return { ...channel, messages, last: writtenAt(last), unread, depth: 0 };
+      })
+      .sort((a, b) => a.name.localeCompare(b.name));
+  });
+  const parentOf = (channel: ListedChannel): ListedChannel | undefined =>
+    listed.find(({ id }) => id === channel.parent);
+  const isTop = (channel: ListedChannel): boolean => {
+    const seen = new Set([channel]);
+    for (let up = parentOf(channel); up !== undefined; up = parentOf(up)) {
+      if (seen.has(up)) return true;
+      seen.add(up);
+    }
+    return parentOf(channel) === undefined;
+  };
+  const tops = new Set(listed.filter(isTop));
+  const below = (channel: ListedChannel, depth: number): ListedChannel[] => [
+    { ...channel, depth },
+    ...listed
+      .filter((child) => !tops.has(child) && child.parent === channel.id)
+      .flatMap((child) => below(child, depth + 1)),
+  ];
+  return [...tops].flatMap((channel) => below(channel, 0));
+}
+
+function writtenAt(relPath: string): string | null {
+  const digits = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})(\d{2})(\d{2})(\d{3})/.exec(relPath);
+  if (digits === null) return null;
+  const [, year = '', month = '', day = '', ...clock] = digits;
+  const [hours = '', minutes = '', seconds = '', ms = ''] = clock;
+  return `${year}-${month}-${day}T${hours}:${minutes}:${seconds}.${ms}Z`;
 }

@@ -18,7 +18,7 @@ export interface IndexOptions {
 }
 
 /** Files that are read and written together. */
-const CHUNK = 1000;
+const CHUNK = 4000;
 /** Milliseconds after which an operator is told what takes so long, and again after as many more. */
 const SAY_AFTER_MS = 3000;
 /** Milliseconds that another process is waited for which is bringing the index up to date. */

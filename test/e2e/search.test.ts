@@ -180,3 +180,29 @@ it('memories are found by subject, alias and text, superseded ones only when ask
     'go out on Tuesdays',
   ]);
 });
+
+it('lists channels as a tree, with what is unread for a name', async () => {
+  const { host, other } = await world();
+  await host.run('channel', 'create', 'invoices', '--parent', 'billing');
+  await other.send('anna', 'for you', '--from', 'bert', '--channel', 'invoices');
+  await other.send('all', 'for everybody', '--from', 'bert', '--channel', 'invoices');
+  await other.send('carla', 'not for you', '--from', 'bert', '--channel', 'invoices');
+  const list = async (name: string): Promise<string[]> =>
+    (await host.run('channel', 'list', '--for', name)).out
+      .trimEnd()
+      .split('\n')
+      .map((line) =>
+        line
+          .replace(/^\S+ {2}/, '')
+          .replace(/last [-0-9: ]{16}/, 'last …')
+          .replace(/ {2,}(?=\S)/g, '  '),
+      );
+  expect(await list('anna')).toEqual([
+    'billing  1 messages  last …',
+    '  invoices  3 messages  last …  2 unread for anna',
+    'general  4 messages  last …',
+  ]);
+  await other.send('bert', 'thanks', '--from', 'anna', '--channel', 'invoices');
+  expect((await list('anna'))[1]).toBe('  invoices  4 messages  last …');
+  expect((await list('bert'))[1]).toBe('  invoices  4 messages  last …  1 unread for bert');
+});

@@ -18,7 +18,7 @@ import { until } from '../support/wait.ts';
 const FILES = [
   'cursors.json',
   'heartbeat.json',
-  'census.json',
+  'index.db',
   'run-budget.json',
   'dispatcher.lock',
   'writer.lock',

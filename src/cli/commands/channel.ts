@@ -1,5 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
 import { createChannel, listChannels } from '../../operations/channels.ts';
+import { resolveFrom } from '../../operations/resolve.ts';
 import { given, inTransport, print, text, type Call } from '../command.ts';
 import { table } from '../render.ts';
 
@@ -27,15 +28,16 @@ function create(call: Call): Promise<number> {
 
 function list(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
-    const channels = await listChannels(context);
-    const nameOf = new Map(channels.map(({ id, name }) => [id, name]));
+    const name = resolveFrom(context, text(call, 'for'), call.io.login);
+    const channels = await listChannels(context, name);
     return print(call, channels, () =>
       table(
-        channels.map(({ id, name, parent, messages }) => [
-          id,
-          name,
-          `${String(messages)} messages`,
-          parent === undefined ? '' : `in ${nameOf.get(parent) ?? parent}`,
+        channels.map((channel) => [
+          channel.id,
+          `${'  '.repeat(channel.depth)}${channel.name}`,
+          `${String(channel.messages)} messages`,
+          channel.last === null ? '' : `last ${channel.last.slice(0, 16).replace('T', ' ')}`,
+          channel.unread === 0 ? '' : `${String(channel.unread)} unread for ${name}`,
         ]),
       ),
     );
