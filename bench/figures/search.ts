@@ -30,7 +30,8 @@ async function measure(messages: number, rounds: number): Promise<Figure[]> {
     const many = messages.toLocaleString('en');
     const build = await timed(() => inIndex(host, () => undefined));
     const rate = (messages / build) * 1000;
-    const size = statSync(join(host.state, 'index.db')).size / bytes;
+    const files = ['index.db', 'index.db-wal'].map((name) => join(host.state, name));
+    const size = files.reduce((sum, file) => sum + sizeOf(file), 0) / bytes;
     const query = await queries(host);
     await world.append(NEW);
     await world.git(host.dir, 'fetch', '--quiet');
@@ -67,6 +68,10 @@ async function measure(messages: number, rounds: number): Promise<Figure[]> {
   } finally {
     await world.end();
   }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Queries of one to three words, of any frequency, some of them beginnings or phrases. */

@@ -18,6 +18,9 @@ export interface Counts {
   malformed: Record<string, string>;
 }
 
+/** FTS5 merges parts of its lists when there are so many of one size. */
+const USUAL_MERGE = 4;
+
 /**
  * The derived view over a transport: messages, what answers them, words. It can be deleted at any
  * time. Writing the same thing twice changes nothing, so a writer that was killed begins again.
@@ -66,7 +69,20 @@ export class Index {
         this.database.run(`INSERT INTO ${table} (${table}) VALUES ('delete-all')`);
       this.#setFact('tip', undefined);
       this.#setFact('building', undefined);
+      // What is merged while it grows is merged again later.
+      this.#merge(0);
     });
+  }
+
+  /** For an index that was built: from now on small parts of the lists are merged as they come. */
+  settle(): void {
+    this.database.transaction(() => {
+      this.#merge(USUAL_MERGE);
+    });
+  }
+
+  #merge(parts: number): void {
+    this.database.run("INSERT INTO texts (texts, rank) VALUES ('automerge', ?)", parts);
   }
 
   /** Files that could not be read for this reason. */

@@ -86,7 +86,7 @@ export class Writer {
 
   #putMessage({ channel: uuid, relPath, message }: IndexedMessage, free: number): void {
     const channel = this.#channel(uuid);
-    const id = this.#find(channel, relPath) ?? this.#add(channel, relPath, free);
+    const id = this.#add(channel, relPath, free) ?? this.#find(channel, relPath) ?? free;
     for (const [targets, re] of [
       [message.re, 1],
       [message.cause, 0],
@@ -129,10 +129,11 @@ export class Writer {
     return id;
   }
 
-  #add(channel: Counted, relPath: string, id: number): number {
+  /** Gives a message its id, unless it is there already. */
+  #add(channel: Counted, relPath: string, id: number): number | undefined {
     const { day, clock, suffix } = placeIn(relPath);
-    const insert = 'INSERT INTO messages VALUES (?, ?, ?, ?, ?)';
-    this.#database.run(insert, id, channel.id, day, clock, suffix);
+    const insert = 'INSERT OR IGNORE INTO messages VALUES (?, ?, ?, ?, ?)';
+    if (this.#database.run(insert, id, channel.id, day, clock, suffix) === 0) return undefined;
     channel.messages++;
     if (relPath > channel.last) channel.last = relPath;
     this.#counted.add(channel);

@@ -164,6 +164,7 @@ class Update {
       this.#say(`down to ${day}`);
       if (Date.now() > this.#deadline && at < left.length) return false;
     }
+    this.#index.settle();
     this.#index.write(emptyBatch(), { tip, building: undefined });
     return true;
   }

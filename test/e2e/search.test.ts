@@ -194,7 +194,7 @@ it('lists channels as a tree, with what is unread for a name', async () => {
       .map((line) =>
         line
           .replace(/^\S+ {2}/, '')
-          .replace(/last [-0-9: ]{16}/, 'last …')
+          .replace(/last [-0-9: ]{19}/, 'last …')
           .replace(/ {2,}(?=\S)/g, '  '),
       );
   expect(await list('anna')).toEqual([

@@ -2,6 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { createChannel, listChannels } from '../../operations/channels.ts';
 import { resolveFrom } from '../../operations/resolve.ts';
 import { given, inTransport, print, text, type Call } from '../command.ts';
+import { localTime } from '../message-view.ts';
 import { table } from '../render.ts';
 
 export function run(call: Call): Promise<number> {
@@ -36,7 +37,7 @@ function list(call: Call): Promise<number> {
           channel.id,
           `${'  '.repeat(channel.depth)}${channel.name}`,
           `${String(channel.messages)} messages`,
-          channel.last === null ? '' : `last ${channel.last.slice(0, 16).replace('T', ' ')}`,
+          channel.last === null ? '' : `last ${localTime(new Date(channel.last))}`,
           channel.unread === 0 ? '' : `${String(channel.unread)} unread for ${name}`,
         ]),
       ),

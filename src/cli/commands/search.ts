@@ -9,6 +9,7 @@ import {
 import { suffixOf } from '../../protocol/names.ts';
 import { shown } from '../../protocol/result.ts';
 import { given, inTransport, note, print, text, type Call } from '../command.ts';
+import { localTime } from '../message-view.ts';
 import { indent, painter } from '../render.ts';
 import { sinceOf } from '../since.ts';
 
@@ -42,7 +43,7 @@ function render({ io }: Call, hit: Found): string {
   const paint = painter(io);
   const head = [
     paint('bold', `${hit.from} → ${hit.to.join(', ')}`),
-    paint('dim', `${hit.timestamp.slice(0, 16).replace('T', ' ')}  ${hit.channel_name}`),
+    paint('dim', `${localTime(new Date(hit.timestamp))}  ${hit.channel_name}`),
     paint('cyan', hit.relPath),
   ].join('  ');
   if (hit.context.length === 0) return `${head}\n${indent(hit.excerpt)}`;

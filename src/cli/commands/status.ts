@@ -125,7 +125,7 @@ function actors({ host }: Status): string[][] {
       name,
       tier.name,
       tier.count === 1 ? '' : `${String(tier.count)} at once`,
-      tier.cli,
+      tier.cli.replace(/\s+/g, ' '),
     ]),
   );
 }
