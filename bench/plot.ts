@@ -43,7 +43,7 @@ export function plot(
   };
   const steps = axes.log
     ? Array.from({ length: highest - lowest + 1 }, (_, n) => 10 ** (lowest + n))
-    : [0, 0.25, 0.5, 0.75, 1].map((share) => share * most);
+    : Array.from({ length: Math.floor(most / roundStep(most)) + 1 }, (_, n) => n * roundStep(most));
   const shown = (step: number): string =>
     axes.log ? step.toLocaleString('en', { maximumFractionDigits: 3 }) : step.toFixed(0);
   const labels = apart(series.map(({ points }) => y(points.at(-1)?.ms ?? 1) + 4));
@@ -80,16 +80,22 @@ export function plot(
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${String(WIDTH)} ${String(HEIGHT)}" role="img" aria-label="${title}"><title>${title}</title><style>text{font:12px sans-serif;fill:#777}</style>${parts.join('\n')}</svg>\n`;
 }
 
-/** Moves labels down that would lie on one another. */
+/** A round number that goes into `most` about five times. */
+function roundStep(most: number): number {
+  const power = 10 ** Math.floor(Math.log10(most / 5));
+  return ([1, 2, 5, 10].find((step) => step * power * 5.5 >= most) ?? 10) * power;
+}
+
+/** Moves labels apart that would lie on one another, upwards from the lower end of the plot. */
 function apart(heights: readonly number[]): number[] {
   const moved = [...heights];
   const order = heights
     .map((_, index) => index)
-    .sort((a, b) => (heights[a] ?? 0) - (heights[b] ?? 0));
-  let least = 0;
+    .sort((a, b) => (heights[b] ?? 0) - (heights[a] ?? 0));
+  let most = HEIGHT - MARGIN.bottom;
   for (const index of order) {
-    moved[index] = Math.max(moved[index] ?? 0, least);
-    least = (moved[index] ?? 0) + LABEL_APART;
+    moved[index] = Math.min(moved[index] ?? 0, most);
+    most = (moved[index] ?? 0) - LABEL_APART;
   }
   return moved;
 }

@@ -142,6 +142,24 @@ it('an index that is damaged, foreign or gone is made again, and says so', async
   expect(existsSync(`${file}.aside`)).toBe(true);
 });
 
+it('several processes make it and use it at the same time', async () => {
+  const { host, sent } = await world();
+  for (let round = 0; round < 3; round++) {
+    await host.send('nobody', `invoice of round ${String(round)}`, '--channel', 'general');
+    if (round === 1) rmSync(join(host.state, 'index.db'));
+    const programs = Array.from(
+      { length: 4 },
+      () => new Program(host, 'search', '--json', 'invoice'),
+    );
+    for (const program of programs) {
+      expect([await program.ended(), program.err]).toEqual([0, '']);
+      const found = paths(JSON.parse(program.out) as SearchResult);
+      expect(found).toHaveLength(round + 2);
+      expect(found).toContain(sent.invoice);
+    }
+  }
+});
+
 it('without a place to keep it, the index is made in memory', async () => {
   const { host, sent } = await world();
   rmSync(join(host.state, 'index.db'), { force: true });
