@@ -195,6 +195,17 @@ export class Machine {
     });
   }
 
+  /** Starts a command and goes on. */
+  start(...argv: string[]): Started {
+    const child = spawn(process.execPath, [BIN, ...argv], {
+      cwd: this.dir,
+      env: { ...this.env, CROSSTALK_TRANSPORT: this.dir },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    this.world.track(child);
+    return new Started(child);
+  }
+
   /** Starts a dispatcher and waits until it serves. */
   async serve(...options: string[]): Promise<Serving> {
     const child = spawn(
@@ -206,6 +217,34 @@ export class Machine {
     const serving = new Serving(child);
     await serving.saw('tick');
     return serving;
+  }
+}
+
+/** A command that is under way. */
+class Started {
+  readonly ended: Promise<unknown>;
+  #out = '';
+  readonly #looks = new Set<() => void>();
+
+  constructor(child: ChildProcess) {
+    this.ended = once(child, 'exit');
+    child.stdout?.on('data', (chunk: Buffer) => {
+      this.#out += chunk.toString();
+      for (const look of this.#looks) look();
+    });
+  }
+
+  /** When it had printed some words, as `performance.now()` tells. */
+  printed(words: string): Promise<number> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!this.#out.includes(words)) return;
+        this.#looks.delete(look);
+        resolve(performance.now());
+      };
+      this.#looks.add(look);
+      look();
+    });
   }
 }
 

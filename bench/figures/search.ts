@@ -17,7 +17,41 @@ const NEW = 1000;
 export async function searches({ sizes, rounds }: Scale): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const messages of sizes) figures.push(...(await measure(messages, rounds)));
+  figures.push(await followed(rounds, true), await followed(rounds, false));
   return figures;
+}
+
+/**
+ * From the moment a message of this machine is on the remote (the `Sent:` of its command) until
+ * `log --follow` has printed it; negative when it is on the screen before.
+ */
+async function followed(rounds: number, dispatching: boolean): Promise<Figure> {
+  const world = await World.make();
+  try {
+    const host = await world.machine('front');
+    if (dispatching) await host.serve();
+    const log = host.start('log', '--follow', '--json');
+    const samples: number[] = [];
+    for (let n = 0; n <= rounds; n++) {
+      const words = `message ${String(n)} of the log`;
+      const printed = log.printed(words);
+      const send = host.start('send', '--to', 'nobody', '--from', 'me', words);
+      const sent = await send.printed('Sent: ');
+      const ms = (await printed) - sent;
+      // The first one waits for the log to start.
+      if (n > 0) samples.push(ms);
+      await send.ended;
+    }
+    const measured = spread(samples);
+    return {
+      figure: `log -f after Sent:, ${dispatching ? 'dispatcher running' : 'no dispatcher'}`,
+      measured,
+      goal: '< 100 ms',
+      met: measured.p95 < 100,
+    };
+  } finally {
+    await world.end();
+  }
 }
 
 async function measure(messages: number, rounds: number): Promise<Figure[]> {
