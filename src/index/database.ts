@@ -90,6 +90,11 @@ export class Database {
     }
   }
 
+  /** Takes the write-ahead log into the file, where nobody reads it just now. */
+  checkpoint(): void {
+    this.#connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
   close(): void {
     this.#statements.clear();
     this.#connection.close();
@@ -161,6 +166,7 @@ async function loadSqlite(): Promise<Pick<SqliteModule, 'DatabaseSync'>> {
 function prepare(connection: DatabaseSyncInstance): void {
   connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
   connection.exec('PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000');
+  connection.exec('PRAGMA journal_size_limit = 1000000');
   const version = (): number =>
     Number((connection.prepare('PRAGMA user_version').get() as Row)['user_version']);
   const found = version();

@@ -79,6 +79,7 @@ export class Index {
     this.database.transaction(() => {
       this.#merge(USUAL_MERGE);
     });
+    this.database.checkpoint();
   }
 
   #merge(parts: number): void {
