@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { packageVersion } from '../package.ts';
 import type { Options } from './command.ts';
 import type { Io } from './io.ts';
-import type { CommandSpec } from './spec.ts';
+import { GROUPS, optionsOf, type CommandSpec } from './spec.ts';
 import { COMMANDS } from './table.ts';
 
 /** What the command line asked for: a command to run. */
@@ -11,12 +11,6 @@ export interface Chosen {
   args: (string | undefined)[];
   options: Options;
 }
-
-const GROUPS: Record<string, string> = {
-  actor: 'list, show and add actors',
-  host: 'this machine’s host file',
-  memory: 'shared notes: write, list, show, export and import them',
-};
 
 /**
  * Builds the parser from the command table; `choose` is told which command was asked for.
@@ -41,7 +35,7 @@ export function buildProgram(
     const names = spec.name.split(' ');
     const last = names.pop() ?? '';
     const parent = names.reduce((group, name) => subcommand(group, name), program);
-    define(subcommand(parent, last), spec, choose);
+    define(subcommand(parent, last, spec.hidden), spec, choose);
   }
   for (const [name, summary] of Object.entries(GROUPS)) {
     if (asked.length === 0 || name === first) subcommand(program, name).description(summary);
@@ -52,25 +46,20 @@ export function buildProgram(
   return program;
 }
 
-function subcommand(parent: Command, name: string): Command {
-  return parent.commands.find((command) => command.name() === name) ?? parent.command(name);
+function subcommand(parent: Command, name: string, hidden = false): Command {
+  const known = parent.commands.find((command) => command.name() === name);
+  return known ?? parent.command(name, { hidden });
 }
 
 function define(command: Command, spec: CommandSpec, choose: (chosen: Chosen) => void): void {
-  command.description(spec.summary).addHelpText('after', `\nExample:\n  ${spec.example}`);
+  const details = spec.details === undefined ? '' : `\n${spec.details}\n`;
+  command.description(spec.summary).addHelpText('after', `${details}\nExample:\n  ${spec.example}`);
   if (spec.args !== undefined) command.arguments(spec.args);
-  for (const [flags, description, repeatable] of spec.options ?? []) {
+  for (const [flags, description, repeatable] of optionsOf(spec)) {
     if (repeatable === undefined) command.option(flags, description);
     else command.option(flags, description, collect);
   }
-  if (spec.standalone !== true)
-    command.option(
-      '--transport <dir>',
-      'the transport (default: CROSSTALK_TRANSPORT, else upward from here)',
-    );
   command.allowExcessArguments(false);
-  // A session on the terminal has no result of its own.
-  if (spec.interrupt !== 'child') command.option('--json', 'print the result as JSON');
   command.action((...received: unknown[]) => {
     const args = received.slice(0, -2).flat() as (string | undefined)[];
     choose({ spec, args, options: command.optsWithGlobals() });

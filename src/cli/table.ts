@@ -1,3 +1,4 @@
+import { completionCommands } from './completion-table.ts';
 import { MEMORY_COMMANDS } from './memory-table.ts';
 import { CHANNEL, FROM, HOST, type CommandSpec } from './spec.ts';
 import { READING_COMMANDS } from './reading-table.ts';
@@ -236,4 +237,5 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk demo',
     load: () => import('./commands/demo.ts'),
   },
+  ...completionCommands(() => COMMANDS),
 ];

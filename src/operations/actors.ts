@@ -24,6 +24,11 @@ export interface ActorInfo {
 /** Every actor that has a profile or that a host declares. */
 export async function listActors(context: Context): Promise<ActorInfo[]> {
   await refreshOrNote(context);
+  return knownActors(context);
+}
+
+/** The same as known here, without asking the remote. */
+export async function knownActors(context: Context): Promise<ActorInfo[]> {
   const tip = await tipOf(context);
   const [files, hosts] = await Promise.all([
     context.transport.list(tip, ['local/actors', 'upstream/actors']),

@@ -1,0 +1,64 @@
+import { liveCandidates } from '../../operations/candidates.ts';
+import type { Call, CommandModule } from '../command.ts';
+import { plan, type Candidate, type Plan } from '../complete.ts';
+import { matching, quoted, unquoted } from '../completed.ts';
+import { EXIT } from '../exit.ts';
+import { text } from '../command.ts';
+import type { CommandSpec } from '../spec.ts';
+
+/** Milliseconds after which somebody who pressed TAB has no use for an answer. */
+const PATIENCE_MS = 2000;
+
+/**
+ * What completion scripts call: prints a candidate a line, `value<TAB>description`. A line without
+ * a value, `<TAB>files` or `<TAB>folders`, asks the shell for its own. Whatever goes wrong, there
+ * is nothing to offer: no error, exit code 0.
+ */
+export function completing(commands: readonly CommandSpec[]): CommandModule {
+  return {
+    run: async (call) => {
+      try {
+        call.io.out(await answer(call, commands));
+      } catch {
+        // Somebody is in the middle of typing.
+      }
+      return EXIT.ok;
+    },
+  };
+}
+
+async function answer(call: Call, commands: readonly CommandSpec[]): Promise<string> {
+  const given = call.args.map((word) => word ?? '');
+  const replaced = text(call, 'bash');
+  const words = replaced === undefined ? given : given.map((word) => unquoted(word).text);
+  const chosen = plan(commands, words);
+  const { source } = chosen;
+  if (source.kind === 'files' || source.kind === 'folders') return `\t${source.kind}\n`;
+  const found = source.kind === 'fixed' ? source.candidates : await lookUp(call, chosen);
+  const insert = inserting(given.at(-1) ?? '', replaced);
+  return matching(chosen, found)
+    .map(({ value, description }) => `${insert(value)}\t${description}\n`)
+    .join('');
+}
+
+/** Bash puts a value in the place of an end of the word: what is before it stays as it was typed. */
+function inserting(last: string, replaced: string | undefined): (value: string) => string {
+  if (replaced === undefined) return (value) => value;
+  const kept = unquoted(
+    last.endsWith(replaced) ? last.slice(0, last.length - replaced.length) : '',
+  );
+  return (value) => quoted(value.slice(kept.text.length), kept.open);
+}
+
+async function lookUp({ io }: Call, { source, transport }: Plan): Promise<readonly Candidate[]> {
+  if (source.kind !== 'live') return [];
+  const late = AbortSignal.timeout(PATIENCE_MS);
+  const tooLate = new Promise<Candidate[]>((resolve) => {
+    late.addEventListener('abort', () => {
+      resolve([]);
+    });
+  });
+  const looking = liveCandidates({ env: io.env, cwd: io.cwd }, transport, source.of);
+  const found = await Promise.race([looking.catch(() => []), tooLate]);
+  return [...found, ...source.also];
+}

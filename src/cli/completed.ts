@@ -1,0 +1,59 @@
+import type { Candidate, Plan } from './complete.ts';
+
+/** Neither names nor descriptions may hold what a terminal or a script would act on. */
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
+const MAX_DESCRIPTION = 60;
+
+/**
+ * The candidates that fit what was typed, each as the whole last word. What is not printable on one
+ * line is left out: names come from files that anybody may have written.
+ */
+export function matching(
+  { before, typed, taken }: Plan,
+  candidates: readonly Candidate[],
+): Candidate[] {
+  const seen = new Set(taken);
+  return candidates.flatMap(({ value, description }) => {
+    if (value === '' || UNPRINTABLE.test(value) || !value.startsWith(typed) || seen.has(value))
+      return [];
+    seen.add(value);
+    return [{ value: before + value, description: short(description) }];
+  });
+}
+
+function short(text: string): string {
+  const flat = text.replace(new RegExp(UNPRINTABLE, 'gu'), ' ').replace(/\s+/g, ' ').trim();
+  const letters = Array.from(flat);
+  return letters.length > MAX_DESCRIPTION
+    ? `${letters.slice(0, MAX_DESCRIPTION - 1).join('')}…`
+    : flat;
+}
+
+type Quote = '' | '"' | "'";
+
+/**
+ * A word as it was typed in bash, without its quotes and backslashes, and which quote is still open.
+ * Nothing in it is expanded.
+ */
+export function unquoted(word: string): { text: string; open: Quote } {
+  let text = '';
+  let open: Quote = '';
+  for (let at = 0; at < word.length; at++) {
+    const letter = word.charAt(at);
+    const next = word.charAt(at + 1);
+    if (letter === '\\' && open !== "'" && (open === '' || /["$`\\]/.test(next))) {
+      text += next;
+      at++;
+    } else if (letter === open) open = '';
+    else if (open === '' && (letter === '"' || letter === "'")) open = letter;
+    else text += letter;
+  }
+  return { text, open };
+}
+
+/** A value as bash must read it, inside a quote that is open already, or outside of any. */
+export function quoted(value: string, open: Quote): string {
+  if (open === "'") return value.replaceAll("'", String.raw`'\''`);
+  if (open === '"') return value.replace(/["$`\\!]/g, String.raw`\$&`);
+  return value.replace(/[^\p{L}\p{N}_./:=@,+%-]/gu, String.raw`\$&`);
+}
