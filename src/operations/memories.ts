@@ -11,6 +11,7 @@ import {
 import { shown, unreadable, type Parsed } from '../protocol/result.ts';
 import type { TreeEntry } from '../transport/transport.ts';
 import { tipOf, type Context } from './context.ts';
+import { queuedFiles } from './queued.ts';
 
 /** A memory, where it is, and what replaces it. */
 export interface StoredMemory {
@@ -101,13 +102,11 @@ async function readOne(
 }
 
 /** The memories that wait in this machine's outbox, by file name. */
-async function queuedMemories({ outbox }: Context): Promise<Map<string, Uint8Array>> {
+async function queuedMemories(context: Context): Promise<Map<string, Uint8Array>> {
   const found = new Map<string, Uint8Array>();
-  for (const { commits } of await outbox.all()) {
-    for (const { path, content } of commits.flatMap(({ files }) => files)) {
-      const file = path.slice(MEMORIES.length + 1);
-      if (isMemoryFile(file) && path === memoryFile(file)) found.set(file, Buffer.from(content));
-    }
+  for (const { path, content } of await queuedFiles(context)) {
+    const file = path.slice(MEMORIES.length + 1);
+    if (isMemoryFile(file) && path === memoryFile(file)) found.set(file, Buffer.from(content));
   }
   return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

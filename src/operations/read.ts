@@ -4,6 +4,7 @@ import { messageFile } from '../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, parseMessage, type Message } from '../protocol/message.ts';
 import { shown } from '../protocol/result.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
+import { queuedFiles } from './queued.ts';
 import { resolveMessage, type MessageRef } from './resolve.ts';
 
 /** A message's file. */
@@ -71,8 +72,7 @@ async function resolve(context: Context, given: string): Promise<MessageRef> {
   }
 }
 
-async function inOutbox({ outbox }: Context, path: string): Promise<Buffer | undefined> {
-  const files = (await outbox.all()).flatMap(({ commits }) => commits.flatMap((one) => one.files));
-  const content = files.find((file) => file.path === path)?.content;
-  return content === undefined ? undefined : Buffer.from(content);
+async function inOutbox(context: Context, path: string): Promise<Buffer | undefined> {
+  const found = (await queuedFiles(context)).find((file) => file.path === path);
+  return found && Buffer.from(found.content);
 }

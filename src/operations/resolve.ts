@@ -1,10 +1,11 @@
 import { CrosstalkError } from '../errors.ts';
 import type { Channel } from '../protocol/channel.ts';
-import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
+import { CHANNELS, messageFile } from '../protocol/layout.ts';
 import { isChannelId, isName, isRelPath, suffixOf, toName } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
 import { tipOf, type Context } from './context.ts';
 import { withIndex } from './indexing.ts';
+import { queuedMessages } from './queued.ts';
 
 /** A message of a channel. */
 export interface MessageRef {
@@ -120,7 +121,7 @@ async function withRelPath(context: Context, relPath: string): Promise<MessageRe
       return object === undefined ? [] : [{ channel, relPath }];
     }),
   );
-  const queued = (await inOutbox(context)).filter((ref) => ref.relPath === relPath);
+  const queued = (await queuedMessages(context)).filter((ref) => ref.relPath === relPath);
   return unique([...found.flat(), ...queued]);
 }
 
@@ -129,7 +130,7 @@ const MAX_MATCHES = 50;
 
 async function withSuffix(context: Context, suffix: string): Promise<MessageRef[]> {
   const all = await withIndex(context, {}, (index) => index.withSuffix(suffix, MAX_MATCHES));
-  const queued = (await inOutbox(context)).filter(({ relPath }) =>
+  const queued = (await queuedMessages(context)).filter(({ relPath }) =>
     suffixOf(relPath).startsWith(suffix),
   );
   const known = unique([...all, ...queued]);
@@ -137,20 +138,9 @@ async function withSuffix(context: Context, suffix: string): Promise<MessageRef[
   return exact.length > 0 ? exact : known;
 }
 
-async function inOutbox({ outbox }: Context): Promise<MessageRef[]> {
-  const entries = await outbox.all();
-  return entries.flatMap(({ commits }) =>
-    commits.flatMap(({ files }) =>
-      files.flatMap(({ path }) => {
-        const place = placeOf(path);
-        return place.kind === 'message' ? [{ channel: place.channel, relPath: place.relPath }] : [];
-      }),
-    ),
-  );
-}
-
 function unique(refs: readonly MessageRef[]): MessageRef[] {
-  return [...new Map(refs.map((ref) => [`${ref.channel}/${ref.relPath}`, ref])).values()];
+  const refOf = ({ channel, relPath }: MessageRef): MessageRef => ({ channel, relPath });
+  return [...new Map(refs.map((ref) => [`${ref.channel}/${ref.relPath}`, refOf(ref)])).values()];
 }
 
 /**

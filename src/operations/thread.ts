@@ -2,7 +2,6 @@ import { readHosts } from '../dispatcher/host.ts';
 import { activation } from '../protocol/activation.ts';
 import { EVERYONE, formatAddress } from '../protocol/address.ts';
 import { excerptOf } from '../protocol/excerpt.ts';
-import { placeOf } from '../protocol/layout.ts';
 import { parseMessage, type Located, type Message } from '../protocol/message.ts';
 import { treesOf, type Branch } from '../protocol/tree.ts';
 import { CrosstalkError } from '../errors.ts';
@@ -10,6 +9,7 @@ import { shown } from '../protocol/result.ts';
 import { factsOf, type Facts } from './facts.ts';
 import { withNaming, type Naming } from './naming.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
+import { queuedMessages } from './queued.ts';
 import { resolveMessage, type MessageRef } from './resolve.ts';
 
 /** How far one addressee is with a message that wakes it, from this machine's point of view. */
@@ -136,13 +136,10 @@ async function gather(
 }
 
 /** Messages of a channel that wait in this machine's outbox. */
-async function queuedIn({ outbox }: Context, channel: string): Promise<Located[]> {
-  const files = (await outbox.all()).flatMap(({ commits }) => commits.flatMap((one) => one.files));
-  return files.flatMap(({ path, content }) => {
-    const place = placeOf(path);
-    if (place.kind !== 'message' || place.channel !== channel) return [];
-    const parsed = parseMessage(Buffer.from(content));
-    return parsed.ok ? [{ relPath: place.relPath, message: parsed.value }] : [];
+async function queuedIn(context: Context, channel: string): Promise<Located[]> {
+  return (await queuedMessages(context)).flatMap(({ channel: id, relPath, content }) => {
+    const parsed = id === channel ? parseMessage(Buffer.from(content)) : undefined;
+    return parsed?.ok === true ? [{ relPath, message: parsed.value }] : [];
   });
 }
 
