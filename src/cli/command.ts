@@ -44,6 +44,17 @@ export function given<K extends string>(call: Call, ...names: K[]): Partial<Reco
   return found;
 }
 
+/**
+ * What is to be searched for. The shell takes quotes away: among several arguments one with blanks in
+ * it was a phrase; a single one is everything that is looked for, as it was typed.
+ */
+export function wordsOf({ args }: Call): string {
+  const words = args.map((word) => word ?? '');
+  const isPhrase = (word: string): boolean =>
+    words.length > 1 && /\s/.test(word) && !word.includes('"');
+  return words.map((word) => (isPhrase(word) ? `"${word}"` : word)).join(' ');
+}
+
 /** One line of diagnosis on stderr. */
 export function note({ io, name }: Call, line: string): void {
   io.err(`crosstalk ${name}: ${line}\n`);

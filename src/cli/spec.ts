@@ -37,7 +37,7 @@ const JSON_OUTPUT = ['--json', 'print the result as JSON'] as const;
 export const GROUPS: Readonly<Record<string, string>> = {
   actor: 'list, show and add actors',
   host: 'this machine’s host file',
-  memory: 'shared notes: write, list, show, export and import them',
+  memory: 'shared notes: write, list, find, show, export and import them',
 };
 
 /** All options of a command but `--help`: its own, and those that most commands have. */

@@ -24,7 +24,7 @@ export interface DeliveriesParts {
   fromNow: boolean;
 }
 
-/** Of many held messages. */
+/** Of many held messages, this many are looked for at a time. */
 const MAX_READ_AGAIN = 100;
 
 /**

@@ -113,12 +113,18 @@ function firstSince(database: Database, since: string): number {
 
 /** The filters as a part of the match; undefined when nothing can match them. */
 function tagsOf(database: Database, { channel, from }: Query): string | undefined {
-  const tags: string[] = [];
   const id = (sql: string, value: string): number => number(database.get(sql, value) ?? {}, 'id');
-  if (channel !== undefined)
-    tags.push(`c${String(id('SELECT id FROM channels WHERE uuid = ?', channel))}`);
-  if (from !== undefined) tags.push(`s${String(id('SELECT id FROM names WHERE name = ?', from))}`);
-  if (tags.some((tag) => tag.endsWith('0') && tag.length === 2)) return undefined;
+  const tags: string[] = [];
+  if (channel !== undefined) {
+    const found = id('SELECT id FROM channels WHERE uuid = ?', channel);
+    if (found === 0) return undefined;
+    tags.push(`c${String(found)}`);
+  }
+  if (from !== undefined) {
+    const found = id('SELECT id FROM names WHERE name = ?', from);
+    if (found === 0) return undefined;
+    tags.push(`s${String(found)}`);
+  }
   return tags.map((tag) => `tags : ${tag} AND `).join('');
 }
 

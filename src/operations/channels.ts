@@ -121,5 +121,7 @@ function writtenAt(relPath: string): string | null {
   if (digits === null) return null;
   const [, year = '', month = '', day = '', ...clock] = digits;
   const [hours = '', minutes = '', seconds = '', ms = ''] = clock;
-  return `${year}-${month}-${day}T${hours}:${minutes}:${seconds}.${ms}Z`;
+  const iso = `${year}-${month}-${day}T${hours}:${minutes}:${seconds}.${ms}Z`;
+  // Not all digits are a time.
+  return Number.isNaN(Date.parse(iso)) ? null : iso;
 }

@@ -1,6 +1,7 @@
 import { CrosstalkError } from '../errors.ts';
 import { search as find, termsOf, type Hit } from '../index/search.ts';
 import type { Index } from '../index/index.ts';
+import { formatAddress } from '../protocol/address.ts';
 import type { Channel } from '../protocol/channel.ts';
 import { excerptOf } from '../protocol/excerpt.ts';
 import type { Message } from '../protocol/message.ts';
@@ -68,13 +69,14 @@ export async function search(context: Context, input: SearchInput): Promise<Sear
   return withIndex(context, { patience: PATIENCE_MS }, async (index, complete) => {
     const query = { ...input, channel: channel?.id, since };
     const { hits, some, capped } = find(index.database, query);
-    const around = input.context === 0 ? 0 : Math.min(input.context, MAX_CONTEXT);
     let items = MAX_ITEMS;
     const found: Found[] = [];
     for (const hit of hits) {
       const one = await describe(context, tip, hit, input.words);
       if (one === undefined) continue;
-      const neighbours = await neighboursOf(context, index, tip, hit, Math.min(around, items));
+      // On both sides.
+      const each = Math.min(input.context, MAX_CONTEXT, Math.floor(items / 2));
+      const neighbours = await neighboursOf(context, index, tip, hit, each);
       items -= Math.max(0, neighbours.length - 1);
       found.push({ ...one, context: neighbours });
     }
@@ -98,7 +100,7 @@ async function describe(
     relPath: hit.relPath,
     score: Math.round(hit.score * 1000) / 1000,
     from: message.from,
-    to: message.to.map(({ name, host }) => (host === undefined ? name : `${name}@${host}`)),
+    to: message.to.map(formatAddress),
     timestamp: message.timestamp,
     excerpt: excerptOf(message.body, words, EXCERPT_BYTES).text,
   };

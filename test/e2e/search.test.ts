@@ -42,6 +42,8 @@ it('finds words, phrases and beginnings in any letters, openings before bodies',
   const { host, sent } = await world();
   expect(paths(await search(host, 'rate', 'limits'))).toEqual([sent.opening, sent.body]);
   expect(paths(await search(host, '"rate limits"'))).toEqual([sent.opening]);
+  // As the shell hands over: "rate limits" forge
+  expect(paths(await search(host, 'rate limits', 'forge'))).toEqual([sent.opening]);
   expect(paths(await search(host, 'invoi*'))).toEqual([sent.invoice]);
   expect(paths(await search(host, 'gerat'))).toEqual([sent.accents]);
   expect(paths(await search(host, 'CAFE'))).toEqual([sent.accents]);
@@ -68,6 +70,13 @@ it('keeps to a channel, a writer and a time, and shows what is around', async ()
     [sent.accents, true],
     [sent.escape, false],
   ]);
+  // On both sides of each hit, and no more than sixteen in one answer.
+  for (let n = 0; n < 12; n++)
+    await host.send('nobody', `filler ${String(n)}`, '--channel', 'general');
+  const many = await search(host, 'filler', '--context', '5');
+  const items = many.hits.flatMap((hit) => hit.context.filter((one) => !one.hit));
+  expect(items.length).toBeGreaterThan(5);
+  expect(items.length).toBeLessThanOrEqual(16);
   for (const args of [['***'], ['x', '--since', 'soon'], ['x', '--limit', '21']])
     expect((await host.run('search', ...args)).code).toBe(2);
 });

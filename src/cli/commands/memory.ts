@@ -9,7 +9,17 @@ import {
 } from '../../operations/memory-list.ts';
 import { memorySuffix } from '../../protocol/memory.ts';
 import { readBody } from '../body.ts';
-import { flag, given, inTransport, list, note, print, text, type Call } from '../command.ts';
+import {
+  flag,
+  given,
+  inTransport,
+  list,
+  note,
+  print,
+  text,
+  wordsOf,
+  type Call,
+} from '../command.ts';
 import { indent, table } from '../render.ts';
 
 const LONGEST_CELL = 100;
@@ -77,7 +87,7 @@ function listAll(call: Call): Promise<number> {
 }
 
 function find(call: Call): Promise<number> {
-  const words = call.args.map((word) => word ?? '').join(' ');
+  const words = wordsOf(call);
   return inTransport(call, async (context) => {
     const found = await searchMemories(context, {
       words,

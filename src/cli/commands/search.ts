@@ -8,13 +8,13 @@ import {
 } from '../../operations/search.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { shown } from '../../protocol/result.ts';
-import { given, inTransport, note, print, text, type Call } from '../command.ts';
+import { given, inTransport, note, print, text, wordsOf, type Call } from '../command.ts';
 import { localTime } from '../message-view.ts';
 import { indent, painter } from '../render.ts';
 import { sinceOf } from '../since.ts';
 
 export function run(call: Call): Promise<number> {
-  const words = call.args.map((word) => word ?? '').join(' ');
+  const words = wordsOf(call);
   const limit = count(call, 'limit', MAX_HITS, 1, MAX_HITS);
   const around = count(call, 'context', 0, 0, MAX_CONTEXT);
   return inTransport(call, async (context) => {
