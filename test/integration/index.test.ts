@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Index } from '../../src/index/index.ts';
+import { search } from '../../src/index/search.ts';
 import { withContext } from '../../src/operations/context.ts';
 import { withIndex } from '../../src/operations/indexing.ts';
 import { Bus, type Host } from '../support/bus.ts';
@@ -186,4 +187,38 @@ it('a process that is killed while it indexes leaves an index that is brought to
     hits: unknown[];
   };
   expect(hits).toHaveLength(1);
+});
+
+it('an index that is being built answers for the newest days first', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  const folder = `data/channels/${host.channel()}`;
+  host.edit(
+    Object.fromEntries(
+      Array.from({ length: 5 }, (_, n) => [
+        `${folder}/2025/01/0${String(1 + n)}/120000000Z-0000000${String(n)}.md`,
+        `---\nfrom: a\nto: b\ntype: text\ntimestamp: 2025-01-01T00:00:00Z\n---\n\nword ${String(n)}\n`,
+      ]),
+    ),
+  );
+  git(host.dir, 'fetch', '--quiet');
+  const seen: [boolean, string[]][] = [];
+  for (let tries = 0; tries < 6 && seen.at(-1)?.[0] !== true; tries++) {
+    const env = { ...process.env, ...host.env };
+    await withContext(
+      { env, cwd: host.dir },
+      { transport: host.dir, note: () => undefined },
+      (context) =>
+        withIndex(context, { patience: 0 }, (index, complete) => {
+          const { hits } = search(index.database, { words: 'word', limit: 20 });
+          seen.push([complete, hits.map(({ relPath }) => relPath.slice(8, 10)).sort()]);
+        }),
+    );
+  }
+  // Each look has at least one day more, from the newest on; the last one is complete.
+  for (const [complete, days] of seen) {
+    expect(days).toEqual(['01', '02', '03', '04', '05'].slice(-days.length));
+    expect(complete).toBe(days.length === 5);
+  }
+  expect(seen.length).toBeGreaterThan(1);
+  expect(seen.at(-1)?.[0]).toBe(true);
 });
