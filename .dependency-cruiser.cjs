@@ -1,5 +1,6 @@
 // The picture of docs/architecture.md, enforced: only leftward folders import rightward ones.
-//   cli → operations → dispatcher → transport · state · agent · index → protocol
+//   cli → chat · mcp · web → operations → dispatcher → transport · state · agent · index → protocol
+// service and page stand beside them: units and the packages' edges; what a browser runs.
 const layers = [
   ['protocol', []],
   ['transport', ['protocol']],
@@ -7,9 +8,14 @@ const layers = [
   ['agent', ['protocol']],
   ['index', ['protocol']],
   ['dispatcher', ['transport', 'state', 'agent', 'protocol']],
-  ['operations', ['dispatcher', 'transport', 'state', 'agent', 'index', 'protocol']],
+  ['service', ['protocol']],
+  ['operations', ['dispatcher', 'transport', 'state', 'agent', 'index', 'service', 'protocol']],
+  ['chat', ['operations', 'protocol']],
+  ['mcp', ['operations', 'protocol']],
+  ['web', ['operations', 'protocol']],
+  ['page', ['protocol']],
   ['demo', ['operations', 'dispatcher', 'protocol']],
-  ['cli', ['operations', 'dispatcher', 'demo', 'protocol']],
+  ['cli', ['operations', 'dispatcher', 'demo', 'chat', 'mcp', 'web', 'protocol']],
 ];
 
 /** Leaf files at the root of src that everybody may import. */

@@ -1,8 +1,17 @@
 // Bundles the program into one file, every package inlined, because a process that loads the
 // packages one by one starts 50 to 90 ms later (docs/decisions/0008).
 import { spawnSync } from 'node:child_process';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import { build } from 'esbuild';
+
+/**
+ * Modules that few commands need and that bring large packages: bundles of their own, loaded when
+ * a command imports them. They hold packages and what shows them, nothing of ours that has state.
+ * `door` names the async functions of one that can only be an ES module.
+ */
+const APART = [];
+const apart = new Map(APART.map(({ entry }) => [resolve(entry), nameOf(entry)]));
 
 const agents = readdirSync('src/demo/agents').map((name) => `src/demo/agents/${name}`);
 
@@ -20,7 +29,10 @@ await build({
   external: ['@photostructure/sqlite'],
   // A script from the code cache has no import(), but it has require().
   supported: { 'dynamic-import': false },
-  plugins: [{ name: 'leave-out', setup: leaveOut }],
+  plugins: [
+    { name: 'leave-out', setup: leaveOut },
+    { name: 'apart', setup: setApart },
+  ],
   define: { 'import.meta.url': '__moduleUrl' },
   // Used from the sources alone.
   logOverride: { 'empty-import-meta': 'silent' },
@@ -32,8 +44,52 @@ await build({
   outdir: 'dist/demo/agents',
   format: 'esm',
 });
+for (const { entry, door } of APART) await buildApart(entry, door);
 // The first run leaves the code cache that all others start from.
 spawnSync(process.execPath, ['bin/crosstalk.js', 'send'], { stdio: 'ignore' });
+
+function nameOf(entry) {
+  return basename(entry).replace(/\.tsx?$/, '');
+}
+
+/** Leaves the modules of {@link APART} to be loaded from their own bundles. */
+function setApart({ onResolve }) {
+  onResolve({ filter: /\.tsx?$/ }, ({ path, resolveDir, kind }) => {
+    const name = kind === 'dynamic-import' && apart.get(resolve(resolveDir, path));
+    return name ? { path: `./${name}.cjs`, external: true } : undefined;
+  });
+}
+
+async function buildApart(entry, door) {
+  const name = nameOf(entry);
+  const esm = door !== undefined;
+  await build({
+    ...common,
+    entryPoints: [entry],
+    outfile: `dist/${name}.${esm ? 'mjs' : 'cjs'}`,
+    format: esm ? 'esm' : 'cjs',
+    minify: true,
+    keepNames: true,
+    legalComments: 'none',
+    define: { 'process.env.NODE_ENV': '"production"' },
+    jsx: 'automatic',
+    // Only its own developers have it, and only they ask for it.
+    external: ['react-devtools-core'],
+    ...(esm && {
+      // Packages in CommonJS call require(), which an ES module does not have.
+      banner: {
+        js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+      },
+    }),
+  });
+  if (!esm) return;
+  // A script from the code cache can require() this, and this can import().
+  const functions = door.map(
+    (name_) =>
+      `exports.${name_} = (...args) => import('./${name}.mjs').then((m) => m.${name_}(...args));`,
+  );
+  writeFileSync(`dist/${name}.cjs`, `'use strict';\n${functions.join('\n')}\n`);
+}
 
 /**
  * gray-matter loads js-yaml for headers, which we never let it do (src/protocol/frontmatter.ts
