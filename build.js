@@ -1,7 +1,7 @@
 // Bundles the program into one file, every package inlined, because a process that loads the
 // packages one by one starts 50 to 90 ms later (docs/decisions/0008).
 import { spawnSync } from 'node:child_process';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { build } from 'esbuild';
 
@@ -45,6 +45,7 @@ await build({
   format: 'esm',
 });
 for (const { entry, door } of APART) await buildApart(entry, door);
+await buildManual();
 // The first run leaves the code cache that all others start from.
 spawnSync(process.execPath, ['bin/crosstalk.js', 'send'], { stdio: 'ignore' });
 
@@ -89,6 +90,32 @@ async function buildApart(entry, door) {
       `exports.${name_} = (...args) => import('./${name}.mjs').then((m) => m.${name_}(...args));`,
   );
   writeFileSync(`dist/${name}.cjs`, `'use strict';\n${functions.join('\n')}\n`);
+}
+
+/** The manual page, from the command table; a date of its own comes from SOURCE_DATE_EPOCH. */
+async function buildManual() {
+  const { outputFiles } = await build({
+    ...common,
+    entryPoints: ['src/cli/man.ts'],
+    format: 'esm',
+    write: false,
+    plugins: [{ name: 'commands', setup: leaveCommands }],
+  });
+  const code = Buffer.from(outputFiles[0].contents).toString('base64');
+  const { manualPage } = await import(`data:text/javascript;base64,${code}`);
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const epoch = process.env.SOURCE_DATE_EPOCH;
+  const date = epoch === undefined ? new Date() : new Date(Number(epoch) * 1000);
+  mkdirSync('man', { recursive: true });
+  writeFileSync('man/crosstalk.1', manualPage(version, date));
+  writeFileSync('man/ct.1', '.so man1/crosstalk.1\n');
+}
+
+/** The table names the commands' code and does not run it. */
+function leaveCommands({ onResolve }) {
+  onResolve({ filter: /./ }, ({ path, kind }) =>
+    kind === 'dynamic-import' ? { path, external: true } : undefined,
+  );
 }
 
 /**

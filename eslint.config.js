@@ -35,7 +35,7 @@ const PURE = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'node_modules/', 'test/fixtures/'] },
+  { ignores: ['dist/', 'man/', 'coverage/', 'node_modules/', 'test/fixtures/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts', '**/*.tsx'],
@@ -138,7 +138,13 @@ export default tseslint.config(
   {
     files: ['**/*.js', '**/*.cjs'],
     languageOptions: {
-      globals: { process: 'readonly', URL: 'readonly', console: 'readonly', module: 'writable' },
+      globals: {
+        process: 'readonly',
+        Buffer: 'readonly',
+        URL: 'readonly',
+        console: 'readonly',
+        module: 'writable',
+      },
     },
   },
 );

@@ -1,6 +1,8 @@
 import { Command } from 'commander';
 import { packageVersion } from '../package.ts';
 import type { Options } from './command.ts';
+import { EXAMPLE, EXIT_CODES, SUMMARY } from './help-facts.ts';
+import { inSections, sectionOf } from './help-sections.ts';
 import type { Io } from './io.ts';
 import { GROUPS, optionsOf, type CommandSpec } from './spec.ts';
 import { COMMANDS } from './table.ts';
@@ -23,15 +25,18 @@ export function buildProgram(
   choose: (chosen: Chosen) => void,
 ): Command {
   const program = new Command('crosstalk')
-    .description('A message bus for agent CLIs. Git is the bus.')
+    .description(SUMMARY)
     .version(packageVersion(), '-V, --version')
     .helpOption('-h, --help', 'show help')
-    .addHelpText(
-      'after',
-      '\nExample:\n  crosstalk init demo && cd demo && crosstalk send --to concierge "hello"',
-    );
+    .addHelpCommand(
+      new Command('help')
+        .argument('[command]')
+        .description('show help for a command')
+        .helpGroup(`${sectionOf('demo')}:`),
+    )
+    .addHelpText('after', `\n${facts()}`);
   const asked = COMMANDS.filter(({ name }) => name.split(' ')[0] === first);
-  for (const spec of asked.length > 0 ? asked : COMMANDS) {
+  for (const spec of asked.length > 0 ? asked : inSections(COMMANDS)) {
     const names = spec.name.split(' ');
     const last = names.pop() ?? '';
     const parent = names.reduce((group, name) => subcommand(group, name), program);
@@ -46,9 +51,17 @@ export function buildProgram(
   return program;
 }
 
+/** What the help of the whole program says below its commands. */
+function facts(): string {
+  const codes = EXIT_CODES.map(([code, meaning]) => `${code} ${meaning}`).join(', ');
+  return `Example:\n  ${EXAMPLE}\n\nExit: ${codes}\nMore: crosstalk <command> --help, man crosstalk`;
+}
+
 function subcommand(parent: Command, name: string, hidden = false): Command {
   const known = parent.commands.find((command) => command.name() === name);
-  return known ?? parent.command(name, { hidden });
+  if (known !== undefined) return known;
+  const made = parent.command(name, { hidden });
+  return parent.parent === null && !hidden ? made.helpGroup(`${sectionOf(name)}:`) : made;
 }
 
 function define(command: Command, spec: CommandSpec, choose: (chosen: Chosen) => void): void {

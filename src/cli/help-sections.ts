@@ -1,0 +1,50 @@
+import type { CommandSpec } from './spec.ts';
+
+/** Where help puts each command, by its first word, in this order. */
+const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])[] = [
+  [
+    'Talk',
+    [
+      'send',
+      'replies',
+      'wait',
+      'log',
+      'read',
+      'thread',
+      'search',
+      'memory',
+      'chat',
+      'attach',
+      'open',
+    ],
+  ],
+  ['Look', ['status', 'web', 'explain', 'dlq', 'logs', 'doctor', 'agents']],
+  [
+    'Operate',
+    ['dispatch', 'service', 'pause', 'resume', 'wake', 'sync', 'archive', 'index', 'upgrade'],
+  ],
+  ['Set up', ['init', 'channel', 'actor', 'host', 'demo']],
+  ['For programs', ['mcp', 'completion']],
+];
+
+const OTHER = 'Other';
+const rank = new Map(
+  SECTIONS.flatMap(([title, names]) => names.map((name) => [name, title] as const)).map(
+    ([name, title], index) => [name, { title, index }],
+  ),
+);
+
+/** The section of a command, by its first word; one that nobody placed is still shown. */
+export function sectionOf(name: string): string {
+  return rank.get(first(name))?.title ?? OTHER;
+}
+
+/** The commands in the order in which help shows them; subcommands stay as they were. */
+export function inSections(commands: readonly CommandSpec[]): CommandSpec[] {
+  const place = ({ name }: CommandSpec): number => rank.get(first(name))?.index ?? rank.size;
+  return [...commands].sort((a, b) => place(a) - place(b));
+}
+
+function first(name: string): string {
+  return name.split(' ')[0] ?? '';
+}

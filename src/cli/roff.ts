@@ -1,0 +1,37 @@
+/**
+ * Text as roff shows it unchanged: no character of it is taken for a request or an escape.
+ * Hyphens become minus signs, so that options can be searched for and copied.
+ */
+export function escaped(text: string): string {
+  return (
+    text
+      .replaceAll('\\', '\\e')
+      .replaceAll('-', '\\-')
+      .replaceAll('’', '\\(cq')
+      .replaceAll('…', '\\&...')
+      .replaceAll("'", '\\(aq')
+      .replaceAll('`', '\\(ga')
+      .replaceAll('^', '\\(ha')
+      .replaceAll('~', '\\(ti')
+      // A line that begins with a dot would be a request.
+      .replace(/^\./gm, '\\&.')
+  );
+}
+
+/** An argument of a request, which may hold blanks. */
+export function quoted(text: string): string {
+  return `"${escaped(text).replaceAll('"', '\\(dq')}"`;
+}
+
+export const bold = (text: string): string => `\\fB${escaped(text)}\\fR`;
+export const italic = (text: string): string => `\\fI${escaped(text)}\\fR`;
+
+/** A term and what it means, as in a list of options. */
+export function item(term: string, meaning: string): string {
+  return `.TP\n${term}\n${meaning}`;
+}
+
+/** Lines shown as they are. */
+export function verbatim(text: string): string {
+  return `.PP\n.nf\n.RS 4\n${text.split('\n').map(escaped).join('\n')}\n.RE\n.fi`;
+}
