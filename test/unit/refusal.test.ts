@@ -155,6 +155,11 @@ describe('not logged in', () => {
       '',
       'Please set an Auth method in your /root/.gemini/settings.json or specify one of the following environment variables before running: GEMINI_API_KEY\n',
     ],
+    [
+      'gemini',
+      '',
+      'When using Gemini API, you must specify the GEMINI_API_KEY environment variable.\nUpdate your environment and try again (no reload needed if using .env)!\n',
+    ],
     ['opencode', '', '\u001b[91m\u001b[1mError: \u001b[0mIncorrect API key provided: dummy-key.\n'],
     ['pi', '', '401 Incorrect API key provided: dummy-key.\n'],
     ['pi', '', 'No API key found for anthropic.\n\nUse /login to log into a provider\n  /a.md\n'],
