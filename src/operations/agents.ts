@@ -28,7 +28,7 @@ export interface AgentReport {
 }
 
 /** `until` (ISO 8601 UTC) is when it says that it goes on. */
-export type AgentRun =
+type AgentRun =
   | { result: 'works'; answer: string; seconds: number }
   | { result: 'rate_limited'; said: string; until: string | null }
   | { result: 'not_logged_in'; said: string }
@@ -45,6 +45,8 @@ export interface AgentsInput {
 }
 
 const PROMPT = 'Reply with the one word: ready\n';
+/** `{}` and a line feed: some make the file before anybody logs in. */
+const EMPTY_BYTES = 3;
 const VERSION_LIMIT_MS = 15_000;
 const GRACE_MS = 2000;
 const MAX_OUTPUT = 64 * 1024;
@@ -127,7 +129,7 @@ async function loginOf(agent: AgentCli, env: NodeJS.ProcessEnv): Promise<string 
   for (const file of loginFiles({ agent, id: agent.name }, env)) {
     if (
       await stat(file).then(
-        (found) => found.size > 0,
+        (found) => found.size > EMPTY_BYTES,
         () => false,
       )
     )

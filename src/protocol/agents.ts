@@ -22,7 +22,7 @@ export interface AgentCli {
   interactive: readonly string[];
 }
 
-export interface AccountPlace {
+interface AccountPlace {
   /** The environment variable that names the folder, if there is one. */
   variable?: string;
   /** The folder without it, below HOME. */

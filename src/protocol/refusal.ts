@@ -1,7 +1,7 @@
 import type { AgentCli } from './agents.ts';
 import { statedTime } from './reset-time.ts';
 
-export type RefusalKind = 'rate_limited' | 'not_logged_in';
+type RefusalKind = 'rate_limited' | 'not_logged_in';
 
 /** Why an agent CLI did no work, where time or a login mends it (decision 20). */
 export interface Refusal {

@@ -42,10 +42,14 @@ function render(one: AgentReport, paint: Paint): string {
     ['program', one.path],
     ['version', one.version ?? 'not known'],
     ['from', one.from ?? 'not known'],
-    ['logged in', one.logged_in_by ?? `not known; log in with: ${one.login}`],
+    ['logged in', loggedIn(one)],
     ['run', ran(one, paint)],
   ];
   return `${name}\n${table(rows, '  ')}`;
+}
+
+function loggedIn({ logged_in_by: by, login }: AgentReport): string {
+  return by === null ? `not known; log in with: ${login}` : `it seems so, by ${by}`;
 }
 
 function ran({ run: tried, login, name }: AgentReport, paint: Paint): string {
