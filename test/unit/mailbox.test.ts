@@ -46,6 +46,16 @@ it('what a stopped run gives back is delivered again', () => {
   expect(boxes.take('a', 'c')).toHaveLength(1);
 });
 
+it('a retry without an outcome gives nothing back: its dead letter has it', () => {
+  const boxes = new Mailboxes();
+  boxes.addScan('0', '1', [delivery(1), delivery(2)]);
+  boxes.take('a', 'c');
+  boxes.settle('a', 'c', [path(1)]);
+  boxes.giveBack('a', 'c', [path(1)]);
+  expect(boxes.take('a', 'c')).toEqual([]);
+  expect(boxes.cursor('a', 'c')).toEqual({ commit: '0', settled: [path(1)] });
+});
+
 it('the cursor never passes an unsettled delivery, and what it does not cover is listed, in any order of events', () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant('scan' as const), count: fc.nat(3) }),
