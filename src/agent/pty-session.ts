@@ -21,6 +21,9 @@ const PASSED_ON = ['SIGINT', 'SIGQUIT', 'SIGUSR2', 'SIGTSTP'] as const;
 /** After these it has a time to end. */
 const ENDING = ['SIGTERM', 'SIGHUP'] as const;
 
+/** Between a stop that did not happen and going on. */
+const UNSTOPPED_MS = 50;
+
 type Listener = (...given: never[]) => void;
 
 /**
@@ -69,6 +72,9 @@ class Between {
   /** The terminal went away: nothing is to be written to it. */
   #gone = false;
   #last: NodeJS.Timeout | undefined;
+  /** From when the session stopped until it is continued: it is still stopped when we go on. */
+  #stopped = false;
+  #unstopped: NodeJS.Timeout | undefined;
   /** The size was changed while the program was stopped, and so not told. */
   #tellSize = false;
 
@@ -96,6 +102,7 @@ class Between {
     return new Promise((resolve) => {
       this.#pty.onExit(({ exitCode, signal = 0 }) => {
         clearTimeout(this.#last);
+        clearTimeout(this.#unstopped);
         each('off');
         process.stdin.pause();
         this.#show(Buffer.from(this.#screen.leave()));
@@ -157,7 +164,8 @@ class Between {
 
   /** A child has changed: if the session has stopped, so do we, and our shell takes over. */
   readonly #changed = (): void => {
-    if (jobOf(this.#pty.pid)?.stopped !== true) return;
+    if (this.#stopped || jobOf(this.#pty.pid)?.stopped !== true) return;
+    this.#stopped = true;
     this.#show(Buffer.from(this.#screen.leave()));
     this.#terminal.restore();
     const passedOn = process.listeners('SIGTSTP');
@@ -166,11 +174,13 @@ class Between {
     // the kernel lets nothing stop. Either way this returns when it is to go on.
     process.kill(0, 'SIGTSTP');
     for (const listener of passedOn) process.on('SIGTSTP', listener);
-    this.#resume();
+    // Whoever was stopped is told by SIGCONT, at once.
+    this.#unstopped = setTimeout(this.#resume, UNSTOPPED_MS);
   };
 
   /** Continued: by `fg`, or because there was nobody to stop for. */
   readonly #resume = (): void => {
+    clearTimeout(this.#unstopped);
     this.#terminal.raw();
     this.#show(Buffer.from(this.#screen.enter()));
     const { cols, rows } = this.#terminal.size();
@@ -179,5 +189,6 @@ class Between {
     const now = this.#terminal.size();
     this.#tellSize ||= now.cols !== cols || now.rows !== rows;
     signalJob(this.#pty.pid, 'SIGCONT');
+    this.#stopped = false;
   };
 }

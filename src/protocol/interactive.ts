@@ -70,6 +70,13 @@ const HEADLESS: ReadonlyMap<string, Headless> = new Map([
 
 /** Linux takes no argument of 128 KiB or more. */
 const LONGEST_ARGUMENT = 120 * 1024;
+const PROGRAM = /^[\w./~-]+$/;
+/** What a shell does itself. */
+const NO_PROGRAM = new Set(
+  '. alias bg cd command eval exec exit export fg hash jobs read readonly return set shift time times trap type ulimit umask unset wait'.split(
+    ' ',
+  ),
+);
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
 
 /**
@@ -84,7 +91,8 @@ export function interactive(command: string, text: string, file: string): Intera
   const first = words?.findIndex(({ raw }) => !ASSIGNMENT.test(raw)) ?? -1;
   const start = words?.[first];
   const known = start === undefined ? agentOf(command) : knownAgent(nameOf(start));
-  if (known === undefined) return { argv: ['/bin/sh', '-c', command], instructed: false };
+  if (known === undefined)
+    return { argv: ['/bin/sh', '-c', unknown(command, start)], instructed: false };
   const [name = '', ...template] = known.interactive;
   const instructions = template.map((part) => filled(part, text, file));
   // Of a line that only a shell can take apart, the CLI is known and nothing else.
@@ -96,8 +104,14 @@ export function interactive(command: string, text: string, file: string): Intera
   const kept = withoutHeadless(words.slice(first + 1), HEADLESS.get(known.name));
   if (program !== undefined && before.length === 0 && kept.length === 0)
     return { argv: [program, ...instructions], program, instructed: true };
-  const line = [...before.map(rawOf), raw, '"$@"', ...kept.map(rawOf)].join(' ');
+  const line = [...before.map(rawOf), 'exec', raw, '"$@"', ...kept.map(rawOf)].join(' ');
   return { argv: ['/bin/sh', '-c', line, 'sh', ...instructions], ...there, instructed: true };
+}
+
+/** A shell that stays would be ended by signals that the program in it takes its own way. */
+function unknown(command: string, start: Word | undefined): string {
+  const isProgram = start !== undefined && PROGRAM.test(start.raw) && !NO_PROGRAM.has(start.raw);
+  return isProgram && command.trim().startsWith(start.raw) ? `exec ${command.trim()}` : command;
 }
 
 /** The name of the program a word stands for, whatever folder it is in. */
