@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '../protocol/message.ts';
 import { arrivals, type Arrival } from './arrivals.ts';
-import { tipOf, type Context } from './context.ts';
+import type { Context } from './context.ts';
 import { waitForNews } from './news.ts';
 
 /** Between looks when something is broken, in milliseconds: doubled each time. */
@@ -11,23 +11,24 @@ const LONGEST_PAUSE_MS = 60_000;
 const MAX_RE = 50;
 
 /**
- * Tells of every message for somebody that comes to the bus from now on: addressed to that name, or
- * an answer to what was sent under it. Whatever goes wrong is tried again later and told nobody.
+ * Tells of every message for somebody that comes to the bus: addressed to that name, or an answer to
+ * what was sent under it. Whatever goes wrong is tried again later and told nobody.
  *
+ * @param since the commit after which it is new
  * @param signal ends it; then it returns
  */
 export async function announceArrivals(
   context: Context,
   name: string,
+  since: string,
   tell: (messages: readonly Message[]) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const quiet: Context = { ...context, note: () => undefined };
-  let seen: string | undefined;
+  let seen = since;
   let pause = FIRST_PAUSE_MS;
   while (!signal.aborted) {
     try {
-      seen ??= await tipOf(quiet);
       const tip = await waitForNews(quiet, seen, { signal, timeout: Infinity });
       if (tip === undefined) continue;
       const found: Message[] = [];

@@ -4,7 +4,7 @@ import { CrosstalkError } from '../errors.ts';
 import type { Message } from '../protocol/message.ts';
 import { shown } from '../protocol/result.ts';
 import { announceArrivals } from './announce.ts';
-import type { Context } from './context.ts';
+import { tipOf, type Context } from './context.ts';
 import { firstOnPath } from './path.ts';
 
 const WAYS = ['title', 'bell', 'desktop'] as const;
@@ -32,7 +32,7 @@ export function waysOf(env: NodeJS.ProcessEnv): ReadonlySet<Way> {
 }
 
 /**
- * What announces the messages for `name` in a session, in the ways the environment wants.
+ * What announces the messages that come for `name` from now on in a session, in the ways the environment wants.
  *
  * @throws CrosstalkError `usage` for `CROSSTALK_NOTIFY`
  */
@@ -43,10 +43,12 @@ export async function announcerFor(
   const ways = waysOf(context.env);
   if (ways.size === 0) return () => Promise.resolve();
   const desktop = ways.has('desktop') ? await desktopHere(context.env) : { kind: 'none' as const };
+  const since = await tipOf(context);
   return (announce, signal) =>
     announceArrivals(
       context,
       name,
+      since,
       (messages) => {
         const notification = wording(messages);
         announce({

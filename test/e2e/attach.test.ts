@@ -187,7 +187,7 @@ describe.skipIf(!hasTmux)('a session on a screen (skipped unless tmux is install
     await noted(at, 'what was typed', ({ hex }) => hex === Buffer.from('words').toString('hex'));
     pane.press('z');
     await pane.has('alternate_on', '0');
-    pane.run('fg');
+    pane.run('fg; echo "ended with $?"');
     await until(
       'that it went on again',
       () => at.noted().filter(({ continued }) => continued).length === 2,
