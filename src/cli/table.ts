@@ -216,7 +216,8 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'attach',
     summary: 'your own agent CLI in operator mode',
-    details: 'Messages for you are announced by title, bell and desktop; CROSSTALK_NOTIFY=off: not.',
+    details:
+      'Messages for you are announced by title, bell and desktop; CROSSTALK_NOTIFY=off: not.',
     options: [
       ['--agent <command>', 'the agent CLI (default: CROSSTALK_AGENT, else one on the PATH)'],
     ],

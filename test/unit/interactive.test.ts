@@ -34,7 +34,9 @@ describe('a command of a host file on a terminal', () => {
     'the command that we give for %s loses its headless flags and nothing else',
     (_, headless) => {
       const line = start(headless)[2] ?? '';
-      expect(line.replace('exec ', '')).not.toMatch(/(^| )(-p|exec|run|-|--skip-git-repo-check)( |$)/);
+      expect(line.replace('exec ', '')).not.toMatch(
+        /(^| )(-p|exec|run|-|--skip-git-repo-check)( |$)/,
+      );
       for (const kept of headless.match(/--(sandbox|allowed-?tools|approval-mode) \S+/gi) ?? [])
         expect(line).toContain(kept);
     },
