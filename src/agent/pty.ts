@@ -11,7 +11,7 @@ export interface Pty {
   onExit: (listener: (end: { exitCode: number; signal?: number }) => void) => void;
 }
 
-export interface PtyOptions {
+interface PtyOptions {
   cols: number;
   rows: number;
   cwd: string;

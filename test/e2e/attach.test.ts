@@ -127,21 +127,6 @@ describe('between a terminal and an agent CLI', () => {
     expect(at.noted().at(-1)).toEqual({ signal: 'SIGTERM' });
   });
 
-  it('nothing outlives a terminal that went away, not even a CLI that heeds no signal', async () => {
-    const at = await seat();
-    const env = { ...at.env, TUI_STUBBORN: '1' };
-    const session = await OnTerminal.start({ dir: at.host.dir, env }, 'attach', '--agent', tui);
-    await session.wrote('ready');
-    const pid = at.noted()[0]?.pid ?? 0;
-    expect(await exists(pid)).toBe(true);
-    session.pty.write(Buffer.from('still there'));
-    await noted(at, 'what was typed', ({ hex }) => hex !== undefined);
-    process.kill(session.pty.pid, 'SIGHUP');
-    await noted(at, 'the signal', ({ signal }) => signal === 'SIGHUP');
-    expect(await session.ended).toBe(137);
-    await until('the end of the CLI', async () => !(await exists(pid)));
-  });
-
   it('where the package for it cannot be loaded, the session has the terminal itself, and says so once', async () => {
     const at = await seat();
     const env = { ...at.env, NODE_OPTIONS: `--require ${join(terminal, 'no-pty.cjs')}` };
@@ -217,6 +202,20 @@ describe.skipIf(!hasTmux)('a session on a screen (skipped unless tmux is install
     };
     await until('the settings', () => settings('after').endsWith('\n'));
     expect(settings('after')).toBe(settings('before'));
+  });
+
+  it('nothing outlives a terminal that goes away, not even a CLI that heeds no signal', async () => {
+    const at = await seat();
+    const pane = new Pane(at.host.dir, { ...at.env, TUI_STUBBORN: '1' });
+    pane.run(`sh -c 'echo $$ > pid; exec ${process.execPath} ${bin} attach --agent ${tui}'`);
+    await pane.shows('ready');
+    const session = Number(readFileSync(join(at.host.dir, 'pid'), 'utf8'));
+    const cli = at.noted()[0]?.pid ?? 0;
+    expect(await Promise.all([exists(session), exists(cli)])).toEqual([true, true]);
+    pane.close();
+    await noted(at, 'the signal', ({ signal }) => signal === 'SIGHUP');
+    await until('the end of the CLI', async () => !(await exists(cli)));
+    await until('the end of the session', async () => !(await exists(session)));
   });
 
   it('announces an answer by title and bell, and what is being typed stays as it is', async () => {

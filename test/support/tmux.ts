@@ -26,8 +26,13 @@ export class Pane {
       },
     });
     onTestFinished(() => {
-      spawnSync('tmux', ['-S', this.#socket, 'kill-server']);
+      this.close();
     });
+  }
+
+  /** Closes the window, with whatever runs in it. */
+  close(): void {
+    spawnSync('tmux', ['-S', this.#socket, 'kill-server']);
   }
 
   /** Types text as it is. */
