@@ -59,10 +59,16 @@ export class Escapes {
    *   undefined when there is none
    */
   feed(bytes: Uint8Array): number | undefined {
-    let safe = this.atRest ? 0 : undefined;
+    let resting = this.atRest;
+    let safe = resting ? 0 : undefined;
     for (let at = 0; at < bytes.length; at++) {
-      this.#step(bytes[at] ?? 0);
-      if (this.#state === 'ground' && this.#missing === 0) safe = at + 1;
+      const byte = bytes[at] ?? 0;
+      // Most of it is plain text.
+      if (!resting || byte === ESC || byte >= 0x80) {
+        this.#step(byte);
+        resting = this.atRest;
+      }
+      if (resting) safe = at + 1;
     }
     return safe;
   }
@@ -169,7 +175,7 @@ export class Escapes {
   #end(kind?: Sequence['kind']): void {
     const held = this.#tooLong ? [] : this.#held;
     this.#begin('ground');
-    if (kind !== undefined)
-      this.#onSequence({ kind, text: new TextDecoder().decode(Uint8Array.from(held)) });
+    if (kind === 'osc') this.#onSequence({ kind, text: Buffer.from(held).toString('utf8') });
+    else if (kind !== undefined) this.#onSequence({ kind, text: String.fromCharCode(...held) });
   }
 }
