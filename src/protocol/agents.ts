@@ -2,8 +2,8 @@ import { REFUSALS, type RefusalPatterns } from './refusal-patterns.ts';
 
 /**
  * The agent CLIs we know: how each runs without a terminal (prompt on stdin, answer on stdout)
- * and on one. `{text}` stands for one argument holding the instructions; it is passed to the
- * program as it is, never through a shell.
+ * and on one. `{text}` stands for the instructions, `{toml}` for the same as a TOML string; the
+ * argument that holds them is passed to the program as it is, never through a shell.
  */
 export interface AgentCli {
   /** Also the program's name. */
@@ -61,7 +61,7 @@ export const KNOWN_AGENTS: readonly AgentCli[] = [
     refusals: REFUSALS.codex,
     headless:
       'codex exec --skip-git-repo-check --sandbox workspace-write --add-dir "$CROSSTALK_STATE_DIR" -',
-    interactive: ['codex', '{text}'],
+    interactive: ['codex', '-c', 'developer_instructions={toml}'],
   },
   {
     name: 'gemini',
