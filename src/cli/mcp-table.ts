@@ -1,5 +1,8 @@
 import { FROM, type CommandSpec } from './spec.ts';
 
+/** The clients whose settings `crosstalk mcp --install` writes. */
+export const CLIENT_NAMES = ['claude', 'codex', 'cursor', 'gemini', 'opencode', 'vscode'] as const;
+
 /** The row of the command table that lets any MCP client take part. */
 export const MCP_COMMANDS: readonly CommandSpec[] = [
   {
@@ -12,11 +15,9 @@ export const MCP_COMMANDS: readonly CommandSpec[] = [
     ].join('\n'),
     options: [
       FROM,
-      [
-        '--install <client>',
-        'enter it in the settings of: claude, codex, cursor, gemini, opencode, vscode',
-      ],
-      ['--scope <scope>', 'whose settings: project (of this folder) or user'],
+      ['--install <client>', `enter it in the settings of: ${CLIENT_NAMES.join(', ')}`],
+      ['--project', 'in the settings of this folder (default, but for codex)'],
+      ['--user', 'in your own settings, for every folder'],
       ['--dry-run', 'only show the change'],
       ['--yes', 'make the change without asking'],
     ],
