@@ -1,9 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { Bus } from '../support/bus.ts';
 import { machine, underTest } from './machine.ts';
-import { shell, startModelServer, type ModelServer, type Script } from './server.ts';
+import { startModelServer, type ModelServer, type Script } from './server.ts';
 
-const all = underTest('claude', 'codex', 'pi', 'opencode', 'gemini');
+const all = underTest('claude', 'codex', 'pi', 'opencode', 'gemini').map(
+  (cli) => [cli.name, cli] as const,
+);
 
 async function model(script: Script): Promise<ModelServer> {
   const server = await startModelServer(script);
@@ -11,7 +13,7 @@ async function model(script: Script): Promise<ModelServer> {
   return server;
 }
 
-it.each(all)('$name on one host answers a question asked on another', async (cli) => {
+it.each(all)('%s on one host answers a question asked on another', async (_name, cli) => {
   const server = await model(({ prompt }) => ({
     say: prompt.includes('Which services have no health check?') ? 'Billing and mail.' : 'What?',
   }));
@@ -31,15 +33,14 @@ it.each(all)('$name on one host answers a question asked on another', async (cli
 });
 
 it.each(all)(
-  '$name delegates by crosstalk send in its shell, is woken by the answer, and gives one answer',
-  async (cli) => {
-    const server = await model((request) => {
-      const { prompt, results } = request;
+  '%s delegates by crosstalk send in its shell, is woken by the answer, and gives one answer',
+  async (_name, cli) => {
+    const server = await model(({ prompt, results }) => {
       if (prompt.includes('You are the actor "worker"')) return { say: 'Nine of nine pass.' };
       if (prompt.includes('(from: worker, ref: '))
         return { say: `The tester says: ${/Nine of nine pass\./.exec(prompt)?.[0] ?? 'nothing'}` };
       return results.length === 0
-        ? shell(request, 'crosstalk send --to worker "Run the tests, please."')
+        ? { shell: 'crosstalk send --to worker "Run the tests, please."' }
         : { say: '' };
     });
     const bus = new Bus();

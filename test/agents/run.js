@@ -1,14 +1,14 @@
-// npm run test:agents [-- claude codex …] [options of vitest]: real agent CLIs, a fake model.
+// npm run test:agents [-- claude codex …] [files or options of vitest]: real agent CLIs, a fake model.
 import { spawnSync } from 'node:child_process';
 
-const asked = process.argv.slice(2);
-const options = asked.findIndex((word) => word.startsWith('-'));
-const end = options === -1 ? asked.length : options;
+const words = process.argv.slice(2);
+const isName = (word) => /^[a-z]+$/.test(word);
+const rest = words.filter((word) => !isName(word));
 const { status } = spawnSync(
   'npx',
-  ['vitest', 'run', '--config', 'test/agents/vitest.config.ts', ...asked.slice(end)],
+  ['vitest', 'run', '--config', 'test/agents/vitest.config.ts', ...rest],
   {
-    env: { ...process.env, CROSSTALK_TEST_AGENTS: asked.slice(0, end).join(',') },
+    env: { ...process.env, CROSSTALK_TEST_AGENTS: words.filter(isName).join(',') },
     stdio: 'inherit',
   },
 );

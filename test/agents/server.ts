@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { apiOf, readRequest, type ModelRequest } from './model-request.ts';
 import { wire, type Turn } from './wire.ts';
 
 /** What the fake model does with each request; the test's whole script. */
-export type Script = (request: ModelRequest) => Turn;
+export type Script = (request: ModelRequest) => Turn | { shell: string };
 
 /** A model server on loopback that follows a script and remembers what it was asked. */
 export interface ModelServer {
@@ -46,15 +46,10 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
     }
     const request = readRequest(api, path, body);
     requests.push(request);
-    const turn = shellOf(request) === undefined ? side(script(request)) : script(request);
+    const turn = inItsWords(request, script(request));
     const wired = wire(request, turn, String(requests.length));
     outgoing.writeHead(wired.status, wired.headers).end(wired.body);
   };
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
@@ -65,28 +60,23 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
         server.close(() => {
           resolve();
         });
-        for (const socket of sockets) socket.destroy();
+        server.closeAllConnections();
       }),
   };
 }
 
-/** A call of the CLI's own shell tool, under the name and in the shape that CLI gave it. */
-export function shell(request: ModelRequest, command: string): Turn {
-  const tool = shellOf(request);
-  if (tool === undefined) throw new Error(`no shell tool among: ${request.tools.join(', ')}`);
-  const description = 'A command of the script';
+/** Calls the CLI's own shell tool, under the name and in the shape that CLI gave it. */
+function inItsWords(request: ModelRequest, turn: Turn | { shell: string }): Turn {
+  if ('status' in turn) return turn;
+  // CLIs ask beside the point too (a title, a route), and offer no tools then.
+  if (request.tools.length === 0) return { say: 'ok' };
+  if (!('shell' in turn)) return turn;
+  const tool = SHELL_TOOLS.find((name) => request.tools.includes(name));
+  const command = turn.shell;
+  if (tool === undefined) return { say: `no shell tool among ${request.tools.join(', ')}` };
   if (tool === 'exec_command') return { tool, arguments: { cmd: command } };
-  if (tool === 'shell') return { tool, arguments: { command: ['bash', '-lc', command] } };
-  return { tool, arguments: { command, description } };
-}
-
-function shellOf(request: ModelRequest): string | undefined {
-  return SHELL_TOOLS.find((name) => request.tools.includes(name));
-}
-
-/** CLIs ask beside the point too (a title, a route): those get words and the same refusals. */
-function side(turn: Turn): Turn {
-  return 'status' in turn ? turn : { say: 'ok' };
+  if (tool === 'shell') return { tool, arguments: { command: ['bash', '-c', command] } };
+  return { tool, arguments: { command, description: 'A command of the script' } };
 }
 
 async function read(incoming: IncomingMessage): Promise<unknown> {

@@ -180,9 +180,7 @@ function gemini(turn: Said): Spoken {
       ? { text: turn.say }
       : { functionCall: { name: turn.tool, args: turn.arguments } };
   const whole = {
-    candidates: [
-      { index: 0, content: { role: 'model', parts: [part] }, finishReason: 'STOP' },
-    ],
+    candidates: [{ index: 0, content: { role: 'model', parts: [part] }, finishReason: 'STOP' }],
     usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
     modelVersion: 'fake',
   };
