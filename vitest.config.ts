@@ -1,8 +1,10 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // Real agent CLIs: npm run test:agents.
+    exclude: [...configDefaults.exclude, 'test/agents/**'],
     setupFiles: ['test/support/sandbox.ts'],
     pool: 'forks',
     testTimeout: 60_000,
