@@ -3,7 +3,7 @@ import type { Api, ModelRequest } from './model-request.ts';
 /** What the model does next: says something, calls a tool, or the server refuses. */
 export type Turn =
   | { say: string }
-  | { tool: string; arguments: Record<string, unknown> }
+  | { tool: string; namespace?: string; arguments: Record<string, unknown> }
   | { status: number; headers?: Record<string, string>; body: unknown };
 
 /** A complete HTTP answer. */
@@ -109,6 +109,7 @@ function responses(turn: Said, id: string): Spoken {
           call_id: `call_${id}`,
           status: 'completed',
           name: turn.tool,
+          ...(turn.namespace !== undefined && { namespace: turn.namespace }),
           arguments: JSON.stringify(turn.arguments),
         };
   const response = { id: `resp_${id}`, object: 'response', model: 'fake', created_at: 0 };
