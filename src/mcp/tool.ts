@@ -1,13 +1,12 @@
 import type { Context } from '../operations/context.ts';
 import type { Surroundings } from '../operations/locate.ts';
-import type * as SdkModule from './sdk.ts';
-import type { z as Zod } from './sdk.ts';
+import type { sdk, z as Zod } from './sdk.ts';
 import type { Untrusted } from './untrusted.ts';
 
 /** The packages' part, as it is loaded when the server starts. */
-export type Sdk = typeof SdkModule;
-export type Server = SdkModule.McpServer;
-export type Z = typeof Zod;
+export type Sdk = typeof sdk;
+export type Server = InstanceType<Sdk['McpServer']>;
+export type Z = Sdk['z'];
 
 /** What all calls of one server have in common. */
 export interface Session extends Surroundings {

@@ -26,9 +26,6 @@ class Marked {
   }
 }
 
-/** A marked text in a result that is not finished. */
-export type MarkedText = Marked;
-
 /**
  * Marks what others wrote in one result of a tool, for a model that must not take it for
  * instructions, and keeps the result within bounds. A marked text stands between delimiters that
@@ -117,7 +114,7 @@ export class Untrusted {
 }
 
 /** Text without what steers terminals or hides from people. */
-export function clean(text: string): string {
+function clean(text: string): string {
   return text.replace(/\r\n/g, '\n').replace(STEERING, '');
 }
 

@@ -6,7 +6,7 @@ export type Statement =
   | { kind: 'pair'; path: string[]; value: TomlValue; start: number; end: number };
 
 /** A value; what is neither text, list nor table is kept as it is written. */
-export interface TomlValue {
+interface TomlValue {
   start: number;
   end: number;
   value: unknown;
