@@ -62,7 +62,7 @@ export const CLIENTS: readonly Client[] = [
         ? [join(cwd, '.mcp.json')]
         : [join(set(env['CLAUDE_CONFIG_DIR']) ?? home, '.claude.json')],
     edit: (text, launch) => entry(text, ['mcpServers', NAME], { type: 'stdio', ...launch }),
-    next: 'start claude in that folder and say yes to the server crosstalk; /mcp shows it',
+    next: 'start claude, and say yes to the server crosstalk if it asks; /mcp shows it',
   },
   {
     name: 'codex',
@@ -85,7 +85,7 @@ export const CLIENTS: readonly Client[] = [
       join(scope === 'project' ? cwd : home, '.cursor', 'mcp.json'),
     ],
     edit: (text, launch) => entry(text, ['mcpServers', NAME], { type: 'stdio', ...launch }),
-    next: 'open the folder in Cursor and turn the server crosstalk on in its settings, under MCP',
+    next: 'open Cursor and turn the server crosstalk on in its settings, under MCP',
   },
   {
     name: 'gemini',
@@ -99,7 +99,7 @@ export const CLIENTS: readonly Client[] = [
       ),
     ],
     edit: (text, launch) => entry(text, ['mcpServers', NAME], { ...launch }),
-    next: 'start gemini in that folder; /mcp shows it',
+    next: 'start gemini; /mcp shows it',
   },
   {
     name: 'opencode',
@@ -120,7 +120,7 @@ export const CLIENTS: readonly Client[] = [
       const first = root === undefined ? editJsonc(text, [schema]) : text;
       return entry(first, path, isNew ? launch : { ...launch, enabled: true });
     },
-    next: 'start opencode in that folder; opencode mcp list shows it',
+    next: 'start opencode; opencode mcp list shows it',
   },
   {
     name: 'vscode',
@@ -133,7 +133,7 @@ export const CLIENTS: readonly Client[] = [
         : join(codeFolder(places), 'User', 'mcp.json'),
     ],
     edit: (text, launch) => entry(text, ['servers', NAME], { type: 'stdio', ...launch }),
-    next: 'open the folder in VS Code and start the server crosstalk with the command MCP: List Servers',
+    next: 'open VS Code and start the server crosstalk with the command MCP: List Servers',
   },
 ];
 
