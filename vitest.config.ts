@@ -1,9 +1,11 @@
 import { availableParallelism } from 'node:os';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // Real agent CLIs: npm run test:agents.
+    exclude: [...configDefaults.exclude, 'test/agents/**'],
     setupFiles: ['test/support/sandbox.ts'],
     pool: 'forks',
     // Tests wait for processes more than they compute: two side by side pay off on two cores too.

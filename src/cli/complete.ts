@@ -1,5 +1,6 @@
 import { KNOWN_AGENTS } from '../protocol/agents.ts';
 import { SHELLS } from './completion-scripts.ts';
+import { CLIENT_NAMES } from './mcp-table.ts';
 import { GROUPS, optionsOf, type CommandSpec, type OptionSpec } from './spec.ts';
 
 /** Something a word can become. */
@@ -63,6 +64,7 @@ const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--restore': { kind: 'files' },
   '--transport': { kind: 'folders' },
   '--cli': fixed(KNOWN_AGENTS.map(({ name }) => name)),
+  '--install': fixed(CLIENT_NAMES),
   '--agent': fixed(KNOWN_AGENTS.map(({ name }) => name)),
 };
 

@@ -1,5 +1,3 @@
-import { formatAddress } from '../protocol/address.ts';
-import type { Located } from '../protocol/message.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { colourless, type painter } from './render.ts';
 
@@ -48,16 +46,4 @@ export function body(paint: Paint, text: string): string {
     return HEADING.test(line) ? paint('bold', line) : line;
   });
   return painted.join('\n');
-}
-
-/** A message as commands print it with `--json`. */
-export function messageJson({ relPath, message }: Located): Record<string, unknown> {
-  return {
-    relPath,
-    from: message.from,
-    to: message.to.map(formatAddress),
-    timestamp: message.timestamp,
-    re: message.re,
-    body: message.body,
-  };
 }

@@ -1,8 +1,8 @@
 import { CrosstalkError } from '../errors.ts';
+import { repliedJson } from '../operations/as-json.ts';
 import type { Replied } from '../operations/replies.ts';
 import { shown } from '../protocol/result.ts';
 import { print, text, type Call } from './command.ts';
-import { messageJson } from './message-view.ts';
 import { indent, painter } from './render.ts';
 
 const DEFAULT_TIMEOUT_S = '600';
@@ -30,7 +30,7 @@ export function timeoutOf(call: Call): number {
 
 /** Prints what answers some messages (cli.md). */
 export function printReplied(call: Call, found: readonly Replied[]): void {
-  print(call, found.map(toJson), () => found.map((one) => render(call, one)).join('\n'));
+  print(call, found.map(repliedJson), () => found.map((one) => render(call, one)).join('\n'));
 }
 
 function render({ io }: Call, { ref, replies: list }: Replied): string {
@@ -42,13 +42,4 @@ function render({ io }: Call, { ref, replies: list }: Replied): string {
       ({ relPath, message }) => `  from ${message.from} ${relPath}\n${indent(message.body)}`,
     ),
   ].join('\n');
-}
-
-function toJson({ ref, replies: list }: Replied): unknown {
-  return {
-    channel: ref.channel,
-    message: ref.relPath,
-    state: list.length === 0 ? 'PENDING' : 'REPLIED',
-    replies: list.map(messageJson),
-  };
 }

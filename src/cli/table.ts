@@ -1,5 +1,6 @@
 import { AGENT_COMMANDS } from './agents-table.ts';
 import { completionCommands } from './completion-table.ts';
+import { MCP_COMMANDS } from './mcp-table.ts';
 import { MEMORY_COMMANDS } from './memory-table.ts';
 import { CHANNEL, FROM, HOST, type CommandSpec } from './spec.ts';
 import { READING_COMMANDS } from './reading-table.ts';
@@ -243,5 +244,6 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk demo',
     load: () => import('./commands/demo.ts'),
   },
+  ...MCP_COMMANDS,
   ...completionCommands(() => COMMANDS),
 ];

@@ -13,6 +13,8 @@ export interface RunOptions {
   stdin?: string;
   stop?: AbortSignal;
   outIsTty?: boolean;
+  /** Answers a question on the terminal; without it there is none. */
+  ask?: (question: string) => Promise<string>;
   onErr?: (text: string) => void;
 }
 
@@ -35,7 +37,7 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
       options.onErr?.(text);
     },
     readStdin: () => (options.stdin === undefined ? undefined : Promise.resolve(options.stdin)),
-    ask: undefined,
+    ask: options.ask,
     outIsTty: options.outIsTty ?? false,
     errIsTty: false,
     login: 'operator',

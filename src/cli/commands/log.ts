@@ -1,10 +1,11 @@
 import { CrosstalkError } from '../../errors.ts';
+import { messageJson } from '../../operations/as-json.ts';
 import { follow, log, type LogEntry, type LogInput, type LogPage } from '../../operations/log.ts';
 import { formatAddress, parseAddress, type Address } from '../../protocol/address.ts';
 import { shown } from '../../protocol/result.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { actor, body, localTime, messageJson, shortName } from '../message-view.ts';
+import { actor, body, localTime, shortName } from '../message-view.ts';
 import { sinceOf } from '../since.ts';
 import { colourless, indent, painter } from '../render.ts';
 

@@ -1,4 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
+import { addedMemoryJson, memoryJson } from '../../operations/as-json.ts';
 import { addMemory } from '../../operations/memory-add.ts';
 import { exportMemories, importMemories } from '../../operations/memory-folder.ts';
 import {
@@ -51,7 +52,7 @@ async function add(call: Call): Promise<number> {
   }
   const body = await readBody(call, 'note');
   return inTransport(call, async (context) => {
-    const { file, memory, delivered } = await addMemory(context, {
+    const added = await addMemory(context, {
       subject,
       body,
       scope: text(call, 'scope') ?? 'global',
@@ -59,19 +60,8 @@ async function add(call: Call): Promise<number> {
       ...given(call, 'supersedes', 'from'),
       login: call.io.login,
     });
-    const result = {
-      file,
-      status: delivered.published ? 'remembered' : 'queued',
-      reason: delivered.published ? null : delivered.reason,
-      from: memory.from,
-      timestamp: memory.timestamp,
-      subject: memory.subject,
-      scope: memory.scope,
-      alias: memory.alias,
-      supersedes: memory.supersedes ?? null,
-    };
-    const word = delivered.published ? 'Remembered' : 'Queued';
-    return print(call, result, () => `${word}: ${file}`);
+    const word = added.delivered.published ? 'Remembered' : 'Queued';
+    return print(call, addedMemoryJson(added), () => `${word}: ${added.file}`);
   });
 }
 
@@ -82,7 +72,7 @@ function listAll(call: Call): Promise<number> {
       ...given(call, 'scope'),
     });
     if (memories.length === 0) note(call, 'no memories; write one with: crosstalk memory add');
-    return print(call, memories.map(toJson), () => table(memories.map(row)));
+    return print(call, memories.map(memoryJson), () => table(memories.map(row)));
   });
 }
 
@@ -97,7 +87,7 @@ function find(call: Call): Promise<number> {
     if (found.length === 0) note(call, 'nothing found');
     return print(
       call,
-      found.map((one) => ({ ...toJson(one), excerpt: one.excerpt })),
+      found.map((one) => ({ ...memoryJson(one), excerpt: one.excerpt })),
       () =>
         found.map((one) => `${row(one).join('  ').trimEnd()}\n${indent(one.excerpt)}`).join('\n\n'),
     );
@@ -117,12 +107,6 @@ function row({ file, memory, channel, superseded_by: by, queued }: ListedMemory)
   ];
 }
 
-function toJson({ file, memory, channel, superseded_by, queued }: ListedMemory): object {
-  const { from, timestamp, subject, scope, alias, supersedes = null } = memory;
-  const facts = { file, from, timestamp, subject, scope, channel, alias };
-  return { ...facts, supersedes, superseded_by, queued };
-}
-
 function show(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     const found = await showMemory(context, call.args[0] ?? '');
@@ -130,7 +114,7 @@ function show(call: Call): Promise<number> {
     const linked = (other: string, subject: string | null): string =>
       `${other}  ${subject === null ? '(not in this transport)' : cell(subject)}`;
     const { supersedes, extra, body } = memory;
-    return print(call, { ...toJson(found), extra, body }, () =>
+    return print(call, { ...memoryJson(found), extra, body }, () =>
       [
         table([
           ['file', file],

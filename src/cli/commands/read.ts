@@ -1,9 +1,10 @@
 import { CrosstalkError } from '../../errors.ts';
+import { readJson } from '../../operations/as-json.ts';
 import { findFile, readMessage, type ReadMessage } from '../../operations/read.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import { flag, inTransport, print, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { actor, body, localTime, messageJson } from '../message-view.ts';
+import { actor, body, localTime } from '../message-view.ts';
 import { colourless, painter, table } from '../render.ts';
 
 export async function run(call: Call): Promise<number> {
@@ -17,25 +18,8 @@ export async function run(call: Call): Promise<number> {
       return EXIT.ok;
     }
     const read = await readMessage(context, given);
-    return print(call, toJson(read), () => render(call, read));
+    return print(call, readJson(read), () => render(call, read));
   });
-}
-
-function toJson(read: ReadMessage): unknown {
-  const { message, channel, path, queued } = read;
-  const { type, tier = null, host = null, cause, extra } = message;
-  return {
-    channel: channel.id,
-    channel_name: channel.name,
-    path,
-    queued,
-    ...messageJson(read),
-    type,
-    tier,
-    host,
-    cause,
-    extra,
-  };
 }
 
 function render({ io }: Call, { message, channel, path, queued }: ReadMessage): string {

@@ -1,0 +1,122 @@
+import { homedir } from 'node:os';
+import { CrosstalkError } from '../../errors.ts';
+import type { Scope } from '../../mcp/install/clients.ts';
+import { launchOf } from '../../mcp/install/launch.ts';
+import { clientOf, planInstall, type Plan } from '../../mcp/install/plan.ts';
+import { writePlan } from '../../mcp/install/write.ts';
+import { serve } from '../../mcp/serve.ts';
+import { resolveFrom } from '../../operations/resolve.ts';
+import { flag, given, inTransport, note, print, text, type Call } from '../command.ts';
+import { EXIT } from '../exit.ts';
+import { painter } from '../render.ts';
+
+export async function run(call: Call): Promise<number> {
+  const client = text(call, 'install');
+  if (client !== undefined) return install(call, client);
+  for (const name of ['project', 'user', 'yes', 'dryRun']) {
+    if (call.options[name] === undefined) continue;
+    const option = name === 'dryRun' ? '--dry-run' : `--${name}`;
+    throw new CrosstalkError(
+      'usage',
+      `${option} was given without --install; say for which client: crosstalk mcp --install <client>`,
+    );
+  }
+  const { io } = call;
+  // A client shows why a server did not start, and not what its first call said.
+  const transport = await usedTransport(call);
+  if (process.stdin.isTTY)
+    note(
+      call,
+      'this speaks MCP and waits for a client; enter it in one with: crosstalk mcp --install <client>',
+    );
+  await serve(
+    { env: io.env, cwd: io.cwd, transport, login: io.login, ...given(call, 'from') },
+    { input: process.stdin, output: process.stdout },
+    io.stop,
+    (line) => {
+      note(call, line);
+    },
+  );
+  return EXIT.ok;
+}
+
+/** The folder of the transport, once it is known to work and `--from` to be a name. */
+function usedTransport(call: Call): Promise<string> {
+  return inTransport(call, async (context) => {
+    resolveFrom(context, text(call, 'from'), call.io.login);
+    return context.transport.dir;
+  });
+}
+
+async function install(call: Call, name: string): Promise<number> {
+  const { io } = call;
+  const client = clientOf(name);
+  const transport = await usedTransport(call);
+  const home = io.env['HOME'] ?? homedir();
+  const plan = await planInstall(
+    client,
+    { env: io.env, cwd: io.cwd, home, platform: process.platform },
+    await launchOf(client, io.env, {
+      node: process.execPath,
+      transport,
+      ...given(call, 'from'),
+    }),
+    scopeOf(call),
+  );
+  if (plan.diff === '') return done(call, plan, 'unchanged', EXIT.ok);
+  if (flag(call, 'dryRun')) return done(call, plan, 'planned', EXIT.ok);
+  const mayWrite = flag(call, 'yes') || (await agreed(call, plan));
+  if (mayWrite === undefined) {
+    note(call, `nothing was written; say yes with: crosstalk mcp --install ${name} --yes`);
+    return done(call, plan, 'planned', EXIT.usage);
+  }
+  if (!mayWrite) return EXIT.failed;
+  await writePlan(plan);
+  return done(call, plan, 'installed', EXIT.ok);
+}
+
+function scopeOf(call: Call): Scope | undefined {
+  const [isProject, isUser] = [flag(call, 'project'), flag(call, 'user')];
+  if (isProject && isUser)
+    throw new CrosstalkError('usage', '--project and --user were given; give one of them');
+  if (isProject) return 'project';
+  return isUser ? 'user' : undefined;
+}
+
+/** Shows the change and asks; undefined without a terminal. */
+async function agreed(call: Call, plan: Plan): Promise<boolean | undefined> {
+  const { ask, err } = call.io;
+  if (ask === undefined) return undefined;
+  err(`${shownPlan(call, plan)}\n\n`);
+  const answer = await ask(`Write this to ${plan.file}? [y/N] `);
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+function done(
+  call: Call,
+  plan: Plan,
+  state: 'unchanged' | 'planned' | 'installed',
+  code: number,
+): number {
+  const { client, file, scope, diff } = plan;
+  print(call, { client: client.name, scope, file, state, diff }, () => {
+    if (state === 'unchanged') return `Unchanged: ${file} has it already`;
+    if (state === 'planned') return shownPlan(call, plan);
+    return [
+      ...(flag(call, 'yes') ? [shownPlan(call, plan), ''] : []),
+      `Installed: ${file}`,
+      `Next: ${client.next}`,
+    ].join('\n');
+  });
+  return code;
+}
+
+function shownPlan({ io }: Call, { client, file, before, diff }: Plan): string {
+  const paint = painter(io);
+  const lines = diff.split('\n').map((line) => {
+    if (line.startsWith('+')) return paint('green', line);
+    return line.startsWith('-') ? paint('red', line) : line;
+  });
+  const head = `${client.title}: ${before === undefined ? 'new file ' : ''}${file}`;
+  return [paint('bold', head), ...lines].join('\n');
+}

@@ -1,0 +1,28 @@
+import { FROM, type CommandSpec } from './spec.ts';
+
+/** The clients whose settings `crosstalk mcp --install` writes. */
+export const CLIENT_NAMES = ['claude', 'codex', 'cursor', 'gemini', 'opencode', 'vscode'] as const;
+
+/** The row of the command table that lets any MCP client take part. */
+export const MCP_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'mcp',
+    summary:
+      'serve the bus to an MCP client on stdin and stdout, or enter it in a client’s settings',
+    details: [
+      'Without --install it speaks MCP until its stdin is closed; clients start it so.',
+      'With --install it shows what it would change in the client’s settings and asks.',
+    ].join('\n'),
+    options: [
+      FROM,
+      ['--install <client>', `enter it in the settings of: ${CLIENT_NAMES.join(', ')}`],
+      ['--project', 'in the settings of this folder (default, but for codex)'],
+      ['--user', 'in your own settings, for every folder'],
+      ['--dry-run', 'only show the change'],
+      ['--yes', 'make the change without asking'],
+    ],
+    interrupt: 'clean',
+    example: 'crosstalk mcp --install claude',
+    load: () => import('./commands/mcp.ts'),
+  },
+];

@@ -1,0 +1,86 @@
+import { CrosstalkError, reasonOf } from '../errors.ts';
+import { withContext, type Context } from '../operations/context.ts';
+import { shown } from '../protocol/result.ts';
+import type { Session, Tool, ToolCall } from './tool.ts';
+import { oneLine, Untrusted } from './untrusted.ts';
+
+/** What a tool's call is answered with. */
+export interface Answer {
+  [key: string]: unknown;
+  content: { type: 'text'; text: string }[];
+  structuredContent?: Record<string, unknown>;
+  isError?: boolean;
+}
+
+/** How a call reaches the outside. */
+export interface CallEdges {
+  signal: AbortSignal;
+  progress: ToolCall['progress'];
+}
+
+/** Opens the transport for one piece of work, and closes it: nothing is held between two calls. */
+export function opening(
+  session: Session,
+  note: (line: string) => void,
+): <T>(work: (context: Context) => Promise<T>) => Promise<T> {
+  return (work) => withContext(session, { transport: session.transport, note }, work);
+}
+
+/**
+ * Answers a call of a tool. Whatever goes wrong is an answer as well, one line that says what to do:
+ * the caller reads it, and the server goes on.
+ *
+ * @throws the reason of the signal when that is aborted: nobody waits for an answer then
+ */
+export async function answer(
+  tools: ReadonlyMap<string, Tool>,
+  session: Session,
+  name: string,
+  given: unknown,
+  { signal, progress }: CallEdges,
+): Promise<Answer> {
+  const notes: string[] = [];
+  const note = (line: string): void => {
+    notes.push(line);
+  };
+  try {
+    const tool = tools.get(name);
+    if (tool === undefined) {
+      throw new CrosstalkError(
+        'usage',
+        `no tool ${shown(name)}; there are ${[...tools.keys()].join(', ')}`,
+      );
+    }
+    const marks = new Untrusted();
+    const open = opening(session, note);
+    const input = checked(tool, given);
+    const result = await tool.run(input, { session, signal, marks, note, open, progress });
+    const structuredContent = marks.finish(result, notes);
+    return {
+      content: [{ type: 'text', text: JSON.stringify(structuredContent) }],
+      structuredContent,
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    const text = oneLine([`${name}: ${said(error)}`, ...notes].join(' · '));
+    return { content: [{ type: 'text', text }], isError: true };
+  }
+}
+
+/** The input of a tool, if it is of the form that its schema says. */
+function checked(tool: Tool, given: unknown): never {
+  const parsed = tool.input.safeParse(given ?? {});
+  if (parsed.success) return parsed.data as never;
+  const problems = parsed.error.issues.map(({ path, message }) => {
+    const where = path.map(String).join('.');
+    return where === '' ? message : `${where}: ${message}`;
+  });
+  const members = Object.keys(tool.input.shape);
+  const expected = members.length === 0 ? 'no arguments' : members.join(', ');
+  throw new CrosstalkError('usage', `${problems.join('; ')}; it takes ${expected}`);
+}
+
+function said(error: unknown): string {
+  if (error instanceof CrosstalkError) return error.message;
+  return `${reasonOf(error)}; nothing sent is lost`;
+}

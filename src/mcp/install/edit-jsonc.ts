@@ -1,0 +1,114 @@
+import { isDeepStrictEqual } from 'node:util';
+import { CrosstalkError } from '../../errors.ts';
+import { member, parseJsonc, valueOf, type Node, type ObjectNode } from './jsonc.ts';
+
+/** A member to be set: the names that lead to it, and its value. */
+export interface Setting {
+  path: readonly string[];
+  value: unknown;
+}
+
+/**
+ * Sets members in a text of JSON, one after the other, and leaves everything else as it is, byte for
+ * byte: comments, order, blanks. What has the value already is left alone too. Objects on the way are
+ * made.
+ *
+ * @throws CrosstalkError `invalid` for a text that cannot be read, or where the way leads through
+ *   something that is no object
+ */
+export function editJsonc(text: string, settings: readonly Setting[]): string {
+  return settings.reduce(set, text);
+}
+
+function set(text: string, { path, value }: Setting): string {
+  const root = parseJsonc(text);
+  if (root === undefined) {
+    const end = text === '' || text.endsWith('\n') ? '' : '\n';
+    const inner = path.reduceRight<unknown>((within, key) => ({ [key]: within }), value);
+    return `${text}${end}${written(inner, '  ', 0, '\n')}\n`;
+  }
+  let node: Node = root;
+  for (const [depth, key] of path.entries()) {
+    if (node.kind !== 'object') {
+      const where = depth === 0 ? 'the file' : path.slice(0, depth).join('.');
+      throw new CrosstalkError('invalid', `${where} is no object`);
+    }
+    const next = member(node, key);
+    if (next === undefined) {
+      const inner = path
+        .slice(depth + 1)
+        .reduceRight((within, name) => ({ [name]: within }), value);
+      return insert(text, node, depth, key, inner);
+    }
+    node = next;
+  }
+  if (isDeepStrictEqual(valueOf(node), value)) return text;
+  return splice(text, node.start, node.end, written(value, unitOf(text), path.length, eolOf(text)));
+}
+
+/** A new last member. */
+function insert(
+  text: string,
+  { start, end, members, comma }: ObjectNode,
+  depth: number,
+  key: string,
+  value: unknown,
+): string {
+  const last = members.at(-1);
+  const unit = unitOf(text);
+  const eol = eolOf(text);
+  const isFlat = last !== undefined && !text.slice(start, end).includes('\n');
+  if (isFlat) {
+    const compact = `${JSON.stringify(key)}: ${JSON.stringify(value)}`;
+    return comma === undefined
+      ? splice(text, last.value.end, last.value.end, `, ${compact}`)
+      : splice(text, comma, comma, ` ${compact},`);
+  }
+  const indent = last === undefined ? unit.repeat(depth + 1) : indentAt(text, last.start);
+  const level = Math.round(indent.length / unit.length);
+  const line = `${eol}${indent}${JSON.stringify(key)}: ${written(value, unit, level, eol)}`;
+  if (last === undefined) {
+    // Comments in it stay before the new member.
+    const inside = text.slice(start + 1, end - 1).trimEnd();
+    return splice(text, start + 1, end - 1, `${inside}${line}${eol}${unit.repeat(depth)}`);
+  }
+  if (comma !== undefined) {
+    const behind = afterComment(text, comma);
+    return splice(text, behind, behind, `${line},`);
+  }
+  const at = last.value.end;
+  const after = afterComment(text, at);
+  return splice(text, at, after, `,${text.slice(at, after)}${line}`);
+}
+
+/** The end of a comment that stands on the same line as what ends here. */
+function afterComment(text: string, at: number): number {
+  const rest = /^[ \t]*(?:\/\/[^\r\n]*|\/\*[^\n]*?\*\/[ \t]*(?=\r?\n))/.exec(text.slice(at));
+  return at + (rest?.[0].length ?? 0);
+}
+
+function splice(text: string, start: number, end: number, replacement: string): string {
+  return text.slice(0, start) + replacement + text.slice(end);
+}
+
+function written(value: unknown, unit: string, level: number, eol: string): string {
+  const lines = JSON.stringify(value, undefined, unit).split('\n');
+  return lines.join(`${eol}${unit.repeat(level)}`);
+}
+
+/** One step of indentation, as the file has it. */
+function unitOf(text: string): string {
+  const indents = [...text.matchAll(/^([ \t]+)["}\]{[]/gm)].map(([, indent = '']) => indent);
+  const least = indents.reduce((a, b) => (b.length < a.length ? b : a), indents[0] ?? '  ');
+  return least.startsWith('\t') ? '\t' : least;
+}
+
+function eolOf(text: string): string {
+  return text.includes('\r\n') ? '\r\n' : '\n';
+}
+
+/** The blanks at the beginning of a line. */
+function indentAt(text: string, at: number): string {
+  const line = text.slice(text.lastIndexOf('\n', at) + 1, at);
+  return /^[ \t]*/.exec(line)?.[0] ?? '';
+}

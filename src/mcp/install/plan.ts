@@ -1,0 +1,84 @@
+import { readFile, realpath } from 'node:fs/promises';
+import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
+import { shown } from '../../protocol/result.ts';
+import { CLIENTS, type Client, type Launch, type Places, type Scope } from './clients.ts';
+import { diffOf } from './diff.ts';
+
+/** What would be written, and why it may be shown first. */
+export interface Plan {
+  client: Client;
+  scope: Scope;
+  /** The settings file as its client names it. */
+  file: string;
+  /** Undefined for a file that is not there yet. */
+  before: string | undefined;
+  after: string;
+  /** As `diff -u` shows it; empty when everything is in place. */
+  diff: string;
+}
+
+/**
+ * The client of a name.
+ *
+ * @throws CrosstalkError `usage` with all the names
+ */
+export function clientOf(name: string): Client {
+  const found = CLIENTS.find((client) => client.name === name);
+  if (found !== undefined) return found;
+  throw new CrosstalkError(
+    'usage',
+    `--install is ${shown(name)}, expected one of ${CLIENTS.map((client) => client.name).join(', ')}; for any other client see docs/mcp.md`,
+  );
+}
+
+/**
+ * Reads a client's settings and says how they change. Nothing is written.
+ *
+ * @throws CrosstalkError `invalid` and `refused` for settings that cannot be read or edited
+ */
+export async function planInstall(
+  client: Client,
+  places: Places,
+  launch: Launch,
+  scope: Scope = client.scope,
+): Promise<Plan> {
+  const files = client.files(scope, places);
+  const contents = await Promise.all(files.map(contentOf));
+  const index = Math.max(
+    0,
+    contents.findIndex((content) => content !== undefined),
+  );
+  const [file = '', before] = [files[index], contents[index]];
+  const edited = (text: string): string => {
+    try {
+      return client.edit(text, launch);
+    } catch (error) {
+      if (!(error instanceof CrosstalkError)) throw error;
+      throw new CrosstalkError(
+        error.code,
+        `${file} cannot be edited, ${error.message}; nothing was written: mend it, or add the server by hand (docs/mcp.md)`,
+        { cause: error },
+      );
+    }
+  };
+  const after = edited(before ?? '');
+  // What a second run would change, this one has not understood.
+  if (edited(after) !== after)
+    throw new CrosstalkError('internal', `${file} cannot be edited safely; nothing was written`);
+  return { client, scope, file, before, after, diff: diffOf(before ?? '', after) };
+}
+
+/** @throws CrosstalkError `invalid` for a file that is no text in UTF-8 */
+async function contentOf(file: string): Promise<string | undefined> {
+  try {
+    const bytes = await readFile(await realpath(file));
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw new CrosstalkError(
+      'invalid',
+      `${file} cannot be read: ${reasonOf(error)}; nothing was written: mend it, or move it away`,
+      { cause: error },
+    );
+  }
+}

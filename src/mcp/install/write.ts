@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, mkdir, open, readFile, readlink, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
+import type { Plan } from './plan.ts';
+
+const MAX_LINKS = 20;
+
+/**
+ * Writes what was planned, whole or not at all: beside the file, then in its place. A symlink stays
+ * one, and what it points to is written; mode and owner stay.
+ *
+ * @throws CrosstalkError `refused` when the file has changed since it was read, or cannot be written
+ */
+export async function writePlan({ file, before, after }: Plan): Promise<void> {
+  try {
+    const target = await followed(file);
+    await mkdir(dirname(target), { recursive: true });
+    const old = await statOf(target);
+    const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`;
+    try {
+      await writeNew(temporary, after, old === undefined ? 0o644 : old.mode & 0o7777);
+      if (old !== undefined) await adopt(temporary, old);
+      if ((await textOf(target)) !== before)
+        throw new CrosstalkError('refused', 'somebody has just changed it; try again');
+      await rename(temporary, target);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+  } catch (error) {
+    throw new CrosstalkError('refused', `${file} was not written: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Where a chain of symlinks ends, also where nothing is there yet. */
+async function followed(path: string): Promise<string> {
+  let at = path;
+  for (let links = 0; links < MAX_LINKS; links++) {
+    const to = await readlink(at).catch(() => undefined);
+    if (to === undefined) return at;
+    at = resolve(dirname(at), to);
+  }
+  throw new Error(`too many symlinks`);
+}
+
+interface Owned {
+  mode: number;
+  uid: number;
+  gid: number;
+}
+
+async function statOf(path: string): Promise<Owned | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+async function writeNew(path: string, content: string, mode: number): Promise<void> {
+  const file = await open(path, 'wx', mode);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Gives a new file the owner and the mode of an old one, which the umask may have narrowed. */
+async function adopt(path: string, { mode, uid, gid }: Owned): Promise<void> {
+  const fresh = await stat(path);
+  if (fresh.uid !== uid || fresh.gid !== gid) await chown(path, uid, gid);
+  await chmod(path, mode & 0o7777);
+}

@@ -1,0 +1,24 @@
+import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
+import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import {
+  CallToolRequestSchema,
+  SubscribeRequestSchema,
+  UnsubscribeRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+
+/** What the server takes from packages, in a bundle apart: only `crosstalk mcp` loads it. */
+export const sdk = {
+  CallToolRequestSchema,
+  McpServer,
+  ResourceTemplate,
+  StdioServerTransport,
+  SubscribeRequestSchema,
+  UnsubscribeRequestSchema,
+  completable,
+  z,
+};
+
+export type { GetPromptResult } from '@modelcontextprotocol/sdk/types.js';
+export type { z } from 'zod';

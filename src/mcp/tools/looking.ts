@@ -1,0 +1,198 @@
+import { listActors } from '../../operations/actors.ts';
+import { listChannels } from '../../operations/channels.ts';
+import { MAX_CONTEXT, MAX_HITS, search } from '../../operations/search.ts';
+import { status } from '../../operations/status.ts';
+import { resolveFrom } from '../../operations/resolve.ts';
+import { thread, type ThreadNode } from '../../operations/thread.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { shown } from '../../protocol/result.ts';
+import { parseSince } from '../../protocol/since.ts';
+import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../tool.ts';
+
+/** Messages of a thread in one result. */
+const MOST_NODES = 100;
+
+/** The tools that look at the bus and change nothing. */
+export function lookingTools(z: Z): Tool[] {
+  const { result, marked } = shapes(z);
+  const channel = z.string().optional().describe('only this channel: name or id');
+  return [
+    tool({
+      name: 'thread',
+      title: 'Show a thread',
+      description:
+        'Show who asked whom around a message, what was answered, and what is still open and where: waiting, running, failed. Use it to find out why an answer does not come.',
+      input: z.strictObject({
+        message: z.string().min(1).describe('relPath, <channel>/<relPath>, or unique hex suffix'),
+      }),
+      output: result({
+        channel: z.string(),
+        channel_name: z.string(),
+        message: z.string(),
+        complete: z.boolean().describe('false when only a part of the thread is here'),
+        roots: z.array(z.unknown()).describe('messages, each with its states and its children'),
+      }),
+      hints: { reads: true },
+      run: ({ message }, { open, marks, note }) =>
+        open(async (context) => {
+          const { roots, complete, ...facts } = await thread(context, message);
+          const { kept, cut } = prune(roots, MOST_NODES);
+          if (cut > 0)
+            note(`the thread has ${String(cut)} more messages; see: crosstalk thread ${message}`);
+          const node = ({ children, ...one }: ThreadNode): object => ({
+            ...one,
+            excerpt: marks.mark(one.excerpt, one.from),
+            children: children.map(node),
+          });
+          return { ...facts, complete: complete && cut === 0, roots: kept.map(node) };
+        }),
+    }),
+    tool({
+      name: 'search',
+      title: 'Search messages',
+      description:
+        'Find messages by words, "phrases" in quotes and beginnings*, best first. Use it before asking something that may have been answered already, and to find a message somebody speaks of. Then read or thread shows a hit whole.',
+      input: z.strictObject({
+        words: z.string().min(1),
+        channel,
+        from: z.string().optional().describe('only messages of this writer'),
+        since: z.string().optional().describe('only newer ones: 2026-06-09, 2h, 3d, today'),
+        limit: z.number().int().min(1).max(MAX_HITS).optional(),
+        context: z
+          .number()
+          .int()
+          .min(0)
+          .max(MAX_CONTEXT)
+          .optional()
+          .describe('with so many messages before and after each hit'),
+      }),
+      output: result({
+        hits: z.array(
+          z.looseObject({
+            channel: z.string(),
+            relPath: z.string(),
+            score: z.number(),
+            from: z.string(),
+            excerpt: marked,
+          }),
+        ),
+        some_words: z.boolean().describe('no message has all the words; these have some'),
+        capped: z.boolean(),
+        complete: z.boolean().describe('false while the index is built: old messages are missing'),
+      }),
+      hints: { reads: true },
+      run: ({ words, since, limit = MAX_HITS, context: around = 0, ...filters }, call) =>
+        call.open(async (context) => {
+          const found = await search(context, {
+            words,
+            limit,
+            context: around,
+            ...defined(filters),
+            ...sinceOf(since, context.now()),
+          });
+          const { marks } = call;
+          const hits = found.hits.map((hit) => ({
+            ...hit,
+            excerpt: marks.mark(hit.excerpt, hit.from),
+            context: hit.context.map((one) => ({
+              ...one,
+              excerpt: marks.mark(one.excerpt, one.from),
+            })),
+          }));
+          return { ...found, hits };
+        }),
+    }),
+    tool({
+      name: 'status',
+      title: 'Status of the bus',
+      description:
+        'Whether all is well here: health with its problems first, then this machine’s host, actors, channels, outbox and dead letters. Use it when an answer does not come, and when the operator asks how things are.',
+      input: z.strictObject({}),
+      output: result({
+        health: z.looseObject({ ok: z.boolean(), problems: z.array(z.string()) }),
+        transport: z.string(),
+        dispatcher: z.unknown().describe('null when none runs on this machine'),
+        channels: z.array(z.unknown()),
+        outbox: z.array(z.unknown()).describe('what is not on the remote yet'),
+        dead_letters: z.array(z.unknown()),
+      }),
+      hints: { reads: true },
+      run: (_, { open }) => open((context) => status(context, undefined)),
+    }),
+    tool({
+      name: 'channels',
+      title: 'List channels',
+      description:
+        'The channels: how many messages each has, when the last one was written, and how many are unread. Use it to choose where to send or what to search. With several channels and none named, show them and ask; never invent one.',
+      input: z.strictObject({}),
+      output: result({
+        channels: z.array(
+          z.looseObject({
+            id: z.string(),
+            name: z.string(),
+            messages: z.number(),
+            last: z.string().nullable(),
+            unread: z.number(),
+            depth: z.number().describe('how many channels it is below'),
+            body: marked,
+          }),
+        ),
+      }),
+      hints: { reads: true },
+      run: (_, call) => channels(call),
+    }),
+    tool({
+      name: 'actors',
+      title: 'List actors',
+      description:
+        'The actors that can be sent to, what each is for, and the hosts and tiers that run it. Use it before send when you do not know whom to ask.',
+      input: z.strictObject({}),
+      output: result({
+        actors: z.array(
+          z.looseObject({ name: z.string(), description: z.string(), hosts: z.array(z.unknown()) }),
+        ),
+      }),
+      hints: { reads: true },
+      run: (_, { open }) => open(async (context) => ({ actors: await listActors(context) })),
+    }),
+  ];
+}
+
+function channels({ open, marks, session }: ToolCall): Promise<object> {
+  return open(async (context) => {
+    const name = resolveFrom(context, session.from, session.login);
+    const listed = await listChannels(context, name);
+    return {
+      channels: listed.map((one) => ({
+        ...one,
+        body: marks.mark(one.body, one.createdBy ?? 'unknown'),
+      })),
+    };
+  });
+}
+
+/** The first so many messages of some trees, level by level, and how many are left out. */
+function prune(roots: readonly ThreadNode[], most: number): { kept: ThreadNode[]; cut: number } {
+  const keep = new Set<ThreadNode>();
+  let total = 0;
+  for (let level = [...roots]; level.length > 0;) {
+    total += level.length;
+    for (const node of level) if (keep.size < most) keep.add(node);
+    level = level.flatMap(({ children }) => children);
+  }
+  const within = (nodes: readonly ThreadNode[]): ThreadNode[] =>
+    nodes
+      .filter((node) => keep.has(node))
+      .map((node) => ({ ...node, children: within(node.children) }));
+  return { kept: within(roots), cut: total - keep.size };
+}
+
+function sinceOf(given: string | undefined, now: Date): { since?: Date } {
+  if (given === undefined) return {};
+  const since = parseSince(given, now);
+  if (since !== undefined) return { since };
+  throw new CrosstalkError(
+    'usage',
+    `since is ${shown(given)}, expected a date, a date and time, today, or how long ago, such as 2h`,
+  );
+}

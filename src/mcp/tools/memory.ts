@@ -1,0 +1,96 @@
+import { addedMemoryJson, memoryJson } from '../../operations/as-json.ts';
+import { addMemory } from '../../operations/memory-add.ts';
+import { searchMemories } from '../../operations/memory-list.ts';
+import { defined, shapes, tool, type Tool, type Z } from '../tool.ts';
+
+/** The tools for shared notes. */
+export function memoryTools(z: Z): Tool[] {
+  const { result, marked } = shapes(z);
+  const memory = {
+    file: z.string().describe('name of the note'),
+    from: z.string(),
+    timestamp: z.string(),
+    scope: z.string(),
+    alias: z.array(z.string()),
+    supersedes: z.string().nullable(),
+  };
+  return [
+    tool({
+      name: 'memory_add',
+      title: 'Write a shared note',
+      description:
+        'Write a note that everybody on the bus finds later: a decision, a fact, a convention. Use it when the operator wants something remembered, not for passing talk. Notes are never changed: to correct one, name it in supersedes.',
+      input: z.strictObject({
+        subject: z.string().min(1).describe('what it is about, in one line'),
+        body: z.string().min(1),
+        scope: z
+          .string()
+          .optional()
+          .describe('global (default), or the channel it is for: name or id'),
+        alias: z
+          .array(z.string().min(1))
+          .max(20)
+          .optional()
+          .describe('other words under which it should be found'),
+        supersedes: z
+          .string()
+          .optional()
+          .describe('the note it replaces: file name or unique hex suffix'),
+      }),
+      output: result({
+        ...memory,
+        subject: z.string(),
+        status: z.enum(['remembered', 'queued']),
+        reason: z.string().nullable(),
+      }),
+      hints: {},
+      run: ({ scope = 'global', alias = [], ...given }, { open, session }) =>
+        open(async (context) => {
+          const from = defined({ from: session.from });
+          const input = { ...defined(given), ...from, scope, alias, login: session.login };
+          return addedMemoryJson(await addMemory(context, input));
+        }),
+    }),
+    tool({
+      name: 'memory_search',
+      title: 'Search shared notes',
+      description:
+        'Find shared notes by words, best first. Use it before asking or deciding something that may have been settled.',
+      input: z.strictObject({
+        words: z.string().min(1),
+        scope: z
+          .string()
+          .optional()
+          .describe('a channel: its notes and the global ones; or global: those alone'),
+        all: z.boolean().optional().describe('also notes that others supersede'),
+      }),
+      output: result({
+        memories: z.array(
+          z.looseObject({
+            ...memory,
+            subject: marked,
+            channel: z.string().nullable(),
+            superseded_by: z.string().nullable(),
+            excerpt: marked,
+          }),
+        ),
+      }),
+      hints: { reads: true },
+      run: ({ words, all = false, ...given }, { open, marks }) =>
+        open(async (context) => {
+          const found = await searchMemories(context, { words, all, ...defined(given) });
+          return {
+            memories: found.map((one) => {
+              const json = memoryJson(one);
+              const more = (): string => `the resource crosstalk://memory/${json.file}`;
+              return {
+                ...json,
+                subject: marks.mark(json.subject, json.from),
+                excerpt: marks.mark(one.excerpt, json.from, more),
+              };
+            }),
+          };
+        }),
+    }),
+  ];
+}

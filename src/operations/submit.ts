@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import { ulid } from 'ulid';
+import { handOver } from './hand-over.ts';
+import type { Surroundings } from './locate.ts';
+import type { SendInput, Sent } from './send.ts';
+
+/**
+ * Sends as a command does: handed whole to this machine's dispatcher, or without one done here, and
+ * then the checkout is kept readable and the objects packed, as nobody else does it.
+ *
+ * @param options `note`: told what the operator should know; one line each
+ * @param onSent told what came of it, before the housekeeping
+ * @throws CrosstalkError `usage` for bad input; nothing is written then
+ */
+export async function submit(
+  surroundings: Surroundings,
+  options: { transport?: string; note: (line: string) => void },
+  input: SendInput,
+  onSent: (sent: Sent) => void,
+): Promise<void> {
+  const request = {
+    id: ulid(),
+    at: new Date().toISOString(),
+    seed: randomBytes(16).toString('hex'),
+    input,
+  };
+  const served = await handOver(surroundings, options.transport, request, options.note);
+  if (typeof served === 'object') {
+    onSent(served);
+    return;
+  }
+  if (served === 'timeout') input.unanswered = 'the dispatcher has not answered yet, and goes on';
+  // Handing over does without all that this loads.
+  const { withContext } = await import('./context.ts');
+  await withContext(surroundings, options, async (context) => {
+    const { sendAgain } = await import('./serve-send.ts');
+    const sent = await sendAgain(context, request);
+    onSent(sent);
+    if (!sent.delivered.published || !sent.delivered.direct) return;
+    const { Checkout } = await import('../dispatcher/checkout.ts');
+    await new Checkout(context.transport, context.now).follow();
+    await context.transport.maintain();
+  });
+}

@@ -1,0 +1,195 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { knownAgent } from '../../src/protocol/agents.ts';
+
+/** A real agent CLI: where it comes from, and how it is pointed at a model server of ours. */
+export interface RealCli {
+  name: CliName;
+  /** Its package in the npm registry, at exactly this version. */
+  package: string;
+  version: string;
+  /** Files and variables for a HOME of its own; paths of files are relative to that HOME. */
+  settings: (server: string) => Settings;
+}
+
+export interface Settings {
+  env: Record<string, string>;
+  files: Record<string, string>;
+}
+
+export type CliName = 'claude' | 'codex' | 'pi' | 'opencode' | 'gemini';
+
+const KEY = 'dummy-key';
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+export const REAL_CLIS: readonly RealCli[] = [
+  {
+    name: 'claude',
+    package: '@anthropic-ai/claude-code',
+    version: '2.1.197', // The last that runs with Node 20.
+    settings: (server) => ({
+      env: {
+        ANTHROPIC_BASE_URL: server,
+        ANTHROPIC_API_KEY: KEY,
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        CLAUDE_CODE_MAX_RETRIES: '1',
+        DISABLE_AUTOUPDATER: '1',
+      },
+      // What the first interactive start asks for, so that a session opens on its prompt.
+      files: {
+        '.claude.json': json({
+          hasCompletedOnboarding: true,
+          theme: 'dark',
+          customApiKeyResponses: { approved: [KEY], rejected: [] },
+        }),
+      },
+    }),
+  },
+  {
+    name: 'codex',
+    package: '@openai/codex',
+    version: '0.169.0',
+    settings: (server) => ({
+      env: { CROSSTALK_TEST_KEY: KEY },
+      files: {
+        '.codex/config.toml': `model = "fake"
+model_provider = "fake"
+check_for_update_on_startup = false
+[model_providers.fake]
+name = "fake"
+base_url = "${server}/v1"
+wire_api = "responses"
+env_key = "CROSSTALK_TEST_KEY"
+request_max_retries = 1
+stream_max_retries = 1
+[analytics]
+enabled = false
+`,
+      },
+    }),
+  },
+  {
+    name: 'pi',
+    package: '@mariozechner/pi-coding-agent',
+    version: '0.73.1',
+    settings: (server) => ({
+      env: { PI_OFFLINE: '1', PI_TELEMETRY: '0' },
+      files: {
+        '.pi/agent/models.json': json({
+          providers: {
+            fake: {
+              baseUrl: `${server}/v1`,
+              api: 'openai-completions',
+              apiKey: KEY,
+              models: [{ id: 'fake' }],
+            },
+          },
+        }),
+        '.pi/agent/settings.json': json({
+          defaultProvider: 'fake',
+          defaultModel: 'fake',
+          retry: { enabled: false, provider: { maxRetries: 0 } },
+        }),
+      },
+    }),
+  },
+  {
+    name: 'opencode',
+    package: 'opencode-ai',
+    version: '1.18.33',
+    settings: (server) => ({
+      env: {
+        OPENCODE_DISABLE_AUTOUPDATE: '1',
+        OPENCODE_DISABLE_MODELS_FETCH: '1',
+        OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+      },
+      files: {
+        '.config/opencode/opencode.json': json({
+          model: 'fake/fake',
+          small_model: 'fake/fake',
+          autoupdate: false,
+          share: 'disabled',
+          provider: {
+            fake: {
+              npm: '@ai-sdk/openai-compatible',
+              name: 'fake',
+              options: { baseURL: `${server}/v1`, apiKey: KEY },
+              models: { fake: { name: 'fake', tool_call: true } },
+            },
+          },
+        }),
+      },
+    }),
+  },
+  {
+    name: 'gemini',
+    package: '@google/gemini-cli',
+    version: '0.61.0',
+    settings: (server) => ({
+      env: {
+        GOOGLE_GEMINI_BASE_URL: server,
+        GEMINI_API_KEY: KEY,
+        GEMINI_TELEMETRY_ENABLED: 'false',
+      },
+      files: {
+        '.gemini/settings.json': json({
+          security: { auth: { selectedType: 'gemini-api-key' } },
+          general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+          privacy: { usageStatisticsEnabled: false },
+        }),
+      },
+    }),
+  },
+];
+
+/** The folder with one folder for each installed CLI; `CROSSTALK_AGENTS_CACHE` names another. */
+export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
+  return env['CROSSTALK_AGENTS_CACHE'] ?? join(homedir(), '.cache', 'crosstalk-test-agents');
+}
+
+export function realCli(name: string): RealCli {
+  const found = REAL_CLIS.find((cli) => cli.name === name);
+  if (found === undefined)
+    throw new Error(
+      `no agent CLI "${name}" in test/agents/clis.ts; there are: ${REAL_CLIS.map((cli) => cli.name).join(', ')}`,
+    );
+  return found;
+}
+
+/** The folder with a CLI's executable, for a PATH. */
+export function binFolder(cli: RealCli, cache = cacheFolder()): string {
+  return join(cache, cli.name, 'node_modules', '.bin');
+}
+
+/** The command line that the program itself proposes for a host file. */
+export function headless(cli: RealCli): string {
+  const known = knownAgent(cli.name);
+  if (known === undefined) throw new Error(`no row for ${cli.name} in src/protocol/agents.ts`);
+  return known.headless;
+}
+
+/**
+ * Makes a HOME in which CLIs talk to `server` only, with a dummy key.
+ *
+ * @returns the whole environment for a process that starts them: nothing of the caller's but PATH
+ */
+export function homeFor(
+  clis: readonly RealCli[],
+  server: string,
+  home: string,
+  cache = cacheFolder(),
+): Record<string, string> {
+  const settings = clis.map((cli) => cli.settings(server));
+  for (const { files } of settings) {
+    for (const [name, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(home, name)), { recursive: true });
+      writeFileSync(join(home, name), content);
+    }
+  }
+  return {
+    ...(Object.assign({}, ...settings.map(({ env }) => env)) as Record<string, string>),
+    HOME: home,
+    PATH: [...clis.map((cli) => binFolder(cli, cache)), process.env['PATH'] ?? ''].join(':'),
+  };
+}

@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { cacheFolder, realCli, REAL_CLIS, type RealCli } from './clis.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The folder the CLIs are installed in, and the names of those under test. */
+    agents: { cache: string; names: string[] };
+  }
+}
+
+const LIMIT_MS = 5 * 60_000;
+
+/** Before any test: installs the CLIs that `CROSSTALK_TEST_AGENTS` names (default: all). */
+export default async function prepare(project: TestProject): Promise<void> {
+  const asked = (process.env['CROSSTALK_TEST_AGENTS'] ?? '').split(',').filter(Boolean);
+  const clis = asked.length === 0 ? REAL_CLIS : asked.map(realCli);
+  const cache = cacheFolder();
+  await Promise.all(clis.map((cli) => install(cli, cache)));
+  project.provide('agents', { cache, names: clis.map(({ name }) => name) });
+}
+
+/**
+ * Installs a CLI from the npm registry into a folder of its own, unless this version is there.
+ * The folder appears whole or not at all, so runs side by side do not disturb each other.
+ *
+ * @throws Error in one line when npm cannot deliver it
+ */
+export async function install(cli: RealCli, cache = cacheFolder()): Promise<void> {
+  const place = join(cache, cli.name);
+  if (isInstalled(cli, place)) return;
+  await mkdir(cache, { recursive: true });
+  const fresh = await mkdtemp(join(cache, `.${cli.name}-`));
+  try {
+    const wanted = { private: true, dependencies: { [cli.package]: cli.version } };
+    await writeFile(join(fresh, 'package.json'), JSON.stringify(wanted));
+    const problem = await npmInstall(fresh);
+    if (problem === undefined && isInstalled(cli, fresh)) await put(fresh, place, cli);
+    else
+      throw new Error(
+        `cannot install ${cli.package}@${cli.version} from the npm registry into ${place}: ${problem ?? 'npm left no executable'}; is the registry reachable?`,
+      );
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+  }
+}
+
+function isInstalled(cli: RealCli, place: string): boolean {
+  const manifest = join(place, 'node_modules', cli.package, 'package.json');
+  if (!existsSync(manifest) || !existsSync(join(place, 'node_modules', '.bin', cli.name)))
+    return false;
+  const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
+  return version === cli.version;
+}
+
+/** Moves a complete folder into its place; another run may have been faster. */
+async function put(fresh: string, place: string, cli: RealCli): Promise<void> {
+  if (existsSync(place) && !isInstalled(cli, place)) await rm(place, { recursive: true });
+  await rename(fresh, place).catch((error: unknown) => {
+    if (!isInstalled(cli, place)) throw error;
+  });
+}
+
+/** @returns why it failed, in one line; undefined when it did not */
+async function npmInstall(folder: string): Promise<string | undefined> {
+  const env = { ...process.env };
+  // `npm run` tells its children where its own package is; this one is elsewhere.
+  delete env['npm_config_local_prefix'];
+  const flags = ['--prefix', folder, '--no-audit', '--no-fund', '--loglevel=error'];
+  const child = spawn('npm', ['install', ...flags], {
+    cwd: folder,
+    env,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  }, LIMIT_MS);
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(timer);
+  if (code === 0) return undefined;
+  const lines = said.split('\n').filter((line) => /^npm (error|ERR!)/.test(line));
+  if (late) return `npm was not done within ${String(LIMIT_MS / 60_000)} minutes`;
+  return `npm ended with ${String(code)}: ${lines.slice(0, 3).join(' ')}`;
+}

@@ -1,0 +1,28 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import type { Bus, Host } from '../support/bus.ts';
+import { headless, homeFor, realCli, type CliName, type RealCli } from './clis.ts';
+
+/** The CLIs under test that are among these. */
+export function underTest(...names: CliName[]): RealCli[] {
+  return names.filter((name) => inject('agents').names.includes(name)).map(realCli);
+}
+
+/**
+ * Joins a machine whose actors are real agent CLIs with the command lines we propose, in a HOME of
+ * its own, with `server` as their only model.
+ */
+export async function machine(
+  bus: Bus,
+  alias: string,
+  server: string,
+  actors: Record<string, RealCli>,
+): Promise<Host> {
+  const commands = Object.entries(actors).map(([name, cli]) => [name, headless(cli)]);
+  const host = await bus.host(alias, Object.fromEntries(commands) as Record<string, string>);
+  const home = join(bus.root, `${alias}-home`);
+  mkdirSync(home);
+  Object.assign(host.env, homeFor(Object.values(actors), server, home, inject('agents').cache));
+  return host;
+}

@@ -1,0 +1,37 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { invoke } from '../../src/agent/invoke.ts';
+import { scratch } from '../support/bus.ts';
+import { headless, homeFor, realCli } from './clis.ts';
+import { REFUSALS } from './refusals.ts';
+import { startModelServer } from './server.ts';
+
+const cases = REFUSALS.filter(({ cli }) => inject('agents').names.includes(cli)).map(
+  (refusal) => [refusal.cli, refusal.when, refusal] as const,
+);
+
+it.each(cases)('%s says so in its own words when %s', async (_cli, _when, refusal) => {
+  const server = await startModelServer(() => refusal.turn(new Date()));
+  onTestFinished(() => server.close());
+  const cli = realCli(refusal.cli);
+  const [home, cwd] = [join(scratch(), 'home'), scratch()];
+  mkdirSync(home);
+  const settings = homeFor([cli], server.url, home, inject('agents').cache);
+
+  const ran = await invoke({
+    command: headless(cli),
+    cwd,
+    env: { ...process.env, ...settings, CROSSTALK_STATE_DIR: cwd, ...refusal.env },
+    input: 'Say one word, please.\n',
+    timeout: 60_000,
+    grace: 1000,
+    maxOutput: 1024 * 1024,
+    signal: new AbortController().signal,
+    onStart: () => Promise.resolve(),
+  });
+
+  const lines = (refusal.on === 'stdout' ? ran.stdout : ran.stderrTail).split('\n');
+  expect(ran).toMatchObject({ exitCode: refusal.exitCode, timedOut: false });
+  expect(lines).toContainEqual(expect.stringMatching(refusal.says));
+});

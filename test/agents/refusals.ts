@@ -1,0 +1,260 @@
+import type { CliName } from './clis.ts';
+import type { Turn } from './wire.ts';
+
+/** A way in which a vendor refuses work, and what the CLI was seen to make of it (FACTS.md). */
+export interface Refusal {
+  cli: CliName;
+  /** As in "codex, when …". */
+  when: string;
+  /** Variables that differ from the CLI's settings; undefined removes one. */
+  env?: Record<string, string | undefined>;
+  /** What the server says to every request; the time is now, for those who state one. */
+  turn: (now: Date) => Turn;
+  exitCode: number;
+  /** Where the telling line stands, and the line. */
+  on: 'stdout' | 'stderr';
+  says: RegExp;
+  /** What the dispatcher is to make of it; `until` in seconds from now where it was stated. */
+  held: 'rate_limited' | 'not_logged_in';
+  until?: number;
+}
+
+const TWO_HOURS = 7200;
+const seconds = (now: Date): number => Math.floor(now.getTime() / 1000);
+
+/** No work at all should come of it: a CLI that asks nevertheless fails for this reason. */
+const unasked = (): Turn => ({ status: 418, body: { error: { message: 'nobody should ask' } } });
+
+const anthropic = (status: number, type: string, message: string): Turn => ({
+  status,
+  body: { type: 'error', error: { type, message } },
+});
+const openai = (status: number, code: string, message: string): Turn => ({
+  status,
+  body: { error: { message, type: code, param: null, code } },
+});
+const google = (code: number, status: string, message: string, details: unknown[]): Turn => ({
+  status: code,
+  body: { error: { code, message, status, details } },
+});
+
+const BAD_KEY = openai(401, 'invalid_api_key', 'Incorrect API key provided: dummy-key.');
+const TOO_FAST = openai(
+  429,
+  'rate_limit_exceeded',
+  'Rate limit reached for fake on tokens per min (TPM): Limit 30000, Used 29000. Please try again in 20s.',
+);
+const NO_QUOTA = openai(
+  429,
+  'insufficient_quota',
+  'You exceeded your current quota, please check your plan and billing details.',
+);
+
+/** A subscription's limit: said in headers, and only to those who log in with one. */
+const subscription = (claim: string) => (now: Date) => {
+  const { status, body } = anthropic(
+    429,
+    'rate_limit_error',
+    "This request would exceed your account's rate limit. Please try again later.",
+  ) as Extract<Turn, { status: number }>;
+  const limits = {
+    'anthropic-ratelimit-unified-status': 'rejected',
+    'anthropic-ratelimit-unified-reset': String(seconds(now) + TWO_HOURS),
+    'anthropic-ratelimit-unified-representative-claim': claim,
+  };
+  return { status, body, headers: limits };
+};
+const SUBSCRIBER = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'dummy-token' };
+
+export const REFUSALS: readonly Refusal[] = [
+  {
+    cli: 'claude',
+    when: "the subscription's session limit is reached",
+    env: SUBSCRIBER,
+    turn: subscription('five_hour'),
+    exitCode: 1,
+    on: 'stdout',
+    says: /^You've hit your (session )?limit · resets [\d:]+[ap]m \(.+\)$/,
+    held: 'rate_limited',
+    until: TWO_HOURS,
+  },
+  {
+    cli: 'claude',
+    when: "the subscription's weekly limit is reached",
+    env: SUBSCRIBER,
+    turn: subscription('seven_day'),
+    exitCode: 1,
+    on: 'stdout',
+    says: /^You've hit your weekly limit · resets .*[\d:]+[ap]m \(.+\)$/,
+    held: 'rate_limited',
+    until: TWO_HOURS,
+  },
+  {
+    cli: 'claude',
+    when: 'the rate limit of an API key is reached',
+    turn: () => anthropic(429, 'rate_limit_error', 'Please try again later.'),
+    exitCode: 1,
+    on: 'stdout',
+    says: /^API Error: Request rejected \(429\) · Please try again later\.$/,
+    held: 'rate_limited',
+  },
+  {
+    cli: 'claude',
+    when: 'the key is refused',
+    turn: () => anthropic(401, 'authentication_error', 'invalid x-api-key'),
+    exitCode: 1,
+    on: 'stdout',
+    says: /^Invalid API key · Fix external API key$/,
+    held: 'not_logged_in',
+  },
+  {
+    cli: 'claude',
+    when: 'the login has expired',
+    env: SUBSCRIBER,
+    turn: () => anthropic(401, 'authentication_error', 'OAuth token has expired.'),
+    exitCode: 1,
+    on: 'stdout',
+    says: /^Failed to authenticate\. API Error: 401 OAuth token has expired\.$/,
+    held: 'not_logged_in',
+  },
+  {
+    cli: 'claude',
+    when: 'nobody has logged in',
+    env: { ANTHROPIC_API_KEY: undefined },
+    turn: unasked,
+    exitCode: 1,
+    on: 'stdout',
+    says: /^Not logged in · Please run \/login$/,
+    held: 'not_logged_in',
+  },
+  {
+    cli: 'codex',
+    when: "the plan's usage limit is reached",
+    turn: (now) => ({
+      status: 429,
+      body: {
+        error: {
+          type: 'usage_limit_reached',
+          message: 'The usage limit has been reached',
+          plan_type: 'plus',
+          resets_at: seconds(now) + TWO_HOURS,
+        },
+      },
+    }),
+    exitCode: 1,
+    on: 'stderr',
+    says: /^ERROR: You’ve hit your usage limit\..* try again at .*[\d:]+ [AP]M\.$/,
+    held: 'rate_limited',
+    until: TWO_HOURS,
+  },
+  {
+    cli: 'codex',
+    when: 'the rate limit of a key is reached',
+    turn: () => TOO_FAST,
+    exitCode: 1,
+    on: 'stderr',
+    says: /^ERROR: exceeded retry limit, last status: 429 Too Many Requests$/,
+    held: 'rate_limited',
+  },
+  {
+    cli: 'codex',
+    when: 'the quota of a key is used up',
+    turn: () => NO_QUOTA,
+    exitCode: 1,
+    on: 'stderr',
+    says: /^ERROR: Quota exceeded\. Check your plan and billing details\.$/,
+    held: 'rate_limited',
+  },
+  {
+    cli: 'codex',
+    when: 'the key is refused',
+    turn: () => BAD_KEY,
+    exitCode: 1,
+    on: 'stderr',
+    says: /^ERROR: unexpected status 401 Unauthorized: Incorrect API key provided/,
+    held: 'not_logged_in',
+  },
+  {
+    cli: 'codex',
+    when: 'there is no key',
+    env: { CROSSTALK_TEST_KEY: undefined },
+    turn: unasked,
+    exitCode: 1,
+    on: 'stderr',
+    says: /^ERROR: Missing environment variable: `CROSSTALK_TEST_KEY`\.$/,
+    held: 'not_logged_in',
+  },
+  {
+    cli: 'pi',
+    when: 'the rate limit of a key is reached',
+    turn: () => TOO_FAST,
+    exitCode: 1,
+    on: 'stderr',
+    says: /^429 Rate limit reached for fake .*$/,
+    held: 'rate_limited',
+  },
+  {
+    cli: 'pi',
+    when: 'the key is refused',
+    turn: () => BAD_KEY,
+    exitCode: 1,
+    on: 'stderr',
+    says: /^401 Incorrect API key provided/,
+    held: 'not_logged_in',
+  },
+  {
+    cli: 'opencode',
+    when: 'the quota of a key is used up',
+    turn: () => NO_QUOTA,
+    exitCode: 1,
+    on: 'stderr',
+    says: /Error: .*You exceeded your current quota/,
+    held: 'rate_limited',
+  },
+  {
+    cli: 'opencode',
+    when: 'the key is refused',
+    turn: () => BAD_KEY,
+    exitCode: 1,
+    on: 'stderr',
+    says: /Error: .*Incorrect API key provided/,
+    held: 'not_logged_in',
+  },
+  {
+    cli: 'gemini',
+    when: 'the daily quota is used up',
+    turn: () =>
+      google(429, 'RESOURCE_EXHAUSTED', 'You exceeded your current quota.', [
+        {
+          '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+          violations: [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel-FreeTier' }],
+        },
+      ]),
+    exitCode: 1,
+    on: 'stderr',
+    says: /TerminalQuotaError: You have exhausted your daily quota on this model\.$/,
+    held: 'rate_limited',
+  },
+  {
+    cli: 'gemini',
+    when: 'the key is refused',
+    turn: () =>
+      google(400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.', [
+        { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' },
+      ]),
+    exitCode: 1,
+    on: 'stderr',
+    says: /_ApiError: .*API key not valid\. Please pass a valid API key\./,
+    held: 'not_logged_in',
+  },
+  {
+    cli: 'gemini',
+    when: 'there is no key',
+    env: { GEMINI_API_KEY: undefined },
+    turn: unasked,
+    exitCode: 41,
+    on: 'stderr',
+    says: /^When using Gemini API, you must specify the GEMINI_API_KEY environment variable\.$/,
+    held: 'not_logged_in',
+  },
+];

@@ -1,0 +1,15 @@
+// npm run test:agents [-- claude codex …] [files or options of vitest]: real agent CLIs, a fake model.
+import { spawnSync } from 'node:child_process';
+
+const words = process.argv.slice(2);
+const isName = (word) => /^[a-z]+$/.test(word);
+const rest = words.filter((word) => !isName(word));
+const { status } = spawnSync(
+  'npx',
+  ['vitest', 'run', '--config', 'test/agents/vitest.config.ts', ...rest],
+  {
+    env: { ...process.env, CROSSTALK_TEST_AGENTS: words.filter(isName).join(',') },
+    stdio: 'inherit',
+  },
+);
+process.exitCode = status ?? 1;

@@ -1,0 +1,90 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { apiOf, readRequest, type ModelRequest } from './model-request.ts';
+import { wire, type Turn } from './wire.ts';
+
+/** What the fake model does with each request; the test's whole script. */
+export type Script = (request: ModelRequest) => Turn | { shell: string };
+
+/** A model server on loopback that follows a script and remembers what it was asked. */
+export interface ModelServer {
+  /** As `http://127.0.0.1:<port>`, no slash at the end. */
+  url: string;
+  /** Requests to the model, oldest first. */
+  requests: ModelRequest[];
+  /** Other requests, as `GET /path`: what a CLI asks its vendor for beside the model. */
+  others: string[];
+  close: () => Promise<void>;
+}
+
+/** The shell tool of each CLI, by the names they have. */
+const SHELL_TOOLS = [
+  'Bash',
+  'bash',
+  'exec_command',
+  'shell_command',
+  'shell',
+  'run_shell_command',
+  'local_shell',
+];
+
+/** Starts the server; it answers until `close()`, which also cuts open connections. */
+export async function startModelServer(script: Script): Promise<ModelServer> {
+  const requests: ModelRequest[] = [];
+  const others: string[] = [];
+  const server = createServer((incoming, outgoing) => {
+    void answer(incoming, outgoing);
+  });
+  const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const path = new URL(incoming.url ?? '/', 'http://localhost').pathname;
+    const body = await read(incoming);
+    const api = apiOf(incoming.method ?? '', path);
+    if (api === undefined) {
+      others.push(`${incoming.method ?? ''} ${path}`);
+      outgoing.writeHead(404, { 'content-type': 'application/json' }).end('{}');
+      return;
+    }
+    const request = readRequest(api, path, body);
+    requests.push(request);
+    const turn = inItsWords(request, script(request));
+    const wired = wire(request, turn, String(requests.length));
+    outgoing.writeHead(wired.status, wired.headers).end(wired.body);
+  };
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    requests,
+    others,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Calls the CLI's own shell tool, under the name and in the shape that CLI gave it. */
+function inItsWords(request: ModelRequest, turn: Turn | { shell: string }): Turn {
+  if ('status' in turn) return turn;
+  // CLIs ask beside the point too (a title, a route), and offer no tools then.
+  if (request.tools.length === 0) return { say: 'ok' };
+  if (!('shell' in turn)) return turn;
+  const tool = SHELL_TOOLS.find((name) => request.tools.includes(name));
+  const command = turn.shell;
+  if (tool === undefined) return { say: `no shell tool among ${request.tools.join(', ')}` };
+  if (tool === 'exec_command') return { tool, arguments: { cmd: command } };
+  if (tool === 'shell') return { tool, arguments: { command: ['bash', '-c', command] } };
+  return { tool, arguments: { command, description: 'A command of the script' } };
+}
+
+async function read(incoming: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
+}

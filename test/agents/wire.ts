@@ -1,0 +1,189 @@
+import type { Api, ModelRequest } from './model-request.ts';
+
+/** What the model does next: says something, calls a tool, or the server refuses. */
+export type Turn =
+  | { say: string }
+  | { tool: string; namespace?: string; arguments: Record<string, unknown> }
+  | { status: number; headers?: Record<string, string>; body: unknown };
+
+/** A complete HTTP answer. */
+export interface Wired {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** One event of a stream: its name (where the API names them) and its data. */
+type StreamEvent = [name: string | undefined, data: unknown];
+
+/** Puts a turn into the words of the API that asked. */
+export function wire(request: ModelRequest, turn: Turn, id: string): Wired {
+  if ('status' in turn) {
+    const headers = { 'content-type': 'application/json', ...turn.headers };
+    return { status: turn.status, headers, body: JSON.stringify(turn.body) };
+  }
+  const { whole, events, end } = SPEAKERS[request.api](turn, id);
+  if (!request.stream)
+    return {
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(whole),
+    };
+  const frames = events.map(
+    ([name, data]) =>
+      `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`,
+  );
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/event-stream' },
+    body: frames.join('') + end,
+  };
+}
+
+type Said = Extract<Turn, { say: string } | { tool: string }>;
+interface Spoken {
+  /** The answer when no stream was asked for. */
+  whole: unknown;
+  events: StreamEvent[];
+  /** What closes the stream. */
+  end: string;
+}
+
+const SPEAKERS: Record<Api, (turn: Said, id: string) => Spoken> = {
+  anthropic,
+  responses,
+  chat,
+  gemini,
+};
+
+function anthropic(turn: Said, id: string): Spoken {
+  const isText = 'say' in turn;
+  const block = isText
+    ? { type: 'text', text: turn.say }
+    : { type: 'tool_use', id: `toolu_${id}`, name: turn.tool, input: turn.arguments };
+  const stop = isText ? 'end_turn' : 'tool_use';
+  const message = {
+    id: `msg_${id}`,
+    type: 'message',
+    role: 'assistant',
+    model: 'fake',
+    stop_sequence: null,
+    usage: { input_tokens: 1, output_tokens: 1 },
+  };
+  const delta = isText
+    ? { type: 'text_delta', text: turn.say }
+    : { type: 'input_json_delta', partial_json: JSON.stringify(turn.arguments) };
+  const empty = isText ? { ...block, text: '' } : { ...block, input: {} };
+  const events: Record<string, unknown>[] = [
+    { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
+    { type: 'content_block_start', index: 0, content_block: empty },
+    { type: 'content_block_delta', index: 0, delta },
+    { type: 'content_block_stop', index: 0 },
+    {
+      type: 'message_delta',
+      delta: { stop_reason: stop, stop_sequence: null },
+      usage: { output_tokens: 1 },
+    },
+    { type: 'message_stop' },
+  ];
+  return {
+    whole: { ...message, content: [block], stop_reason: stop },
+    events: events.map((event) => [event['type'] as string, event]),
+    end: '',
+  };
+}
+
+function responses(turn: Said, id: string): Spoken {
+  const item =
+    'say' in turn
+      ? {
+          type: 'message',
+          id: `msg_${id}`,
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: turn.say, annotations: [] }],
+        }
+      : {
+          type: 'function_call',
+          id: `fc_${id}`,
+          call_id: `call_${id}`,
+          status: 'completed',
+          name: turn.tool,
+          ...(turn.namespace !== undefined && { namespace: turn.namespace }),
+          arguments: JSON.stringify(turn.arguments),
+        };
+  const response = { id: `resp_${id}`, object: 'response', model: 'fake', created_at: 0 };
+  const usage = {
+    input_tokens: 1,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 1,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 2,
+  };
+  const done = { ...response, status: 'completed', output: [item], usage };
+  const events: Record<string, unknown>[] = [
+    { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
+    { type: 'response.output_item.added', output_index: 0, item },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: done },
+  ];
+  return {
+    whole: done,
+    events: events.map((event) => [event['type'] as string, event]),
+    end: '',
+  };
+}
+
+function chat(turn: Said, id: string): Spoken {
+  const call = (index?: number): Record<string, unknown> =>
+    'say' in turn
+      ? { content: turn.say }
+      : {
+          content: null,
+          tool_calls: [
+            {
+              ...(index === undefined ? {} : { index }),
+              id: `call_${id}`,
+              type: 'function',
+              function: { name: turn.tool, arguments: JSON.stringify(turn.arguments) },
+            },
+          ],
+        };
+  const finish = 'say' in turn ? 'stop' : 'tool_calls';
+  const base = { id: `chatcmpl-${id}`, created: 0, model: 'fake' };
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  const chunk = (
+    delta: Record<string, unknown>,
+    finish_reason: string | null,
+  ): Record<string, unknown> => ({
+    ...base,
+    object: 'chat.completion.chunk',
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+  return {
+    whole: {
+      ...base,
+      object: 'chat.completion',
+      choices: [{ index: 0, message: { role: 'assistant', ...call() }, finish_reason: finish }],
+      usage,
+    },
+    events: [
+      [undefined, chunk({ role: 'assistant', ...call(0) }, null)],
+      [undefined, { ...chunk({}, finish), usage }],
+    ],
+    end: 'data: [DONE]\n\n',
+  };
+}
+
+function gemini(turn: Said): Spoken {
+  const part =
+    'say' in turn
+      ? { text: turn.say }
+      : { functionCall: { name: turn.tool, args: turn.arguments } };
+  const whole = {
+    candidates: [{ index: 0, content: { role: 'model', parts: [part] }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+    modelVersion: 'fake',
+  };
+  return { whole, events: [[undefined, whole]], end: '' };
+}
