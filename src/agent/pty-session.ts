@@ -181,7 +181,11 @@ class Between {
   /** Continued: by `fg`, or because there was nobody to stop for. */
   readonly #resume = (): void => {
     clearTimeout(this.#unstopped);
-    this.#terminal.raw();
+    // The kernel also continues those whose terminal it takes away.
+    if (!this.#terminal.raw()) {
+      this.#hangUp();
+      return;
+    }
     this.#show(Buffer.from(this.#screen.enter()));
     const { cols, rows } = this.#terminal.size();
     // Who is stopped is not told of a new size.

@@ -7,8 +7,12 @@ export interface Terminal {
   /** Its settings as they were, in the words of `stty -g`. */
   settings: string;
   size: () => Size;
-  /** Hands every byte over as it is typed and shown, which Node's own raw mode does not. */
-  raw: () => void;
+  /**
+   * Hands every byte over as it is typed and shown, which Node's own raw mode does not.
+   *
+   * @returns false when the terminal is not there any more
+   */
+  raw: () => boolean;
   restore: () => void;
   /** @returns false when the terminal is not there any more */
   write: (bytes: Uint8Array) => boolean;
@@ -34,9 +38,7 @@ export function openTerminal(): Terminal | undefined {
       const { columns, rows } = process.stdout;
       return columns > 0 && rows > 0 ? { cols: columns, rows } : DEFAULT_SIZE;
     },
-    raw: () => {
-      stty('raw', '-echo', '-iexten');
-    },
+    raw: () => stty('raw', '-echo', '-iexten') !== undefined,
     restore: () => {
       stty(settings);
     },
