@@ -11,6 +11,7 @@ const DANGEROUS = {
     'src/agent/invoke.ts',
     'src/agent/session.ts',
     'src/state/process-identity.ts',
+    'src/service/run.ts',
     'src/demo/**',
     'bench/**',
   ],

@@ -6,7 +6,8 @@ import { Guards } from '../dispatcher/guards.ts';
 import { HostWatch } from '../dispatcher/host-watch.ts';
 import type { Log } from '../dispatcher/log.ts';
 import { Publisher } from '../dispatcher/publisher.ts';
-import { serve, type Served } from '../dispatcher/serve.ts';
+import { serve } from '../dispatcher/serve.ts';
+import type { Served } from '../dispatcher/serve-options.ts';
 import { packageVersion } from '../package.ts';
 import { Cursors } from '../state/cursors.ts';
 import { sweep } from '../state/files.ts';
@@ -15,6 +16,9 @@ import { RunBudget } from '../state/run-budget.ts';
 import { shareConnections, type Context } from './context.ts';
 import { permission, publishing } from './publishing.ts';
 import { serveSend } from './serve-send.ts';
+import { Replacement } from './replacement.ts';
+import { entryPath } from './service-machine.ts';
+import { runnerIn } from '../service/run.ts';
 import { prepareBin } from './shim.ts';
 
 export interface DispatchInput {
@@ -28,6 +32,8 @@ export interface DispatchInput {
   log: Log;
   stop: AbortSignal;
   hurry: AbortSignal;
+  /** Kept running by a service manager: makes room for a version that is installed later. */
+  supervised?: boolean;
 }
 
 const WRITER_WAIT_MS = 10_000;
@@ -110,8 +116,12 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     newId: context.newId,
     suffix: context.suffix,
   });
+  const replacement =
+    input.supervised === true
+      ? await Replacement.watch(await entryPath(env), runnerIn(env), log)
+      : undefined;
   try {
-    return await serve(
+    const served = await serve(
       {
         transport,
         deliveries,
@@ -134,8 +144,12 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
         send: (request) => serveSend(context, (id) => publisher.publish(id), request),
         stop: input.stop,
         hurry: input.hurry,
+        ...(replacement && { successor: () => replacement.successor(Date.now()) }),
       },
     );
+    if (served.successor !== undefined)
+      log('dispatcher_replaced', { from: packageVersion(), to: served.successor });
+    return served;
   } finally {
     await transport.closeConnections(paths.connections);
   }
