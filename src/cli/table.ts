@@ -2,6 +2,7 @@ import { completionCommands } from './completion-table.ts';
 import { MEMORY_COMMANDS } from './memory-table.ts';
 import { CHANNEL, FROM, HOST, type CommandSpec } from './spec.ts';
 import { READING_COMMANDS } from './reading-table.ts';
+import { SERVICE_COMMANDS } from './service-table.ts';
 
 export const COMMANDS: readonly CommandSpec[] = [
   {
@@ -183,7 +184,11 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--from-now', 'new actors start at the tip instead of at what is unanswered'],
       ['--trust-host-file', 'run changed commands without approval'],
       ['--grace <seconds>', 'what running CLIs get to finish on stopping (default: 10)'],
-      ['--log <file>', 'append the log there instead of stderr'],
+      [
+        '--log <file>',
+        'append the log there instead of stderr; begun anew at 10 MiB, five are kept',
+      ],
+      ['--supervised', 'for service managers: end with 75 when a new version waits to be started'],
     ],
     interrupt: 'clean',
     example: 'crosstalk dispatch --host laptop',
@@ -201,6 +206,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk resume',
     load: () => import('./commands/pause.ts'),
   },
+  ...SERVICE_COMMANDS,
   {
     name: 'open',
     summary: 'an interactive session as an actor',

@@ -4,6 +4,7 @@ import { suffixOf } from '../protocol/names.ts';
 import { holderOf } from '../state/lock.ts';
 import { takeCensus } from './census.ts';
 import type { Context } from './context.ts';
+import { serviceChecks } from './doctor-service.ts';
 import { firstOnPath } from './path.ts';
 import { status, type Status } from './status.ts';
 
@@ -41,7 +42,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     found: facts.health.ok ? 'nothing is stuck' : facts.health.problems.join(' · '),
     fix: 'crosstalk status',
   };
-  return [...checks, backlog];
+  return [...checks, ...(await serviceChecks(context, facts.host)), backlog];
 }
 
 async function gitVersion({ transport }: Context): Promise<Check> {

@@ -33,7 +33,12 @@ const LOOK_MS = 200;
 export function parseLogLine(raw: string): LogLine | undefined {
   try {
     const { ts, level, event, ...fields } = JSON.parse(raw) as Record<string, unknown>;
-    if (typeof ts !== 'string' || typeof level !== 'string' || typeof event !== 'string')
+    if (
+      typeof ts !== 'string' ||
+      Number.isNaN(Date.parse(ts)) ||
+      typeof level !== 'string' ||
+      typeof event !== 'string'
+    )
       return undefined;
     return { ts, level, event, fields, raw };
   } catch {
@@ -69,7 +74,10 @@ async function backlog(
     const stands = !reached && (await reader?.isAt(logFile(path, n))) === true;
     reached ||= stands;
     if (!reached) continue;
-    for await (const raw of linesBackwards(logFile(path, n), stands ? reader?.position : undefined)) {
+    for await (const raw of linesBackwards(
+      logFile(path, n),
+      stands ? reader?.position : undefined,
+    )) {
       if (found.length >= limit) return found;
       const line = parseLogLine(raw);
       if (line === undefined) continue;

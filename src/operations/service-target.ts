@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
 import { namesService } from '../service/names.ts';
-import { servedByPlist } from '../service/plist.ts';
+import { plistStrings, servedByPlist } from '../service/plist.ts';
 import type { ManagerKind } from '../service/spec.ts';
 import type { Target } from '../service/steps.ts';
 import { servedBy } from '../service/unit.ts';
@@ -102,3 +102,13 @@ export function userOf({ text }: Found): string | null {
   return /^User=(.*)$/m.exec(text)?.[1] ?? null;
 }
 
+/** The program and the entry file that a service starts. */
+export function programsOf({ kind, text }: Found): string[] {
+  // Label, shell, -c, script, $0 and the environment come first.
+  if (kind === 'launchd') return plistStrings(text).slice(6, 8);
+  const line = /^ExecStart=(.*)$/m.exec(text)?.[1] ?? '';
+  const words = [...line.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word = '']) => word);
+  return words
+    .slice(0, 2)
+    .map((word) => word.replace(/\\(.)/g, '$1').replaceAll('%%', '%').replaceAll('$$', '$'));
+}

@@ -99,7 +99,11 @@ function outlivesLogin(path: string): boolean {
 }
 
 /** A value as people may see it. */
-export function shownValue({ named }: Pick<Captured, 'named'>, name: string, value: string): string {
+export function shownValue(
+  { named }: Pick<Captured, 'named'>,
+  name: string,
+  value: string,
+): string {
   if (named.has(name) || SECRET_NAME.test(name)) return '(kept, not shown)';
   return value.replace(/:\/\/[^/@\s]+@/g, '://(not shown)@');
 }

@@ -49,9 +49,15 @@ ${words.map((word) => `\t\t<string>${xmlText(word)}</string>`).join('\n')}
 
 /** The folder a property list of {@link launchdPlist} serves. */
 export function servedByPlist(text: string): string | undefined {
-  return /<key>WorkingDirectory<\/key>\s*<string>(.*)<\/string>/
-    .exec(text)?.[1]
-    ?.replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&');
+  const found = /<key>WorkingDirectory<\/key>\s*<string>(.*)<\/string>/.exec(text)?.[1];
+  return found === undefined ? undefined : plainText(found);
+}
+
+/** The texts of a property list, in order. */
+export function plistStrings(text: string): string[] {
+  return [...text.matchAll(/<string>(.*)<\/string>/g)].map(([, one = '']) => plainText(one));
+}
+
+function plainText(xml: string): string {
+  return xml.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 }

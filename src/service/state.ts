@@ -27,7 +27,8 @@ const STOPPED: ServiceState = {
  * @param answer stdout of the service manager; undefined when it knows no such service
  */
 export function stateOf(kind: ManagerKind, answer: string | undefined): ServiceState {
-  if (kind === 'launchd') return answer === undefined ? { ...STOPPED, enabled: true } : launchd(answer);
+  if (kind === 'launchd')
+    return answer === undefined ? { ...STOPPED, enabled: true } : launchd(answer);
   return answer === undefined ? STOPPED : systemd(answer);
 }
 
