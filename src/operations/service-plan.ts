@@ -19,7 +19,7 @@ import { shellWord } from '../service/quoting.ts';
 import type { ManagerKind, ServiceSpec } from '../service/spec.ts';
 import { stepsOf, type Step, type Target } from '../service/steps.ts';
 import { systemdUnit } from '../service/unit.ts';
-import { tipOf, type Context } from './context.ts';
+import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { findClis, whereIs } from './service-clis.ts';
 import type { Machine } from './service-machine.ts';
 import { managerOf } from './service-manager.ts';
@@ -76,6 +76,8 @@ export async function planInstall(
       'usage',
       `--env takes the name of a variable, not ${shown(wrong.split('=')[0])} with a value; set it in the environment and try --env <name>`,
     );
+  // What root would fetch into somebody's clone, they could not change any more.
+  if (input.system === undefined) await refreshOrNote(context);
   const host = await hostOf(context, input.host);
   const { alias } = host;
   const name = serviceName(alias, transport.id);
@@ -119,7 +121,6 @@ export async function planInstall(
   };
 }
 
-/** From what is known here: whoever installs may not be whose clone it is, so nothing is fetched. */
 async function hostOf(
   context: Context,
   alias: string | undefined,
