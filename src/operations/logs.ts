@@ -57,20 +57,25 @@ export async function* logs(
   follow?: AbortSignal,
 ): AsyncGenerator<LogLine> {
   const reader = follow && (await Reader.open(path, 'end'));
-  yield* (await backlog(path, input, reader)).reverse();
+  // One that is not there yet is followed from its beginning.
+  const newest = follow !== undefined && reader === undefined ? 1 : 0;
+  yield* (await backlog(path, input, newest, reader)).reverse();
   if (follow === undefined) return;
   for await (const line of following(path, reader, follow)) if (input.wanted(line)) yield line;
 }
 
-/** Newest first; what a reader stands at the end of is read up to there. */
+/**
+ * Newest first, from the n-th file on; what a reader stands at the end of is read up to there.
+ */
 async function backlog(
   path: string,
   { limit, since, wanted }: LogsInput,
+  newest: number,
   reader: Reader | undefined,
 ): Promise<LogLine[]> {
   const found: LogLine[] = [];
   let reached = reader === undefined;
-  for (let n = 0; n < LOG_LIMITS.files; n++) {
+  for (let n = newest; n < LOG_LIMITS.files; n++) {
     const stands = !reached && (await reader?.isAt(logFile(path, n))) === true;
     reached ||= stands;
     if (!reached) continue;

@@ -127,7 +127,7 @@ export function parseEnvironmentFile(text: string): Pick<Captured, 'variables' |
   for (const line of text.split('\n')) {
     if (line.startsWith(NAMED))
       for (const name of line.slice(NAMED.length).trim().split(' ')) named.add(name);
-    const [, name, value] = /^([A-Za-z_][A-Za-z0-9_]*)="(.*)"$/.exec(line) ?? [];
+    const [, name, value] = /^([A-Za-z_][A-Za-z0-9_]*)="([^]*)"$/.exec(line) ?? [];
     if (name !== undefined) variables.set(name, (value ?? '').replace(/\\([\\"$`])/g, '$1'));
   }
   return { variables, named };
