@@ -42,6 +42,8 @@ const WRITER_WAIT_MS = 10_000;
 export async function dispatch(context: Context, input: DispatchInput): Promise<Served> {
   const { transport, archive, outbox, deadLetters, runs, paths, env } = context;
   const { log } = input;
+  // Read now: another may be installed by the time it is asked for.
+  const version = packageVersion();
   await prepareBin(paths.bin);
   await shareConnections(transport, paths, true);
   await sweep([paths.root, paths.outbox, paths.deadLetters, paths.runs]);
@@ -137,7 +139,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
         root: paths.root,
         socket: paths.socket,
         heartbeat: paths.heartbeat,
-        version: packageVersion(),
+        version,
         interval: input.interval,
         grace: input.grace,
         once: input.once,
@@ -148,7 +150,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       },
     );
     if (served.successor !== undefined)
-      log('dispatcher_replaced', { from: packageVersion(), to: served.successor });
+      log('dispatcher_replaced', { from: version, to: served.successor });
     return served;
   } finally {
     await transport.closeConnections(paths.connections);

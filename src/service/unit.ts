@@ -52,7 +52,6 @@ export function systemdUnit(spec: ServiceSpec, version: number, user?: string): 
           'AmbientCapabilities=',
           'ProtectSystem=full',
           'ProtectKernelModules=yes',
-          'PrivateMounts=yes',
         ]
       : []),
     '',

@@ -68,7 +68,11 @@ export function put(folder: string, name: string, line: string): void {
 }
 
 /** This package, installed in a place of its own, where another version can take its place. */
-export function copyOfPackage(): { bin: string; release: (version: string) => void } {
+export function copyOfPackage(): {
+  bin: string;
+  main: string;
+  release: (version: string) => void;
+} {
   const root = join(scratch(), 'crosstalk');
   for (const name of ['bin', 'dist', 'package.json', 'template'])
     cpSync(join(repository, name), join(root, name), { recursive: true });
@@ -78,6 +82,7 @@ export function copyOfPackage(): { bin: string; release: (version: string) => vo
     rmSync(join(root, 'dist', name));
   return {
     bin: join(root, 'bin', 'crosstalk.js'),
+    main: join(root, 'dist', 'main.cjs'),
     release: (version) => {
       const path = join(root, 'package.json');
       const manifest = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
@@ -134,6 +139,8 @@ export async function lifeOfAService(world: World, bus: Bus, host: Host): Promis
   const third = await serving('of the new version', ({ version }) => version.running === '6.0.999');
   expect(third.last_end?.how).toBe('replaced');
   expect(await answered()).toContain('pong');
+  const still = await serving('that goes on', () => true);
+  expect([still.pid, still.restarts]).toEqual([third.pid, 2]);
   expect((await done('service', 'status')).out).toMatch(/^running\n/);
   expect((await done('logs')).out).toMatch(/makes room for version 6\.0\.999\n.*serving/);
 
