@@ -14,6 +14,11 @@ const ENDS: Record<NonNullable<ServiceStatus['last_end']>['how'], string> = {
   crashed: 'crashed or was killed',
 };
 
+const LINGERS = {
+  true: 'it starts with the machine and outlives your session',
+  false: 'no: it ends when you log out, unless you say: loginctl enable-linger',
+};
+
 /** The state first, then the facts, then what is to be done. */
 export function renderStatus(s: ServiceStatus, io: Io): string {
   const paint = painter(io);
@@ -35,9 +40,7 @@ export function renderStatus(s: ServiceStatus, io: Io): string {
           : 'with the machine'
         : 'when told to',
     ],
-    ...(s.linger === true
-      ? [['lingers', 'it starts with the machine and outlives your session']]
-      : []),
+    ...(s.linger === null ? [] : [['lingers', LINGERS[String(s.linger) as 'true' | 'false']]]),
     ...(s.restarts === null ? [] : [['restarts', String(s.restarts)]]),
     ...(s.last_end === null
       ? []

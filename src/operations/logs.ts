@@ -30,7 +30,7 @@ const CHUNK = 256 * 1024;
 const LOOK_MS = 200;
 
 /** A line of the log; undefined for what is none, such as one that a full disk cut off. */
-export function parseLogLine(raw: string): LogLine | undefined {
+function parseLogLine(raw: string): LogLine | undefined {
   try {
     const { ts, level, event, ...fields } = JSON.parse(raw) as Record<string, unknown>;
     if (

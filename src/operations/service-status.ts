@@ -12,7 +12,7 @@ import type { Machine } from './service-machine.ts';
 import { programsOf, theService, userOf, type Found } from './service-target.ts';
 
 /** How the dispatcher before the one that runs now, or the last one, came to its end. */
-export interface LastEnd {
+interface LastEnd {
   /** ISO 8601 UTC; when it last wrote to its log. */
   at: string;
   how: 'stopped' | 'replaced' | 'crashed';
@@ -62,9 +62,6 @@ export async function serviceStatus(context: Context, machine: Machine): Promise
       ? [`${paths.serviceEnv} cannot be read; capture it again with: crosstalk service install`]
       : []),
     ...(await programProblems(found)),
-    ...(linger === false
-      ? ['it ends when you log out; let it go on with: loginctl enable-linger']
-      : []),
   ];
   return {
     name: found.name,

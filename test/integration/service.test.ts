@@ -75,6 +75,7 @@ it('an agent CLI that only the operator’s own shell finds is named by install 
   await host.runWith({ env: mine }, 'service', 'install', '--host', 'front', '--yes');
   const well = await host.runWith({ env }, 'doctor', '--host', 'front');
   expect(well.out).toContain(`ok    cli of worker (default) in the service: ${tools}/my-agent`);
+  expect(well.out).toMatch(/^ok {4}service: crosstalk-front-\w+ is running$/m);
 });
 
 it('a service is not started beside a dispatcher that runs, and says whose process that is', async () => {

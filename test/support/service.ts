@@ -130,7 +130,7 @@ export async function lifeOfAService(world: World, bus: Bus, host: Host): Promis
   const first = await serving('that was installed', () => true);
   expect(await answered()).toContain('pong');
 
-  await world.run(['kill', '-9', String(first.pid)]);
+  await world.run(['/bin/sh', '-c', 'kill -9 "$0"', String(first.pid)]);
   const second = await serving('that was started again', ({ pid }) => pid !== first.pid);
   expect([second.restarts, second.last_end?.how]).toEqual([1, 'crashed']);
   expect(await answered()).toContain('pong');

@@ -84,7 +84,7 @@ export async function startSystemd(): Promise<World | undefined> {
   });
   const inside = await until('the namespaces', () => childOf(pid));
   const env = { ...process.env, HOME: home, XDG_RUNTIME_DIR: runtime };
-  const there = ['nsenter', '--target', inside, '--mount', '--pid', '--wdns=/', '--'];
+  const there = ['nsenter', '--target', inside, '--mount', '--pid', '--'];
   const world: World = {
     env,
     run: (argv, more = {}) => exec([...there, ...argv], { ...env, ...more }),
