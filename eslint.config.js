@@ -14,6 +14,7 @@ const DANGEROUS = {
     'src/agent/plain-session.ts',
     'src/agent/terminal.ts',
     'src/state/process-identity.ts',
+    'src/service/run.ts',
     'src/demo/**',
     'bench/**',
   ],

@@ -62,6 +62,7 @@ const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--log': { kind: 'files' },
   '--bundle': { kind: 'files' },
   '--restore': { kind: 'files' },
+  '--level': fixed(['debug', 'info', 'warn', 'error']),
   '--transport': { kind: 'folders' },
   '--cli': fixed(KNOWN_AGENTS.map(({ name }) => name)),
   '--install': fixed(CLIENT_NAMES),

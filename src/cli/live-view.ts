@@ -9,7 +9,7 @@ type Paint = ReturnType<typeof painter>;
 export function liveView(io: Io): Log {
   const paint = painter({ env: io.env, outIsTty: io.errIsTty });
   return (event, fields = {}) => {
-    const line = describe(event, fields);
+    const line = lineOf(event, fields);
     if (line === undefined) return;
     const time = new Date().toISOString().slice(11, 19);
     io.err(`${paint('dim', time)} ${colour(paint, event, line)}\n`);
@@ -22,7 +22,8 @@ function colour(paint: Paint, event: EventName, line: string): string {
   return level === 'warn' ? paint('yellow', line) : line;
 }
 
-function describe(event: EventName, fields: Fields): string | undefined {
+/** An event in a few words; undefined for those that nobody who watches wants to see. */
+export function lineOf(event: string, fields: Fields): string | undefined {
   const word = (name: string): string => {
     const value = fields[name];
     return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
@@ -53,6 +54,8 @@ function describe(event: EventName, fields: Fields): string | undefined {
       return Number(fields['attempts']) > 1
         ? `pushed after ${word('attempts')} attempts`
         : undefined;
+    case 'dispatcher_replaced':
+      return `makes room for version ${word('to')}`;
     case 'dispatch_silent':
     case 'reply_queued':
       return undefined;

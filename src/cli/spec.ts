@@ -38,6 +38,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   actor: 'list, show and add actors',
   host: 'this machine’s host file',
   memory: 'shared notes: write, list, find, show, export and import them',
+  service: 'the dispatcher as a service of this machine',
 };
 
 /** All options of a command but `--help`: its own, and those that most commands have. */

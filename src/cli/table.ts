@@ -1,9 +1,11 @@
 import { AGENT_COMMANDS } from './agents-table.ts';
+import { BUS_COMMANDS } from './bus-table.ts';
 import { completionCommands } from './completion-table.ts';
 import { MCP_COMMANDS } from './mcp-table.ts';
 import { MEMORY_COMMANDS } from './memory-table.ts';
 import { CHANNEL, FROM, HOST, type CommandSpec } from './spec.ts';
 import { READING_COMMANDS } from './reading-table.ts';
+import { SERVICE_COMMANDS } from './service-table.ts';
 
 export const COMMANDS: readonly CommandSpec[] = [
   {
@@ -40,78 +42,8 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   ...READING_COMMANDS,
   ...AGENT_COMMANDS,
-  {
-    name: 'channel',
-    summary: 'make and list channels',
-    options: [
-      ['--name <name>', 'make a channel of this name'],
-      ['--parent <channel>', 'as a subchannel of this one'],
-      ['--description <text>', 'a small system prompt for everybody in it'],
-      FROM,
-    ],
-    example: 'crosstalk channel --name release --description "Everything about 2.0."',
-    load: () => import('./commands/channel.ts'),
-  },
-  {
-    name: 'channel create',
-    args: '<name>',
-    summary: 'make a channel; prints its id',
-    options: [
-      ['--parent <channel>', 'as a subchannel of this one'],
-      ['--description <text>', 'a small system prompt for everybody in it'],
-      FROM,
-    ],
-    example: 'crosstalk channel create release',
-    load: () => import('./commands/channel.ts'),
-  },
-  {
-    name: 'channel list',
-    summary: 'the channels: messages, the last one, and what is unread for a name',
-    options: [['--for <name>', 'whose unread messages: those since it last wrote (default: you)']],
-    example: 'crosstalk channel list --json',
-    load: () => import('./commands/channel.ts'),
-  },
-  {
-    name: 'actor list',
-    summary: 'the actors and the hosts that serve them',
-    example: 'crosstalk actor list',
-    load: () => import('./commands/actor.ts'),
-  },
-  {
-    name: 'actor show',
-    args: '<name>',
-    summary: 'one actor with its system prompt',
-    example: 'crosstalk actor show concierge',
-    load: () => import('./commands/actor.ts'),
-  },
-  {
-    name: 'actor add',
-    args: '<name>',
-    summary: 'let this machine serve an actor, and approve its command',
-    options: [
-      ['--cli <command>', 'claude, codex, gemini, opencode, qwen, pi, or a command line'],
-      ['--tier <tier>', 'the tier this command is for (default: default)'],
-      ['--description <text>', 'for a new profile'],
-      HOST,
-    ],
-    example: 'crosstalk actor add reviewer --cli claude --description "Reviews diffs."',
-    load: () => import('./commands/actor.ts'),
-  },
+  ...BUS_COMMANDS,
   ...MEMORY_COMMANDS,
-  {
-    name: 'host show',
-    summary: 'this machine’s host file and the command changes that are held',
-    options: [HOST],
-    example: 'crosstalk host show',
-    load: () => import('./commands/host.ts'),
-  },
-  {
-    name: 'host approve',
-    summary: 'accept the commands of this machine’s host file as they stand',
-    options: [HOST],
-    example: 'crosstalk host approve',
-    load: () => import('./commands/host.ts'),
-  },
   {
     name: 'thread',
     args: '<message>',
@@ -186,7 +118,11 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--from-now', 'new actors start at the tip instead of at what is unanswered'],
       ['--trust-host-file', 'run changed commands without approval'],
       ['--grace <seconds>', 'what running CLIs get to finish on stopping (default: 10)'],
-      ['--log <file>', 'append the log there instead of stderr'],
+      [
+        '--log <file>',
+        'append the log there instead of stderr; begun anew at 10 MiB, five are kept',
+      ],
+      ['--supervised', 'for service managers: end with 75 when a new version waits to be started'],
     ],
     interrupt: 'clean',
     example: 'crosstalk dispatch --host laptop',
@@ -204,6 +140,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk resume',
     load: () => import('./commands/pause.ts'),
   },
+  ...SERVICE_COMMANDS,
   {
     name: 'open',
     summary: 'an interactive session as an actor',

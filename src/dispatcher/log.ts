@@ -2,6 +2,8 @@
 export type EventName =
   | 'dispatcher_started'
   | 'dispatcher_stopped'
+  | 'dispatcher_replaced'
+  | 'replacement_failed'
   | 'host_file_missing'
   | 'host_file_loaded'
   | 'host_file_invalid'
@@ -36,6 +38,7 @@ export type Log = (event: EventName, fields?: Fields) => void;
 const LEVELS: Partial<Record<EventName, Level>> = {
   tick: 'debug',
   host_file_missing: 'warn',
+  replacement_failed: 'warn',
   host_file_invalid: 'warn',
   host_change_held: 'warn',
   fetch_failed: 'warn',

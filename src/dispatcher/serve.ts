@@ -7,32 +7,9 @@ import { Housekeeping } from './housekeeping.ts';
 import { News } from './news.ts';
 import type { Outcome } from './publisher.ts';
 import { pulse } from './pulse.ts';
+import type { Served, ServeOptions } from './serve-options.ts';
 import { tick, type Ticked, type TickParts } from './tick.ts';
 import { ask, listen, type WakeAnswer, type WakeRequest } from './wake.ts';
-
-export interface ServeOptions {
-  /** The state directory, and in it the socket and the heartbeat. */
-  root: string;
-  socket: string;
-  heartbeat: string;
-  version: string;
-  /** Milliseconds between polls when nothing happens. */
-  interval: number;
-  /** Milliseconds that runs get to finish on stopping. */
-  grace: number;
-  once: boolean;
-  /** Does a `send` that a command handed over; undefined when it is not for this transport. */
-  send: (request: unknown) => Promise<unknown>;
-  /** Stops cleanly. */
-  stop: AbortSignal;
-  /** Ends what is left without waiting. */
-  hurry: AbortSignal;
-}
-
-/** How a dispatcher ended: `problem` is what kept a `--once` pass from doing its work. */
-export interface Served {
-  problem?: string;
-}
 
 /** A push that is still under way when the dispatcher stops gets this long. */
 const LAST_PUSH_MS = 15_000;
@@ -78,6 +55,8 @@ class Service {
   #fetchWanted = true;
   #failingSince: { since: string; reason: string } | undefined;
   readonly #housekeeping: Housekeeping;
+  /** What commands have handed over and wait for. */
+  #handedOver = 0;
 
   constructor(parts: Omit<TickParts, 'signal'>, options: ServeOptions) {
     this.#parts = { ...parts, signal: options.stop };
@@ -156,12 +135,23 @@ class Service {
     const rhythm = new Rhythm(this.#options.interval);
     while (!stop.aborted) {
       const ticked = await this.#tick();
+      const successor = await this.#successor();
+      if (successor !== undefined) return { successor };
       if (ticked?.active === true) rhythm.active();
       const rang = await this.#alarm.wait(await this.#delay(rhythm), stop);
       if (rang === 'time') this.#fetchWanted = true;
       if (rang === 'woken') rhythm.active();
     }
     return {};
+  }
+
+  /** The version to make room for, at a moment when nothing runs, is queued or is handed over. */
+  async #successor(): Promise<string | undefined> {
+    const successor = await this.#options.successor?.();
+    if (successor === undefined || this.#handedOver > 0) return undefined;
+    const { dispatcher, outbox } = this.#parts;
+    const quiet = dispatcher.running.length === 0 && (await outbox.all()).length === 0;
+    return quiet ? successor : undefined;
   }
 
   /** Milliseconds to wait: the rhythm's, or until something is due by itself. */
@@ -216,15 +206,26 @@ class Service {
       this.#alarm.ring();
       return reply;
     }
+    this.#handedOver += 1;
+    try {
+      return { ...reply, ...(await this.#deliver(request)) };
+    } finally {
+      this.#handedOver -= 1;
+    }
+  }
+
+  async #deliver(
+    request: Extract<WakeRequest, { op: 'send' | 'publish' }>,
+  ): Promise<Partial<WakeAnswer>> {
     if (request.op === 'send') {
       const send = await this.#options.send(request.request);
-      return send === undefined ? reply : { ...reply, send };
+      return send === undefined ? {} : { send };
     }
     const outcomes: Record<string, Outcome> = {};
     await Promise.all(
       request.ids.map(async (id) => (outcomes[id] = await this.#parts.publisher.publish(id))),
     );
-    return { ...reply, outcomes };
+    return { outcomes };
   }
 
   async #lastPush(): Promise<void> {

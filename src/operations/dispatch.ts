@@ -7,7 +7,8 @@ import { HostWatch } from '../dispatcher/host-watch.ts';
 import type { Log } from '../dispatcher/log.ts';
 import { Publisher } from '../dispatcher/publisher.ts';
 import { Refusals } from '../dispatcher/refusals.ts';
-import { serve, type Served } from '../dispatcher/serve.ts';
+import { serve } from '../dispatcher/serve.ts';
+import type { Served } from '../dispatcher/serve-options.ts';
 import { packageVersion } from '../package.ts';
 import { Cursors } from '../state/cursors.ts';
 import { sweep } from '../state/files.ts';
@@ -17,6 +18,9 @@ import { RunBudget } from '../state/run-budget.ts';
 import { shareConnections, type Context } from './context.ts';
 import { permission, publishing } from './publishing.ts';
 import { serveSend } from './serve-send.ts';
+import { Replacement } from './replacement.ts';
+import { entryPath } from './service-machine.ts';
+import { runnerIn } from '../service/run.ts';
 import { prepareBin } from './shim.ts';
 
 export interface DispatchInput {
@@ -30,6 +34,8 @@ export interface DispatchInput {
   log: Log;
   stop: AbortSignal;
   hurry: AbortSignal;
+  /** Kept running by a service manager: makes room for a version that is installed later. */
+  supervised?: boolean;
 }
 
 const WRITER_WAIT_MS = 10_000;
@@ -38,6 +44,8 @@ const WRITER_WAIT_MS = 10_000;
 export async function dispatch(context: Context, input: DispatchInput): Promise<Served> {
   const { transport, archive, outbox, deadLetters, runs, paths, env } = context;
   const { log } = input;
+  // Read now: another may be installed by the time it is asked for.
+  const version = packageVersion();
   await prepareBin(paths.bin);
   await shareConnections(transport, paths, true);
   await sweep([paths.root, paths.outbox, paths.deadLetters, paths.runs]);
@@ -120,8 +128,12 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     newId: context.newId,
     suffix: context.suffix,
   });
+  const replacement =
+    input.supervised === true
+      ? await Replacement.watch(await entryPath(env), runnerIn(env), log)
+      : undefined;
   try {
-    return await serve(
+    const served = await serve(
       {
         transport,
         deliveries,
@@ -137,15 +149,19 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
         root: paths.root,
         socket: paths.socket,
         heartbeat: paths.heartbeat,
-        version: packageVersion(),
+        version,
         interval: input.interval,
         grace: input.grace,
         once: input.once,
         send: (request) => serveSend(context, (id) => publisher.publish(id), request),
         stop: input.stop,
         hurry: input.hurry,
+        ...(replacement && { successor: () => replacement.successor(Date.now()) }),
       },
     );
+    if (served.successor !== undefined)
+      log('dispatcher_replaced', { from: version, to: served.successor });
+    return served;
   } finally {
     await transport.closeConnections(paths.connections);
   }

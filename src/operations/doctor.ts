@@ -4,6 +4,7 @@ import { suffixOf } from '../protocol/names.ts';
 import { holderOf } from '../state/lock.ts';
 import { takeCensus } from './census.ts';
 import type { Context } from './context.ts';
+import { serviceChecks } from './doctor-service.ts';
 import { describeHeld } from './held.ts';
 import { firstOnPath } from './path.ts';
 import { status, type Status } from './status.ts';
@@ -48,7 +49,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     found: describeHeld(hold, facts.host?.actors ?? []),
     fix: hold.reason === 'rate_limited' ? 'crosstalk resume' : hold.login,
   }));
-  return [...checks, ...held, backlog];
+  return [...checks, ...(await serviceChecks(context, facts.host)), ...held, backlog];
 }
 
 async function gitVersion({ transport }: Context): Promise<Check> {

@@ -21,6 +21,10 @@ export interface StatePaths {
   /** The search index, derived from git. */
   index: string;
   sessions: string;
+  /** Where the service's dispatcher writes its log; rotated, so there may be more beside it. */
+  log: string;
+  /** What agent CLIs get from the service: secrets. */
+  serviceEnv: string;
   bin: string;
   socket: string;
   /** For the sockets of shared ssh connections. */
@@ -47,6 +51,8 @@ function statePaths(root: string): StatePaths {
     heartbeat: join(root, 'heartbeat.json'),
     index: join(root, 'index.db'),
     sessions: join(root, 'sessions'),
+    log: join(root, 'log', 'dispatcher.jsonl'),
+    serviceEnv: join(root, 'service.env'),
     bin: join(root, 'bin'),
     connections:
       Buffer.byteLength(root) <= MAX_CONNECTION_FOLDER

@@ -14,8 +14,9 @@ export class Program {
   out = '';
   err = '';
 
-  constructor(host: Pick<Host, 'env'> & { dir: string }, ...argv: string[]) {
-    this.child = spawn(process.execPath, [bin, ...argv], {
+  /** @param host where it runs; `bin` is another installation of the program */
+  constructor(host: Pick<Host, 'env'> & { dir: string; bin?: string }, ...argv: string[]) {
+    this.child = spawn(process.execPath, [host.bin ?? bin, ...argv], {
       cwd: host.dir,
       env: { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,9 +1,10 @@
-import { openSync, writeSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { levelOf, type EventName, type Fields, type Log } from '../../dispatcher/log.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { dispatch } from '../../operations/dispatch.ts';
 import { shown } from '../../protocol/result.ts';
+import { RotatingLog } from '../../operations/logs.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
 import { liveView } from '../live-view.ts';
@@ -14,17 +15,22 @@ export function run(call: Call): Promise<number> {
   const grace = seconds(call, 'grace', '10', 0);
   const log = logger(call);
   return inTransport(call, async (context) => {
-    const { problem } = await dispatch(context, {
+    const { problem, successor } = await dispatch(context, {
       interval,
       grace,
       once: flag(call, 'once'),
       fromNow: flag(call, 'fromNow'),
       trustHostFile: flag(call, 'trustHostFile'),
+      supervised: flag(call, 'supervised'),
       ...given(call, 'host'),
       log,
       stop: io.stop,
       hurry: io.hurry,
     });
+    if (successor !== undefined) {
+      note(call, `ends so that the installed version ${successor} can be started`);
+      return EXIT.replaced;
+    }
     if (problem === undefined) return EXIT.ok;
     note(call, problem);
     return EXIT.failed;
@@ -38,9 +44,9 @@ function logger(call: Call): Log {
   if (file === undefined && io.errIsTty && !flag(call, 'json')) return liveView(io);
   let write = io.err;
   if (file !== undefined) {
-    const descriptor = openLog(resolve(io.cwd, file));
+    const opened = openLog(resolve(io.cwd, file), flag(call, 'supervised'));
     write = (line) => {
-      writeSync(descriptor, line);
+      opened.write(line);
     };
   }
   return (event: EventName, fields: Fields = {}) => {
@@ -50,9 +56,11 @@ function logger(call: Call): Log {
   };
 }
 
-function openLog(path: string): number {
+/** @param ours its folder is made if need be */
+function openLog(path: string, ours: boolean): RotatingLog {
   try {
-    return openSync(path, 'a', 0o600);
+    if (ours) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    return new RotatingLog(path);
   } catch (error) {
     throw new CrosstalkError(
       'usage',

@@ -1,0 +1,73 @@
+import { resolve } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import { logs, type LogLine } from '../../operations/logs.ts';
+import { shown } from '../../protocol/result.ts';
+import { flag, inTransport, note, text, type Call } from '../command.ts';
+import { EXIT } from '../exit.ts';
+import { lineOf } from '../live-view.ts';
+import { localTime } from '../message-view.ts';
+import { colourless, painter } from '../render.ts';
+import { sinceOf } from '../since.ts';
+
+const DEFAULT_LIMIT = '50';
+export const LEVELS = ['debug', 'info', 'warn', 'error'];
+
+export function run(call: Call): Promise<number> {
+  const { io } = call;
+  const json = flag(call, 'json');
+  const limit = limitOf(call);
+  const least = levelOf(call);
+  const render = renderer(call);
+  return inTransport(call, async ({ paths }) => {
+    const given = text(call, 'file');
+    const path = given === undefined ? paths.log : resolve(io.cwd, given);
+    const wanted = (line: LogLine): boolean =>
+      (least === undefined || LEVELS.indexOf(line.level) >= least) &&
+      (json || render(line, least) !== undefined);
+    const follow = flag(call, 'follow') ? io.stop : undefined;
+    let count = 0;
+    for await (const line of logs(path, { limit, wanted, ...sinceOf(call) }, follow)) {
+      io.out(json ? `${line.raw}\n` : `${render(line, least) ?? ''}\n`);
+      count++;
+    }
+    if (count === 0 && follow === undefined)
+      note(
+        call,
+        `nothing in ${path}; it is written by the service (crosstalk service install) and by: crosstalk dispatch --log ${given ?? path}`,
+      );
+    return EXIT.ok;
+  });
+}
+
+/** One line an event, as the dispatcher shows it on a terminal; what is of no interest is undefined. */
+function renderer({ io }: Call): (line: LogLine, least: number | undefined) => string | undefined {
+  const paint = painter(io);
+  return ({ ts, level, event, fields }, least) => {
+    const said = lineOf(event, fields) ?? (least === 0 ? event.replaceAll('_', ' ') : undefined);
+    if (said === undefined) return undefined;
+    const text = colourless(said.replace(/\s+/g, ' '));
+    const time = paint('dim', localTime(new Date(ts)));
+    if (level === 'error') return `${time} ${paint('red', text)}`;
+    return `${time} ${level === 'warn' ? paint('yellow', text) : text}`;
+  };
+}
+
+function limitOf(call: Call): number {
+  const given = text(call, 'limit') ?? DEFAULT_LIMIT;
+  if (/^\d{1,9}$/.test(given)) return Number(given);
+  throw new CrosstalkError(
+    'usage',
+    `--limit is ${shown(given)}, expected how many lines; try --limit ${DEFAULT_LIMIT}`,
+  );
+}
+
+function levelOf(call: Call): number | undefined {
+  const given = text(call, 'level');
+  if (given === undefined) return undefined;
+  const level = LEVELS.indexOf(given);
+  if (level >= 0) return level;
+  throw new CrosstalkError(
+    'usage',
+    `--level is ${shown(given)}, expected one of ${LEVELS.join(', ')}; try --level warn`,
+  );
+}

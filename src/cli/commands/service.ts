@@ -1,0 +1,150 @@
+import { CrosstalkError } from '../../errors.ts';
+import { startService, stopService, uninstallService } from '../../operations/service-control.ts';
+import { install } from '../../operations/service-install.ts';
+import { thisMachine, type Machine } from '../../operations/service-machine.ts';
+import {
+  planInstall,
+  typed,
+  type InstallInput,
+  type InstallPlan,
+} from '../../operations/service-plan.ts';
+import { serviceStatus } from '../../operations/service-status.ts';
+import { isForAnother, serviceUser } from '../../operations/service-user.ts';
+import type { Context } from '../../operations/context.ts';
+import { flag, given, inTransport, list, note, print, text, type Call } from '../command.ts';
+import { EXIT } from '../exit.ts';
+import { indent } from '../render.ts';
+import { renderStatus } from '../service-view.ts';
+
+type ServicePlan = Extract<InstallPlan, { kind: 'service' }>;
+
+export async function run(call: Call): Promise<number> {
+  const { io, name } = call;
+  const machine = await thisMachine(io.env);
+  const asked =
+    flag(call, 'system') || (name !== 'service install' && (await isForAnother(machine, io.env)));
+  if (text(call, 'user') !== undefined && !flag(call, 'system'))
+    throw new CrosstalkError('usage', '--user is for a service of the system; add --system');
+  const owner = asked ? await serviceUser(io.env, machine.uid, text(call, 'user')) : undefined;
+  const env = owner === undefined ? io.env : { ...owner.env, ...sudo(io.env) };
+  return inTransport({ ...call, io: { ...io, env } }, (context) => {
+    if (name === 'service install')
+      return installation(call, context, machine, {
+        ...given(call, 'host'),
+        names: list(call, 'env'),
+        start: call.options['start'] !== false,
+        ...(flag(call, 'system') && owner !== undefined && { system: owner }),
+      });
+    return control(call, context, machine);
+  });
+}
+
+/** By these git knows that root works in the clone of whoever called sudo. */
+function sudo(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const names = ['SUDO_UID', 'SUDO_GID', 'SUDO_USER', 'CROSSTALK_TRANSPORT', 'CROSSTALK_DEBUG'];
+  return Object.fromEntries(
+    names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
+  );
+}
+
+async function control(call: Call, context: Context, machine: Machine): Promise<number> {
+  const { io, name } = call;
+  switch (name) {
+    case 'service start': {
+      const done = await startService(context, machine, io.stop);
+      return print(call, done, () => `Started: ${done.name}, process ${String(done.pid)}`);
+    }
+    case 'service stop': {
+      const done = await stopService(context, machine, io.stop);
+      return print(call, done, () => `Stopped: ${done.name}; it starts again with the machine`);
+    }
+    case 'service uninstall': {
+      const done = await uninstallService(context, machine, io.stop);
+      return print(call, done, () =>
+        [
+          ...done.removed.map((file) => `Removed: ${file}`),
+          `Uninstalled: ${done.name}; mail, dead letters and log stay in ${done.kept}`,
+        ].join('\n'),
+      );
+    }
+    default: {
+      const found = await serviceStatus(context, machine);
+      print(call, found, () => renderStatus(found, io));
+      return found.state === 'running' ? EXIT.ok : EXIT.failed;
+    }
+  }
+}
+
+async function installation(
+  call: Call,
+  context: Context,
+  machine: Machine,
+  input: InstallInput,
+): Promise<number> {
+  const plan = await planInstall(context, machine, input);
+  const dry = flag(call, 'dryRun');
+  if (plan.kind === 'plain') {
+    print(call, plan, () => plan.advice);
+    return dry ? EXIT.ok : EXIT.failed;
+  }
+  if (dry || !flag(call, 'json')) print(call, planJson(plan), () => describe(plan));
+  for (const warning of plan.warnings) note(call, `warning: ${warning}`);
+  if (dry) return EXIT.ok;
+  if (!(await agreed(call, input))) return EXIT.failed;
+  const done = await install(context, machine, input, plan, call.io.stop);
+  return print(call, { ...planJson(plan), ...done }, () =>
+    done.state === null
+      ? `Installed: ${done.name}, not started: ${done.reason ?? ''}`
+      : `Installed: ${done.name}, process ${String(done.state.pid)}`,
+  );
+}
+
+async function agreed(call: Call, { start }: InstallInput): Promise<boolean> {
+  if (flag(call, 'yes')) return true;
+  if (call.io.ask === undefined)
+    throw new CrosstalkError(
+      'usage',
+      'nothing is written without a yes; look with --dry-run, and say so with --yes',
+    );
+  const answer = await call.io.ask(`Write this${start ? ' and start it' : ''}? [y/N] `);
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+function planJson(plan: ServicePlan): Record<string, unknown> {
+  return {
+    kind: plan.target.kind,
+    name: plan.target.name,
+    host: plan.alias,
+    files: plan.files.map(({ path, mode, shown }) => ({
+      path,
+      mode: mode.toString(8),
+      content: shown,
+    })),
+    commands: typed(plan.steps),
+    replaces: plan.former.map(({ file }) => file),
+    left_out: plan.left,
+    warnings: plan.warnings,
+  };
+}
+
+function describe(plan: ServicePlan): string {
+  return [
+    ...plan.files.flatMap(({ path, mode, shown }) => [
+      `File ${path} (mode ${mode.toString(8)})`,
+      indent(shown),
+      '',
+    ]),
+    ...(plan.former.length > 0
+      ? ['In the place of', indent(plan.former.map(({ file }) => file).join('\n')), '']
+      : []),
+    ...(plan.left.length > 0
+      ? [
+          'Not taken along',
+          indent(plan.left.map(({ name, why }) => `${name}: ${why}`).join('\n')),
+          '',
+        ]
+      : []),
+    'Commands',
+    indent(typed(plan.steps).join('\n')),
+  ].join('\n');
+}

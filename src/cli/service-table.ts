@@ -1,0 +1,68 @@
+import { HOST, type CommandSpec } from './spec.ts';
+
+const load = (): ReturnType<CommandSpec['load']> => import('./commands/service.ts');
+
+/** The commands around the dispatcher as a service, and its log. */
+export const SERVICE_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'service install',
+    summary: 'let this machine keep the dispatcher of this transport running',
+    details: [
+      'Shows what it would write and asks. It takes the PATH and the login environment of this shell',
+      'along, so run it where the agent CLIs work; keys only by name, with --env.',
+    ].join('\n'),
+    options: [
+      HOST,
+      ['--dry-run', 'only show what would be written and run'],
+      ['--yes', 'do not ask'],
+      ['--env <name>', 'take this variable along, such as an API key; repeatable', 'repeatable'],
+      ['--no-start', 'write and enable it, but do not start it'],
+      [
+        '--system',
+        'a systemd unit of the whole machine, started without anybody’s login; for root',
+      ],
+      ['--user <name>', 'whose agents --system runs (default: who called sudo)'],
+    ],
+    example: 'crosstalk service install --env ANTHROPIC_API_KEY',
+    load,
+  },
+  {
+    name: 'service uninstall',
+    summary: 'stop the service and remove it; mail and state stay',
+    example: 'crosstalk service uninstall',
+    load,
+  },
+  {
+    name: 'service start',
+    summary: 'start the service, and wait until it serves',
+    example: 'crosstalk service start',
+    load,
+  },
+  {
+    name: 'service stop',
+    summary: 'stop the service until it is started again, or the machine is',
+    example: 'crosstalk service stop',
+    load,
+  },
+  {
+    name: 'service status',
+    summary:
+      'whether it runs, since when, which version, how it last ended; exit code 1 unless it runs',
+    example: 'crosstalk service status',
+    load,
+  },
+  {
+    name: 'logs',
+    summary: 'what the dispatcher did: the log of the service, or of dispatch --log',
+    options: [
+      ['-f, --follow', 'go on with what comes, until Ctrl-C'],
+      ['--limit <n>', 'at most so many lines, the newest (default: 50)'],
+      ['--level <level>', 'only from this level up: debug, info, warn, error'],
+      ['--since <when>', 'only since a date, a date and time, today, or so long ago: 2h, 3d'],
+      ['--file <path>', 'another log than that of the service'],
+    ],
+    interrupt: 'clean',
+    example: 'crosstalk logs --follow',
+    load: () => import('./commands/logs.ts'),
+  },
+];

@@ -1,0 +1,47 @@
+import { CrosstalkError } from '../errors.ts';
+
+/**
+ * A value for a unit file that is taken as it stands but for specifiers: a path, a description.
+ *
+ * @throws CrosstalkError `refused` for what such a file cannot hold on one line
+ */
+export function unitValue(value: string): string {
+  return oneLine(value, 'a unit file').replaceAll('%', '%%');
+}
+
+/** A path in a unit file whose value is not unquoted: blanks at its ends would be lost. */
+export function unitPath(path: string): string {
+  if (path.trim() === path && !path.endsWith('\\')) return unitValue(path);
+  throw refused(path, 'a unit file');
+}
+
+/** One word of `ExecStart=`. The program itself takes no variables, so it keeps its `$`. */
+export function unitWord(word: string, isProgram = false): string {
+  const escaped = unitValue(word).replaceAll('\\', '\\\\').replaceAll('"', '\\"');
+  return `"${isProgram ? escaped : escaped.replaceAll('$', '$$$$')}"`;
+}
+
+/** Text in a property list. */
+export function xmlText(text: string): string {
+  return oneLine(text, 'a property list')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;');
+}
+
+/** One word of a line for `/bin/sh`. */
+export function shellWord(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+function oneLine(text: string, where: string): string {
+  if (!/\p{Cc}/u.test(text)) return text;
+  throw refused(text, where);
+}
+
+function refused(text: string, where: string): CrosstalkError {
+  return new CrosstalkError(
+    'refused',
+    `${JSON.stringify(text)} cannot stand in ${where}: it has control characters, blanks at an end or a backslash there; rename it`,
+  );
+}

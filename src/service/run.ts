@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process';
+
+/** How a program ended. `code` is null when it could not be started or took too long. */
+export interface RunResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a program of the system to its end; never rejects. */
+export type Runner = (
+  argv: readonly string[],
+  options?: { env?: NodeJS.ProcessEnv; cwd?: string },
+) => Promise<RunResult>;
+
+/** Longer than a service may take to stop. Milliseconds. */
+const LIMIT_MS = 90_000;
+
+/** Runs programs with this environment unless they are given another. */
+export function runnerIn(environment: NodeJS.ProcessEnv): Runner {
+  return ([program = '', ...args], { env = environment, cwd } = {}) =>
+    new Promise((resolve) => {
+      const options = { env, timeout: LIMIT_MS, ...(cwd !== undefined && { cwd }) };
+      execFile(program, args, options, (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : null;
+        const problem = error !== null && code === null ? error.message : '';
+        resolve({ code, stdout, stderr: stderr === '' ? problem : stderr });
+      });
+    });
+}

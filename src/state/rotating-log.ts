@@ -1,0 +1,85 @@
+import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
+
+export interface RotationLimits {
+  /** Bytes after which a new file is begun. */
+  size: number;
+  /** How many files there are at most, the newest included. */
+  files: number;
+}
+
+export const LOG_LIMITS: RotationLimits = { size: 10 * 1024 * 1024, files: 5 };
+
+/** The n-th file of a log, 0 being the one that is written to. */
+export function logFile(path: string, n: number): string {
+  return n === 0 ? path : `${path}.${String(n)}`;
+}
+
+/**
+ * A log file that is appended to, and begun anew when it is full: `log` becomes `log.1`, that
+ * becomes `log.2`, and the oldest goes. Only one process may write to it.
+ *
+ * Nothing depends on a log: a line that cannot be written is lost, and the next one tries again.
+ */
+export class RotatingLog {
+  readonly #path: string;
+  readonly #limits: RotationLimits;
+  #file: number | undefined;
+  #size = 0;
+  /** A terminal, a pipe or a device has no size to speak of. */
+  #rotates = false;
+  /** Something was written in part: what comes next begins a line of its own. */
+  #torn = false;
+
+  /** @throws Error when the file cannot be opened */
+  constructor(path: string, limits: RotationLimits = LOG_LIMITS) {
+    this.#path = path;
+    this.#limits = limits;
+    this.#open();
+  }
+
+  /** @param line with its line feed */
+  write(line: string): void {
+    const bytes = Buffer.from(this.#torn ? `\n${line}` : line);
+    try {
+      if (this.#file === undefined) this.#open();
+      if (this.#rotates && this.#size > 0 && this.#size + bytes.length > this.#limits.size)
+        this.#rotate();
+      if (this.#file === undefined) return;
+      const written = writeSync(this.#file, bytes);
+      this.#size += written;
+      this.#torn = written < bytes.length;
+    } catch {
+      // A full disk, or a folder that went away.
+      this.close();
+    }
+  }
+
+  close(): void {
+    const file = this.#file;
+    this.#file = undefined;
+    try {
+      if (file !== undefined) closeSync(file);
+    } catch {
+      // What could not be written is lost.
+    }
+  }
+
+  #open(): void {
+    this.#file = openSync(this.#path, 'a', 0o600);
+    const found = fstatSync(this.#file);
+    this.#size = found.size;
+    this.#rotates = found.isFile();
+  }
+
+  #rotate(): void {
+    this.close();
+    for (let n = this.#limits.files - 2; n >= 0; n--) {
+      try {
+        renameSync(logFile(this.#path, n), logFile(this.#path, n + 1));
+      } catch {
+        // There are fewer so far.
+      }
+    }
+    this.#open();
+  }
+}
