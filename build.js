@@ -10,7 +10,7 @@ import { build } from 'esbuild';
  * a command imports them. They hold packages and what shows them, nothing of ours that has state.
  * `door` names the async functions of one that can only be an ES module.
  */
-const APART = [];
+const APART = [{ entry: 'src/chat/screen.tsx', door: ['openChat'] }];
 const apart = new Map(APART.map(({ entry }) => [resolve(entry), nameOf(entry)]));
 
 const agents = readdirSync('src/demo/agents').map((name) => `src/demo/agents/${name}`);
@@ -73,8 +73,7 @@ async function buildApart(entry, door) {
     legalComments: 'none',
     define: { 'process.env.NODE_ENV': '"production"' },
     jsx: 'automatic',
-    // Only its own developers have it, and only they ask for it.
-    external: ['react-devtools-core'],
+    plugins: [{ name: 'without-devtools', setup: leaveDevtoolsOut }],
     ...(esm && {
       // Packages in CommonJS call require(), which an ES module does not have.
       banner: {
@@ -89,6 +88,13 @@ async function buildApart(entry, door) {
       `exports.${name_} = (...args) => import('./${name}.mjs').then((m) => m.${name_}(...args));`,
   );
   writeFileSync(`dist/${name}.cjs`, `'use strict';\n${functions.join('\n')}\n`);
+}
+
+/** Only the developers of a terminal UI library have its debugger; left external it would be imported. */
+function leaveDevtoolsOut({ onResolve, onLoad }) {
+  const contents = 'export default {};';
+  onResolve({ filter: /^react-devtools-core$/ }, ({ path }) => ({ path, namespace: 'left-out' }));
+  onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({ contents }));
 }
 
 /**

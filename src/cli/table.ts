@@ -1,3 +1,4 @@
+import { CHAT_COMMANDS } from './chat-table.ts';
 import { completionCommands } from './completion-table.ts';
 import { MEMORY_COMMANDS } from './memory-table.ts';
 import { CHANNEL, FROM, HOST, type CommandSpec } from './spec.ts';
@@ -37,6 +38,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('./commands/send.ts'),
   },
   ...READING_COMMANDS,
+  ...CHAT_COMMANDS,
   {
     name: 'channel',
     summary: 'make and list channels',

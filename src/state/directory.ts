@@ -19,6 +19,8 @@ export interface StatePaths {
   /** The search index, derived from git. */
   index: string;
   sessions: string;
+  /** What a chat keeps. */
+  chat: string;
   bin: string;
   socket: string;
   /** For the sockets of shared ssh connections. */
@@ -44,6 +46,7 @@ function statePaths(root: string): StatePaths {
     heartbeat: join(root, 'heartbeat.json'),
     index: join(root, 'index.db'),
     sessions: join(root, 'sessions'),
+    chat: join(root, 'chat.json'),
     bin: join(root, 'bin'),
     connections:
       Buffer.byteLength(root) <= MAX_CONNECTION_FOLDER

@@ -11,8 +11,12 @@ export interface RunOptions {
   cwd: string;
   env?: NodeJS.ProcessEnv;
   stdin?: string;
+  /** Stdin a line at a time; else those of `stdin`. */
+  lines?: AsyncIterable<string>;
   stop?: AbortSignal;
+  inIsTty?: boolean;
   outIsTty?: boolean;
+  onOut?: (text: string) => void;
   onErr?: (text: string) => void;
 }
 
@@ -26,6 +30,7 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
     cwd: options.cwd,
     out: (text) => {
       out += text;
+      options.onOut?.(text);
     },
     outBytes: (bytes) => {
       out += Buffer.from(bytes).toString('utf8');
@@ -35,7 +40,9 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
       options.onErr?.(text);
     },
     readStdin: () => (options.stdin === undefined ? undefined : Promise.resolve(options.stdin)),
+    lines: () => options.lines ?? linesOf(options.stdin ?? ''),
     ask: undefined,
+    inIsTty: options.inIsTty ?? false,
     outIsTty: options.outIsTty ?? false,
     errIsTty: false,
     login: 'operator',
@@ -44,4 +51,8 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
   };
   const code = await run(argv, io);
   return { code, out, err };
+}
+
+async function* linesOf(text: string): AsyncGenerator<string> {
+  yield* text.split('\n').slice(0, text.endsWith('\n') ? -1 : undefined);
 }
