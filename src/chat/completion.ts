@@ -8,7 +8,7 @@ import { COMMANDS } from './commands.ts';
  *
  * @returns undefined where nothing can be completed
  */
-export function completionAt(state: ChatState): Completion | undefined {
+function completionAt(state: ChatState): Completion | undefined {
   const { text, cursor } = state.input;
   const before = text.slice(0, cursor);
   const word = /\S*$/.exec(before)?.[0] ?? '';

@@ -8,7 +8,7 @@ const TICK_MS = 1000;
 /** After a failure to be told of news. */
 const PAUSE_MS = 5000;
 
-export interface DriverOptions {
+interface DriverOptions {
   port: ChatPort;
   opening: Opening;
   size: { columns: number; rows: number };
@@ -158,7 +158,7 @@ export class Driver {
 
   /** Takes in news until the end; a failure is shown, and it is tried again. */
   async #follow(): Promise<void> {
-    while (!this.#isOver) {
+    for (;;) {
       try {
         for await (const entries of this.#options.port.news()) await this.#arrived(entries);
         return;

@@ -33,7 +33,7 @@ export class Keyboard {
 }
 
 /** One key; `text` for what it types. */
-export function keyOf(text: string | undefined, key: Keypress): Key {
+function keyOf(text: string | undefined, key: Keypress): Key {
   const { sequence = '', name = '', ctrl = false, meta = false, shift = false } = key;
   if (SHIFT_ENTER.has(sequence)) return { name: 'alt-return', text: '' };
   const types = text !== undefined && !ctrl && !meta && !/^\p{Cc}/u.test(text) && text !== '';

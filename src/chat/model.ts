@@ -116,7 +116,7 @@ export function step(state: ChatState, ...effects: Effect[]): Step {
   return { state, effects };
 }
 
-export const NO_ROOM: Room = { entries: [], older: 'unknown', folds: {}, live: {} };
+const NO_ROOM: Room = { entries: [], older: 'unknown', folds: {}, live: {} };
 
 export function roomOf({ rooms }: ChatState, channel: string): Room {
   return rooms[channel] ?? NO_ROOM;

@@ -6,7 +6,7 @@ import type { Key } from './model.ts';
 /** The other screen; lines end at the margin, whatever width a terminal gives a character; pasting. */
 const ENTER = '\u001b[?1049h\u001b[?7l\u001b[?2004h\u001b[2J\u001b[H';
 const LEAVE = '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[0m\u001b[?1049l';
-export const CLEAR = '\u001b[2J\u001b[H';
+const CLEAR = '\u001b[2J\u001b[H';
 /** Milliseconds after which an Escape is a key, and not the beginning of another. */
 const ESCAPE_MS = 50;
 const FALLBACK = { columns: 80, rows: 24 };
@@ -51,11 +51,8 @@ export class Terminal {
    */
   output(): NodeJS.WriteStream {
     const stdout = this.#stdout;
-    const write = (text: string, ...rest: unknown[]): boolean =>
-      Reflect.apply(stdout.write, stdout, [
-        typeof text === 'string' ? text.replaceAll('\u001b[3J', '') : text,
-        ...rest,
-      ]);
+    const write = (text: string, done?: () => void): boolean =>
+      stdout.write(text.replaceAll('\u001b[3J', ''), done);
     const deaf = new Set<string | symbol>(['on', 'off', 'once', 'addListener', 'removeListener']);
     return new Proxy(stdout, {
       get: (target, property) => {
