@@ -120,8 +120,9 @@ function stateSegments(state: ChatState, entry: Entry): Segment[] {
   const { relPath } = entry;
   if (state.queued[relPath] === true) return [{ text: '  queued', style: 'busy' }];
   const waited = (state.now - entry.at) / 1000;
-  return (state.standings[relPath] ?? []).map((one) => ({
-    text: `  ${describeState(one, isOpen(one) ? waited : undefined)}`,
+  const states = state.standings[relPath] ?? [];
+  return states.map((one) => ({
+    text: `  ${describeState(one, isOpen(one) ? waited : undefined, states.length === 1)}`,
     style: TONES[one.state],
   }));
 }

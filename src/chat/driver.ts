@@ -172,8 +172,10 @@ export class Driver {
 
   async #arrived(entries: Extract<ChatEvent, { type: 'arrived' }>['entries']): Promise<void> {
     this.dispatch({ type: 'arrived', entries });
-    const channels = await this.#options.port.channels();
+    const { port } = this.#options;
+    const [channels, addresses] = await Promise.all([port.channels(), port.addresses()]);
     this.dispatch({ type: 'channels', channels });
+    this.dispatch({ type: 'addresses', addresses });
   }
 
   /** Time goes on only while something is waited for. */

@@ -3,7 +3,7 @@ import { arrivals, type Arrival } from '../operations/arrivals.ts';
 import { ChannelHistory } from '../operations/channel-history.ts';
 import { channelTree, unreadCounts } from '../operations/channels.ts';
 import { Remembered } from '../operations/chat-memory.ts';
-import { tipOf, type Context } from '../operations/context.ts';
+import { refreshOrNote, tipOf, type Context } from '../operations/context.ts';
 import { followCheckout } from '../operations/deliver.ts';
 import { retryDeadLetters } from '../operations/dlq.ts';
 import { waitForNews } from '../operations/news.ts';
@@ -66,12 +66,14 @@ export class Session implements ChatPort {
   }
 
   /**
-   * Opens with what is known here: the remote is asked while the first messages are read.
+   * Opens a screen with what is known here: the remote is asked while somebody reads. A script, which
+   * chooses nothing, gets what is true now.
    *
    * @throws CrosstalkError `not_found` or `ambiguous` for the channel, `usage` for a name
    */
   static async open(context: Context, input: SessionInput): Promise<Session> {
     const remember = new Remembered(context);
+    if (!input.choose) await refreshOrNote(context, input.signal);
     const tip = await tipOf(context);
     const me = resolveFrom(context, input.from, input.login);
     const [channels, memory] = await Promise.all([channelTree(context), remember.load()]);

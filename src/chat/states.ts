@@ -22,15 +22,18 @@ export function isOpen({ state }: NodeState): boolean {
  * A state in words.
  *
  * @param waited seconds since the message was written, where that is of interest
+ * @param isOnly nobody else was asked, so that it is plain who answered
  */
 export function describeState(
   { actor, state, detail, took_s: took }: NodeState,
   waited: number | undefined,
+  isOnly = false,
 ): string {
+  const who = isOnly ? '' : `${actor} `;
   const since = waited === undefined ? '' : ` ${seconds(waited)}`;
   switch (state) {
     case 'answered':
-      return took === null ? `${actor} reacted` : `${actor} answered after ${seconds(took)}`;
+      return took === null ? `${actor} reacted` : `${who}answered after ${seconds(took)}`;
     case 'queued':
       return 'queued, not on the remote yet';
     case 'running':
@@ -40,10 +43,15 @@ export function describeState(
     case 'silent':
       return `${actor} said nothing`;
     case 'failed':
-      return `dead letter ${detail ?? ''}: ${actor} failed`;
+      return `${actor} failed, dead letter ${ending(detail)}`;
     case 'parked':
-      return `dead letter ${detail ?? ''}: parked before ${actor} ran`;
+      return `${actor} is held back, dead letter ${ending(detail)}`;
   }
+}
+
+/** By which a dead letter may be named. */
+function ending(id: string | null): string {
+  return (id ?? '').slice(-6);
 }
 
 /** `5 s`, `3 min`, `2 h`, `4 d`. */

@@ -105,7 +105,13 @@ function sending(state: ChatState, entry: Entry): Step {
   const live = { ...roomOf(state, channel).live, [relPath]: true as const };
   const shown = withRoom(state, channel, { live });
   const next = added(
-    { ...shown, scroll: 0, below: 0, queued: { ...state.queued, [relPath]: true } },
+    {
+      ...shown,
+      panel: undefined,
+      scroll: 0,
+      below: 0,
+      queued: { ...state.queued, [relPath]: true },
+    },
     channel,
     [entry],
   );
