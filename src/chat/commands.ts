@@ -87,6 +87,7 @@ export function help(): string[] {
     ['Up, Down', 'what was sent before'],
     ['PgUp, PgDn', 'scroll; Esc goes back to the newest'],
     ['Alt-Up, Alt-Down', 'select a thread'],
+    ['Ctrl-T', 'fold all threads, or unfold them'],
     ['Ctrl-N, Ctrl-P', 'the next channel, the one before'],
     ['Ctrl-L', 'draw everything anew'],
     ['Ctrl-C', 'clear what is typed, then leave'],

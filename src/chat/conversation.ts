@@ -15,6 +15,9 @@ export interface Segment {
 
 export type Line = readonly Segment[];
 
+/** What the line of the selected thread begins with. */
+export const SELECTED = '» ';
+
 /** Of one message; `crosstalk read` shows more. */
 const MAX_LINES = 200;
 const MAX_CHARACTERS = 50_000;
@@ -128,7 +131,7 @@ function stateSegments(state: ChatState, entry: Entry): Segment[] {
 }
 
 function gutter({ selected }: ChatState, { relPath }: Entry, mark: string): string {
-  return `${selected === relPath ? '»' : mark} `;
+  return selected === relPath ? SELECTED : `${mark} `;
 }
 
 /** Two parts of a line: the first gives way, the second down to what leaves it a third. */

@@ -27,6 +27,7 @@ export class Driver {
   #state: ChatState;
   #end: () => void = () => undefined;
   #isOver = false;
+  #isCounted = false;
   #timer: NodeJS.Timeout | undefined;
   #looking: 'no' | 'once' | 'again' = 'no';
 
@@ -39,7 +40,6 @@ export class Driver {
     this.#take(first);
     void this.#follow();
     this.#ask(this.#options.port.addresses(), (addresses) => ({ type: 'addresses', addresses }));
-    this.#ask(this.#options.port.unread(), (unread) => ({ type: 'unread', unread }));
     if (options.signal.aborted) this.#quit();
   }
 
@@ -70,6 +70,7 @@ export class Driver {
         port.older(effect.channel).then(
           ({ entries, more }) => {
             this.dispatch({ type: 'page', channel: effect.channel, entries, more });
+            this.#count();
           },
           (error: unknown) => {
             this.dispatch({ type: 'pageFailed', channel: effect.channel, text: reason(error) });
@@ -154,6 +155,13 @@ export class Driver {
         this.dispatch({ type: 'notice', text: reason(error), bad: true });
       },
     );
+  }
+
+  /** Once, after the first messages are there: an index that has to be built keeps nobody waiting. */
+  #count(): void {
+    if (this.#isCounted) return;
+    this.#isCounted = true;
+    this.#ask(this.#options.port.unread(), (unread) => ({ type: 'unread', unread }));
   }
 
   /** Takes in news until the end; a failure is shown, and it is tried again. */

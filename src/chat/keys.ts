@@ -33,12 +33,15 @@ const ERASURES: Readonly<Record<string, Motion>> = {
   'alt-d': 'wordRight',
 };
 
+/** Milliseconds that somebody who is typing gets to see what is said meanwhile. */
+const NOTICE_MS = 3000;
+
 /** What a key does. */
 export function pressed(before: ChatState, key: Key): Step {
   const { name } = key;
   if (name === 'tab' || name === 'shift-tab')
     return typing(before, cycle(before, name === 'tab' ? 1 : -1));
-  const state = { ...before, completion: undefined, notice: undefined };
+  const state = { ...before, completion: undefined, notice: noticeAfter(before, name) };
   const motion = MOTIONS[name];
   if (motion !== undefined) return step({ ...state, input: move(state.input, motion) });
   const erasure = ERASURES[name];
@@ -79,6 +82,11 @@ export function pressed(before: ChatState, key: Key): Step {
     default:
       return step(state);
   }
+}
+
+function noticeAfter({ notice, now }: ChatState, key: string): ChatState['notice'] {
+  const isRead = key !== 'text' || notice === undefined || now - notice.at > NOTICE_MS;
+  return isRead ? undefined : notice;
 }
 
 function entered(state: ChatState): Step {

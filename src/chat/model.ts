@@ -53,7 +53,7 @@ export interface ChatState {
   /** Where in the history the input comes from, and what was typed before. */
   browsing: { at: number; draft: string } | undefined;
   completion: Completion | undefined;
-  notice: { text: string; bad: boolean } | undefined;
+  notice: { text: string; bad: boolean; at: number } | undefined;
   panel: Panel | undefined;
   /** Lines of the conversation below the window; 0 follows it. */
   scroll: number;
@@ -165,7 +165,7 @@ export function cleared(state: ChatState): ChatState {
 }
 
 export function noticed(state: ChatState, text: string, bad: boolean): ChatState {
-  return { ...state, notice: { text, bad } };
+  return { ...state, notice: { text, bad, at: state.now } };
 }
 
 /** The name of a channel, for people. */

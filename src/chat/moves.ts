@@ -2,7 +2,7 @@ import { foldedThreads } from './conversation.ts';
 import { typed } from './editing.ts';
 import { lookAll, seen } from './looking.ts';
 import { roomOf, step, withRoom, type ChatState, type Step } from './model.ts';
-import { windowOf } from './view.ts';
+import { selectedLine, windowOf } from './view.ts';
 
 /** A page up (1) or down (-1); at the top older messages are asked for. */
 export function scrolled(state: ChatState, by: 1 | -1): Step {
@@ -28,7 +28,12 @@ export function selectThread(state: ChatState, by: -1 | 1): Step {
   const roots = foldedThreads(state).map(({ thread }) => thread.root.relPath);
   const at = state.selected === undefined ? -1 : roots.indexOf(state.selected);
   const next = at < 0 ? roots.length - 1 : Math.max(0, Math.min(roots.length - 1, at + by));
-  return step({ ...state, selected: roots[next] });
+  const chosen = { ...state, selected: roots[next] };
+  const { height, total } = windowOf(chosen);
+  const below = total - selectedLine(chosen);
+  // It is brought into the window, from whichever side.
+  const scroll = Math.max(below - height, Math.min(chosen.scroll, below - 1), 0);
+  return step({ ...chosen, scroll });
 }
 
 /** Folds the selected thread, or unfolds it. */

@@ -32,24 +32,33 @@ const ASCII: Readonly<Record<string, string>> = {
   '→': '>',
 };
 
+/** Loads what draws, so that it is at hand once there is something to show. */
+export async function prepareScreen(): Promise<void> {
+  // Being here is all.
+}
+
 /** A chat on this process's terminal, until it is left or `signal` is aborted. */
 export async function openChat(options: ScreenOptions): Promise<void> {
   const { port, opening, signal, onNote } = options;
   let instance: Instance | undefined;
   let isDue = false;
   let isClosed = false;
+  let crashed: (error: unknown) => void = () => undefined;
+  const crash = new Promise<never>((_, reject) => (crashed = reject));
   const draw = (): void => {
     if (isClosed) return;
     const screen = (
       <Screen frame={view(driver.state)} height={heightOf(driver.state)} {...options} />
     );
     if (instance !== undefined) instance.rerender(screen);
-    else
+    else {
       instance = render(screen, {
         stdout: terminal.output(),
         exitOnCtrlC: false,
         patchConsole: false,
       });
+      instance.waitUntilExit().catch(crashed);
+    }
   };
   const anew = (): void => {
     instance?.unmount();
@@ -86,7 +95,7 @@ export async function openChat(options: ScreenOptions): Promise<void> {
     driver.dispatch({ type: 'notice', text, bad: true });
   });
   try {
-    await driver.ended;
+    await Promise.race([driver.ended, crash]);
   } finally {
     isClosed = true;
     instance?.unmount();

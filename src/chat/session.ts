@@ -12,6 +12,7 @@ import { prepareSend } from '../operations/send-here.ts';
 import { standings } from '../operations/standings.ts';
 import { queuedIn } from '../operations/thread.ts';
 import { EVERYONE, formatAddress, parseAddress } from '../protocol/address.ts';
+import { clean, oneLine } from './clean.ts';
 import type {
   ChannelRow,
   ChatPort,
@@ -82,7 +83,14 @@ export class Session implements ChatPort {
     const usual = given === '' && input.choose ? lastSeen(channels, seen) : undefined;
     const current = usual ?? (await resolveChannel(context, given === '' ? undefined : given));
     const to = input.to ?? (await usualAddressee(context));
-    const opening = { me, channels: channels.map(rowOf), current: current.id, to, history, drafts };
+    const opening: Opening = {
+      me,
+      channels: channels.map(rowOf),
+      current: current.id,
+      to,
+      history: history.map(clean),
+      drafts: Object.fromEntries(Object.entries(drafts).map(([id, text]) => [id, clean(text)])),
+    };
     return new Session(context, input, { opening, remember, tip, seen });
   }
 
@@ -213,7 +221,7 @@ function lastSeen<C extends ChannelRow>(
 }
 
 function rowOf({ id, name, depth }: ChannelRow): ChannelRow {
-  return { id, name, depth };
+  return { id, name: oneLine(name), depth };
 }
 
 function entryOf({ channel, relPath, message }: Arrival): Entry {

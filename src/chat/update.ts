@@ -72,6 +72,14 @@ function page(state: ChatState, channel: string, entries: Entry[], more: boolean
     entries: merged(known, entries),
     older: more ? 'more' : 'none',
   });
+  const { height, total } = windowOf({ ...next, panel: undefined });
+  // Folded threads take a line: there is room for more.
+  if (more && channel === next.current && total < height) {
+    return step(withRoom(next, channel, { older: 'loading' }), ...lookAll(next), ...seen(next), {
+      do: 'older',
+      channel,
+    });
+  }
   return step(next, ...lookAll(next), ...seen(next));
 }
 

@@ -1,6 +1,6 @@
 import { clean, oneLine } from './clean.ts';
 import { cut, fit, widthOf, wrap } from './columns.ts';
-import { conversationLines, fitted, type Line, type Segment } from './conversation.ts';
+import { conversationLines, fitted, SELECTED, type Line, type Segment } from './conversation.ts';
 import { inputRows, type InputRows } from './editing.ts';
 import { channelName, type ChatState, type Panel } from './model.ts';
 
@@ -41,7 +41,7 @@ function layoutOf(state: ChatState): Layout {
   const sidebar = columns >= SIDEBAR_FROM ? wanted : 0;
   const width = Math.max(1, columns - sidebar);
   const height = heightOf(state);
-  const prompt = width >= 40 ? `${cut(state.to === '' ? 'nobody' : state.to, 16)}> ` : '> ';
+  const prompt = width >= 40 ? `${cut(state.to === '' ? '?' : state.to, 16)}> ` : '> ';
   const room = Math.max(1, width - widthOf(prompt) - 1);
   const all = inputRows(state.input, room);
   const most = Math.max(1, Math.floor(height / 3));
@@ -51,6 +51,12 @@ function layoutOf(state: ChatState): Layout {
   const bar = height - used >= 1 ? 1 : 0;
   const title = height - used - bar >= 3 ? 1 : 0;
   return { sidebar, width, title, bar, body: height - used - bar - title, input, prompt };
+}
+
+/** Where the selected thread begins among the lines of the conversation; below 0 for none. */
+export function selectedLine(state: ChatState): number {
+  const { width } = layoutOf(state);
+  return conversationLines(state, width).findIndex(([first]) => first?.text === SELECTED);
 }
 
 /** Lines of the conversation, or the panel, that are seen at a time, and all of them. */

@@ -22,11 +22,15 @@ interface Options {
 export class ChatTerminal {
   readonly #socket: string;
   readonly #env: NodeJS.ProcessEnv;
+  /** A file with the id of the chat's process. */
+  readonly #pid: string;
 
   constructor(host: Host, argv: readonly string[], options: Options = {}) {
     const { columns = 80, rows = 24, env = {} } = options;
     const root = scratch();
+    const [script, pid] = [join(root, 'script'), join(root, 'pid')];
     this.#socket = join(root, 'tmux');
+    this.#pid = pid;
     this.#env = {
       ...process.env,
       ...host.env,
@@ -37,7 +41,6 @@ export class ChatTerminal {
       CI: 'true',
       ...env,
     };
-    const [script, pid] = [join(root, 'script'), join(root, 'pid')];
     const command = [process.execPath, bin, 'chat', ...argv].map((word) => `'${word}'`).join(' ');
     writeFileSync(
       script,
@@ -56,6 +59,11 @@ export class ChatTerminal {
       await until('the terminal to end', () => isGone(server));
       await until('the chat to end', () => isGone(Number(readFileSync(pid, 'utf8'))));
     });
+  }
+
+  /** Sends the chat a signal. */
+  signal(name: NodeJS.Signals): void {
+    process.kill(Number(readFileSync(this.#pid, 'utf8')), name);
   }
 
   /** Presses keys as tmux names them. */

@@ -25,10 +25,12 @@ export async function run(call: Call): Promise<number> {
     choose: hasScreen,
     signal: AbortSignal.any([io.stop, stop.signal]),
   };
+  const loaded = hasScreen ? loadScreen() : undefined;
   return inNotedTransport(call, async (context, redirect) => {
     const session = await Session.open(context, input);
     try {
       if (hasScreen) {
+        await loaded;
         await onScreen(call, session, redirect);
         return EXIT.ok;
       }
@@ -38,6 +40,16 @@ export async function run(call: Call): Promise<number> {
       await session.end(PATIENCE_MS);
     }
   });
+}
+
+/** Loads what draws while the transport is opened. */
+function loadScreen(): Promise<void> {
+  // It would show nothing where it believes itself in a build.
+  for (const name of ['CI', 'CONTINUOUS_INTEGRATION']) Reflect.deleteProperty(process.env, name);
+  const loading = import('../../chat/screen.tsx').then(({ prepareScreen }) => prepareScreen());
+  // Whoever waits for it is told.
+  loading.catch(() => undefined);
+  return loading;
 }
 
 /** Opens the transport; what it has to say goes to stderr until it is redirected. */
@@ -60,10 +72,9 @@ async function onScreen(
   session: Session,
   onNote: (say: (line: string) => void) => void,
 ): Promise<void> {
-  // What draws would show nothing where it believes itself in a build.
-  for (const name of ['CI', 'CONTINUOUS_INTEGRATION']) Reflect.deleteProperty(process.env, name);
   const { openChat } = await import('../../chat/screen.tsx');
-  const language = io.env['LC_ALL'] ?? io.env['LC_CTYPE'] ?? io.env['LANG'] ?? '';
+  const languages = ['LC_ALL', 'LC_CTYPE', 'LANG'].map((name) => io.env[name] ?? '');
+  const language = languages.find((value) => value !== '') ?? '';
   await openChat({
     port: session,
     opening: session.opening,

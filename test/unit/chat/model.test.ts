@@ -185,6 +185,36 @@ it('scrolled up, the screen stays where it is while new messages come, and says 
   expect(chat.screen.join('\n')).toContain('message 0');
 });
 
+it('older messages are asked for as long as what is folded leaves room', () => {
+  const pairs = Array.from({ length: 4 }, (_, n) => [
+    entry(2 * n + 1, 'bert', 'concierge'),
+    entry(2 * n + 2, 'concierge', 'bert', { re: [relPath(2 * n + 1)] }),
+  ]);
+  const chat = new Model();
+  chat.did('older');
+  chat.on({ type: 'page', channel: GENERAL, entries: pairs.flat(), more: true });
+  expect(chat.did('older')).toHaveLength(1);
+  const many = Array.from({ length: 30 }, (_, n) => entry(n + 10, 'bert', 'nobody'));
+  chat.on({ type: 'page', channel: GENERAL, entries: many, more: true });
+  expect(chat.did('older')).toEqual([]);
+});
+
+it('the thread that is selected is on the screen, wherever it was', () => {
+  const many = Array.from({ length: 40 }, (_, n) => entry(n + 1, 'bert', 'nobody'));
+  const chat = new Model({ columns: 50, rows: 12 }).loaded(...many);
+  const selected = (): string | undefined => chat.screen.find((line) => line.startsWith('»'));
+  for (let n = 0; n < 40; n++) {
+    chat.press('alt-up');
+    expect(selected()).toBeDefined();
+  }
+  expect(chat.screen.join('\n')).toContain('message 1\n');
+  for (let n = 0; n < 40; n++) {
+    chat.press('alt-down');
+    expect(selected()).toBeDefined();
+  }
+  expect(chat.state.scroll).toBeLessThan(3);
+});
+
 it('other channels count what is unread, keep their own drafts, and are loaded when they are shown', () => {
   const chat = new Model({ columns: 80, rows: 24 }, { [RELEASE]: 'a draft' }).loaded();
   chat.did('older');
