@@ -64,12 +64,13 @@ function wrapLine(line: string, width: number): string[] {
   return [...lines, current];
 }
 
-/** Breaks wherever a line is full; a character wider than the line stands on one of its own. */
+/** Breaks wherever a line is full; `…` stands for a character that is wider than a line. */
 export function broken(text: string, width: number): string[] {
   const lines: string[] = [];
   let current = '';
   let used = 0;
-  for (const one of graphemes(text)) {
+  for (const whole of graphemes(text)) {
+    const one = widthOf(whole) > width ? MARK : whole;
     const wide = widthOf(one);
     if (used + wide > width && current !== '') {
       lines.push(current);

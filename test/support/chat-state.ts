@@ -3,7 +3,7 @@ import type { Entry } from '../../src/chat/port.ts';
 import { update } from '../../src/chat/update.ts';
 import { view } from '../../src/chat/view.ts';
 
-export const NOW = Date.UTC(2026, 5, 9, 12, 0, 0);
+const NOW = Date.UTC(2026, 5, 9, 12, 0, 0);
 export const GENERAL = 'general-id';
 export const RELEASE = 'release-id';
 
