@@ -10,7 +10,10 @@ import { build } from 'esbuild';
  * a command imports them. They hold packages and what shows them, nothing of ours that has state.
  * `door` names the async functions of one that can only be an ES module.
  */
-const APART = [{ entry: 'src/mcp/sdk.ts' }];
+const APART = [
+  { entry: 'src/chat/screen.tsx', door: ['openChat', 'prepareScreen'] },
+  { entry: 'src/mcp/sdk.ts' },
+];
 const apart = new Map(APART.map(({ entry }) => [resolve(entry), nameOf(entry)]));
 
 const agents = readdirSync('src/demo/agents').map((name) => `src/demo/agents/${name}`);
@@ -74,8 +77,7 @@ async function buildApart(entry, door) {
     legalComments: 'none',
     define: { 'process.env.NODE_ENV': '"production"' },
     jsx: 'automatic',
-    // Only its own developers have it, and only they ask for it.
-    external: ['react-devtools-core'],
+    plugins: [{ name: 'without-devtools', setup: leaveDevtoolsOut }],
     ...(esm && {
       // Packages in CommonJS call require(), which an ES module does not have.
       banner: {
@@ -116,6 +118,13 @@ function leaveCommands({ onResolve }) {
   onResolve({ filter: /./ }, ({ path, kind }) =>
     kind === 'dynamic-import' ? { path, external: true } : undefined,
   );
+}
+
+/** Only the developers of a terminal UI library have its debugger; left external it would be imported. */
+function leaveDevtoolsOut({ onResolve, onLoad }) {
+  const contents = 'export default {};';
+  onResolve({ filter: /^react-devtools-core$/ }, ({ path }) => ({ path, namespace: 'left-out' }));
+  onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({ contents }));
 }
 
 /**

@@ -8,8 +8,11 @@ export interface Io {
   err: (text: string) => void;
   /** All of stdin; undefined when it is a terminal. */
   readStdin: () => Promise<string> | undefined;
+  /** Stdin a line at a time, as they come. */
+  lines: () => AsyncIterable<string>;
   /** Asks on the terminal; undefined when there is none. */
   ask: ((question: string) => Promise<string>) | undefined;
+  inIsTty: boolean;
   outIsTty: boolean;
   errIsTty: boolean;
   login: string;

@@ -41,7 +41,9 @@ function processIo(stop: AbortSignal, hurry: AbortSignal): Io {
         : process.stdout.write(bytes),
     err: (text) => process.stderr.write(process.stderr.isTTY ? harmless(text) : text),
     readStdin: () => (process.stdin.isTTY ? undefined : readAll(process.stdin)),
+    lines: linesOfStdin,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : undefined,
+    inIsTty: process.stdin.isTTY,
     outIsTty: process.stdout.isTTY,
     errIsTty: process.stderr.isTTY,
     login: loginName(),
@@ -54,6 +56,11 @@ async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks).toString('utf8');
+}
+
+async function* linesOfStdin(): AsyncGenerator<string> {
+  const { createInterface } = await import('node:readline');
+  yield* createInterface({ input: process.stdin, crlfDelay: Infinity });
 }
 
 async function askOnTerminal(question: string): Promise<string> {

@@ -1,5 +1,8 @@
 import { styleText } from 'node:util';
+import { colourless } from '../protocol/steering.ts';
 import type { Io } from './io.ts';
+
+export { colourless };
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -38,20 +41,12 @@ export function indent(text: string, by = '  '): string {
 /** Our own colours; every other escape sequence loses its escape character. */
 // eslint-disable-next-line no-control-regex -- the escape character is what this is about
 const COLOUR = /(\u001b\[[0-9;]*m)/;
-/** Control characters but line feed and tab, and those that reorder text. */
-const STEERING = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
 /** Text that cannot steer a terminal: what other people wrote must not move its cursor. */
 export function harmless(text: string): string {
   return text
     .split(COLOUR)
     .map((part, index) => (index % 2 === 1 ? part : colourless(part)))
     .join('');
-}
-
-/** Text that cannot colour a terminal either: what is printed next would take the colour on. */
-export function colourless(text: string): string {
-  return text.replace(STEERING, '');
 }
 
 /** `5 s`, `3 min`, `2 h`, `4 d`. @param seconds whole seconds */

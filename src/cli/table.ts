@@ -1,5 +1,6 @@
 import { AGENT_COMMANDS } from './agents-table.ts';
 import { BUS_COMMANDS } from './bus-table.ts';
+import { CHAT_COMMANDS } from './chat-table.ts';
 import { completionCommands } from './completion-table.ts';
 import { MCP_COMMANDS } from './mcp-table.ts';
 import { MEMORY_COMMANDS } from './memory-table.ts';
@@ -43,6 +44,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...READING_COMMANDS,
   ...AGENT_COMMANDS,
   ...BUS_COMMANDS,
+  ...CHAT_COMMANDS,
   ...MEMORY_COMMANDS,
   {
     name: 'thread',

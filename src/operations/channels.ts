@@ -88,17 +88,44 @@ export async function listChannels(context: Context, name: string): Promise<List
   const channels = await context.archive.channels(await tipOf(context));
   const listed = await withIndex(context, {}, (index) => {
     const counts = index.counts().channels;
-    return channels
-      .map((channel): ListedChannel => {
-        const { messages = 0, last = '' } = counts[channel.id] ?? {};
-        const unread = index.unread(channel.id, name);
-        return { ...channel, messages, last: writtenAt(last), unread, depth: 0 };
-      })
-      .sort((a, b) => a.name.localeCompare(b.name));
+    return channels.map((channel) => {
+      const { messages = 0, last = '' } = counts[channel.id] ?? {};
+      const unread = index.unread(channel.id, name);
+      return { ...channel, messages, last: writtenAt(last), unread };
+    });
   });
-  const parentOf = (channel: ListedChannel): ListedChannel | undefined =>
-    listed.find(({ id }) => id === channel.parent);
-  const isTop = (channel: ListedChannel): boolean => {
+  return inTree(listed);
+}
+
+/** The same channels in the same order as known here, uncounted. */
+export async function channelTree(context: Context): Promise<(Channel & { depth: number })[]> {
+  return inTree(await context.archive.channels(await tipOf(context)));
+}
+
+/**
+ * Unread messages for a name by id of the channel, as known here.
+ *
+ * @param seen the newest relPath that was read elsewhere, by id of the channel
+ */
+export function unreadCounts(
+  context: Context,
+  name: string,
+  seen: Readonly<Record<string, string>>,
+): Promise<Record<string, number>> {
+  return withIndex(context, {}, (index) =>
+    Object.fromEntries(
+      Object.entries(index.counts().channels).map(([id, { last }]) => [
+        id,
+        (seen[id] ?? '') >= last ? 0 : index.unread(id, name),
+      ]),
+    ),
+  );
+}
+
+function inTree<C extends Channel>(channels: readonly C[]): (C & { depth: number })[] {
+  const listed = [...channels].sort((a, b) => a.name.localeCompare(b.name));
+  const parentOf = (channel: C): C | undefined => listed.find(({ id }) => id === channel.parent);
+  const isTop = (channel: C): boolean => {
     const seen = new Set([channel]);
     for (let up = parentOf(channel); up !== undefined; up = parentOf(up)) {
       if (seen.has(up)) return true;
@@ -107,7 +134,7 @@ export async function listChannels(context: Context, name: string): Promise<List
     return parentOf(channel) === undefined;
   };
   const tops = new Set(listed.filter(isTop));
-  const below = (channel: ListedChannel, depth: number): ListedChannel[] => [
+  const below = (channel: C, depth: number): (C & { depth: number })[] => [
     { ...channel, depth },
     ...listed
       .filter((child) => !tops.has(child) && child.parent === channel.id)

@@ -82,3 +82,9 @@ export async function deliverOrNote(context: Context, commits: OutboxCommit[]): 
   await new Checkout(context.transport, context.now).follow();
   return delivered;
 }
+
+/** For a process without a dispatcher beside it: keeps the checkout readable and the objects packed. */
+export async function followCheckout({ transport, now }: Context): Promise<void> {
+  await new Checkout(transport, now).follow();
+  await transport.maintain();
+}

@@ -67,7 +67,7 @@ function isSendRequest(value: unknown): value is SendRequest {
 }
 
 /** The suffix of one of the messages of a `send`: as random as its seed, and the same each time. */
-function suffixOf(seed: string, serial: number): string {
+export function suffixOf(seed: string, serial: number): string {
   return createHash('sha256')
     .update(`${seed}/${String(serial)}`)
     .digest('hex')

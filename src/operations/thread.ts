@@ -136,7 +136,7 @@ async function gather(
 }
 
 /** Messages of a channel that wait in this machine's outbox. */
-async function queuedIn(context: Context, channel: string): Promise<Located[]> {
+export async function queuedIn(context: Context, channel: string): Promise<Located[]> {
   return (await queuedMessages(context)).flatMap(({ channel: id, relPath, content }) => {
     const parsed = id === channel ? parseMessage(Buffer.from(content)) : undefined;
     return parsed?.ok === true ? [{ relPath, message: parsed.value }] : [];
@@ -156,13 +156,13 @@ function describe({ relPath, message }: Located): Omit<ThreadNode, 'states' | 'c
 }
 
 /** The names that hosts run: an answer for anybody else is at its end. */
-async function servedNames({ transport }: Context, tip: string): Promise<Set<string>> {
+export async function servedNames({ transport }: Context, tip: string): Promise<Set<string>> {
   const hosts = await readHosts(transport, tip);
   return new Set(hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : [])));
 }
 
 /** The state of a message for each addressee that it wakes. */
-async function statesOf(
+export async function statesOf(
   context: Context,
   channel: string,
   served: ReadonlySet<string>,

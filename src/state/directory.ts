@@ -25,6 +25,8 @@ export interface StatePaths {
   log: string;
   /** What agent CLIs get from the service: secrets. */
   serviceEnv: string;
+  /** What a chat keeps. */
+  chat: string;
   bin: string;
   socket: string;
   /** For the sockets of shared ssh connections. */
@@ -53,6 +55,7 @@ function statePaths(root: string): StatePaths {
     sessions: join(root, 'sessions'),
     log: join(root, 'log', 'dispatcher.jsonl'),
     serviceEnv: join(root, 'service.env'),
+    chat: join(root, 'chat.json'),
     bin: join(root, 'bin'),
     connections:
       Buffer.byteLength(root) <= MAX_CONNECTION_FOLDER

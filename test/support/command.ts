@@ -11,10 +11,14 @@ export interface RunOptions {
   cwd: string;
   env?: NodeJS.ProcessEnv;
   stdin?: string;
+  /** Stdin a line at a time; else those of `stdin`. */
+  lines?: AsyncIterable<string>;
   stop?: AbortSignal;
+  inIsTty?: boolean;
   outIsTty?: boolean;
   /** Answers a question on the terminal; without it there is none. */
   ask?: (question: string) => Promise<string>;
+  onOut?: (text: string) => void;
   onErr?: (text: string) => void;
 }
 
@@ -28,6 +32,7 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
     cwd: options.cwd,
     out: (text) => {
       out += text;
+      options.onOut?.(text);
     },
     outBytes: (bytes) => {
       out += Buffer.from(bytes).toString('utf8');
@@ -38,6 +43,8 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
     },
     readStdin: () => (options.stdin === undefined ? undefined : Promise.resolve(options.stdin)),
     ask: options.ask,
+    lines: () => options.lines ?? linesOf(options.stdin ?? ''),
+    inIsTty: options.inIsTty ?? false,
     outIsTty: options.outIsTty ?? false,
     errIsTty: false,
     login: 'operator',
@@ -46,4 +53,8 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
   };
   const code = await run(argv, io);
   return { code, out, err };
+}
+
+async function* linesOf(text: string): AsyncGenerator<string> {
+  yield* text.split('\n').slice(0, text.endsWith('\n') ? -1 : undefined);
 }

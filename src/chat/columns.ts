@@ -1,0 +1,83 @@
+import stringWidth from 'string-width';
+
+const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+const MARK = '…';
+/** Columns a text takes on a terminal. */
+export function widthOf(text: string): number {
+  return stringWidth(text);
+}
+
+/** What a reader takes for single characters. */
+export function graphemes(text: string): string[] {
+  return Array.from(GRAPHEMES.segment(text), ({ segment }) => segment);
+}
+
+/** The beginning of a text that fits, with `…` where something is missing. */
+export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text;
+  if (width <= 0) return '';
+  return `${take(text, width - 1)}${MARK}`;
+}
+
+/** A text in exactly so many columns. */
+export function fit(text: string, width: number): string {
+  const shown = cut(text, width);
+  return shown + ' '.repeat(Math.max(0, width - widthOf(shown)));
+}
+
+function take(text: string, width: number): string {
+  let taken = '';
+  let used = 0;
+  for (const one of graphemes(text)) {
+    used += widthOf(one);
+    if (used > width) break;
+    taken += one;
+  }
+  return taken;
+}
+
+/**
+ * The lines of a text, broken between words where they are too long, inside a word only where that
+ * is longer than a line. What begins a line stays: code keeps its indentation.
+ *
+ * @param width columns, at least 1
+ */
+export function wrap(text: string, width: number): string[] {
+  return text.split('\n').flatMap((line) => wrapLine(line.trimEnd(), Math.max(1, width)));
+}
+
+function wrapLine(line: string, width: number): string[] {
+  if (widthOf(line) <= width) return [line];
+  const lines: string[] = [];
+  let current = '';
+  for (const word of line.match(/\s*\S+/g) ?? []) {
+    if (widthOf(current + word) <= width) {
+      current += word;
+      continue;
+    }
+    const bare = current === '' ? word : word.trimStart();
+    if (current !== '') lines.push(current);
+    const parts = broken(bare, width);
+    current = parts.pop() ?? '';
+    lines.push(...parts);
+  }
+  return [...lines, current];
+}
+
+/** Breaks wherever a line is full; `…` stands for a character that is wider than a line. */
+export function broken(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let current = '';
+  let used = 0;
+  for (const whole of graphemes(text)) {
+    const one = widthOf(whole) > width ? MARK : whole;
+    const wide = widthOf(one);
+    if (used + wide > width && current !== '') {
+      lines.push(current);
+      [current, used] = ['', 0];
+    }
+    current += one;
+    used += wide;
+  }
+  return [...lines, current];
+}

@@ -1,0 +1,98 @@
+/** What can be typed after a `/`. */
+export const COMMANDS = [
+  { name: 'help', usage: '/help', summary: 'keys and commands' },
+  { name: 'to', usage: '/to <names>', summary: 'who is spoken to when nobody is named' },
+  { name: 'channel', usage: '/channel <name>', summary: 'go to another channel' },
+  { name: 'fold', usage: '/fold', summary: 'fold all threads, or unfold them' },
+  {
+    name: 'thread',
+    usage: '/thread [message]',
+    summary: 'who asked whom: the thread selected, or of a message',
+  },
+  { name: 'search', usage: '/search <words>', summary: 'find messages of this channel' },
+  { name: 'status', usage: '/status', summary: 'health, dispatcher, outbox, dead letters' },
+  { name: 'retry', usage: '/retry <id|all>', summary: 'try a dead letter of this machine again' },
+  { name: 'quit', usage: '/quit', summary: 'leave' },
+] as const;
+
+export type CommandName = (typeof COMMANDS)[number]['name'];
+
+/** What a typed text asks for. */
+export type Said =
+  | { kind: 'nothing' }
+  | { kind: 'message'; to: string; body: string }
+  | { kind: 'command'; name: CommandName; argument: string }
+  | { kind: 'wrong'; problem: string };
+
+/**
+ * Reads what was typed: `/command argument`, `@name text`, or a text to the default addressees. A
+ * text that begins with `/` is written `//`.
+ *
+ * @param known addresses that may follow an `@`
+ * @param to default addressees
+ */
+export function read(text: string, known: readonly string[], to: string): Said {
+  const trimmed = text.trim();
+  if (trimmed === '') return { kind: 'nothing' };
+  if (trimmed.startsWith('/') && !trimmed.startsWith('//')) return command(trimmed);
+  const plain = trimmed.startsWith('//') ? trimmed.slice(1) : trimmed;
+  const named = addressed(plain);
+  const unknown = named.names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    return {
+      kind: 'wrong',
+      problem: `nobody here is called ${unknown}; Tab completes names, /to ${unknown} speaks to it anyway`,
+    };
+  }
+  const names = named.names.length > 0 ? named.names.join(',') : to;
+  if (names === '')
+    return { kind: 'wrong', problem: 'to whom? begin with @name, or set one with /to <name>' };
+  const body = named.names.length > 0 ? named.rest : plain;
+  return body === ''
+    ? { kind: 'wrong', problem: 'the message is empty; write something after the name' }
+    : { kind: 'message', to: names, body };
+}
+
+function command(text: string): Said {
+  const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(text) ?? [];
+  const exact = COMMANDS.find((one) => one.name === name);
+  const [only, ...others] = COMMANDS.filter((one) => name !== '' && one.name.startsWith(name));
+  const chosen = exact ?? (others.length === 0 ? only : undefined);
+  return chosen === undefined
+    ? {
+        kind: 'wrong',
+        problem: `no command /${name}; see /help, or write // for a text that begins with /`,
+      }
+    : { kind: 'command', name: chosen.name, argument };
+}
+
+/** The names at the beginning of a text, each after an `@`. */
+function addressed(text: string): { names: string[]; rest: string } {
+  const names: string[] = [];
+  let rest = text;
+  for (;;) {
+    const found = /^@([A-Za-z0-9][A-Za-z0-9._@-]*?)[,:]?(?:\s+|$)/.exec(rest);
+    if (found === null) return { names, rest };
+    names.push(found[1] ?? '');
+    rest = rest.slice(found[0].length);
+  }
+}
+
+/** What `/help` shows. */
+export function help(): string[] {
+  const keys = [
+    ['Enter', 'send; with nothing typed: fold or unfold the thread selected'],
+    ['Alt-Enter, \\ Enter', 'a new line'],
+    ['@name', 'at the beginning: to whom; Tab completes names'],
+    ['Up, Down', 'what was sent before'],
+    ['PgUp, PgDn', 'scroll; Esc goes back to the newest'],
+    ['Alt-Up, Alt-Down', 'select a thread'],
+    ['Ctrl-T', 'fold all threads, or unfold them'],
+    ['Ctrl-N, Ctrl-P', 'the next channel, the one before'],
+    ['Ctrl-L', 'draw everything anew'],
+    ['Ctrl-C', 'clear what is typed, then leave'],
+  ];
+  const rows: string[][] = [...COMMANDS.map(({ usage, summary }) => [usage, summary]), [], ...keys];
+  const width = Math.max(...rows.map(([what = '']) => what.length));
+  return rows.map(([what = '', then = '']) => `${what.padEnd(width + 2)}${then}`.trimEnd());
+}

@@ -1,0 +1,168 @@
+import { clean, oneLine } from './clean.ts';
+import { cut, widthOf, wrap } from './columns.ts';
+import { roomOf, type ChatState, type Room } from './model.ts';
+import type { Entry } from './port.ts';
+import { describeState, isOpen, TONES, type Tone } from './states.ts';
+import { answersIn, threadsOf, type Thread } from './threads.ts';
+
+/** A piece of a line, in the columns its text takes. */
+export interface Segment {
+  text: string;
+  style?: Tone | 'dim' | 'bold' | 'name';
+  /** For `name`: whose colour it has. */
+  of?: string;
+}
+
+export type Line = readonly Segment[];
+
+/** What the line of the selected thread begins with. */
+export const SELECTED = '» ';
+
+/** Of one message; `crosstalk read` shows more. */
+const MAX_LINES = 200;
+const MAX_CHARACTERS = 50_000;
+const wrapped = new WeakMap<Entry, { width: number; lines: string[] }>();
+
+/** The threads of the channel on the screen, and whether each is folded. */
+export function foldedThreads(state: ChatState): { thread: Thread; folded: boolean }[] {
+  const room = roomOf(state, state.current);
+  const threads = threadsOf(room.entries);
+  return threads.map((thread, at) => ({
+    thread,
+    folded: isFolded(room, thread, at === threads.length - 1),
+  }));
+}
+
+/** What was there before folds; what happens while somebody looks on, and what is newest, does not. */
+function isFolded({ folds, live }: Room, { root, others }: Thread, isLast: boolean): boolean {
+  const chosen = folds[root.relPath];
+  if (chosen !== undefined) return chosen;
+  const isLive = [root, ...others.map(({ entry }) => entry)].some(({ relPath }) => live[relPath]);
+  return others.length > 0 && !isLast && !isLive;
+}
+
+/** The conversation on the screen, all of what is loaded, a line each. */
+export function conversationLines(state: ChatState, width: number): Line[] {
+  const { older, entries } = roomOf(state, state.current);
+  const lines: Line[] = [];
+  if (older === 'loading') lines.push([{ text: cut('loading…', width), style: 'dim' }]);
+  if (older === 'none' && entries.length === 0)
+    lines.push([{ text: cut('no messages yet', width), style: 'dim' }]);
+  for (const { thread, folded } of foldedThreads(state)) {
+    if (folded) lines.push(foldedLine(state, thread, width));
+    else lines.push(...unfolded(state, thread, width), []);
+  }
+  return lines;
+}
+
+function foldedLine(state: ChatState, thread: Thread, width: number): Line {
+  const { root } = thread;
+  const answers = answersIn(thread);
+  const count = answers === 1 ? '1 answer' : `${String(answers)} answers`;
+  const left: Segment[] = [
+    { text: gutter(state, root, '▸') },
+    { text: `${clock(root.at, state.now)} `, style: 'dim' },
+    { text: root.from, style: 'name', of: root.from },
+    { text: `: ${oneLine(root.body.slice(0, 500))}` },
+  ];
+  const right: Segment[] = [{ text: `  ${count}`, style: 'dim' }, ...stateSegments(state, root)];
+  return beside(left, right, width);
+}
+
+function unfolded(state: ChatState, { root, others }: Thread, width: number): Line[] {
+  const mark = others.length > 0 ? '▾' : ' ';
+  return [
+    ...message(state, root, 0, width, mark),
+    ...others.flatMap(({ entry, depth }) => message(state, entry, depth, width, ' ')),
+  ];
+}
+
+function message(
+  state: ChatState,
+  entry: Entry,
+  depth: number,
+  width: number,
+  mark: string,
+): Line[] {
+  // Where there is little room none is spent on showing who is below whom.
+  const indent = ' '.repeat(width < 40 ? Math.min(depth, 1) : 2 * depth);
+  const head: Segment[] = [
+    { text: depth === 0 ? gutter(state, entry, mark) : `  ${indent}` },
+    { text: `${clock(entry.at, state.now)} `, style: 'dim' },
+    { text: entry.from, style: 'name', of: entry.from },
+    { text: ' → ', style: 'dim' },
+    ...entry.to.flatMap((name, at): Segment[] => [
+      { text: at === 0 ? '' : ', ' },
+      { text: name, style: 'name', of: name },
+    ]),
+  ];
+  const inner = `  ${indent}`;
+  const body = bodyLines(entry, Math.max(1, width - inner.length));
+  return [
+    beside(head, stateSegments(state, entry), width),
+    ...body.map((text): Line => [{ text: inner }, { text }]),
+  ];
+}
+
+function bodyLines(entry: Entry, width: number): string[] {
+  const known = wrapped.get(entry);
+  if (known?.width === width) return known.lines;
+  const all = wrap(clean(entry.body.slice(0, MAX_CHARACTERS)).trimEnd(), width);
+  const lines = all.slice(0, MAX_LINES);
+  const isCut = all.length > MAX_LINES || entry.body.length > MAX_CHARACTERS;
+  if (isCut) lines.push(cut(`… more with: crosstalk read ${shortName(entry.relPath)}`, width));
+  wrapped.set(entry, { width, lines });
+  return lines;
+}
+
+function shortName(relPath: string): string {
+  return /-([0-9a-f]{8})/.exec(relPath)?.[1] ?? relPath;
+}
+
+function stateSegments(state: ChatState, entry: Entry): Segment[] {
+  const { relPath } = entry;
+  if (state.queued[relPath] === true) return [{ text: '  queued', style: 'busy' }];
+  const waited = (state.now - entry.at) / 1000;
+  const states = state.standings[relPath] ?? [];
+  return states.map((one) => ({
+    text: `  ${describeState(one, isOpen(one) ? waited : undefined, states.length === 1)}`,
+    style: TONES[one.state],
+  }));
+}
+
+function gutter({ selected }: ChatState, { relPath }: Entry, mark: string): string {
+  return selected === relPath ? SELECTED : `${mark} `;
+}
+
+/** Two parts of a line: the first gives way, the second down to what leaves it a third. */
+function beside(left: readonly Segment[], right: readonly Segment[], width: number): Line {
+  const room = Math.floor((width * 2) / 3);
+  const end = fitted(right, room);
+  const taken = end.reduce((sum, { text }) => sum + widthOf(text), 0);
+  return [...fitted(left, width - taken), ...end];
+}
+
+/** Segments as far as they fit, the last one cut. */
+export function fitted(segments: readonly Segment[], width: number): Segment[] {
+  const shown: Segment[] = [];
+  let left = width;
+  for (const segment of segments) {
+    const text = cut(segment.text, left);
+    if (text !== '') shown.push({ ...segment, text });
+    left -= widthOf(text);
+    if (text !== segment.text) break;
+  }
+  return shown;
+}
+
+/** A moment in local time: the clock alone for today, with the day for what is older. */
+function clock(at: number, now: number): string {
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const [then, today] = [new Date(at), new Date(now)];
+  const time = `${two(then.getHours())}:${two(then.getMinutes())}`;
+  const day = `${two(then.getMonth() + 1)}-${two(then.getDate())}`;
+  if (then.toDateString() === today.toDateString()) return time;
+  return then.getFullYear() === today.getFullYear()
+    ? `${day} ${time}`
+    : `${String(then.getFullYear())}-${day}`;
+}

@@ -1,0 +1,212 @@
+import { begin, step, type ChatEvent, type ChatState, type Effect, type Step } from './model.ts';
+import { isWaiting, lookAll } from './looking.ts';
+import type { ChatPort, Opening } from './port.ts';
+import { update } from './update.ts';
+
+/** Milliseconds between looks at what is waited for: the clock on the screen shows seconds. */
+const TICK_MS = 1000;
+/** After a failure to be told of news. */
+const PAUSE_MS = 5000;
+
+interface DriverOptions {
+  port: ChatPort;
+  opening: Opening;
+  size: { columns: number; rows: number };
+  /** Shows a state; called for every change. */
+  show: (state: ChatState) => void;
+  /** Draws everything anew: something else wrote on the terminal. */
+  redraw: () => void;
+  /** Aborted, the chat ends. */
+  signal: AbortSignal;
+}
+
+/** Runs a chat: events change the state, and what follows from them is asked of the port. */
+export class Driver {
+  readonly #options: DriverOptions;
+  readonly ended: Promise<void>;
+  #state: ChatState;
+  #end: () => void = () => undefined;
+  #isOver = false;
+  #isCounted = false;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: 'no' | 'once' | 'again' = 'no';
+
+  constructor(options: DriverOptions) {
+    this.#options = options;
+    this.ended = new Promise((resolve) => (this.#end = resolve));
+    options.signal.addEventListener('abort', this.#quit, { once: true });
+    const first = begin(options.opening, options.size, Date.now());
+    this.#state = first.state;
+    this.#take(first);
+    void this.#follow();
+    this.#ask(this.#options.port.addresses(), (addresses) => ({ type: 'addresses', addresses }));
+    if (options.signal.aborted) this.#quit();
+  }
+
+  get state(): ChatState {
+    return this.#state;
+  }
+
+  /** Something happened. */
+  dispatch(event: ChatEvent): void {
+    if (this.#isOver) return;
+    this.#take(update({ ...this.#state, now: Date.now() }, event));
+  }
+
+  #take({ state, effects }: Step): void {
+    this.#state = state;
+    for (const effect of effects) this.#run(effect);
+    if (!this.#isOver) this.#options.show(this.#state);
+    this.#watch();
+  }
+
+  #run(effect: Effect): void {
+    const { port } = this.#options;
+    switch (effect.do) {
+      case 'send':
+        this.#send(effect);
+        return;
+      case 'older':
+        port.older(effect.channel).then(
+          ({ entries, more }) => {
+            this.dispatch({ type: 'page', channel: effect.channel, entries, more });
+            this.#count();
+          },
+          (error: unknown) => {
+            this.dispatch({ type: 'pageFailed', channel: effect.channel, text: reason(error) });
+          },
+        );
+        return;
+      case 'look':
+        this.#look(effect);
+        return;
+      case 'draft':
+        port.remember.draft(effect.channel, effect.text);
+        return;
+      case 'remember':
+        port.remember.sent(effect.line);
+        return;
+      case 'seen':
+        port.remember.seen(effect.channel, effect.relPath);
+        return;
+      case 'thread':
+        this.#ask(port.thread(effect.message), (lines) => panel('thread', lines));
+        return;
+      case 'search':
+        this.#ask(port.search(effect.channel, effect.words), (lines) =>
+          panel(`search: ${effect.words}`, lines),
+        );
+        return;
+      case 'status':
+        this.#ask(port.status(), (lines) => panel('status', lines));
+        return;
+      case 'retry':
+        this.#ask(port.retry(effect.id), (text) => ({ type: 'notice', text, bad: false }));
+        return;
+      case 'redraw':
+        this.#options.redraw();
+        return;
+      case 'quit':
+        this.#quit();
+    }
+  }
+
+  #send({ channel, to, body, typed }: Extract<Effect, { do: 'send' }>): void {
+    const { entry, sent } = this.#options.port.send(channel, to, body);
+    sent.then(
+      (outcome) => {
+        this.dispatch({ type: 'sent', sent: outcome });
+      },
+      (error: unknown) => {
+        this.dispatch({ type: 'refused', entry, typed, text: reason(error) });
+      },
+    );
+    this.dispatch({ type: 'sending', entry });
+  }
+
+  /** One look at a time: for what was asked meanwhile there is another one for everything. */
+  #look({ channel, known, wanted }: Extract<Effect, { do: 'look' }>): void {
+    if (this.#looking !== 'no') {
+      this.#looking = 'again';
+      return;
+    }
+    this.#looking = 'once';
+    this.#options.port
+      .standings(channel, known, wanted)
+      .then((standings) => {
+        this.dispatch({ type: 'standings', standings });
+      })
+      .catch((error: unknown) => {
+        this.dispatch({ type: 'notice', text: reason(error), bad: true });
+      })
+      .finally(() => {
+        const again = this.#looking === 'again';
+        this.#looking = 'no';
+        if (again && !this.#isOver) this.#take(step(this.#state, ...lookAll(this.#state)));
+      });
+  }
+
+  #ask<T>(work: Promise<T>, event: (result: T) => ChatEvent): void {
+    work.then(
+      (result) => {
+        this.dispatch(event(result));
+      },
+      (error: unknown) => {
+        this.dispatch({ type: 'notice', text: reason(error), bad: true });
+      },
+    );
+  }
+
+  /** Once, after the first messages are there: an index that has to be built keeps nobody waiting. */
+  #count(): void {
+    if (this.#isCounted) return;
+    this.#isCounted = true;
+    this.#ask(this.#options.port.unread(), (unread) => ({ type: 'unread', unread }));
+  }
+
+  /** Takes in news until the end; a failure is shown, and it is tried again. */
+  async #follow(): Promise<void> {
+    for (;;) {
+      try {
+        for await (const entries of this.#options.port.news()) await this.#arrived(entries);
+        return;
+      } catch (error) {
+        if (this.#options.signal.aborted || this.#isOver) return;
+        this.dispatch({ type: 'notice', text: reason(error), bad: true });
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+    }
+  }
+
+  async #arrived(entries: Extract<ChatEvent, { type: 'arrived' }>['entries']): Promise<void> {
+    this.dispatch({ type: 'arrived', entries });
+    const { port } = this.#options;
+    const [channels, addresses] = await Promise.all([port.channels(), port.addresses()]);
+    this.dispatch({ type: 'channels', channels });
+    this.dispatch({ type: 'addresses', addresses });
+  }
+
+  /** Time goes on only while something is waited for. */
+  #watch(): void {
+    if (this.#isOver || this.#timer !== undefined || !isWaiting(this.#state)) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.dispatch({ type: 'tick' });
+    }, TICK_MS);
+  }
+
+  readonly #quit = (): void => {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#options.signal.removeEventListener('abort', this.#quit);
+    this.#end();
+  };
+}
+
+function panel(title: string, lines: string[]): ChatEvent {
+  return { type: 'panel', title, lines };
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,53 @@
+import { roomOf, type ChatState, type Effect } from './model.ts';
+import { isOpen } from './states.ts';
+
+/** Messages whose addressees are looked after: the newest. */
+const LOOKED_AFTER = 60;
+/** Of those that are still open, so many are looked at again and again. */
+const WATCHED = 8;
+/** Milliseconds after which nobody sits and waits for an answer any more. */
+const PATIENCE_MS = 3_600_000;
+
+/** Marks the newest message of the channel on the screen as seen. */
+export function seen(state: ChatState): Effect[] {
+  const newest = roomOf(state, state.current).entries.at(-1);
+  if (newest === undefined || state.scroll > 0) return [];
+  return [{ do: 'seen', channel: state.current, relPath: newest.relPath }];
+}
+
+/** The messages of the channel on the screen whose addressees may still get on. */
+function openOnes(state: ChatState): string[] {
+  return roomOf(state, state.current)
+    .entries.filter(
+      ({ relPath, at }) =>
+        state.now - at < PATIENCE_MS &&
+        (state.queued[relPath] === true || (state.standings[relPath] ?? []).some(isOpen)),
+    )
+    .map(({ relPath }) => relPath)
+    .slice(-WATCHED);
+}
+
+/** Whether time has to go on, because something on the screen changes with it. */
+export function isWaiting(state: ChatState): boolean {
+  return openOnes(state).length > 0;
+}
+
+/** Looks after the addressees of the messages on the screen. */
+export function lookAll(state: ChatState): Effect[] {
+  const newest = roomOf(state, state.current).entries.slice(-LOOKED_AFTER);
+  return look(
+    state,
+    newest.map(({ relPath }) => relPath),
+  );
+}
+
+/** Looks after those that may get on by themselves. */
+export function lookAfter(state: ChatState): Effect[] {
+  return look(state, openOnes(state));
+}
+
+function look(state: ChatState, wanted: string[]): Effect[] {
+  if (wanted.length === 0) return [];
+  const { current } = state;
+  return [{ do: 'look', channel: current, known: roomOf(state, current).entries, wanted }];
+}

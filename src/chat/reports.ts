@@ -1,0 +1,59 @@
+import type { Context } from '../operations/context.ts';
+import { search } from '../operations/search.ts';
+import { status } from '../operations/status.ts';
+import { thread, type ThreadNode } from '../operations/thread.ts';
+import { suffixOf } from '../protocol/names.ts';
+import { describeState } from './states.ts';
+
+const SHORT = 8;
+const HITS = 10;
+
+/** A thread as a tree, a line a message. @throws CrosstalkError as `thread` does */
+export async function threadLines(context: Context, message: string): Promise<string[]> {
+  const { roots } = await thread(context, message);
+  return roots.flatMap((root) => branch(root));
+}
+
+function branch(node: ThreadNode): string[] {
+  const states = node.states.map((state) => describeState(state, undefined)).join(', ');
+  const head = [
+    `${node.from} > ${node.to.join(', ')}`,
+    suffixOf(node.relPath).slice(0, SHORT),
+    ...(states === '' ? [] : [states]),
+    oneLine(node.excerpt),
+  ].join('  ');
+  return [head, ...node.children.flatMap((child) => branch(child).map((line) => `  ${line}`))];
+}
+
+/** What a search finds in a channel, best first. @throws CrosstalkError as `search` does */
+export async function searchLines(
+  context: Context,
+  channel: string,
+  words: string,
+): Promise<string[]> {
+  const found = await search(context, { words, channel, limit: HITS, context: 0 });
+  if (found.hits.length === 0) return ['nothing found'];
+  return found.hits.flatMap((hit) => [
+    `${hit.timestamp.slice(0, 16).replace('T', ' ')}  ${hit.from}  ${suffixOf(hit.relPath).slice(0, SHORT)}`,
+    `  ${oneLine(hit.excerpt)}`,
+  ]);
+}
+
+/** Health and what is stuck, as `crosstalk status` knows it. */
+export async function statusLines(context: Context): Promise<string[]> {
+  const { health, dispatcher, outbox, dead_letters: letters } = await status(context, undefined);
+  return [
+    health.ok ? 'all is well' : 'not well:',
+    ...health.problems.map((problem) => `  ${problem}`),
+    dispatcher === null
+      ? 'no dispatcher runs on this machine; start one with: crosstalk dispatch'
+      : `dispatcher: process ${String(dispatcher.pid)}, host ${dispatcher.host ?? 'unknown'}, ${String(dispatcher.running.length)} running`,
+    `outbox: ${String(outbox.length)}`,
+    `dead letters: ${String(letters.length)}`,
+    ...letters.map(({ id, actor, state, detail }) => `  ${id}  ${state}  ${actor}: ${detail}`),
+  ];
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}

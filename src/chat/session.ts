@@ -1,0 +1,247 @@
+import { knownActors } from '../operations/actors.ts';
+import { arrivals, type Arrival } from '../operations/arrivals.ts';
+import { ChannelHistory } from '../operations/channel-history.ts';
+import { channelTree, unreadCounts } from '../operations/channels.ts';
+import { Remembered } from '../operations/chat-memory.ts';
+import { refreshOrNote, tipOf, type Context } from '../operations/context.ts';
+import { followCheckout } from '../operations/deliver.ts';
+import { retryDeadLetters } from '../operations/dlq.ts';
+import { waitForNews } from '../operations/news.ts';
+import { resolveChannel, resolveFrom } from '../operations/resolve.ts';
+import { prepareSend } from '../operations/send-here.ts';
+import { standings } from '../operations/standings.ts';
+import { queuedIn } from '../operations/thread.ts';
+import { EVERYONE, formatAddress, parseAddress } from '../protocol/address.ts';
+import { clean, oneLine } from './clean.ts';
+import type {
+  ChannelRow,
+  ChatPort,
+  Choice,
+  Entry,
+  EntryStanding,
+  Opening,
+  SentEntry,
+} from './port.ts';
+import { searchLines, statusLines, threadLines } from './reports.ts';
+
+export interface SessionInput {
+  /** In any of the forms a channel may be given in. */
+  channel?: string;
+  from?: string;
+  /** Default addressees, as `send --to` takes them. */
+  to?: string;
+  login: string;
+  /** Without a channel and with several, begin with the one that was looked at last. */
+  choose: boolean;
+  signal: AbortSignal;
+}
+
+/** Messages read at a time. */
+const PAGE = 40;
+/** An actor of this name is spoken to where several are served. */
+const USUAL = 'concierge';
+
+/** A chat's side of the bus: everything it asks for, over one open transport. */
+export class Session implements ChatPort {
+  readonly opening: Opening;
+  readonly remember: Remembered;
+  readonly #context: Context;
+  readonly #input: SessionInput;
+  readonly #histories = new Map<string, ChannelHistory>();
+  readonly #sending = new Set<Promise<unknown>>();
+  /** The tip up to which news were told. */
+  #told: string;
+  readonly #seen: Record<string, string>;
+
+  private constructor(
+    context: Context,
+    input: SessionInput,
+    made: { opening: Opening; remember: Remembered; tip: string; seen: Record<string, string> },
+  ) {
+    this.#context = context;
+    this.#input = input;
+    this.opening = made.opening;
+    this.remember = made.remember;
+    this.#told = made.tip;
+    this.#seen = made.seen;
+  }
+
+  /**
+   * Opens a screen with what is known here: the remote is asked while somebody reads. A script, which
+   * chooses nothing, gets what is true now.
+   *
+   * @throws CrosstalkError `not_found` or `ambiguous` for the channel, `usage` for a name
+   */
+  static async open(context: Context, input: SessionInput): Promise<Session> {
+    const remember = new Remembered(context);
+    if (!input.choose) await refreshOrNote(context, input.signal);
+    const tip = await tipOf(context);
+    const me = resolveFrom(context, input.from, input.login);
+    const [channels, memory] = await Promise.all([channelTree(context), remember.load()]);
+    const given = input.channel ?? context.env['CROSSTALK_DISPATCH_CHANNEL'] ?? '';
+    const { history, drafts, seen } = memory;
+    const usual = given === '' && input.choose ? lastSeen(channels, seen) : undefined;
+    const current = usual ?? (await resolveChannel(context, given === '' ? undefined : given));
+    const to = input.to ?? (await usualAddressee(context));
+    const opening: Opening = {
+      me,
+      channels: channels.map(rowOf),
+      current: current.id,
+      to,
+      history: history.map(clean),
+      drafts: Object.fromEntries(Object.entries(drafts).map(([id, text]) => [id, clean(text)])),
+    };
+    return new Session(context, input, { opening, remember, tip, seen });
+  }
+
+  async channels(): Promise<ChannelRow[]> {
+    return (await channelTree(this.#context)).map(rowOf);
+  }
+
+  unread(): Promise<Record<string, number>> {
+    return unreadCounts(this.#context, this.opening.me, this.#seen);
+  }
+
+  async addresses(): Promise<Choice[]> {
+    const actors = await knownActors(this.#context);
+    return [
+      ...actors.map(({ name, description }) => ({ value: name, description })),
+      ...actors.flatMap(({ name, hosts }) =>
+        hosts.map(({ alias }) => ({ value: `${name}@${alias}`, description: '' })),
+      ),
+      { value: EVERYONE, description: 'everybody' },
+    ];
+  }
+
+  async older(channel: string): Promise<{ entries: Entry[]; more: boolean }> {
+    const known = this.#histories.get(channel);
+    const history = known ?? new ChannelHistory(this.#context, this.#told, channel);
+    this.#histories.set(channel, history);
+    const { messages, more } = await history.older(PAGE);
+    const queued = known === undefined ? await queuedIn(this.#context, channel) : [];
+    const all = [...messages, ...queued.map((one) => ({ ...one, channel }))];
+    return { entries: all.map(entryOf), more };
+  }
+
+  async *news(): AsyncGenerator<Entry[]> {
+    const { signal } = this.#input;
+    for (;;) {
+      const tip = await waitForNews(this.#context, this.#told, { signal, timeout: Infinity });
+      if (tip === undefined) return;
+      const entries: Entry[] = [];
+      for await (const some of arrivals(this.#context, this.#told, tip))
+        entries.push(...some.map(entryOf));
+      this.#told = tip;
+      yield entries;
+    }
+  }
+
+  async standings(channel: string, known: Entry[], wanted: string[]): Promise<EntryStanding[]> {
+    const located = known.map(({ relPath, from, to, at, re, cause, body }) => ({
+      relPath,
+      message: {
+        from,
+        to: to.flatMap((text) => {
+          const address = parseAddress(text);
+          return address.ok ? [address.value] : [];
+        }),
+        type: 'text',
+        timestamp: new Date(at).toISOString(),
+        re,
+        cause,
+        extra: {},
+        body,
+      },
+    }));
+    return standings(this.#context, channel, located, new Set(wanted));
+  }
+
+  send(channel: string, to: string, body: string): { entry: Entry; sent: Promise<SentEntry> } {
+    const { me } = this.opening;
+    const sending = prepareSend(this.#context, {
+      to,
+      body,
+      channel,
+      from: me,
+      login: this.#input.login,
+    });
+    const { relPath, at } = sending;
+    const addressees = to.split(',').map((name) => name.trim());
+    const entry = { channel, relPath, from: me, to: addressees, re: [], cause: [], body };
+    const sent = sending.go().then(async ({ delivered }): Promise<SentEntry> => {
+      // Without a dispatcher nobody else keeps the checkout readable and the objects packed.
+      if (delivered.published && delivered.direct) this.#hold(followCheckout(this.#context));
+      return { relPath, queued: delivered.published ? undefined : delivered.reason };
+    });
+    this.#hold(sent);
+    return { entry: { ...entry, at: Date.parse(at) }, sent };
+  }
+
+  thread(message: string): Promise<string[]> {
+    return threadLines(this.#context, message);
+  }
+
+  search(channel: string, words: string): Promise<string[]> {
+    return searchLines(this.#context, channel, words);
+  }
+
+  status(): Promise<string[]> {
+    return statusLines(this.#context);
+  }
+
+  async retry(id: string): Promise<string> {
+    const { released, woken } = await retryDeadLetters(this.#context, id);
+    const what = `${String(released.length)} dead letter(s) released`;
+    return woken ? what : `${what}; no dispatcher runs here: crosstalk dispatch`;
+  }
+
+  /** Waits for what is under way; what takes longer is safe in the outbox or with the dispatcher. */
+  async end(patience: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise((resolve) => (timer = setTimeout(resolve, patience)));
+    await Promise.race([Promise.allSettled(this.#sending), enough]);
+    clearTimeout(timer);
+    await this.remember.flush();
+  }
+
+  #hold(work: Promise<unknown>): void {
+    const held: Promise<unknown> = work
+      .catch(() => undefined)
+      .then(() => this.#sending.delete(held));
+    this.#sending.add(held);
+  }
+}
+
+function lastSeen<C extends ChannelRow>(
+  channels: readonly C[],
+  seen: Readonly<Record<string, string>>,
+): C | undefined {
+  const at = ({ id }: C): string => seen[id] ?? '';
+  return [...channels].sort((a, b) => (at(a) < at(b) ? 1 : at(a) > at(b) ? -1 : 0))[0];
+}
+
+function rowOf({ id, name, depth }: ChannelRow): ChannelRow {
+  return { id, name: oneLine(name), depth };
+}
+
+function entryOf({ channel, relPath, message }: Arrival): Entry {
+  const { from, to, timestamp, re, cause, body } = message;
+  return {
+    channel,
+    relPath,
+    from,
+    to: to.map(formatAddress),
+    at: Date.parse(timestamp),
+    re,
+    cause,
+    body,
+  };
+}
+
+/** The only actor that hosts serve, else the one that usually answers; empty for none. */
+async function usualAddressee(context: Context): Promise<string> {
+  const served = (await knownActors(context)).filter(({ hosts }) => hosts.length > 0);
+  const [only, ...others] = served;
+  if (only !== undefined && others.length === 0) return only.name;
+  return served.some(({ name }) => name === USUAL) ? USUAL : '';
+}

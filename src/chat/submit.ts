@@ -1,0 +1,125 @@
+import { parseAddress } from '../protocol/address.ts';
+import { help, read, type CommandName } from './commands.ts';
+import { cleared, noticed, step, type ChatState, type Effect, type Step } from './model.ts';
+import { answersFold, switchedTo } from './moves.ts';
+
+/** Does what was typed: sends it, or obeys it. What is wrong stays as it was typed. */
+export function submitted(state: ChatState): Step {
+  const { text } = state.input;
+  const known = state.addresses.map(({ value }) => value);
+  const said = read(text, known, state.to);
+  switch (said.kind) {
+    case 'nothing':
+      return step(state);
+    case 'wrong':
+      return step(noticed(state, said.problem, true));
+    case 'message': {
+      const { to, body } = said;
+      return kept(state, cleared(state), {
+        do: 'send',
+        channel: state.current,
+        to,
+        body,
+        typed: text,
+      });
+    }
+    case 'command': {
+      const done = obeyed(state, said.name, said.argument.trim());
+      if (done.state.notice?.bad === true) return done;
+      return kept(state, cleared(done.state), ...done.effects);
+    }
+  }
+}
+
+/** Adds what was typed to the history, once in a row, and forgets the draft. */
+function kept(before: ChatState, state: ChatState, ...effects: Effect[]): Step {
+  const line = before.input.text.trim();
+  const history = state.history.at(-1) === line ? state.history : [...state.history, line];
+  const drafts = { ...state.drafts, [before.current]: '' };
+  // Another channel has a draft of its own.
+  const input =
+    state.current === before.current
+      ? state.input
+      : { text: drafts[state.current] ?? '', cursor: (drafts[state.current] ?? '').length };
+  return step(
+    { ...state, history, drafts, input },
+    { do: 'remember', line },
+    { do: 'draft', channel: before.current, text: '' },
+    ...effects,
+  );
+}
+
+function obeyed(state: ChatState, name: CommandName, argument: string): Step {
+  switch (name) {
+    case 'help':
+      return step({ ...state, panel: { title: 'help', lines: help(), top: 0 } });
+    case 'to':
+      return step(speakTo(state, argument));
+    case 'channel':
+      return toChannel(state, argument);
+    case 'fold':
+      return step(answersFold(state));
+    case 'thread':
+      return showThread(state, argument);
+    case 'search':
+      return argument === ''
+        ? wrong(state, 'search for what? /search <words>')
+        : step(state, { do: 'search', channel: state.current, words: argument });
+    case 'status':
+      return step(state, { do: 'status' });
+    case 'retry':
+      return argument === ''
+        ? wrong(state, 'which dead letter? /retry <id|all>; /status lists them')
+        : step(state, { do: 'retry', id: argument });
+    case 'quit':
+      return step(state, { do: 'quit' });
+  }
+}
+
+function wrong(state: ChatState, text: string): Step {
+  return step(noticed(state, text, true));
+}
+
+function speakTo(state: ChatState, argument: string): ChatState {
+  const names = argument
+    .split(/[\s,]+/)
+    .map((name) => name.replace(/^@/, ''))
+    .filter((name) => name !== '');
+  if (names.length === 0) {
+    const whom = state.to === '' ? 'nobody' : state.to;
+    return noticed(state, `speaking to ${whom}; change it with /to <names>`, false);
+  }
+  for (const name of names) {
+    const address = parseAddress(name);
+    if (!address.ok) return noticed(state, address.problems.join('; '), true);
+  }
+  const known = new Set(state.addresses.map(({ value }) => value));
+  const unknown = names.filter((name) => !known.has(name));
+  const said =
+    unknown.length === 0
+      ? `speaking to ${names.join(', ')}`
+      : `no host serves ${unknown.join(', ')} yet; messages wait until one does`;
+  return { ...noticed(state, said, false), to: names.join(',') };
+}
+
+function toChannel(state: ChatState, argument: string): Step {
+  const name = argument.replace(/^#/, '');
+  const exact = state.channels.filter((one) => one.name === name || one.id === name);
+  const begun = state.channels.filter(
+    (one) => one.name.startsWith(name) || one.id.startsWith(name),
+  );
+  const [only, ...others] = exact.length > 0 ? exact : name === '' ? [] : begun;
+  if (only === undefined) {
+    const names = state.channels.map((one) => one.name).join(', ');
+    return wrong(state, `no channel "${name}" here; there are ${names}`);
+  }
+  if (others.length > 0) return wrong(state, `several channels are called "${name}"; give an id`);
+  return switchedTo(state, only.id);
+}
+
+function showThread(state: ChatState, argument: string): Step {
+  const message = argument === '' ? state.selected : argument;
+  return message === undefined
+    ? wrong(state, 'which thread? select one with Alt-Up, or name a message: /thread 1f2e3d4c')
+    : step(state, { do: 'thread', message });
+}

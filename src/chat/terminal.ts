@@ -1,0 +1,89 @@
+import { writeSync } from 'node:fs';
+import { emitKeypressEvents, type Interface } from 'node:readline';
+import { Keyboard, type Keypress } from './keypress.ts';
+import type { Key } from './model.ts';
+
+/** The other screen; lines end at the margin, whatever width a terminal gives a character; pasting. */
+const ENTER = '\u001b[?1049h\u001b[?7l\u001b[?2004h\u001b[2J\u001b[H';
+const LEAVE = '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[0m\u001b[?1049l';
+const CLEAR = '\u001b[2J\u001b[H';
+/** Milliseconds after which an Escape is a key, and not the beginning of another. */
+const ESCAPE_MS = 50;
+const FALLBACK = { columns: 80, rows: 24 };
+
+/** The process's terminal while a chat has it. */
+export class Terminal {
+  readonly #stdin = process.stdin;
+  readonly #stdout = process.stdout;
+  readonly #keyboard: Keyboard;
+  readonly #resized: () => void;
+  #isOpen = true;
+
+  /** Takes the terminal over; from then on it is given back however the process ends. */
+  constructor(on: { press: (key: Key) => void; resize: () => void }) {
+    this.#keyboard = new Keyboard(on.press);
+    this.#resized = on.resize;
+    process.on('exit', this.#restore);
+    this.#stdin.setRawMode(true);
+    // Typed as an interface of readline, of which only this is asked.
+    emitKeypressEvents(this.#stdin, { escapeCodeTimeout: ESCAPE_MS } as unknown as Interface);
+    this.#stdin.on('keypress', this.#pressed);
+    this.#stdin.resume();
+    this.#stdout.on('resize', this.#resized);
+    this.#stdout.write(ENTER);
+  }
+
+  get size(): { columns: number; rows: number } {
+    const { columns, rows } = this.#stdout;
+    return {
+      columns: columns > 0 ? columns : FALLBACK.columns,
+      rows: rows > 0 ? rows : FALLBACK.rows,
+    };
+  }
+
+  clear(): void {
+    this.#stdout.write(CLEAR);
+  }
+
+  /**
+   * The output for the library that draws. It learns of no resizing, since everything is drawn anew
+   * then, and it does not erase what the terminal keeps of the time before.
+   */
+  output(): NodeJS.WriteStream {
+    const stdout = this.#stdout;
+    const write = (text: string, done?: () => void): boolean =>
+      stdout.write(text.replaceAll('\u001b[3J', ''), done);
+    const deaf = new Set<string | symbol>(['on', 'off', 'once', 'addListener', 'removeListener']);
+    return new Proxy(stdout, {
+      get: (target, property) => {
+        if (property === 'write') return write;
+        if (deaf.has(property)) return () => stdout;
+        const value: unknown = Reflect.get(target, property);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    });
+  }
+
+  close(): void {
+    process.off('exit', this.#restore);
+    this.#stdin.off('keypress', this.#pressed);
+    this.#stdout.off('resize', this.#resized);
+    this.#restore();
+    this.#stdin.pause();
+  }
+
+  readonly #pressed = (text: string | undefined, key: Keypress): void => {
+    this.#keyboard.take(text, key);
+  };
+
+  readonly #restore = (): void => {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    try {
+      this.#stdin.setRawMode(false);
+      writeSync(this.#stdout.fd, LEAVE);
+    } catch {
+      // The terminal is gone.
+    }
+  };
+}

@@ -1,0 +1,150 @@
+import { pressed } from './keys.ts';
+import { lookAfter, lookAll, seen } from './looking.ts';
+import {
+  noticed,
+  roomOf,
+  step,
+  withRoom,
+  type ChatEvent,
+  type ChatState,
+  type Step,
+} from './model.ts';
+import type { Entry } from './port.ts';
+import { merged } from './threads.ts';
+import { windowOf } from './view.ts';
+
+/** What comes of an event: the next state, and what is to be done outside. Pure. */
+export function update(state: ChatState, event: ChatEvent): Step {
+  switch (event.type) {
+    case 'key':
+      return pressed(state, event.key);
+    case 'size':
+      return step({ ...state, columns: event.columns, rows: event.rows });
+    case 'tick':
+      return step(state, ...lookAfter(state));
+    case 'channels':
+      return step({ ...state, channels: event.channels });
+    case 'unread':
+      return step({ ...state, unread: { ...event.unread, [state.current]: 0 } });
+    case 'addresses':
+      return step({ ...state, addresses: event.addresses });
+    case 'page':
+      return page(state, event.channel, event.entries, event.more);
+    case 'pageFailed':
+      return step(withRoom(noticed(state, event.text, true), event.channel, { older: 'more' }));
+    case 'arrived':
+      return arrived(state, event.entries);
+    case 'standings': {
+      const found = event.standings.map(({ relPath, states }) => [relPath, states] as const);
+      return step({ ...state, standings: { ...state.standings, ...Object.fromEntries(found) } });
+    }
+    case 'sending':
+      return sending(state, event.entry);
+    case 'sent':
+      return sent(state, event.sent.relPath, event.sent.queued);
+    case 'refused':
+      return refused(state, event.entry, event.typed, event.text);
+    case 'notice':
+      return step(noticed(state, event.text, event.bad));
+    case 'panel':
+      return step({
+        ...state,
+        notice: undefined,
+        panel: { title: event.title, lines: event.lines, top: 0 },
+      });
+  }
+}
+
+/** Adds to a conversation; what is on the screen stays where it is when scrolled up. */
+function added(state: ChatState, channel: string, entries: readonly Entry[]): ChatState {
+  const known = roomOf(state, channel).entries;
+  const next = withRoom(state, channel, { entries: merged(known, entries) });
+  if (state.scroll === 0 || channel !== state.current) return next;
+  const grown = windowOf({ ...next, panel: undefined }).total;
+  const before = windowOf({ ...state, panel: undefined }).total;
+  return { ...next, scroll: Math.max(1, state.scroll + grown - before) };
+}
+
+/** Older ones come above: what is seen is counted from below, and stays. */
+function page(state: ChatState, channel: string, entries: Entry[], more: boolean): Step {
+  const known = roomOf(state, channel).entries;
+  const next = withRoom(state, channel, {
+    entries: merged(known, entries),
+    older: more ? 'more' : 'none',
+  });
+  const { height, total } = windowOf({ ...next, panel: undefined });
+  // Folded threads take a line: there is room for more.
+  if (more && channel === next.current && total < height) {
+    return step(withRoom(next, channel, { older: 'loading' }), ...lookAll(next), ...seen(next), {
+      do: 'older',
+      channel,
+    });
+  }
+  return step(next, ...lookAll(next), ...seen(next));
+}
+
+function arrived(state: ChatState, entries: readonly Entry[]): Step {
+  const fresh = entries.filter(
+    ({ channel, relPath }) =>
+      !roomOf(state, channel).entries.some((known) => known.relPath === relPath),
+  );
+  let next = state;
+  for (const channel of new Set(entries.map((entry) => entry.channel))) {
+    // What is not open is read when it is.
+    if (next.rooms[channel] === undefined) continue;
+    const own = entries.filter((entry) => entry.channel === channel);
+    const marks = Object.fromEntries(own.map(({ relPath }) => [relPath, true as const]));
+    next = withRoom(next, channel, { live: { ...roomOf(next, channel).live, ...marks } });
+    next = added(next, channel, own);
+  }
+  const unread = { ...next.unread };
+  for (const { channel, from } of fresh)
+    if (channel !== next.current && from !== next.me) unread[channel] = (unread[channel] ?? 0) + 1;
+  const here = fresh.filter(({ channel }) => channel === next.current).length;
+  const queued = { ...next.queued };
+  for (const { relPath } of entries) Reflect.deleteProperty(queued, relPath);
+  const below = next.scroll > 0 ? next.below + here : 0;
+  next = { ...next, unread, below, queued };
+  return step(next, ...lookAll(next), ...seen(next));
+}
+
+function sending(state: ChatState, entry: Entry): Step {
+  const { channel, relPath } = entry;
+  const live = { ...roomOf(state, channel).live, [relPath]: true as const };
+  const shown = withRoom(state, channel, { live });
+  const next = added(
+    {
+      ...shown,
+      panel: undefined,
+      scroll: 0,
+      below: 0,
+      queued: { ...state.queued, [relPath]: true },
+    },
+    channel,
+    [entry],
+  );
+  return step(next);
+}
+
+function sent(state: ChatState, relPath: string, why: string | undefined): Step {
+  if (why !== undefined) return step(noticed(state, `queued, not on the remote yet: ${why}`, true));
+  const queued = { ...state.queued };
+  Reflect.deleteProperty(queued, relPath);
+  const next = { ...state, queued };
+  return step(next, ...lookAll(next));
+}
+
+/** It was not sent at all: what was typed comes back, to the draft or at least to the history. */
+function refused(state: ChatState, entry: Entry, typedText: string, why: string): Step {
+  const { channel, relPath } = entry;
+  const entries = roomOf(state, channel).entries.filter((known) => known.relPath !== relPath);
+  const queued = { ...state.queued };
+  Reflect.deleteProperty(queued, relPath);
+  const next = noticed(withRoom({ ...state, queued }, channel, { entries }), why, true);
+  const isFree = channel === state.current && state.input.text === '';
+  if (!isFree) return step({ ...next, history: [...next.history, typedText] });
+  return step(
+    { ...next, input: { text: typedText, cursor: typedText.length } },
+    { do: 'draft', channel, text: typedText },
+  );
+}

@@ -1,0 +1,119 @@
+import { chatByLines, entryLines } from '../../chat/lines.ts';
+import type { Entry } from '../../chat/port.ts';
+import { Session, type SessionInput } from '../../chat/session.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { parseRecipients } from '../../protocol/reply.ts';
+import { flag, given, inTransport, note, text, type Call } from '../command.ts';
+import { EXIT } from '../exit.ts';
+import { timeoutOf } from '../replied.ts';
+
+/** Milliseconds that what is being sent gets before the chat ends: it is safe on disk by then. */
+const PATIENCE_MS = 3000;
+
+export async function run(call: Call): Promise<number> {
+  const { io, args } = call;
+  const [channel] = args;
+  const timeout = timeoutOf(call);
+  const { problems } = parseRecipients(text(call, 'to') ?? 'nobody');
+  if (problems.length > 0) throw new CrosstalkError('usage', `--to: ${problems.join('; ')}`);
+  const hasScreen = io.inIsTty && io.outIsTty && io.env['TERM'] !== 'dumb' && !flag(call, 'json');
+  const stop = new AbortController();
+  const input: SessionInput = {
+    ...given(call, 'from', 'to'),
+    ...(channel !== undefined && { channel }),
+    login: io.login,
+    choose: hasScreen,
+    signal: AbortSignal.any([io.stop, stop.signal]),
+  };
+  const loaded = hasScreen ? loadScreen() : undefined;
+  return inNotedTransport(call, async (context, redirect) => {
+    const session = await Session.open(context, input);
+    try {
+      if (hasScreen) {
+        await loaded;
+        await onScreen(call, session, redirect);
+        return EXIT.ok;
+      }
+      return await byLines(call, session, timeout, input.signal);
+    } finally {
+      stop.abort();
+      await session.end(PATIENCE_MS);
+    }
+  });
+}
+
+/** Loads what draws while the transport is opened. */
+function loadScreen(): Promise<void> {
+  // It would show nothing where it believes itself in a build.
+  for (const name of ['CI', 'CONTINUOUS_INTEGRATION']) Reflect.deleteProperty(process.env, name);
+  const loading = import('../../chat/screen.tsx').then(({ prepareScreen }) => prepareScreen());
+  // Whoever waits for it is told.
+  loading.catch(() => undefined);
+  return loading;
+}
+
+/** Opens the transport; what it has to say goes to stderr until it is redirected. */
+function inNotedTransport(
+  call: Call,
+  work: (
+    context: Parameters<Parameters<typeof inTransport>[1]>[0],
+    redirect: (say: (line: string) => void) => void,
+  ) => Promise<number>,
+): Promise<number> {
+  return inTransport(call, (context) =>
+    work(context, (say) => {
+      context.note = say;
+    }),
+  );
+}
+
+async function onScreen(
+  { io }: Call,
+  session: Session,
+  onNote: (say: (line: string) => void) => void,
+): Promise<void> {
+  const { openChat } = await import('../../chat/screen.tsx');
+  const languages = ['LC_ALL', 'LC_CTYPE', 'LANG'].map((name) => io.env[name] ?? '');
+  const language = languages.find((value) => value !== '') ?? '';
+  await openChat({
+    port: session,
+    opening: session.opening,
+    onNote,
+    colour: (io.env['NO_COLOR'] ?? '') === '',
+    unicode: /utf-?8/i.test(language),
+    signal: io.stop,
+  });
+}
+
+async function byLines(
+  call: Call,
+  session: Session,
+  timeout: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const { io } = call;
+  const { to } = session.opening;
+  if (to === '' && !io.inIsTty)
+    throw new CrosstalkError(
+      'usage',
+      'to whom? several actors are served; say it with --to <names>',
+    );
+  const show = (entry: Entry): void => {
+    io.out(flag(call, 'json') ? json(entry) : `${entryLines(entry)}\n`);
+  };
+  const { complete } = await chatByLines(session, {
+    lines: io.lines(),
+    isPerson: io.inIsTty,
+    timeout,
+    show,
+    note: (line) => {
+      note(call, line);
+    },
+    signal,
+  });
+  return complete ? EXIT.ok : EXIT.timedOut;
+}
+
+function json({ at, ...entry }: Entry): string {
+  return `${JSON.stringify({ ...entry, timestamp: new Date(at).toISOString() })}\n`;
+}

@@ -1,0 +1,39 @@
+import { isRecord, readJson, writeWhole } from './files.ts';
+
+/** What a chat keeps between two times it is open. */
+export interface ChatMemory {
+  /** What was sent, the oldest first. */
+  history: string[];
+  /** What was typed and not sent, by id of the channel. */
+  drafts: Record<string, string>;
+  /** The newest relPath that was on the screen, by id of the channel. */
+  seen: Record<string, string>;
+}
+
+const MAX_HISTORY = 500;
+
+/** Reads the file; what cannot be read is as nothing. */
+export async function loadChatMemory(path: string): Promise<ChatMemory> {
+  const { value } = (await readJson(path)) ?? {};
+  if (!isRecord(value)) return { history: [], drafts: {}, seen: {} };
+  const { history } = value;
+  return {
+    history: Array.isArray(history) ? history.filter((line) => typeof line === 'string') : [],
+    drafts: texts(value['drafts']),
+    seen: texts(value['seen']),
+  };
+}
+
+/** Writes the file; of the history the newest. */
+export function saveChatMemory(path: string, memory: ChatMemory): Promise<void> {
+  const history = memory.history.slice(-MAX_HISTORY);
+  return writeWhole(path, `${JSON.stringify({ ...memory, history }, undefined, 1)}\n`);
+}
+
+function texts(value: unknown): Record<string, string> {
+  if (!isRecord(value)) return {};
+  const pairs = Object.entries(value).filter(
+    (pair): pair is [string, string] => typeof pair[1] === 'string',
+  );
+  return Object.fromEntries(pairs);
+}

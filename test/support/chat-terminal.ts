@@ -1,0 +1,132 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { scratch, type Host } from './bus.ts';
+import { exists } from './process.ts';
+import { until } from './wait.ts';
+
+const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
+
+/** Whether there is a terminal multiplexer to test in. */
+export const hasTmux = spawnSync('tmux', ['-V']).status === 0;
+
+interface Options {
+  columns?: number;
+  rows?: number;
+  env?: NodeJS.ProcessEnv;
+}
+
+/** `crosstalk chat` on a terminal of its own: keys go in, the screen is read. */
+export class ChatTerminal {
+  readonly #socket: string;
+  readonly #env: NodeJS.ProcessEnv;
+  /** A file with the id of the chat's process. */
+  readonly #pid: string;
+
+  constructor(host: Host, argv: readonly string[], options: Options = {}) {
+    const { columns = 80, rows = 24, env = {} } = options;
+    const root = scratch();
+    const [script, pid] = [join(root, 'script'), join(root, 'pid')];
+    this.#socket = join(root, 'tmux');
+    this.#pid = pid;
+    this.#env = {
+      ...process.env,
+      ...host.env,
+      CROSSTALK_TRANSPORT: host.dir,
+      LC_ALL: 'C.UTF-8',
+      NO_COLOR: '',
+      // Where tests run as a build it draws all the same.
+      CI: 'true',
+      ...env,
+    };
+    const command = [process.execPath, bin, 'chat', ...argv].map((word) => `'${word}'`).join(' ');
+    writeFileSync(
+      script,
+      `before=$(stty -g)\n` +
+        `/bin/sh -c 'echo $$ >"$0"; exec "$@"' '${pid}' ${command}\n` +
+        `code=$?\n` +
+        `test "$before" = "$(stty -g)" && same=as || same='not as'\n` +
+        `echo "left with $code, terminal $same before"; exec cat\n`,
+    );
+    const size = ['-x', String(columns), '-y', String(rows)];
+    this.#tmux('-f', '/dev/null', 'new-session', '-d', ...size, '/bin/sh', script);
+    const server = Number(this.#tmux('display-message', '-p', '#{pid}'));
+    onTestFinished(async () => {
+      this.#tmux('kill-server');
+      const isGone = async (process_: number): Promise<boolean> => !(await exists(process_));
+      await until('the terminal to end', () => isGone(server));
+      await until('the chat to end', () => isGone(Number(readFileSync(pid, 'utf8'))));
+    });
+  }
+
+  /** Sends the chat a signal. */
+  signal(name: NodeJS.Signals): void {
+    process.kill(Number(readFileSync(this.#pid, 'utf8')), name);
+  }
+
+  /** Presses keys as tmux names them. */
+  press(...keys: string[]): void {
+    this.#tmux('send-keys', ...keys);
+  }
+
+  /** Types a text and presses Enter. */
+  say(text: string): void {
+    this.type(text);
+    this.press('Enter');
+  }
+
+  type(text: string): void {
+    this.#tmux('send-keys', '-l', text);
+  }
+
+  resize(columns: number, rows: number): void {
+    this.#tmux('resize-window', '-x', String(columns), '-y', String(rows));
+  }
+
+  /** The screen's lines, without blanks at their ends. */
+  lines(): string[] {
+    return this.#tmux('capture-pane', '-p')
+      .split('\n')
+      .map((line) => line.trimEnd());
+  }
+
+  /** With the escape sequences that colours take. */
+  coloured(): string {
+    return this.#tmux('capture-pane', '-p', '-e');
+  }
+
+  /** What tmux knows of the terminal. */
+  ask(format: string): string {
+    return this.#tmux('display-message', '-p', format).trim();
+  }
+
+  /** Waits until the screen shows something; returns its lines. */
+  shows(what: string | RegExp): Promise<string[]> {
+    return this.until(`${String(what)} on the screen`, (text) =>
+      typeof what === 'string' ? text.includes(what) : what.test(text),
+    );
+  }
+
+  async until(what: string, holds: (text: string) => boolean): Promise<string[]> {
+    let lines: string[] = [];
+    return until(
+      what,
+      () => {
+        lines = this.lines();
+        return holds(lines.join('\n')) && lines;
+      },
+      30_000,
+    ).catch((error: unknown) => {
+      throw new Error(`${String(error)}; it shows:\n${lines.join('\n')}`);
+    });
+  }
+
+  #tmux(...args: string[]): string {
+    return execFileSync('tmux', ['-S', this.#socket, ...args], {
+      encoding: 'utf8',
+      env: this.#env,
+    });
+  }
+}

@@ -1,0 +1,284 @@
+import { expect, it } from 'vitest';
+import { widthOf } from '../../../src/chat/columns.ts';
+import { threadsOf } from '../../../src/chat/threads.ts';
+import { view } from '../../../src/chat/view.ts';
+import { entry, GENERAL, Model, RELEASE, relPath } from '../../support/chat-state.ts';
+
+it('what is typed is sent to the default addressee or to those it names, and goes into the history once', () => {
+  const chat = new Model().loaded();
+  chat.type('hello').press('return');
+  expect(chat.did('send')).toMatchObject([{ channel: GENERAL, to: 'concierge', body: 'hello' }]);
+  expect(chat.state.input.text).toBe('');
+  chat.type('@tester, @concierge@laptop run it').press('return');
+  expect(chat.did('send')).toMatchObject([{ to: 'tester,concierge@laptop', body: 'run it' }]);
+  chat.type('//etc is a folder').press('return').type('//etc is a folder').press('return');
+  expect(chat.did('send')).toMatchObject([{ body: '/etc is a folder' }, {}]);
+  expect(chat.state.history).toEqual([
+    'hello',
+    '@tester, @concierge@laptop run it',
+    '//etc is a folder',
+  ]);
+  chat.press('return');
+  expect(chat.did('send')).toEqual([]);
+});
+
+it('nothing typed is lost: what is wrong stays, what was refused comes back, Ctrl-C leaves it in the history', () => {
+  const chat = new Model().loaded();
+  chat.type('@nobdy hello').press('return');
+  expect(chat.did('send')).toEqual([]);
+  expect(chat.state.input.text).toBe('@nobdy hello');
+  expect(chat.screen.join('\n')).toContain('nobody here is called nobdy');
+  chat.press('ctrl-c').type('/nonsense').press('return');
+  expect(chat.screen.join('\n')).toContain('no command /nonsense');
+  expect(chat.state.input.text).toBe('/nonsense');
+  chat.press('ctrl-c', 'up', 'up');
+  expect(chat.state.input.text).toBe('@nobdy hello');
+  chat.press('ctrl-c').type('will fail').press('return');
+  const sent = entry(5, 'anna', 'concierge', { body: 'will fail' });
+  chat.on({ type: 'sending', entry: sent });
+  expect(chat.screen.join('\n')).toContain('queued');
+  chat.on({ type: 'refused', entry: sent, typed: 'will fail', text: 'the disk is full' });
+  expect(chat.state.input.text).toBe('will fail');
+  expect(chat.screen.join('\n')).toContain('the disk is full');
+  expect(chat.screen.join('\n')).not.toContain('queued');
+});
+
+it('Ctrl-C clears what is typed first, and leaves when there is nothing', () => {
+  const chat = new Model().loaded().type('half a sent');
+  chat.press('ctrl-c');
+  expect(chat.did('quit')).toEqual([]);
+  chat.press('ctrl-c');
+  expect(chat.did('quit')).toHaveLength(1);
+});
+
+it('the arrows bring back what was sent, and what was being typed', () => {
+  const chat = new Model().loaded();
+  for (const line of ['one', 'two']) chat.type(line).press('return');
+  chat.type('draft').press('up', 'up', 'up');
+  expect(chat.state.input.text).toBe('one');
+  chat.press('down', 'down');
+  expect(chat.state.input.text).toBe('draft');
+});
+
+it('a backslash or Alt before Enter begins a new line, and the arrows move in it', () => {
+  const chat = new Model().loaded().type('one\\').press('return').type('two').press('alt-return');
+  chat.type('three').press('up', 'home').type('X');
+  expect(chat.state.input.text).toBe('one\nXtwo\nthree');
+  chat.press('return');
+  expect(chat.did('send')).toMatchObject([{ body: 'one\nXtwo\nthree' }]);
+});
+
+it('Tab completes addresses after @ and /to, commands after /, channels after /channel', () => {
+  const after = (text: string, ...keys: string[]): string =>
+    new Model()
+      .loaded()
+      .type(text)
+      .press('tab', ...keys).state.input.text;
+  expect(after('@con')).toBe('@concierge ');
+  expect(after('@con', 'tab')).toBe('@concierge@laptop ');
+  expect(after('@con', 'tab', 'tab')).toBe('@concierge ');
+  expect(after('@con', 'shift-tab')).toBe('@concierge@laptop ');
+  expect(after('please ask @te')).toBe('please ask @tester ');
+  expect(after('@nobody')).toBe('@nobody');
+  expect(after('/st')).toBe('/status ');
+  expect(after('/to tester,al')).toBe('/to tester,all');
+  expect(after('/channel re')).toBe('/channel release');
+  expect(after('word')).toBe('word');
+  const chat = new Model().loaded().type('@con').press('tab');
+  expect(chat.screen.at(-2)).toBe('[concierge] concierge@laptop');
+  expect(chat.type('hi').state.completion).toBeUndefined();
+});
+
+it('a message belongs to the thread of what it answers or was caused by; the liveliest comes last', () => {
+  const entries = [
+    entry(1, 'anna', 'concierge'),
+    entry(2, 'anna', 'tester'),
+    entry(3, 'concierge', 'tester', { cause: [relPath(1)] }),
+    entry(4, 'tester', 'concierge', { re: [relPath(3)] }),
+    entry(5, 'concierge', 'anna', { re: [relPath(1)], cause: [relPath(4)] }),
+    entry(6, 'bert', 'anna', { re: ['2020/01/01/000000000Z-00000000.md'] }),
+  ];
+  const threads = threadsOf(entries);
+  const shape = threads.map(({ root, others }) => [
+    root.relPath,
+    others.map((one) => [one.entry.relPath, one.depth]),
+  ]);
+  expect(shape).toEqual([
+    [relPath(2), []],
+    [
+      relPath(1),
+      [
+        [relPath(3), 1],
+        [relPath(4), 2],
+        [relPath(5), 1],
+      ],
+    ],
+    [relPath(6), []],
+  ]);
+});
+
+it('threads from before fold into a line that says who asked, how many answered and the state; a key unfolds them', () => {
+  const chat = new Model().loaded(
+    entry(1, 'bert', 'concierge', { body: 'Which\nway?' }),
+    entry(2, 'concierge', 'bert', { re: [relPath(1)], body: 'Up.' }),
+    entry(3, 'bert', 'concierge'),
+    entry(4, 'concierge', 'bert', { re: [relPath(3)] }),
+  );
+  const answered = { actor: 'concierge', state: 'answered' as const, detail: null, took_s: 4 };
+  chat.on({ type: 'standings', standings: [{ relPath: relPath(1), states: [answered] }] });
+  const line = chat.screen.find((one) => one.includes('Which way'));
+  expect(line).toMatch(/^▸ .* bert: Which way\? {2}1 answer {2}answered after 4 s$/);
+  expect(chat.screen.join('\n')).not.toContain('Up.');
+  // The newest stands open.
+  expect(chat.screen.join('\n')).toContain('message 4');
+  chat.press('alt-up', 'alt-up', 'return');
+  expect(chat.screen.join('\n')).toContain('    Up.');
+  chat.press('return');
+  expect(chat.screen.join('\n')).not.toContain('Up.');
+  chat.press('escape', 'ctrl-t');
+  expect(chat.screen.join('\n')).not.toContain('message 4');
+  chat.press('ctrl-t');
+  expect(chat.screen.join('\n')).toContain('Up.');
+});
+
+it('what arrives while somebody looks on is not folded, and the wait for it counts seconds', () => {
+  const chat = new Model().loaded();
+  chat.on({ type: 'sending', entry: entry(90, 'anna', 'concierge') });
+  chat.on({ type: 'sent', sent: { relPath: relPath(90), queued: undefined } });
+  expect(chat.did('look').at(-1)?.wanted).toEqual([relPath(90)]);
+  const waiting = { actor: 'concierge', state: 'waiting' as const, detail: null, took_s: null };
+  chat.on({ type: 'standings', standings: [{ relPath: relPath(90), states: [waiting] }] });
+  expect(chat.screen.join('\n')).toContain('waiting for concierge… 10 s');
+  const failed = { ...waiting, state: 'failed' as const, detail: '01ABCDEFGH' };
+  chat.on({ type: 'standings', standings: [{ relPath: relPath(90), states: [failed] }] });
+  expect(chat.screen.join('\n')).toContain('concierge failed, dead letter CDEFGH');
+  const running = { ...waiting, state: 'running' as const, detail: 'laptop' };
+  chat.on({ type: 'standings', standings: [{ relPath: relPath(90), states: [running] }] });
+  expect(chat.screen.join('\n')).toContain('concierge runs on laptop… 10 s');
+  const answer = entry(95, 'concierge', 'anna', { re: [relPath(90)], body: 'the answer' });
+  chat.on({ type: 'arrived', entries: [answer, entry(96, 'bert', 'tester')] });
+  expect(chat.screen.join('\n')).toContain('the answer');
+});
+
+it('scrolled up, the screen stays where it is while new messages come, and says so', () => {
+  const many = Array.from({ length: 40 }, (_, n) => entry(n + 1, 'bert', 'nobody'));
+  const chat = new Model({ columns: 50, rows: 12 }).on({
+    type: 'page',
+    channel: GENERAL,
+    entries: many,
+    more: true,
+  });
+  chat.did('older');
+  chat.press('pageup');
+  const before = chat.screen.slice(0, -2);
+  chat.on({ type: 'arrived', entries: [entry(50, 'bert', 'anna'), entry(51, 'bert', 'anna')] });
+  expect(chat.screen.slice(0, -2)).toEqual(before);
+  expect(chat.screen.at(-2)).toContain('2 new below');
+  chat.press('escape');
+  expect(chat.screen.join('\n')).toContain('message 51');
+  for (let n = 0; n < 30; n++) chat.press('pageup');
+  expect(chat.did('older')).toEqual([{ do: 'older', channel: GENERAL }]);
+  const top = chat.screen.slice(2, -2);
+  chat.on({ type: 'page', channel: GENERAL, entries: [entry(0, 'old', 'nobody')], more: false });
+  expect(chat.screen.slice(0, -2).join('\n')).toContain(top.slice(0, 3).join('\n'));
+  chat.press('pageup');
+  expect(chat.screen.join('\n')).toContain('message 0');
+});
+
+it('older messages are asked for as long as what is folded leaves room', () => {
+  const pairs = Array.from({ length: 4 }, (_, n) => [
+    entry(2 * n + 1, 'bert', 'concierge'),
+    entry(2 * n + 2, 'concierge', 'bert', { re: [relPath(2 * n + 1)] }),
+  ]);
+  const chat = new Model();
+  chat.did('older');
+  chat.on({ type: 'page', channel: GENERAL, entries: pairs.flat(), more: true });
+  expect(chat.did('older')).toHaveLength(1);
+  const many = Array.from({ length: 30 }, (_, n) => entry(n + 10, 'bert', 'nobody'));
+  chat.on({ type: 'page', channel: GENERAL, entries: many, more: true });
+  expect(chat.did('older')).toEqual([]);
+});
+
+it('the thread that is selected is on the screen, wherever it was', () => {
+  const many = Array.from({ length: 40 }, (_, n) => entry(n + 1, 'bert', 'nobody'));
+  const chat = new Model({ columns: 50, rows: 12 }).loaded(...many);
+  const selected = (): string | undefined => chat.screen.find((line) => line.startsWith('»'));
+  for (let n = 0; n < 40; n++) {
+    chat.press('alt-up');
+    expect(selected()).toBeDefined();
+  }
+  expect(chat.screen.join('\n')).toContain('message 1\n');
+  for (let n = 0; n < 40; n++) {
+    chat.press('alt-down');
+    expect(selected()).toBeDefined();
+  }
+  expect(chat.state.scroll).toBeLessThan(3);
+});
+
+it('other channels count what is unread, keep their own drafts, and are loaded when they are shown', () => {
+  const chat = new Model({ columns: 80, rows: 24 }, { [RELEASE]: 'a draft' }).loaded();
+  chat.did('older');
+  chat.on({ type: 'arrived', entries: [entry(1, 'bert', 'anna', { channel: RELEASE })] });
+  const side = view(chat.state).sidebar!.lines.map((line) => line.map(({ text }) => text).join(''));
+  expect(side[1]).toMatch(/^ {3}release +1 │$/);
+  chat.type('here').press('ctrl-n');
+  expect(chat.did('older')).toEqual([{ do: 'older', channel: RELEASE }]);
+  expect(chat.state.input.text).toBe('a draft');
+  expect(chat.state.unread[RELEASE]).toBe(0);
+  chat.press('ctrl-p');
+  expect(chat.state.input.text).toBe('here');
+  chat.press('ctrl-c').type('/channel rel').press('return');
+  expect(chat.state.current).toBe(RELEASE);
+  expect(chat.state.input.text).toBe('a draft');
+});
+
+it('commands change the addressee, ask for reports and say what they lack', () => {
+  const chat = new Model().loaded();
+  chat.type('/to @tester concierge').press('return');
+  expect(chat.state.to).toBe('tester,concierge');
+  chat.type('/to not/valid').press('return');
+  expect(chat.state.to).toBe('tester,concierge');
+  chat.press('ctrl-c').type('/to stranger').press('return');
+  expect(chat.screen.join('\n')).toContain('no host serves stranger yet');
+  chat.type('/search rate limit').press('return').type('/status').press('return');
+  expect(chat.did('search')).toEqual([{ do: 'search', channel: GENERAL, words: 'rate limit' }]);
+  expect(chat.did('status')).toHaveLength(1);
+  chat.type('/thread').press('return');
+  expect(chat.screen.join('\n')).toContain('which thread?');
+  chat.press('ctrl-c').type('/help').press('return');
+  expect(chat.screen.join('\n')).toContain('PgUp, PgDn');
+  chat.press('escape').type('/quit').press('return');
+  expect(chat.did('quit')).toHaveLength(1);
+});
+
+it('every frame has exactly the lines and at most the columns of its terminal, whatever is in it', () => {
+  const hostile = '\u001b[2J日本語 👩‍👩‍👧 שלום \u202e'.repeat(20);
+  for (const columns of [1, 3, 10, 40, 60, 80, 200]) {
+    for (const rows of [1, 2, 3, 4, 5, 24]) {
+      const chat = new Model({ columns, rows }).loaded(
+        entry(1, 'bert', 'concierge', { body: hostile }),
+        entry(2, 'concierge', 'bert', { re: [relPath(1)], body: `${hostile}\n${hostile}` }),
+        entry(3, 'anna', 'all', { body: hostile }),
+      );
+      chat
+        .type('a long text that takes more than a row of it, 日本語')
+        .press('alt-return')
+        .type('x');
+      chat.on({ type: 'notice', text: hostile, bad: true });
+      for (const state of [chat.state, chat.press('ctrl-c').type('/help').press('return').state]) {
+        const { lines, sidebar, cursor } = view(state);
+        expect(lines).toHaveLength(Math.max(1, rows - 1));
+        const widest = (all: typeof lines): number =>
+          Math.max(...all.map((line) => line.reduce((sum, { text }) => sum + widthOf(text), 0)));
+        // A prompt of two columns needs them.
+        expect(widest(lines) + (sidebar?.width ?? 0)).toBeLessThanOrEqual(Math.max(columns, 4));
+        if (sidebar !== undefined) expect(widest(sidebar.lines)).toBe(sidebar.width);
+        expect(cursor.y).toBeLessThan(lines.length);
+        expect(cursor.x).toBeLessThan(columns);
+        const shown = JSON.stringify(lines);
+        expect(shown).not.toContain('\\u001b');
+        expect(shown).not.toContain('\u202e');
+      }
+    }
+  }
+});
