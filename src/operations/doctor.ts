@@ -5,7 +5,7 @@ import { holderOf } from '../state/lock.ts';
 import { takeCensus } from './census.ts';
 import type { Context } from './context.ts';
 import { serviceChecks } from './doctor-service.ts';
-import { describeHeld } from './held.ts';
+import { heldProblems } from './held.ts';
 import { firstOnPath } from './path.ts';
 import { status, type Status } from './status.ts';
 
@@ -43,10 +43,10 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     found: facts.health.ok ? 'nothing is stuck' : facts.health.problems.join(' · '),
     fix: 'crosstalk status',
   };
-  const held = facts.holds.map((hold) => ({
+  const held = heldProblems(facts.holds, facts.host?.actors).map(({ hold, problem }) => ({
     check: `account of ${hold.id}`,
     ok: false,
-    found: describeHeld(hold, facts.host?.actors ?? []),
+    found: problem,
     fix: hold.reason === 'rate_limited' ? 'crosstalk resume' : hold.login,
   }));
   return [...checks, ...(await serviceChecks(context, facts.host)), ...held, backlog];

@@ -1,4 +1,4 @@
-import { describeHeld } from './held.ts';
+import { heldProblems } from './held.ts';
 import type { Status } from './status.ts';
 
 /** Mail that waits longer than this in the outbox is stuck. */
@@ -68,7 +68,7 @@ function mailProblems({
   if (paused !== null) {
     problems.push(`paused by ${paused.by} since ${paused.since}; go on with: crosstalk resume`);
   }
-  for (const hold of holds) problems.push(describeHeld(hold, host?.actors ?? []));
+  for (const { problem } of heldProblems(holds, host?.actors)) problems.push(problem);
   for (const { actor, tier, reason, until } of dispatcher?.parked ?? []) {
     if (reason !== 'max_runs_per_hour') continue;
     problems.push(

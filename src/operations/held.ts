@@ -31,20 +31,33 @@ export async function releaseHeld(context: Context): Promise<HeldAgent[]> {
   return released;
 }
 
+type Actors = readonly { name: string; tiers: readonly { cli: string }[] }[];
+
+/** The actors of this machine whose mail waits for a held agent CLI. */
+function waitingFor({ id }: HeldAgent, actors: Actors): string[] {
+  const waiting = actors.filter(({ tiers }) => tiers.some(({ cli }) => accountOf(cli)?.id === id));
+  return waiting.map(({ name }) => name);
+}
+
 /**
- * What is held, why, and what to do, in one line.
+ * For each held agent CLI that an actor of this machine uses: what is held, why, and what to do, in
+ * one line.
  *
- * @param actors the actors of this machine and their commands
+ * @param actors undefined when they are not known: then all mail may wait
  */
-export function describeHeld(
-  { id, reason, until, said, login }: HeldAgent,
-  actors: readonly { name: string; tiers: readonly { cli: string }[] }[],
-): string {
-  const concerned = actors.filter(({ tiers }) =>
-    tiers.some(({ cli }) => accountOf(cli)?.id === id),
-  );
-  const names = concerned.map(({ name }) => name).join(', ');
-  const mail = names === '' ? 'mail waits' : `mail for ${names} waits`;
+export function heldProblems(
+  holds: readonly HeldAgent[],
+  actors: Actors | undefined,
+): { hold: HeldAgent; problem: string }[] {
+  return holds.flatMap((hold) => {
+    const names = waitingFor(hold, actors ?? []);
+    if (actors !== undefined && names.length === 0) return [];
+    const mail = names.length === 0 ? 'mail waits' : `mail for ${names.join(', ')} waits`;
+    return [{ hold, problem: describe(hold, mail) }];
+  });
+}
+
+function describe({ id, reason, until, said, login }: HeldAgent, mail: string): string {
   return reason === 'rate_limited'
     ? `${id} is rate limited until ${until}, so ${mail} (it says: ${said}); it goes on by itself, or try now with: crosstalk resume`
     : `${id} is not logged in, so ${mail} (it says: ${said}); log in with: ${login}, and if it does not go on by itself: crosstalk resume`;

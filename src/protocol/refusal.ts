@@ -86,10 +86,14 @@ function reportedIn(stdout: string): string | undefined {
 // eslint-disable-next-line no-control-regex -- the escape character is what this is about
 const STEERING = /\u001b\[[0-9;?]*[A-Za-z]|\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
+/** A path of any length between the words that matter, in what gemini prints. */
+const REPORT = / Full report available at: \S+/;
+
 function clean(line: string): string {
   return line
-    .slice(0, 2 * MAX_SAID)
+    .slice(0, 4 * MAX_SAID)
     .replace(STEERING, '')
+    .replace(REPORT, '')
     .trim()
     .slice(0, MAX_SAID);
 }

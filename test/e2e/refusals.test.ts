@@ -192,6 +192,11 @@ it('another account of the same CLI is not held', async () => {
   });
   const question = await host.send('own', 'hello');
   await host.once();
+  const status = async (): Promise<string> => (await host.run('status', '--host', 'front')).out;
+  expect(await status()).toContain('claude at ~/work is not logged in, so mail for work waits');
+  host.declare({ own: 'claude -p' });
+  await host.once();
+  expect(await status()).not.toContain('is not logged in');
   expect((await host.run('replies', question)).out).toContain('  claude answers');
 });
 

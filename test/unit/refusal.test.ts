@@ -17,7 +17,7 @@ function refusal(name: string, out: string, err: string, exitCode = 1): Refusal 
 const codex = (last: string): string =>
   `OpenAI Codex v0.169.0\n--------\nuser\nDo it.\nERROR: unexpected status 401\nwarning: slow\n${last}\n${last}\n`;
 const gemini = (error: string): string =>
-  `Loaded cached credentials.\nError when talking to Gemini API Full report available at: /tmp/gemini-client-error-Turn.run.json ${error}\n    at classifyGoogleError (file:///x.js:1:1)\n    at retryWithBackoff (file:///x.js:2:2) {\n  cause: {\n    code: 429,\n  },\n}\nAn unexpected critical error occurred:[object Object]\n`;
+  `Loaded cached credentials.\nError when talking to Gemini API Full report available at: /${'tmp/'.repeat(60)}gemini-client-error-Turn.run.json ${error}\n    at classifyGoogleError (file:///x.js:1:1)\n    at retryWithBackoff (file:///x.js:2:2) {\n  cause: {\n    code: 429,\n  },\n}\nAn unexpected critical error occurred:[object Object]\n`;
 
 describe('rate limited', () => {
   it.each([
