@@ -95,20 +95,28 @@ export class Hub {
   async #followBus(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        const options = { signal, timeout: Infinity, look: LOOK_MS };
-        const tip = await waitForNews(this.#context, this.tip, options);
-        if (tip === undefined) continue;
-        const from = this.tip;
-        this.tip = tip;
-        for await (const some of arrivals(this.#context, from, tip)) await this.#arrive(some, tip);
-        this.#push('tip', { tip });
+        await this.#takeNews(signal);
       } catch (error) {
-        if (signal.aborted) return;
-        this.#context.note(`could not follow the bus: ${reasonOf(error)}; trying again`);
-        this.#push('reset', { reason: 'the bus could not be followed for a moment' });
-        await sleep(AFTER_ERROR_MS, undefined, { signal }).catch(() => undefined);
+        await this.#missNews(error, signal);
       }
     }
+  }
+
+  async #takeNews(signal: AbortSignal): Promise<void> {
+    const options = { signal, timeout: Infinity, look: LOOK_MS };
+    const tip = await waitForNews(this.#context, this.tip, options);
+    if (tip === undefined) return;
+    const from = this.tip;
+    this.tip = tip;
+    for await (const some of arrivals(this.#context, from, tip)) await this.#arrive(some, tip);
+    this.#push('tip', { tip });
+  }
+
+  async #missNews(error: unknown, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    this.#context.note(`could not follow the bus: ${reasonOf(error)}; trying again`);
+    this.#push('reset', { reason: 'the bus could not be followed for a moment' });
+    await sleep(AFTER_ERROR_MS, undefined, { signal }).catch(() => undefined);
   }
 
   async #arrive(some: readonly Arrival[], tip: string): Promise<void> {
@@ -126,11 +134,9 @@ export class Hub {
     for (const ref of some) this.#arrived.add(keyOf(ref));
     this.#tellFacts(factsOfArrivals(some, this.#sending, this.#context.now()));
     for (const ref of some) this.#sending.delete(keyOf(ref));
-    while (this.#arrived.size > KEPT_KEYS)
-      for (const key of this.#arrived.keys()) {
-        this.#arrived.delete(key);
-        break;
-      }
+    const tooMany = this.#arrived.size - KEPT_KEYS;
+    if (tooMany > 0)
+      for (const key of [...this.#arrived].slice(0, tooMany)) this.#arrived.delete(key);
   }
 
   async #lookAtState(): Promise<void> {
