@@ -116,7 +116,7 @@ export function pathAt(at: Date): string {
   return relPathAt(at, '').replace(/Z-.*/, '');
 }
 
-export function traceOf({ channel, relPath, message }: Arrival): Trace {
+function traceOf({ channel, relPath, message }: Arrival): Trace {
   const { from, to, type, timestamp, re, cause, tier, host, body } = message;
   return {
     channel,

@@ -64,6 +64,11 @@ export interface WebMessagePage {
   event_id: string;
 }
 
+/**
+ * One channel of the tree.
+ *
+ * @public
+ */
 export interface WebChannel {
   id: string;
   name: string;
@@ -86,7 +91,11 @@ export interface WebChannels {
   event_id: string;
 }
 
-/** How far one addressee is with a message that wakes it, as far as this machine knows. */
+/**
+ * How far one addressee is with a message that wakes it, as far as this machine knows.
+ *
+ * @public
+ */
 export interface WebState {
   actor: string;
   state: 'answered' | 'queued' | 'running' | 'failed' | 'parked' | 'silent' | 'waiting';
@@ -96,6 +105,11 @@ export interface WebState {
   took_s: number | null;
 }
 
+/**
+ * A message of a thread, and what came of it.
+ *
+ * @public
+ */
 export interface WebThreadNode {
   relPath: string;
   from: string;

@@ -1,5 +1,10 @@
 import type { WebRef } from './web-messages.ts';
 
+/**
+ * An actor, and the hosts and tiers that serve it.
+ *
+ * @public
+ */
 export interface WebActor {
   name: string;
   description: string;
@@ -81,7 +86,11 @@ export interface WebOutboxEntry {
   messages: WebRef[];
 }
 
-/** The verdict: `problems` each say what is stuck and what to do. */
+/**
+ * The verdict: `problems` each say what is stuck and what to do.
+ *
+ * @public
+ */
 export interface WebHealth {
   ok: boolean;
   problems: string[];
@@ -141,7 +150,11 @@ export interface WebNow {
   event_id: string;
 }
 
-/** A message as an arrow of the picture. */
+/**
+ * A message as an arrow of the picture.
+ *
+ * @public
+ */
 export interface WebArrow extends WebRef {
   from: string;
   to: string[];

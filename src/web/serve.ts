@@ -32,7 +32,7 @@ export interface Address {
 const GRACE_MS = 500;
 /** What was sent is safe whether or not this ends first. */
 const LAST_PUSH_MS = 5000;
-export const LEAST_TOKEN = 16;
+const LEAST_TOKEN = 16;
 const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
 
 /**

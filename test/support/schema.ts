@@ -13,7 +13,7 @@ export interface Schema {
   format?: string;
 }
 
-export interface Operation {
+interface Operation {
   parameters?: { name: string; in: string }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
