@@ -16,6 +16,7 @@ const DANGEROUS = {
     'src/state/process-identity.ts',
     'src/service/run.ts',
     'src/demo/**',
+    'src/web/browser.ts',
     'bench/**',
   ],
 };

@@ -1,0 +1,8 @@
+/**
+ * What `crosstalk web` says to a browser: the answers of `/api/…` and the events of `/api/events`, as
+ * JSON. Names are those of `--json`; times are ISO 8601 UTC; `…_s` are seconds. docs/openapi.json says
+ * the same for others, with the paths.
+ */
+export type * from './web-events.ts';
+export type * from './web-messages.ts';
+export type * from './web-now.ts';
