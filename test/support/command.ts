@@ -20,7 +20,6 @@ export interface RunOptions {
   ask?: (question: string) => Promise<string>;
   onOut?: (text: string) => void;
   onErr?: (text: string) => void;
-  onOut?: (text: string) => void;
 }
 
 /** Runs a command line in this process, as `bin/crosstalk.js` would in another. */
