@@ -9,8 +9,8 @@ export interface RealCli {
   /** Its package in the npm registry, at exactly this version. */
   package: string;
   version: string;
-  /** For a HOME of its own, `folder` being the one it may work in without asking. */
-  settings: (server: string, folder: string) => Settings;
+  /** Files and variables for a HOME of its own. */
+  settings: (server: string) => Settings;
 }
 
 interface Settings {
@@ -29,7 +29,7 @@ export const REAL_CLIS: readonly RealCli[] = [
     name: 'claude',
     package: '@anthropic-ai/claude-code',
     version: '2.1.197', // The last that runs with Node 20.
-    settings: (server, folder) => ({
+    settings: (server) => ({
       env: {
         ANTHROPIC_BASE_URL: server,
         ANTHROPIC_API_KEY: KEY,
@@ -43,7 +43,7 @@ export const REAL_CLIS: readonly RealCli[] = [
           hasCompletedOnboarding: true,
           theme: 'dark',
           customApiKeyResponses: { approved: [KEY], rejected: [] },
-          projects: { [folder]: { hasTrustDialogAccepted: true } },
+          projects: { '/': { hasTrustDialogAccepted: true } },
         }),
       },
     }),
@@ -52,7 +52,7 @@ export const REAL_CLIS: readonly RealCli[] = [
     name: 'codex',
     package: '@openai/codex',
     version: '0.169.0',
-    settings: (server, folder) => ({
+    settings: (server) => ({
       env: { CROSSTALK_TEST_KEY: KEY },
       files: {
         '.codex/config.toml': `model = "fake"
@@ -67,8 +67,6 @@ request_max_retries = 1
 stream_max_retries = 1
 [analytics]
 enabled = false
-[projects.${JSON.stringify(folder)}]
-trust_level = "trusted"
 `,
       },
     }),
@@ -174,15 +172,17 @@ export function headless(cli: RealCli): string {
 }
 
 /**
- * Makes a HOME in which CLIs talk to `server` only, with a dummy key, and trust `folder`.
+ * Makes a HOME in which CLIs talk to `server` only, with a dummy key.
  *
- * @returns what a process that starts them needs in its environment, over PATH and little else
+ * @returns the whole environment for a process that starts them: nothing of the caller's but PATH
  */
 export function homeFor(
   clis: readonly RealCli[],
-  { server, home, folder, cache = cacheFolder() }: HomeOptions,
+  server: string,
+  home: string,
+  cache = cacheFolder(),
 ): Record<string, string> {
-  const settings = clis.map((cli) => cli.settings(server, folder));
+  const settings = clis.map((cli) => cli.settings(server));
   for (const { files } of settings) {
     for (const [name, content] of Object.entries(files)) {
       mkdirSync(dirname(join(home, name)), { recursive: true });
@@ -194,14 +194,4 @@ export function homeFor(
     HOME: home,
     PATH: [...clis.map((cli) => binFolder(cli, cache)), process.env['PATH'] ?? ''].join(':'),
   };
-}
-
-export interface HomeOptions {
-  /** The model server's URL. */
-  server: string;
-  /** An existing folder. */
-  home: string;
-  /** Where they will run. */
-  folder: string;
-  cache?: string;
 }

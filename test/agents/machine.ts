@@ -23,8 +23,6 @@ export async function machine(
   const host = await bus.host(alias, Object.fromEntries(commands) as Record<string, string>);
   const home = join(bus.root, `${alias}-home`);
   mkdirSync(home);
-  const { cache } = inject('agents');
-  const settings = { server, home, folder: host.dir, cache };
-  Object.assign(host.env, homeFor(Object.values(actors), settings));
+  Object.assign(host.env, homeFor(Object.values(actors), server, home, inject('agents').cache));
   return host;
 }

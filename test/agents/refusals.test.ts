@@ -17,8 +17,7 @@ it.each(cases)('%s says so in its own words when %s', async (_cli, _when, refusa
   const cli = realCli(refusal.cli);
   const [home, cwd] = [join(scratch(), 'home'), scratch()];
   mkdirSync(home);
-  const { cache } = inject('agents');
-  const settings = homeFor([cli], { server: server.url, home, folder: cwd, cache });
+  const settings = homeFor([cli], server.url, home, inject('agents').cache);
 
   const ran = await invoke({
     command: headless(cli),
