@@ -25,8 +25,8 @@ await build({
   // Smaller files start faster; names stay, so that stack traces can be read.
   minifyWhitespace: true,
   minifySyntax: true,
-  // It has native code; only commands that search load it.
-  external: ['@photostructure/sqlite'],
+  // They have native code; only commands that search, or that open a session, load them.
+  external: ['@photostructure/sqlite', '@lydell/node-pty'],
   // A script from the code cache has no import(), but it has require().
   supported: { 'dynamic-import': false },
   plugins: [

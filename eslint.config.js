@@ -9,7 +9,10 @@ const DANGEROUS = {
   'node:child_process': [
     'src/transport/git.ts',
     'src/agent/invoke.ts',
-    'src/agent/session.ts',
+    'src/agent/job.ts',
+    'src/agent/notify.ts',
+    'src/agent/plain-session.ts',
+    'src/agent/terminal.ts',
     'src/state/process-identity.ts',
     'src/demo/**',
     'bench/**',

@@ -216,7 +216,10 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'attach',
     summary: 'your own agent CLI in operator mode',
-    options: [['--agent <command>', 'the agent CLI (default: the first known one on the PATH)']],
+    details: 'Messages for you are announced by title, bell and desktop; CROSSTALK_NOTIFY=off: not.',
+    options: [
+      ['--agent <command>', 'the agent CLI (default: CROSSTALK_AGENT, else one on the PATH)'],
+    ],
     interrupt: 'child',
     example: 'crosstalk attach --agent claude',
     load: () => import('./commands/attach.ts'),

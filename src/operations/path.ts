@@ -1,5 +1,5 @@
 import { access, constants } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 
 /** The first of some programs that a PATH holds. */
 export async function firstOnPath(
@@ -9,12 +9,21 @@ export async function firstOnPath(
   const folders = path.split(delimiter).filter((folder) => folder !== '');
   for (const program of programs) {
     for (const folder of folders) {
-      const found = await access(join(folder, program), constants.X_OK).then(
-        () => true,
-        () => false,
-      );
-      if (found) return program;
+      if (await isExecutable(join(folder, program))) return program;
     }
   }
   return undefined;
+}
+
+/** Whether a program can be started from a folder: by its path, or by a PATH that holds it. */
+export async function canStart(program: string, path: string, cwd: string): Promise<boolean> {
+  if (program.includes('/')) return isExecutable(resolve(cwd, program));
+  return (await firstOnPath([program], path)) !== undefined;
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 }

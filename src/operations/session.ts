@@ -1,20 +1,19 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { runSession } from '../agent/session.ts';
 import { profileOf } from '../dispatcher/run.ts';
 import { CrosstalkError } from '../errors.ts';
-import { agentOf, KNOWN_AGENTS, knownAgent } from '../protocol/agents.ts';
+import { KNOWN_AGENTS } from '../protocol/agents.ts';
 import { OPERATOR_FILE, PROTOCOL_FILE } from '../protocol/layout.ts';
 import { isName } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
+import { knownActors } from './actors.ts';
 import { tipOf, type Context } from './context.ts';
-import { thisHost } from './hosts.ts';
+import { showHost } from './hosts.ts';
 import { firstOnPath } from './path.ts';
-import { prepareBin } from './shim.ts';
+import { nonEmpty, resolveFrom } from './resolve.ts';
+import { startSession } from './start-session.ts';
 
 /**
  * An interactive session as an actor: its CLI without the headless flags, given PROTOCOL.md and
- * the actor's profile.
+ * the actor's profile. A changed command is held here as it is in a dispatcher (protocol.md §6).
  *
  * @returns the exit code of the CLI
  */
@@ -23,13 +22,13 @@ export async function openActor(
   input: { actor: string; tier?: string; host?: string },
 ): Promise<number> {
   const { actor } = input;
-  const host = await thisHost(context, input.host);
-  const tiers = host.file.actors.get(actor);
+  const { alias, file, held } = await showHost(context, input.host);
+  const tiers = file.actors.get(actor);
   if (tiers === undefined) {
-    const served = [...host.file.actors.keys()].join(', ');
+    const served = [...file.actors.keys()].join(', ');
     throw new CrosstalkError(
       'not_found',
-      `the host ${host.file.alias} does not serve ${shown(actor)}, it serves ${served}; add it with: crosstalk actor add ${isName(actor) ? actor : '<name>'} --cli <command>`,
+      `the host ${alias} does not serve ${shown(actor)}, it serves ${served}; add it with: crosstalk actor add ${isName(actor) ? actor : '<name>'} --cli <command>`,
     );
   }
   const tier = input.tier === undefined ? tiers[0] : tiers.find(({ name }) => name === input.tier);
@@ -39,75 +38,78 @@ export async function openActor(
       `${actor} has no tier ${shown(input.tier)}, it has ${tiers.map(({ name }) => name).join(', ')}; choose one of them`,
     );
   }
+  const change = held.find((one) => one.actor === actor && one.tier === tier.name);
+  const command = change === undefined ? tier.cli : change.approved;
+  if (command === undefined) {
+    throw new CrosstalkError(
+      'refused',
+      `the command of ${actor} (${tier.name}) is new and not approved on this machine: ${shown(tier.cli)}; see it with: crosstalk host show, accept it with: crosstalk host approve`,
+    );
+  }
+  if (change !== undefined)
+    context.note('its command was changed; this is the approved one. See: crosstalk host show');
   const tip = await tipOf(context);
   const protocol = (await context.archive.text(tip, PROTOCOL_FILE)) ?? '';
   const profile = await profileOf(context.archive, tip, actor);
   const text = `${protocol.trim()}\n\n# Your profile: ${actor}\n\n${profile?.body.trim() ?? ''}\n\nYou are "${actor}" in an interactive session that an operator opened.\n`;
-  return start(context, `actor-${actor}`, interactive(tier.cli), text, { CROSSTALK_FROM: actor });
+  return startSession(context, {
+    name: `actor-${actor}`,
+    command,
+    text,
+    env: { ...withoutDispatch(context.env), CROSSTALK_FROM: actor },
+    recipient: actor,
+  });
 }
 
 /**
- * The operator's own agent CLI in operator mode: `--agent`, else the first known one on the PATH.
+ * The operator's own agent CLI in operator mode, never as an actor. Which one: `--agent`,
+ * `CROSSTALK_AGENT`, `git config crosstalk.agent`, the first known one on the PATH.
  *
  * @returns the exit code of the CLI
  */
-export async function attachOperator(context: Context, agent: string | undefined): Promise<number> {
-  const found =
-    agent ??
-    (await firstOnPath(
-      KNOWN_AGENTS.map(({ name }) => name),
-      context.env['PATH'] ?? '',
-    ));
-  if (found === undefined) {
-    throw new CrosstalkError(
-      'not_found',
-      `no known agent CLI on the PATH (${KNOWN_AGENTS.map(({ name }) => name).join(', ')}); name one with --agent <command>`,
-    );
-  }
-  const text = (await context.archive.text(await tipOf(context), OPERATOR_FILE)) ?? '';
-  return start(context, 'operator', interactive(found), text, {});
-}
-
-/** How a command is started on a terminal: `{text}` marks where a known CLI takes instructions. */
-function interactive(command: string): readonly string[] {
-  const known = knownAgent(command.trim()) ?? agentOf(command);
-  return known?.interactive ?? ['/bin/sh', '-c', command];
-}
-
-/** Every CLI finds its instructions in a file as well, named by `CROSSTALK_INSTRUCTIONS`. */
-async function start(
+export async function attachOperator(
   context: Context,
-  name: string,
-  command: readonly string[],
-  text: string,
-  extra: Record<string, string>,
+  input: { agent?: string; login: string },
 ): Promise<number> {
-  const { paths, env, transport } = context;
-  await mkdir(paths.sessions, { recursive: true, mode: 0o700 });
-  const file = join(paths.sessions, `${name}.md`);
-  await writeFile(file, text, { mode: 0o600 });
-  if (!command.includes('{text}'))
-    context.note(
-      `instructions for this session are in ${file}, also named by CROSSTALK_INSTRUCTIONS`,
-    );
-  await prepareBin(paths.bin);
-  const ended = await runSession(
-    command.map((part) => (part === '{text}' ? text : part)),
-    {
-      cwd: transport.dir,
-      env: {
-        ...env,
-        ...extra,
-        PATH: `${paths.bin}:${env['PATH'] ?? ''}`,
-        CROSSTALK_TRANSPORT: transport.dir,
-        CROSSTALK_STATE_DIR: paths.root,
-        CROSSTALK_INSTRUCTIONS: file,
-      },
-    },
-  );
-  if ('exitCode' in ended) return ended.exitCode;
+  const command = await chosenAgent(context, input.agent);
+  const text = (await context.archive.text(await tipOf(context), OPERATOR_FILE)) ?? '';
+  const env = await operatorEnv(context);
+  const recipient = resolveFrom({ ...context, env }, undefined, input.login);
+  return startSession(context, { name: 'operator', command, text, env, recipient });
+}
+
+async function chosenAgent(
+  { env, transport }: Context,
+  agent: string | undefined,
+): Promise<string> {
+  const names = KNOWN_AGENTS.map(({ name }) => name);
+  const chosen =
+    nonEmpty(agent) ??
+    nonEmpty(env['CROSSTALK_AGENT']) ??
+    nonEmpty(await transport.git(['config', '--default', '', 'crosstalk.agent'])) ??
+    (await firstOnPath(names, env['PATH'] ?? ''));
+  if (chosen !== undefined) return chosen;
   throw new CrosstalkError(
     'not_found',
-    `cannot start ${shown(command[0])}: ${ended.startError}; name another with --agent <command> or change the host file`,
+    `no known agent CLI on the PATH (${names.join(', ')}); name one with --agent <command>`,
+  );
+}
+
+/** The environment of somebody who acts for nobody else, whatever this was started from. */
+async function operatorEnv(context: Context): Promise<NodeJS.ProcessEnv> {
+  const env = withoutDispatch(context.env);
+  const from = nonEmpty(env['CROSSTALK_FROM']);
+  if (from === undefined) return env;
+  const actors = await knownActors(context);
+  const isActor =
+    nonEmpty(context.env['CROSSTALK_DISPATCH_ACTOR']) !== undefined ||
+    actors.some(({ name }) => name === from);
+  if (isActor) delete env['CROSSTALK_FROM'];
+  return env;
+}
+
+function withoutDispatch(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => !name.startsWith('CROSSTALK_DISPATCH_')),
   );
 }

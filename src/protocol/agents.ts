@@ -1,7 +1,7 @@
 /**
  * The agent CLIs we know: how each runs without a terminal (prompt on stdin, answer on stdout)
- * and on one. `{text}` stands for one argument holding the instructions; it is passed to the
- * program as it is, never through a shell.
+ * and on one. `{text}` stands for the instructions, `{toml}` for the same as a TOML string; the
+ * argument that holds them is passed to the program as it is, never through a shell.
  */
 export interface AgentCli {
   name: string;
@@ -21,7 +21,7 @@ export const KNOWN_AGENTS: readonly AgentCli[] = [
     name: 'codex',
     headless:
       'codex exec --skip-git-repo-check --sandbox workspace-write --add-dir "$CROSSTALK_STATE_DIR" -c allow_login_shell=false -',
-    interactive: ['codex', '{text}'],
+    interactive: ['codex', '-c', 'developer_instructions={toml}'],
   },
   {
     name: 'gemini',

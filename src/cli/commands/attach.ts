@@ -1,6 +1,9 @@
 import { attachOperator } from '../../operations/session.ts';
-import { inTransport, text, type Call } from '../command.ts';
+import { given, inTransport, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {
-  return inTransport(call, (context) => attachOperator(context, text(call, 'agent')));
+  const { login } = call.io;
+  return inTransport(call, (context) =>
+    attachOperator(context, { login, ...given(call, 'agent') }),
+  );
 }

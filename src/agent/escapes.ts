@@ -1,0 +1,175 @@
+/** A complete control sequence of a terminal's input, without what introduces and ends it. */
+export interface Sequence {
+  /** `ESC [ …`, `ESC ] …`, or `ESC` and a letter. */
+  kind: 'csi' | 'osc' | 'esc';
+  /** Parameters, intermediates and the final letter; an OSC's text; one that is too long is ''. */
+  text: string;
+}
+
+type State = 'ground' | 'escape' | 'csi' | 'osc' | 'string' | 'osc escape' | 'string escape';
+
+const ESC = 0x1b;
+const BEL = 0x07;
+const CAN = 0x18;
+const SUB = 0x1a;
+/** `ESC k` begins a title in tmux and screen. */
+const SCREEN_TITLE = 0x6b;
+const MAX_CSI = 256;
+const MAX_OSC = 4096;
+/** C1 controls, which are ESC and a letter in one: that letter's code less 0x40. */
+const C1: ReadonlyMap<number, State> = new Map([
+  [0x90, 'string'],
+  [0x98, 'string'],
+  [0x9b, 'csi'],
+  [0x9d, 'osc'],
+  [0x9e, 'string'],
+  [0x9f, 'string'],
+]);
+
+/**
+ * Follows what a program writes to a terminal, byte by byte, to know where something else may be
+ * written without ending up inside of a control sequence or a character. It changes nothing.
+ *
+ * Where terminals differ (C1 controls, of which those in UTF-8 take only some) it assumes that a
+ * sequence begins: that only makes a later place the next safe one.
+ */
+export class Escapes {
+  readonly #onSequence: (sequence: Sequence) => void;
+  #state: State = 'ground';
+  /** Bytes of a UTF-8 character that are still to come. */
+  #missing = 0;
+  /** Whether it is one of the characters U+0080 to U+00BF, which may be a C1 control. */
+  #latin = false;
+  #held: number[] = [];
+  #tooLong = false;
+
+  constructor(onSequence: (sequence: Sequence) => void = () => undefined) {
+    this.#onSequence = onSequence;
+  }
+
+  /** Whether something may be written now. */
+  get atRest(): boolean {
+    return this.#state === 'ground' && this.#missing === 0;
+  }
+
+  /**
+   * Takes the next bytes.
+   *
+   * @returns the last place in them, from 0 to their length, where something may be written;
+   *   undefined when there is none
+   */
+  feed(bytes: Uint8Array): number | undefined {
+    let safe = this.atRest ? 0 : undefined;
+    for (let at = 0; at < bytes.length; at++) {
+      this.#step(bytes[at] ?? 0);
+      if (this.#state === 'ground' && this.#missing === 0) safe = at + 1;
+    }
+    return safe;
+  }
+
+  #step(byte: number): void {
+    switch (this.#state) {
+      case 'ground':
+        this.#ground(byte);
+        break;
+      case 'escape':
+        this.#escape(byte);
+        break;
+      case 'csi':
+        this.#csi(byte);
+        break;
+      case 'osc':
+      case 'string':
+        this.#text(byte);
+        break;
+      case 'osc escape':
+      case 'string escape':
+        if (byte === 0x5c) this.#end(this.#state === 'osc escape' ? 'osc' : undefined);
+        else {
+          // Without its backslash it ends the text and begins another sequence.
+          this.#begin('escape');
+          this.#escape(byte);
+        }
+    }
+  }
+
+  #ground(byte: number): void {
+    if (this.#missing > 0) {
+      if (byte >= 0x80 && byte < 0xc0) {
+        this.#missing--;
+        const control = this.#latin ? C1.get(byte) : undefined;
+        this.#latin = false;
+        if (control !== undefined) this.#begin(control);
+        return;
+      }
+      this.#missing = 0;
+      this.#latin = false;
+    }
+    if (byte === ESC) this.#begin('escape');
+    else if (byte >= 0x80 && byte < 0xc0) {
+      const control = C1.get(byte);
+      if (control !== undefined) this.#begin(control);
+    } else if (byte >= 0xc2 && byte < 0xf5) {
+      this.#missing = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
+      this.#latin = byte === 0xc2;
+    }
+  }
+
+  #escape(byte: number): void {
+    if (byte === CAN || byte === SUB) this.#end();
+    else if (byte === ESC) this.#begin('escape');
+    else if (byte < 0x20 || byte === 0x7f) return;
+    else if (byte >= 0x80) {
+      // No sequence goes on like that: it is the text that comes next.
+      this.#end();
+      this.#ground(byte);
+    } else if (byte < 0x30) this.#hold(byte, MAX_CSI);
+    else {
+      const introduced = this.#held.length === 0 ? C1.get(byte + 0x40) : undefined;
+      if (introduced !== undefined) this.#begin(introduced);
+      else if (byte === SCREEN_TITLE) this.#begin('string');
+      else {
+        this.#hold(byte, MAX_CSI);
+        this.#end('esc');
+      }
+    }
+  }
+
+  #csi(byte: number): void {
+    if (byte === CAN || byte === SUB) this.#end();
+    else if (byte === ESC) this.#begin('escape');
+    // A terminal carries out other controls on the way.
+    else if (byte < 0x20 || byte >= 0x7f) return;
+    else {
+      this.#hold(byte, MAX_CSI);
+      if (byte >= 0x40) this.#end('csi');
+    }
+  }
+
+  #text(byte: number): void {
+    const isOsc = this.#state === 'osc';
+    if (byte === CAN || byte === SUB) this.#end();
+    else if (byte === ESC) this.#state = isOsc ? 'osc escape' : 'string escape';
+    else if (isOsc && byte === BEL) this.#end('osc');
+    else if (isOsc) this.#hold(byte, MAX_OSC);
+  }
+
+  #begin(state: State): void {
+    this.#state = state;
+    this.#held = [];
+    this.#tooLong = false;
+    this.#missing = 0;
+  }
+
+  #hold(byte: number, most: number): void {
+    if (this.#held.length < most) this.#held.push(byte);
+    else this.#tooLong = true;
+  }
+
+  #end(kind?: Sequence['kind']): void {
+    const held = this.#tooLong ? [] : this.#held;
+    this.#begin('ground');
+    if (kind !== undefined)
+      this.#onSequence({ kind, text: new TextDecoder().decode(Uint8Array.from(held)) });
+  }
+}

@@ -1,0 +1,80 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+/** A session on a pseudo-terminal, by its first process. */
+export interface Job {
+  /** Whether that process is stopped. */
+  stopped: boolean;
+  /** The process group that the terminal's keys reach. */
+  foreground: number;
+}
+
+/**
+ * Runs a program as the foreground job of a session, as the operator's shell would: only so can it
+ * be stopped by Ctrl-Z, which the kernel does not let happen to a session's first process. When it
+ * stops, so does the shell, and once that is continued it continues the job. `$1` holds terminal
+ * settings, the rest is the program and its arguments. Output of `fg` and nothing else goes away:
+ * bash needs its stderr to be the terminal.
+ */
+export const JOB_SCRIPT = `stty "$1" 2>/dev/null
+shift
+(set -m) 2>/dev/null && set -m
+"$@"
+code=$?
+while [ $code -gt 128 ] && jobs %% >/dev/null 2>&1; do
+  kill -STOP $$
+  fg >/dev/null
+  code=$?
+done
+exit $code
+`;
+
+const LIMIT_MS = 5000;
+
+/** What a session does; undefined when its first process is gone. Waits for nothing on Linux. */
+export function jobOf(leader: number): Job | undefined {
+  const [state, foreground] = process.platform === 'linux' ? fromProc(leader) : fromPs(leader);
+  if (state === undefined || /^[ZX]/.test(state)) return undefined;
+  return { stopped: state.startsWith('T'), foreground: Number(foreground) };
+}
+
+function fromProc(leader: number): (string | undefined)[] {
+  try {
+    const text = readFileSync(`/proc/${String(leader)}/stat`, 'utf8');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return [fields[0], fields[5]];
+  } catch {
+    return [];
+  }
+}
+
+function fromPs(leader: number): string[] {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=,tpgid=', '-p', String(leader)], {
+    encoding: 'utf8',
+    timeout: LIMIT_MS,
+  });
+  return stdout.trim().split(/\s+/).filter(Boolean);
+}
+
+/** Signals a session's foreground job; continues it too when it is stopped, so that it can react. */
+export function signalJob(leader: number, signal: NodeJS.Signals): void {
+  const job = jobOf(leader);
+  if (job === undefined) return;
+  const group = job.foreground > 1 ? job.foreground : leader;
+  signalGroup(group, signal);
+  if (job.stopped && signal !== 'SIGCONT') signalGroup(group, 'SIGCONT');
+}
+
+/** Ends a session for good. */
+export function killSession(leader: number): void {
+  signalJob(leader, 'SIGKILL');
+  signalGroup(leader, 'SIGKILL');
+}
+
+function signalGroup(group: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-group, signal);
+  } catch {
+    // ESRCH: it is gone.
+  }
+}

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+
+/** Ctrl-C and Ctrl-\ reach the program directly, being of the same foreground process group. */
+const REACHED = ['SIGINT', 'SIGQUIT'] as const;
+/** These are for us alone. */
+const PASSED_ON = ['SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * Runs an interactive program on the standard streams of this process until it ends. We only must
+ * not end before it does.
+ *
+ * @param grace milliseconds between a signal that ends it and KILL
+ * @returns its exit code, 128 + the number of the signal that ended it, or why it did not start
+ */
+export function runPlain(
+  command: readonly string[],
+  options: { cwd: string; env: NodeJS.ProcessEnv },
+  grace: number,
+): Promise<{ exitCode: number } | { startError: string }> {
+  const [program = '', ...args] = command;
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { ...options, stdio: 'inherit' });
+    let last: NodeJS.Timeout | undefined;
+    const ignore = (): void => undefined;
+    const end = (signal: NodeJS.Signals): void => {
+      child.kill(signal);
+      last ??= setTimeout(() => child.kill('SIGKILL'), grace);
+    };
+    for (const signal of REACHED) process.on(signal, ignore);
+    for (const signal of PASSED_ON) process.on(signal, end);
+    const finish = (result: { exitCode: number } | { startError: string }): void => {
+      clearTimeout(last);
+      for (const signal of REACHED) process.off(signal, ignore);
+      for (const signal of PASSED_ON) process.off(signal, end);
+      resolve(result);
+    };
+    child.once('error', (error) => {
+      finish({ startError: error.message });
+    });
+    child.once('exit', (code, signal) => {
+      finish({ exitCode: code ?? 128 + (signal === null ? 0 : constants.signals[signal]) });
+    });
+  });
+}

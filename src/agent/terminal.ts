@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process';
+import { writeSync } from 'node:fs';
+import { hasCode } from '../errors.ts';
+
+/** The terminal this process was started on. */
+export interface Terminal {
+  /** Its settings as they were, in the words of `stty -g`. */
+  settings: string;
+  size: () => Size;
+  /** Hands every byte over as it is typed and shown, which Node's own raw mode does not. */
+  raw: () => void;
+  restore: () => void;
+  /** @returns false when the terminal is not there any more */
+  write: (bytes: Uint8Array) => boolean;
+}
+
+interface Size {
+  cols: number;
+  rows: number;
+}
+
+/** What is said of a terminal of no size, as some serial lines are. */
+const DEFAULT_SIZE: Size = { cols: 80, rows: 24 };
+const LIMIT_MS = 5000;
+
+/** The terminal of stdin and stdout; undefined when there is none, or none that can be set. */
+export function openTerminal(): Terminal | undefined {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined;
+  const settings = stty('-g')?.trim();
+  if (settings === undefined || settings === '') return undefined;
+  return {
+    settings,
+    size: () => {
+      const { columns, rows } = process.stdout;
+      return columns > 0 && rows > 0 ? { cols: columns, rows } : DEFAULT_SIZE;
+    },
+    raw: () => {
+      stty('raw', '-echo', '-iexten');
+    },
+    restore: () => {
+      stty(settings);
+    },
+    write,
+  };
+}
+
+function stty(...words: string[]): string | undefined {
+  const { status, stdout } = spawnSync('stty', words, {
+    stdio: ['inherit', 'pipe', 'ignore'],
+    encoding: 'utf8',
+    timeout: LIMIT_MS,
+  });
+  return status === 0 ? stdout : undefined;
+}
+
+/** Not by `process.stdout`, whose first failure ends this process (src/cli/main.ts). */
+function write(bytes: Uint8Array): boolean {
+  let from = 0;
+  while (from < bytes.length) {
+    try {
+      from += writeSync(process.stdout.fd, bytes, from);
+    } catch (error) {
+      if (!hasCode(error, 'EAGAIN')) return false;
+      process.stdout.write(bytes.subarray(from));
+      return true;
+    }
+  }
+  return true;
+}

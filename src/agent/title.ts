@@ -1,0 +1,62 @@
+const ESC = '\u001b';
+const MAX_LENGTH = 200;
+const MAX_NAMES = 3;
+
+/**
+ * The window's title while something is announced in it: who has written in front of what the program
+ * has set. What it sets meanwhile is kept, and put back when the announcement has been seen.
+ */
+export class Title {
+  /** Who has written since the last look, each once, and how often all together. */
+  readonly #names = new Set<string>();
+  #count = 0;
+  /** Undefined until the program sets one. */
+  #theirs: string | undefined;
+  /** The terminal remembers the title that was there before the program set any. */
+  #saved = false;
+
+  /** Takes the text of an OSC sequence of the program. @returns what to write after it, if anything */
+  see(osc: string): string {
+    const [, title] = /^[02];(.*)$/s.exec(osc) ?? [];
+    if (title === undefined) return '';
+    this.#theirs = title;
+    return this.#count === 0 ? '' : this.#shown();
+  }
+
+  /** Puts in front who has written. */
+  announce(names: readonly string[]): string {
+    for (const name of names) this.#names.add(name);
+    this.#count += names.length;
+    const save = this.#theirs === undefined && !this.#saved ? `${ESC}[22;2t` : '';
+    this.#saved ||= save !== '';
+    return save + this.#shown();
+  }
+
+  /** The announcement has been seen. */
+  restore(): string {
+    if (this.#count === 0) return '';
+    this.#count = 0;
+    this.#names.clear();
+    // A terminal that remembers none at least does not keep ours.
+    const back = this.#saved ? `${set('')}${ESC}[23;2t` : '';
+    this.#saved = false;
+    return back + (this.#theirs === undefined ? '' : set(this.#theirs));
+  }
+
+  #shown(): string {
+    const names = [...this.#names];
+    const some = names.slice(0, MAX_NAMES).join(', ') + (names.length > MAX_NAMES ? ', …' : '');
+    const words = this.#count === 1 ? `new from ${some}` : `${String(this.#count)} new: ${some}`;
+    const theirs = this.#theirs ?? '';
+    return set(theirs === '' ? words : `${words} | ${theirs}`);
+  }
+}
+
+function set(title: string): string {
+  return `${ESC}]2;${clean(title)}${ESC}\\`;
+}
+
+/** A title that cannot end its own sequence. */
+function clean(title: string): string {
+  return Array.from(title.replace(/\p{C}/gu, '')).slice(0, MAX_LENGTH).join('');
+}

@@ -1,0 +1,156 @@
+import { agentOf, knownAgent } from './agents.ts';
+import { wordsOf, type Word } from './words.ts';
+
+/** How a command is started on a terminal. */
+export interface Interactive {
+  /** Program and arguments. */
+  argv: readonly string[];
+  /** The program that has to be there, where the command line tells it. */
+  program?: string;
+  /** Whether the arguments hold the instructions. */
+  instructed: boolean;
+}
+
+/** What only belongs to a run without a terminal, by the CLI's name. */
+interface Headless {
+  /** The subcommand that makes such a run. */
+  verbs?: readonly string[];
+  flags: readonly string[];
+  /** Those followed by a value. */
+  valued: readonly string[];
+}
+
+const GEMINI: Headless = { flags: [], valued: ['-p', '--prompt', '-o', '--output-format'] };
+
+/** From each CLI's `--help`. */
+const HEADLESS: ReadonlyMap<string, Headless> = new Map([
+  [
+    'claude',
+    {
+      flags: [
+        '-p',
+        '--print',
+        '--verbose',
+        '--include-partial-messages',
+        '--include-hook-events',
+        '--replay-user-messages',
+        '--no-session-persistence',
+      ],
+      valued: [
+        '--output-format',
+        '--input-format',
+        '--max-turns',
+        '--max-budget-usd',
+        '--json-schema',
+        '--fallback-model',
+        '--permission-prompt-tool',
+      ],
+    },
+  ],
+  [
+    'codex',
+    {
+      verbs: ['exec', 'e'],
+      flags: ['--skip-git-repo-check', '--trust', '--ephemeral', '--json', '-'],
+      valued: ['-o', '--output-last-message', '--output-schema', '--color'],
+    },
+  ],
+  ['gemini', GEMINI],
+  ['qwen', GEMINI],
+  [
+    'opencode',
+    {
+      verbs: ['run'],
+      flags: ['--share', '--thinking'],
+      valued: ['--format', '--command', '-f', '--file', '--title', '--variant', '--dir'],
+    },
+  ],
+  ['pi', { flags: ['-p', '--print', '--no-session'], valued: ['--mode'] }],
+]);
+
+/** Linux takes no argument of 128 KiB or more. */
+const LONGEST_ARGUMENT = 120 * 1024;
+const PROGRAM = /^[\w./~-]+$/;
+/** What a shell does itself. */
+const NO_PROGRAM = new Set(
+  '. alias bg cd command eval exec exit export fg hash jobs read readonly return set shift time times trap type ulimit umask unset wait'.split(
+    ' ',
+  ),
+);
+const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
+
+/**
+ * How a command line of a host file, or one an operator gave, is started on a terminal: a known CLI
+ * without its headless flags and with its instructions, anything else as it stands.
+ *
+ * @param text the instructions; never part of a command line
+ * @param file a file that holds them too, for what is too long for an argument
+ */
+export function interactive(command: string, text: string, file: string): Interactive {
+  const words = wordsOf(command);
+  const first = words?.findIndex(({ raw }) => !ASSIGNMENT.test(raw)) ?? -1;
+  const start = words?.[first];
+  const known = start === undefined ? agentOf(command) : knownAgent(nameOf(start));
+  if (known === undefined)
+    return { argv: ['/bin/sh', '-c', unknown(command, start)], instructed: false };
+  const [name = '', ...template] = known.interactive;
+  const instructions = template.map((part) => filled(part, text, file));
+  // Of a line that only a shell can take apart, the CLI is known and nothing else.
+  if (words === undefined || start === undefined)
+    return { argv: [name, ...instructions], program: name, instructed: true };
+  const { value: program, raw } = start;
+  const there = program === undefined ? {} : { program };
+  const before = words.slice(0, first);
+  const kept = withoutHeadless(words.slice(first + 1), HEADLESS.get(known.name));
+  if (program !== undefined && before.length === 0 && kept.length === 0)
+    return { argv: [program, ...instructions], program, instructed: true };
+  const line = [...before.map(rawOf), 'exec', raw, '"$@"', ...kept.map(rawOf)].join(' ');
+  return { argv: ['/bin/sh', '-c', line, 'sh', ...instructions], ...there, instructed: true };
+}
+
+/** A shell that stays would be ended by signals that the program in it takes its own way. */
+function unknown(command: string, start: Word | undefined): string {
+  const isProgram = start !== undefined && PROGRAM.test(start.raw) && !NO_PROGRAM.has(start.raw);
+  return isProgram && command.trim().startsWith(start.raw) ? `exec ${command.trim()}` : command;
+}
+
+/** The name of the program a word stands for, whatever folder it is in. */
+function nameOf({ raw, value }: Word): string {
+  return (value ?? raw.replace(/["']/g, '')).split('/').at(-1) ?? '';
+}
+
+function rawOf({ raw }: Word): string {
+  return raw;
+}
+
+function withoutHeadless(words: readonly Word[], headless: Headless | undefined): Word[] {
+  if (headless === undefined) return [...words];
+  const kept: Word[] = [];
+  let verb = headless.verbs;
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at];
+    if (word === undefined) break;
+    const value = word.value ?? '';
+    if (verb?.includes(value) === true) verb = undefined;
+    else if (headless.valued.includes(value)) {
+      const next = words[at + 1]?.value;
+      if (next?.startsWith('-') !== true) at++;
+    } else if (
+      !headless.flags.includes(value) &&
+      !headless.valued.some((flag) => value.startsWith(`${flag}=`))
+    )
+      kept.push(word);
+  }
+  return kept;
+}
+
+function filled(part: string, text: string, file: string): string {
+  const put = (words: string): string =>
+    part.replace('{text}', () => words).replace('{toml}', () => JSON.stringify(words));
+  // What begins like an option could be taken for one, and no argument holds a NUL.
+  const clean = text.replaceAll('\0', '').replace(/^(?=-)/, '\n');
+  const whole = put(clean);
+  return new TextEncoder().encode(whole).length <= LONGEST_ARGUMENT
+    ? whole
+    : put(`Before anything else read the file ${file}: it holds your instructions.`);
+}
