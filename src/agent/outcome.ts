@@ -35,14 +35,16 @@ export function outcomeOf(
   if (result.exitCode !== 0) {
     const code = result.exitCode ?? -1;
     const reason = NOT_STARTED.includes(code) ? 'not_started' : 'exit_code';
-    return failed(reason, `exit code ${String(code)}${lastLine(result.stderrTail)}`);
+    const said = lastLine(result.stderrTail) || lastLine(result.stdout);
+    return failed(reason, `exit code ${String(code)}${said}`);
   }
   return result.stdout.trim() === ''
     ? { kind: 'silent' }
     : { kind: 'answered', text: result.stdout };
 }
 
-function lastLine(stderr: string): string {
-  const line = stderr.trim().split('\n').at(-1)?.trim() ?? '';
+/** Some CLIs say on stdout why they failed. */
+function lastLine(output: string): string {
+  const line = output.trim().split('\n').at(-1)?.trim() ?? '';
   return line === '' ? '' : `: ${line.slice(0, 200)}`;
 }

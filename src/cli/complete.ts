@@ -73,6 +73,7 @@ const ARGUMENTS: Readonly<Record<string, Source>> = {
   messages: live('messages'),
   memory: live('memories'),
   actor: live('actors'),
+  agents: fixed(KNOWN_AGENTS.map(({ name }) => name)),
   dir: { kind: 'folders' },
   shell: fixed(SHELLS),
 };

@@ -45,6 +45,10 @@ function describe(event: EventName, fields: Fields): string | undefined {
       return `dead letter ${word('id')}, attempt ${word('attempts')}${fields['next_retry_at'] === undefined ? '' : `, next at ${word('next_retry_at')}`}`;
     case 'quarantined':
       return `${word('id')} is quarantined; see: crosstalk dlq --show ${word('id')}`;
+    case 'parked':
+      return fields['cli'] === undefined
+        ? `parked: ${word('reason')}`
+        : `${word('cli')} is ${word('reason').replaceAll('_', ' ')}, mail for ${word('actor')} waits; tried again at ${word('until')}: ${word('said')}`;
     case 'push_done':
       return Number(fields['attempts']) > 1
         ? `pushed after ${word('attempts')} attempts`

@@ -1,3 +1,4 @@
+import { AGENT_COMMANDS } from './agents-table.ts';
 import { completionCommands } from './completion-table.ts';
 import { MEMORY_COMMANDS } from './memory-table.ts';
 import { CHANNEL, FROM, HOST, type CommandSpec } from './spec.ts';
@@ -37,6 +38,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('./commands/send.ts'),
   },
   ...READING_COMMANDS,
+  ...AGENT_COMMANDS,
   {
     name: 'channel',
     summary: 'make and list channels',
@@ -197,7 +199,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'resume',
-    summary: 'end a pause',
+    summary: 'end a pause; try agent CLIs that are rate limited or not logged in now',
     example: 'crosstalk resume',
     load: () => import('./commands/pause.ts'),
   },

@@ -32,6 +32,8 @@ export interface DispatcherParts {
   binDir: string;
   environment: NodeJS.ProcessEnv;
   now: () => Date;
+  /** The IANA time zone of this machine. */
+  zone: string;
   random: () => number;
   newId: () => string;
   suffix: () => string;
@@ -68,8 +70,11 @@ export class Dispatcher {
     this.#retries = new Retries(parts);
   }
 
-  get retries(): Retries {
-    return this.#retries;
+  /** When something is due by itself: a retry, or an agent CLI that refused to work. */
+  async nextStart(): Promise<Date | undefined> {
+    const times = [await this.#retries.next(), this.#parts.guards.nextTrial()];
+    const due = times.filter((time) => time !== undefined && time.getTime() > Date.now());
+    return due.sort((a, b) => Number(a) - Number(b))[0];
   }
 
   get running(): Running[] {
@@ -101,6 +106,7 @@ export class Dispatcher {
   async #startJobs(): Promise<void> {
     const host = this.#parts.hosts.active;
     if (host === undefined || (await this.#parts.guards.paused())) return;
+    await this.#parts.guards.look();
     const { mailboxes } = this.#parts.deliveries;
     const tiersOf = (actor: string): Tier[] => host.actors.get(actor) ?? [];
     for (const { actor, channel, messages } of mailboxes.waiting()) {
@@ -121,9 +127,7 @@ export class Dispatcher {
   /** Takes a place in a tier's lane, unless it has none or its hour is used up. */
   async #mayStart(actor: string, tier: Tier): Promise<boolean> {
     if (!(await this.#parts.guards.allows(actor, tier))) return false;
-    if (!this.#accepting || !this.#lanes.enter(actor, tier)) return false;
-    void this.#parts.guards.noteStart(actor, tier);
-    return true;
+    return this.#accepting && this.#lanes.enter(actor, tier);
   }
 
   /** Waits until nothing runs and nothing is being pushed, starting what finds room meanwhile. */
@@ -180,8 +184,10 @@ export class Dispatcher {
       since: this.#parts.now().toISOString(),
       messages,
     };
+    this.#parts.guards.begin(job);
     const done = this.#work(job, letter).finally(() => {
       this.#jobs.delete(job.id);
+      this.#parts.guards.end(job);
       if (letter !== undefined) this.#retries.end(letter.id);
       this.#lanes.leave(actor, tier);
       this.onRoom();
@@ -196,6 +202,7 @@ export class Dispatcher {
         { ...this.#parts, dir: transport.dir, signal: this.#stopRuns.signal },
         job,
       );
+      await this.#parts.guards.learn(job, outcome);
       const push = await record(
         {
           ...this.#parts,

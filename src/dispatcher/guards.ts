@@ -1,27 +1,32 @@
 import type { Tier } from '../protocol/host-file.ts';
+import type { Hold } from '../state/holds.ts';
 import { readPause, type Pause } from '../state/pause.ts';
 import type { RunBudget } from '../state/run-budget.ts';
-import type { Log } from './log.ts';
+import type { Fields, Log } from './log.ts';
+import type { Refusals } from './refusals.ts';
+import type { Job, JobResult } from './run.ts';
 
 /** Why mail waits although its actor could run. */
 export interface Parked {
   actor: string;
   tier: string;
-  reason: 'max_runs_per_hour';
-  /** When it goes on by itself, ISO 8601 UTC. */
+  reason: 'max_runs_per_hour' | 'rate_limited' | 'not_logged_in';
+  /** When it goes on by itself, or is tried again; ISO 8601 UTC. */
   until: string;
 }
 
 export interface GuardsParts {
   pauseFile: string;
   budget: RunBudget;
+  refusals: Refusals;
   log: Log;
   now: () => Date;
 }
 
 /**
- * What keeps a runaway from costing money, out of reach of any message: a pause for the whole
- * machine and a number of runs an hour for each tier. Mail stays in its mailbox meanwhile.
+ * What keeps a run from being started, out of reach of any message: a pause for the whole machine,
+ * an agent CLI that refuses to work, and a number of runs an hour for each tier against runaways.
+ * Mail stays in its mailbox meanwhile.
  */
 export class Guards {
   readonly #parts: GuardsParts;
@@ -32,9 +37,10 @@ export class Guards {
     this.#parts = parts;
   }
 
-  /** The tiers whose hour is used up. */
+  /** The tiers whose hour is used up, or whose CLI refuses to work. */
   get parked(): Parked[] {
-    return [...this.#parked.values()];
+    const now = this.#parts.now().toISOString();
+    return [...this.#parked.values()].filter(({ until }) => until > now);
   }
 
   async paused(): Promise<boolean> {
@@ -46,8 +52,19 @@ export class Guards {
     return pause !== undefined;
   }
 
+  /** Reads the holds that {@link allows} goes by. */
+  look(): Promise<void> {
+    return this.#parts.refusals.look();
+  }
+
   async allows(actor: string, tier: Tier): Promise<boolean> {
-    const key = `${actor} ${tier.name}`;
+    const key = keyOf(actor, tier);
+    const { refusals } = this.#parts;
+    const hold = refusals.inTheWay(tier.cli);
+    if (hold !== undefined) {
+      this.#park(actor, tier, hold);
+      return false;
+    }
     const now = this.#parts.now().getTime();
     const next = await this.#parts.budget.nextStart(actor, tier.name, tier.maxRunsPerHour, now);
     if (next === undefined) {
@@ -66,7 +83,46 @@ export class Guards {
     return false;
   }
 
-  noteStart(actor: string, tier: Tier): Promise<void> {
-    return this.#parts.budget.note(actor, tier.name, this.#parts.now().getTime());
+  /** A job starts. */
+  begin(job: Job): void {
+    this.#parts.refusals.begin(job);
+    void this.#parts.budget.note(job.actor, job.tier.name, this.#parts.now().getTime());
   }
+
+  /** A job has ended; what it tells of its CLI is on disk when this returns. */
+  async learn(job: Job, result: JobResult): Promise<void> {
+    const hold = await this.#parts.refusals.learn(job, result);
+    if (hold === undefined || result.kind !== 'refused') return;
+    const { id, actor, channel, messages, tier } = job;
+    this.#park(actor, tier, hold, {
+      id,
+      channel,
+      messages,
+      duration_ms: result.result.duration,
+    });
+  }
+
+  /** A job is over and another may find out in its place. */
+  end(job: Job): void {
+    this.#parts.refusals.end(job);
+  }
+
+  /** When a CLI that refused to work is tried again by itself. */
+  nextTrial(): Date | undefined {
+    return this.#parts.refusals.next();
+  }
+
+  /** Says so once for each tier and hold, and for each run that was refused. */
+  #park(actor: string, tier: Tier, hold: Hold, run?: Fields): void {
+    const { id: account, reason, until, said } = hold;
+    const parked = { actor, tier: tier.name, reason, until };
+    const known = this.#parked.get(keyOf(actor, tier));
+    if (run !== undefined || known?.reason !== reason || known.until !== until)
+      this.#parts.log('parked', { ...run, ...parked, cli: account, said });
+    this.#parked.set(keyOf(actor, tier), parked);
+  }
+}
+
+function keyOf(actor: string, tier: Tier): string {
+  return `${actor} ${tier.name}`;
 }

@@ -67,6 +67,8 @@ export async function record(
       await parts.settle(actor, channel, messages);
       return undefined;
     case 'stopped':
+    case 'refused':
+      // The letter of a refused retry stays as it is, due and held.
       parts.giveBack(actor, channel, messages);
       await parts.runs.end(job.id);
       return undefined;

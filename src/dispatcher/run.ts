@@ -14,10 +14,12 @@ import {
 } from '../protocol/message.ts';
 import { answeredBefore, awaitsPeers, mayBeSilent } from '../protocol/pending.ts';
 import { formatPrompt } from '../protocol/prompt.ts';
+import type { Refusal } from '../protocol/refusal.ts';
 import { answerMessages, planAnswers, type AnswerPlan } from '../protocol/reply.ts';
 import { threadOf, threadStart } from '../protocol/thread.ts';
 import type { Runs } from '../state/runs.ts';
 import type { Archive } from './archive.ts';
+import { refusedIfSo } from './refusals.ts';
 
 /** One activation: a batch of messages for one run of one actor's CLI. */
 export interface Job {
@@ -41,6 +43,8 @@ export type JobResult =
   | { kind: 'stopped' }
   | { kind: 'gone' }
   | { kind: 'parked'; detail: string }
+  /** The CLI may not work just now: no failure. */
+  | { kind: 'refused'; refusal: Refusal; result: InvocationResult }
   | { kind: 'failed'; failure: Outcome & { kind: 'failed' }; result: InvocationResult };
 
 export interface RunParts {
@@ -53,6 +57,8 @@ export interface RunParts {
   environment: NodeJS.ProcessEnv;
   signal: AbortSignal;
   now: () => Date;
+  /** The IANA time zone of this machine. */
+  zone: string;
 }
 
 /** Messages of the thread's channel that are looked at for a prompt, at most. */
@@ -72,6 +78,13 @@ interface Briefing {
 
 /** Runs an actor's CLI on a batch and says what came of it. Writes nothing but the run record. */
 export async function runJob(parts: RunParts, job: Job): Promise<JobResult> {
+  const ended = await runCli(parts, job);
+  return ended.kind === 'failed'
+    ? refusedIfSo(job.tier.cli, ended, parts.now(), parts.zone)
+    : ended;
+}
+
+async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   const briefing = await brief(parts.archive, job);
   if (briefing.batch.length === 0) return { kind: 'gone' };
   if (!job.released && briefing.depth > job.tier.maxDepth) {

@@ -164,10 +164,10 @@ class Service {
     return {};
   }
 
-  /** Milliseconds to wait: the rhythm's, or until the next retry is due. */
+  /** Milliseconds to wait: the rhythm's, or until something is due by itself. */
   async #delay(rhythm: Rhythm): Promise<number> {
     const poll = Math.min(rhythm.next(Math.random()), this.#news.longestPoll);
-    const due = (await this.#parts.dispatcher.retries.next())?.getTime() ?? 0;
+    const due = (await this.#parts.dispatcher.nextStart())?.getTime() ?? 0;
     return due <= Date.now() ? poll : Math.min(poll, due - Date.now() + 5);
   }
 

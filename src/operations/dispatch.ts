@@ -6,10 +6,12 @@ import { Guards } from '../dispatcher/guards.ts';
 import { HostWatch } from '../dispatcher/host-watch.ts';
 import type { Log } from '../dispatcher/log.ts';
 import { Publisher } from '../dispatcher/publisher.ts';
+import { Refusals } from '../dispatcher/refusals.ts';
 import { serve, type Served } from '../dispatcher/serve.ts';
 import { packageVersion } from '../package.ts';
 import { Cursors } from '../state/cursors.ts';
 import { sweep } from '../state/files.ts';
+import { Holds } from '../state/holds.ts';
 import { acquire } from '../state/lock.ts';
 import { RunBudget } from '../state/run-budget.ts';
 import { shareConnections, type Context } from './context.ts';
@@ -85,7 +87,14 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     trust: input.trustHostFile,
     log,
   });
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const guards = new Guards({
+    refusals: new Refusals({
+      holds: new Holds(paths.holds),
+      environment: env,
+      now: context.now,
+      zone,
+    }),
     pauseFile: paths.pause,
     budget: new RunBudget(paths.runBudget),
     log,
@@ -106,6 +115,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     binDir: paths.bin,
     environment: env,
     now: context.now,
+    zone,
     random: context.random,
     newId: context.newId,
     suffix: context.suffix,

@@ -4,6 +4,7 @@ import { suffixOf } from '../protocol/names.ts';
 import { holderOf } from '../state/lock.ts';
 import { takeCensus } from './census.ts';
 import type { Context } from './context.ts';
+import { describeHeld } from './held.ts';
 import { firstOnPath } from './path.ts';
 import { status, type Status } from './status.ts';
 
@@ -41,7 +42,13 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     found: facts.health.ok ? 'nothing is stuck' : facts.health.problems.join(' · '),
     fix: 'crosstalk status',
   };
-  return [...checks, backlog];
+  const held = facts.holds.map((hold) => ({
+    check: `account of ${hold.id}`,
+    ok: false,
+    found: describeHeld(hold, facts.host?.actors ?? []),
+    fix: hold.reason === 'rate_limited' ? 'crosstalk resume' : hold.login,
+  }));
+  return [...checks, ...held, backlog];
 }
 
 async function gitVersion({ transport }: Context): Promise<Check> {

@@ -22,6 +22,8 @@ export interface Facts {
   answered_by: string[];
   /** A run here dealt with it and legitimately said nothing. */
   silent: boolean;
+  /** Why it waits here although its actor could run: `max_runs_per_hour`, `rate_limited`, … */
+  parked: { reason: string; until: string } | null;
   /** Its dead letter here, if any. */
   dead_letter: { id: string; state: string } | null;
 }
@@ -64,6 +66,10 @@ export async function factsOf(
     heartbeat?.running.some(
       (run) => run.actor === actor && run.channel === channel && isIt(run.messages),
     ) === true;
+  const waiting =
+    wakes && !running && (letter === undefined ? !settled : letter.state === 'retrying');
+  const now = context.now().toISOString();
+  const waits = heartbeat?.parked.find((one) => one.actor === actor && one.until > now);
   const mentions = await naming(ref, true);
   const answers = mentions
     .filter(({ message }) => message.from === actor)
@@ -79,6 +85,7 @@ export async function factsOf(
     running,
     answered_by: answers,
     silent: wakes && settled && !running && answers.length === 0 && letter === undefined,
+    parked: waits === undefined || !waiting ? null : { reason: waits.reason, until: waits.until },
     dead_letter: letter === undefined ? null : { id: letter.id, state: letter.state },
   };
 }
@@ -91,6 +98,9 @@ export function describeFacts(facts: Facts): string {
     facts.seen_by.length === 0 ? '' : `seen by ${facts.seen_by.join(', ')}`,
     facts.running ? 'running' : '',
     facts.answered_by.length > 0 ? `answered by ${facts.answered_by.join(', ')}` : '',
+    facts.parked === null
+      ? ''
+      : `${facts.parked.reason.replaceAll('_', ' ')}, tried again at ${facts.parked.until}`,
     facts.silent ? 'met with silence' : '',
     facts.dead_letter === null
       ? ''

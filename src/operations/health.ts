@@ -1,3 +1,4 @@
+import { describeHeld } from './held.ts';
 import type { Status } from './status.ts';
 
 /** Mail that waits longer than this in the outbox is stuck. */
@@ -55,6 +56,7 @@ function dispatcherProblems(
 function mailProblems({
   transport,
   paused,
+  holds,
   dispatcher,
   outbox,
   dead_letters: letters,
@@ -66,7 +68,9 @@ function mailProblems({
   if (paused !== null) {
     problems.push(`paused by ${paused.by} since ${paused.since}; go on with: crosstalk resume`);
   }
-  for (const { actor, tier, until } of dispatcher?.parked ?? []) {
+  for (const hold of holds) problems.push(describeHeld(hold, host?.actors ?? []));
+  for (const { actor, tier, reason, until } of dispatcher?.parked ?? []) {
+    if (reason !== 'max_runs_per_hour') continue;
     problems.push(
       `mail for ${actor} is parked until ${until}: its tier ${tier} has used up max_runs_per_hour; look for a loop, or raise it in the host file`,
     );

@@ -1,6 +1,7 @@
 import { ask } from '../dispatcher/wake.ts';
 import { readPause, removePause, writePause, type Pause } from '../state/pause.ts';
 import type { Context } from './context.ts';
+import { releaseHeld, type HeldAgent } from './held.ts';
 import { resolveFrom } from './resolve.ts';
 
 /** Lets this machine's dispatcher start nothing more until `resume`; what runs goes on. */
@@ -12,10 +13,17 @@ export async function pause(context: Context, login: string): Promise<Pause> {
   return made;
 }
 
-/** Ends a pause and wakes the dispatcher; the pause that was in force, if any. */
-export async function resume(context: Context): Promise<Pause | undefined> {
+/**
+ * Ends a pause, lets held agent CLIs be tried, and wakes the dispatcher.
+ *
+ * @returns the pause that was in force, if any, and what is tried again
+ */
+export async function resume(
+  context: Context,
+): Promise<{ pause: Pause | undefined; tried: HeldAgent[] }> {
   const existing = await readPause(context.paths.pause);
   await removePause(context.paths.pause);
+  const tried = await releaseHeld(context);
   await ask(context.paths.socket, { op: 'wake' }, 2000);
-  return existing;
+  return { pause: existing, tried };
 }

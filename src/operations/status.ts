@@ -10,6 +10,7 @@ import { readPause, type Pause } from '../state/pause.ts';
 import { takeCensus } from './census.ts';
 import { tipOf, type Context } from './context.ts';
 import { judge } from './health.ts';
+import { heldAgents, type HeldAgent } from './held.ts';
 
 interface HostStatus {
   alias: string;
@@ -28,6 +29,8 @@ export interface Status {
   health: { ok: boolean; problems: string[] };
   /** Set by `crosstalk pause`. */
   paused: Pause | null;
+  /** Agent CLIs that refuse to work just now: rate limited, or not logged in. */
+  holds: HeldAgent[];
   host: HostStatus | null;
   host_problem: string | null;
   /** Null when none is running on this machine; `age_s` is the heartbeat's age. */
@@ -82,6 +85,7 @@ export async function status(context: Context, alias: string | undefined): Promi
     tip: census.tip,
     state_dir: paths.root,
     paused: (await readPause(paths.pause)) ?? null,
+    holds: await heldAgents(context),
     host: host.status,
     host_problem: host.problem,
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },

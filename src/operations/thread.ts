@@ -200,5 +200,7 @@ function openState(facts: Facts): Pick<NodeState, 'state' | 'detail'> {
   // It reacted, with a message of its own that answers somebody else.
   const reaction = facts.answered_by[0];
   if (reaction !== undefined) return { state: 'answered', detail: reaction };
+  if (facts.parked !== null)
+    return { state: 'waiting', detail: `${facts.parked.reason} until ${facts.parked.until}` };
   return { state: facts.silent ? 'silent' : 'waiting', detail: null };
 }

@@ -1,45 +1,124 @@
+import { REFUSALS, type RefusalPatterns } from './refusal-patterns.ts';
+
 /**
  * The agent CLIs we know: how each runs without a terminal (prompt on stdin, answer on stdout)
  * and on one. `{text}` stands for the instructions, `{toml}` for the same as a TOML string; the
  * argument that holds them is passed to the program as it is, never through a shell.
  */
 export interface AgentCli {
+  /** Also the program's name. */
   name: string;
+  /** The package that brings it, in the npm registry. */
+  package: string;
+  /** What an operator types to log in. */
+  login: string;
+  /** Where a login leaves its traces. */
+  account: AccountPlace;
+  /** What it prints when it does not work for reasons that time or a login mend. */
+  refusals: RefusalPatterns;
   /** The command line for a host file. */
   headless: string;
   /** The command and arguments for an interactive session. */
   interactive: readonly string[];
 }
 
+export interface AccountPlace {
+  /** The environment variable that names the folder, if there is one. */
+  variable?: string;
+  /** The folder without it, below HOME. */
+  folder: string;
+  /** Files in the folder that a login writes. */
+  files: readonly string[];
+  /** Environment variables that stand in for a login. */
+  keys: readonly string[];
+}
+
 export const KNOWN_AGENTS: readonly AgentCli[] = [
   {
     name: 'claude',
+    package: '@anthropic-ai/claude-code',
+    login: 'claude /login',
+    account: {
+      variable: 'CLAUDE_CONFIG_DIR',
+      folder: '.claude',
+      files: ['.credentials.json'],
+      keys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
+    },
+    refusals: REFUSALS.claude,
     headless: 'claude -p --permission-mode acceptEdits --allowedTools "Bash(crosstalk:*)"',
     interactive: ['claude', '--append-system-prompt', '{text}'],
   },
   {
     name: 'codex',
+    package: '@openai/codex',
+    login: 'codex login',
+    account: {
+      variable: 'CODEX_HOME',
+      folder: '.codex',
+      files: ['auth.json'],
+      keys: ['CODEX_API_KEY', 'OPENAI_API_KEY'],
+    },
+    refusals: REFUSALS.codex,
     headless:
       'codex exec --skip-git-repo-check --sandbox workspace-write --add-dir "$CROSSTALK_STATE_DIR" -c allow_login_shell=false -',
     interactive: ['codex', '-c', 'developer_instructions={toml}'],
   },
   {
     name: 'gemini',
+    package: '@google/gemini-cli',
+    login: 'gemini, then /auth',
+    account: {
+      variable: 'GEMINI_CLI_HOME',
+      folder: '',
+      files: ['.gemini/oauth_creds.json', '.gemini/settings.json', '.gemini/.env'],
+      keys: ['GEMINI_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA'],
+    },
+    refusals: REFUSALS.gemini,
     headless:
       'gemini --skip-trust --approval-mode auto_edit --allowed-tools "run_shell_command(crosstalk)" -m gemini-2.5-pro',
     interactive: ['gemini', '-i', '{text}'],
   },
   {
     name: 'opencode',
+    package: 'opencode-ai',
+    login: 'opencode auth login',
+    account: {
+      variable: 'XDG_DATA_HOME',
+      folder: '.local/share',
+      files: ['opencode/auth.json'],
+      keys: ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'OPENROUTER_API_KEY'],
+    },
+    refusals: REFUSALS.opencode,
     headless: 'opencode run',
     interactive: ['opencode', '--prompt', '{text}'],
   },
   {
     name: 'qwen',
+    package: '@qwen-code/qwen-code',
+    login: 'qwen, then /auth',
+    account: {
+      folder: '.qwen',
+      files: ['oauth_creds.json', 'settings.json', '.env'],
+      keys: ['OPENAI_API_KEY', 'DASHSCOPE_API_KEY'],
+    },
+    refusals: REFUSALS.qwen,
     headless: 'qwen --approval-mode auto-edit --allowed-tools "run_shell_command(crosstalk)"',
     interactive: ['qwen', '-i', '{text}'],
   },
-  { name: 'pi', headless: 'pi -p', interactive: ['pi', '--append-system-prompt', '{text}'] },
+  {
+    name: 'pi',
+    package: '@mariozechner/pi-coding-agent',
+    login: 'pi, then /login',
+    account: {
+      variable: 'PI_CODING_AGENT_DIR',
+      folder: '.pi/agent',
+      files: ['auth.json', 'models.json'],
+      keys: ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY'],
+    },
+    refusals: REFUSALS.pi,
+    headless: 'pi -p',
+    interactive: ['pi', '--append-system-prompt', '{text}'],
+  },
 ];
 
 /** The known agent CLI of this exact name. */

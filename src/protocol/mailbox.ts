@@ -120,9 +120,11 @@ export class Mailboxes {
     if (item?.state === 'held') Object.assign(item, { message, state: 'pending' });
   }
 
-  /** Undoes `take` for a run that was stopped before it had an outcome. */
+  /** Undoes `take` for a run without an outcome; what was settled before (a retry) stays so. */
   giveBack(actor: string, channel: string, relPaths: readonly string[]): void {
-    this.#change(actor, channel, relPaths, 'pending');
+    const wanted = new Set(relPaths);
+    for (const item of this.#box({ actor, channel }))
+      if (wanted.has(item.relPath) && item.state === 'running') item.state = 'pending';
   }
 
   settle(actor: string, channel: string, relPaths: readonly string[]): void {

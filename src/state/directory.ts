@@ -15,6 +15,8 @@ export interface StatePaths {
   approvals: string;
   pause: string;
   runBudget: string;
+  /** Agent CLIs that refuse to work just now. */
+  holds: string;
   heartbeat: string;
   /** The search index, derived from git. */
   index: string;
@@ -41,6 +43,7 @@ function statePaths(root: string): StatePaths {
     approvals: join(root, 'approvals.json'),
     pause: join(root, 'paused.json'),
     runBudget: join(root, 'run-budget.json'),
+    holds: join(root, 'holds.json'),
     heartbeat: join(root, 'heartbeat.json'),
     index: join(root, 'index.db'),
     sessions: join(root, 'sessions'),

@@ -20,6 +20,7 @@ const FILES = [
   'heartbeat.json',
   'index.db',
   'run-budget.json',
+  'holds.json',
   'dispatcher.lock',
   'writer.lock',
   'host-file.md',
@@ -35,7 +36,7 @@ const CONTENTS = [
   ['a list', '[1]'],
   [
     'from a newer version',
-    '{"version":99,"actors":"elsewhere","pid":"many","hosts":7,"tip":12,"channels":[],"commits":{},"id":"x","process":[]}',
+    '{"version":99,"actors":"elsewhere","pid":"many","hosts":7,"tip":12,"channels":[],"holds":[{"id":3}],"commits":{},"id":"x","process":[]}',
   ],
 ] as const;
 

@@ -11,11 +11,15 @@ export function run(call: Call): Promise<number> {
         () => `Paused by ${made.by} since ${made.since}; mail waits. End it with: crosstalk resume`,
       );
     }
-    const ended = await resume(context);
-    return print(call, { paused: false, ended: ended ?? null }, () =>
-      ended === undefined
-        ? 'Nothing was paused'
-        : `Resumed; it was paused by ${ended.by} since ${ended.since}`,
-    );
+    const { pause: ended, tried } = await resume(context);
+    return print(call, { paused: false, ended: ended ?? null, tried }, () => {
+      const resumed =
+        ended === undefined ? [] : [`Resumed; it was paused by ${ended.by} since ${ended.since}`];
+      const lines = [
+        ...resumed,
+        ...tried.map(({ id, reason }) => `Trying again: ${id} (${reason.replaceAll('_', ' ')})`),
+      ];
+      return lines.length === 0 ? 'Nothing was paused' : lines.join('\n');
+    });
   });
 }

@@ -32,6 +32,17 @@ function render(s: Status, paint: Paint): string {
     ),
     part(
       paint,
+      'Held agent CLIs',
+      s.holds.map(({ id, reason, since, until, said }) => [
+        id,
+        reason,
+        `since ${since}`,
+        `tried again at ${until}`,
+        said,
+      ]),
+    ),
+    part(
+      paint,
       'Channels',
       s.channels.map(({ id, name, messages, last }) => [
         id,

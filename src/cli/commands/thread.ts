@@ -59,6 +59,6 @@ function words({ actor, state, detail, took_s: took }: NodeState): string {
     case 'silent':
       return `${actor} said nothing`;
     case 'waiting':
-      return `waiting for ${actor}`;
+      return `waiting for ${actor}${detail === null ? '' : `: ${detail.replaceAll('_', ' ')}`}`;
   }
 }

@@ -1,0 +1,20 @@
+import type { CommandSpec } from './spec.ts';
+
+/** The commands about the agent CLIs of this machine. */
+export const AGENT_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'agents',
+    args: '[agents...]',
+    summary: 'the known agent CLIs on this machine, and whether they work',
+    details:
+      'With --run each answers one word, which costs what a short question costs there; exit code 1 when one does not.',
+    options: [
+      ['--run', 'let each answer one word'],
+      ['--timeout <seconds>', 'how long a run may take (default: 90)'],
+    ],
+    standalone: true,
+    interrupt: 'clean',
+    example: 'crosstalk agents --run claude',
+    load: () => import('./commands/agents.ts'),
+  },
+];

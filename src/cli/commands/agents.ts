@@ -1,0 +1,64 @@
+import { CrosstalkError } from '../../errors.ts';
+import { findAgents, type AgentReport } from '../../operations/agents.ts';
+import { shown } from '../../protocol/result.ts';
+import { flag, note, print, text, type Call } from '../command.ts';
+import { EXIT } from '../exit.ts';
+import { painter, table } from '../render.ts';
+
+type Paint = ReturnType<typeof painter>;
+
+export async function run(call: Call): Promise<number> {
+  const { io } = call;
+  const timeout = limit(call);
+  const reports = await findAgents({
+    env: io.env,
+    names: call.args.filter((name) => name !== undefined),
+    ...(flag(call, 'run') && { run: timeout }),
+    now: () => new Date(),
+    signal: io.stop,
+  });
+  const there = reports.filter(({ path }) => path !== null);
+  if (there.length === 0) note(call, 'none of them is on the PATH');
+  print(call, reports, () => reports.map((one) => render(one, painter(io))).join('\n\n'));
+  const wanted = call.args.length === 0 ? there : reports;
+  const working = wanted.filter((one) => one.run?.result === 'works');
+  const well = working.length > 0 && working.length === wanted.length;
+  return flag(call, 'run') && !well ? EXIT.failed : EXIT.ok;
+}
+
+function limit(call: Call): number {
+  const seconds = Number(text(call, 'timeout') ?? '90');
+  if (Number.isFinite(seconds) && seconds > 0 && seconds <= 3600) return seconds * 1000;
+  throw new CrosstalkError(
+    'usage',
+    `--timeout is ${shown(text(call, 'timeout'))}, expected seconds up to 3600; try --timeout 90`,
+  );
+}
+
+function render(one: AgentReport, paint: Paint): string {
+  const name = paint('bold', one.name);
+  if (one.path === null) return `${name}\n${table([['not on the PATH', one.install]], '  ')}`;
+  const rows = [
+    ['program', one.path],
+    ['version', one.version ?? 'not known'],
+    ['from', one.from ?? 'not known'],
+    ['logged in', one.logged_in_by ?? `not known; log in with: ${one.login}`],
+    ['run', ran(one, paint)],
+  ];
+  return `${name}\n${table(rows, '  ')}`;
+}
+
+function ran({ run: tried, login, name }: AgentReport, paint: Paint): string {
+  switch (tried?.result) {
+    case undefined:
+      return `not tried; try with: crosstalk agents --run ${name}`;
+    case 'works':
+      return `${paint('green', 'works')}: answered ${shown(tried.answer)} after ${String(tried.seconds)} s`;
+    case 'rate_limited':
+      return `${paint('yellow', 'rate limited')}${tried.until === null ? '' : ` until ${tried.until}`}: ${tried.said}`;
+    case 'not_logged_in':
+      return `${paint('red', 'not logged in')}: ${tried.said}; log in with: ${login}`;
+    case 'failed':
+      return `${paint('red', 'failed')}: ${tried.said}`;
+  }
+}

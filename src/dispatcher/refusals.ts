@@ -1,0 +1,185 @@
+import { stat } from 'node:fs/promises';
+import { accountOf, loginFiles, type AgentAccount } from '../protocol/agent-command.ts';
+import { heldUntil, refusalOf, type Refusal } from '../protocol/refusal.ts';
+import { LONGEST_MS } from '../protocol/reset-time.ts';
+import type { Hold, Holds } from '../state/holds.ts';
+import type { Job, JobResult } from './run.ts';
+
+export interface RefusalsParts {
+  holds: Holds;
+  environment: NodeJS.ProcessEnv;
+  now: () => Date;
+  /** The IANA time zone of clock times in what CLIs print. */
+  zone: string;
+}
+
+/** A hold that is over is forgotten when nobody asked for the account this long. */
+const FORGOTTEN_MS = 24 * 3_600_000;
+/** A run that goes on for so long is at work: nobody waits for its end. */
+const FINDS_OUT_MS = 120_000;
+
+/**
+ * The accounts of agent CLIs that refuse to work just now (decision 20).
+ *
+ * A hold's life: a run is refused → held until a time → due, by that time, a login or
+ * `crosstalk resume` → one run is let through and finds out, while all others still wait → held
+ * again, or gone. On disk before the mail of the refused run goes back, so that a restart does not
+ * ask again.
+ */
+export class Refusals {
+  readonly #parts: RefusalsParts;
+  /** Account → the job that finds out. */
+  readonly #finding = new Map<string, { job: string; since: number }>();
+  #holds: Hold[] = [];
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: RefusalsParts) {
+    this.#parts = parts;
+  }
+
+  /** Reads the holds; where somebody has logged in since, they are due. */
+  look(): Promise<void> {
+    return this.#inTurn(() => this.#look());
+  }
+
+  async #look(): Promise<void> {
+    const read = await this.#parts.holds.all();
+    const now = this.#parts.now();
+    const kept = read.filter(({ until }) => Date.parse(until) > now.getTime() - FORGOTTEN_MS);
+    const next = await Promise.all(
+      kept.map(async (hold) =>
+        hold.reason === 'not_logged_in' && isAhead(hold, now) && (await loggedInSince(hold))
+          ? { ...hold, until: now.toISOString() }
+          : hold,
+      ),
+    );
+    const same = next.length === read.length && next.every((hold, index) => hold === read[index]);
+    if (!same) await this.#parts.holds.save(next);
+    this.#holds = next;
+  }
+
+  /** The hold that keeps a command from being started, as of the last look. */
+  inTheWay(command: string): Hold | undefined {
+    const hold = this.#holdOf(command);
+    if (hold === undefined) return undefined;
+    const now = this.#parts.now();
+    const { since } = this.#finding.get(hold.id) ?? {};
+    const awaited = since !== undefined && now.getTime() - since < FINDS_OUT_MS;
+    return isAhead(hold, now) || awaited ? hold : undefined;
+  }
+
+  /** A job starts: where its account's hold is over, it is the one that finds out. */
+  begin({ id, tier }: Job): void {
+    const hold = this.#holdOf(tier.cli);
+    if (hold !== undefined && !this.#finding.has(hold.id))
+      this.#finding.set(hold.id, { job: id, since: this.#parts.now().getTime() });
+  }
+
+  end({ id }: Job): void {
+    for (const [account, { job }] of this.#finding) if (job === id) this.#finding.delete(account);
+  }
+
+  /** Takes in how a job ended: the hold it was refused by, on disk, or undefined. */
+  learn(job: Job, result: JobResult): Promise<Hold | undefined> {
+    return this.#inTurn(() => this.#learn(job, result));
+  }
+
+  async #learn(job: Job, result: JobResult): Promise<Hold | undefined> {
+    const account = accountOf(job.tier.cli);
+    if (account === undefined) return undefined;
+    const foundOut = this.#finding.get(account.id)?.job === job.id;
+    if (result.kind === 'refused') return this.#hold(account, result.refusal, foundOut);
+    // Ended before the CLI could say anything: the next one finds out.
+    const ran = !['stopped', 'gone', 'parked'].includes(result.kind);
+    if (foundOut && ran) {
+      const holds = await this.#parts.holds.all();
+      await this.#save(holds.filter(({ id }) => id !== account.id));
+    }
+    return undefined;
+  }
+
+  /** When the next hold is over by itself; undefined when none is in force. */
+  next(): Date | undefined {
+    const now = this.#parts.now();
+    const times = this.#holds.filter((hold) => isAhead(hold, now)).map(({ until }) => until);
+    const [first] = times.sort();
+    return first === undefined ? undefined : new Date(first);
+  }
+
+  #holdOf(command: string): Hold | undefined {
+    if (this.#holds.length === 0) return undefined;
+    const id = accountOf(command)?.id;
+    return this.#holds.find((hold) => hold.id === id);
+  }
+
+  async #hold(account: AgentAccount, refusal: Refusal, foundOut: boolean): Promise<Hold> {
+    const now = this.#parts.now();
+    const login = await marksOf(loginFiles(account, this.#parts.environment));
+    const holds = await this.#parts.holds.all();
+    const before = holds.find(({ id }) => id === account.id);
+    // Several that ran together were refused together: that is once.
+    const anew = before === undefined || foundOut;
+    const refusals = (before?.refusals ?? 0) + (anew ? 1 : 0);
+    const until = heldUntil(refusal, refusals, now).toISOString();
+    const hold: Hold = {
+      id: account.id,
+      agent: account.agent.name,
+      reason: refusal.kind,
+      since: before?.since ?? now.toISOString(),
+      until: anew || before.until < until ? until : before.until,
+      said: refusal.said,
+      refusals,
+      login,
+    };
+    await this.#save([...holds.filter(({ id }) => id !== account.id), hold]);
+    return hold;
+  }
+
+  /** One after another, as each reads the file and writes it again. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #save(holds: Hold[]): Promise<void> {
+    await this.#parts.holds.save(holds);
+    this.#holds = holds;
+  }
+}
+
+/** A failed run as a refused one, if that is what it was. */
+export function refusedIfSo(
+  command: string,
+  ended: Extract<JobResult, { kind: 'failed' }>,
+  now: Date,
+  zone: string,
+): JobResult {
+  const { result, failure } = ended;
+  const account = accountOf(command);
+  const byItself = failure.reason === 'exit_code' || failure.reason === 'empty_answer';
+  if (account === undefined || !byItself) return ended;
+  const refusal = refusalOf(account.agent, result, now, zone);
+  return refusal === undefined ? ended : { kind: 'refused', refusal, result };
+}
+
+/** Not over yet; one that seems further away than any is over: the clock was set back since. */
+function isAhead({ until }: Hold, now: Date): boolean {
+  const left = Date.parse(until) - now.getTime();
+  return left > 0 && left <= LONGEST_MS;
+}
+
+async function loggedInSince({ login }: Hold): Promise<boolean> {
+  const marks = await marksOf(Object.keys(login));
+  return Object.entries(marks).some(([path, mark]) => mark !== '' && mark !== login[path]);
+}
+
+/** What changes when a file is written again: empty for one that is not there. */
+async function marksOf(paths: readonly string[]): Promise<Record<string, string>> {
+  const marks = paths.map(async (path) => {
+    const found = await stat(path).catch(() => undefined);
+    const mark = found && [found.mtimeMs, found.size, found.ino].join(' ');
+    return [path, mark ?? ''] as const;
+  });
+  return Object.fromEntries(await Promise.all(marks));
+}

@@ -1,0 +1,66 @@
+/**
+ * How one agent CLI says that it may not work just now (docs/agents.md shows each of these as it is
+ * printed). Patterns are tried on single lines, from the first character on: what a model or a
+ * message says stands in the middle of lines, or on a stream that is not looked at.
+ */
+export interface RefusalPatterns {
+  /** Where it says why it failed. */
+  stream: 'stdout' | 'stderr';
+  /**
+   * How much of it is the CLI's own words: `whole` when nothing else is printed there by a run that
+   * fails, else so many of its last lines that are not empty.
+   */
+  last: 'whole' | number;
+  limited: RegExp;
+  notLoggedIn: RegExp;
+  /** Exit codes that by themselves mean that nobody is logged in. */
+  notLoggedInExits: readonly number[];
+}
+
+/** Google's client and its fork: a line that ends in the error's class and text, then where it arose. */
+const GOOGLE = {
+  limited:
+    /^(?:Error when talking to \w+ API .{0,160}?\b(?:Terminal|Retryable)QuotaError: |\[API Error: (?:You have exhausted your |You exceeded your current quota|Quota exceeded|Resource has been exhausted|429\b)|status: 429\b)/,
+  notLoggedIn:
+    /^(?:Please set an Auth method in your |When using Gemini API, you must specify |Invalid auth method selected|Error when talking to \w+ API .{0,160}?(?:API key not valid\.|UNAUTHENTICATED|invalid_grant)|\[API Error: (?:API key not valid\.|401\b|Incorrect API key)|status: 401\b)/,
+};
+
+export const REFUSALS = {
+  claude: {
+    stream: 'stdout',
+    last: 'whole',
+    limited:
+      /^(?:You['’]ve (?:hit|reached) your .{0,60}\blimit|You['’]re out of (?:usage credits|extra usage)|Your org is out of usage|Claude (?:AI )?usage limit reached|(?:5-hour|Session|Weekly|Opus|Sonnet|Usage) limit reached|Credit balance is too low|API Error: (?:Request rejected \(429\)|Server is temporarily limiting requests|429\b))/i,
+    notLoggedIn:
+      /^(?:Not logged in|Invalid API key|OAuth token revoked|Please run \/login|Failed to authenticate\. API Error: 401|Your ANTHROPIC_API_KEY belongs to a disabled organization|Your organization has disabled)/,
+    notLoggedInExits: [],
+  },
+  // Above its last line it prints the whole prompt, which holds messages.
+  codex: {
+    stream: 'stderr',
+    last: 1,
+    limited:
+      /^ERROR: (?:You['’]ve hit your usage limit|You['’]re out of credits|You hit your spend cap|Your workspace is out of credits|Usage limit reached|Quota exceeded\.|(?:exceeded retry limit, last|unexpected) status:? 429)/,
+    notLoggedIn:
+      /^ERROR: (?:(?:exceeded retry limit, last|unexpected) status:? 401|Missing environment variable: |Not (?:logged|signed) in|Your (?:access token|authentication session) could not be refreshed)/,
+    notLoggedInExits: [],
+  },
+  gemini: { stream: 'stderr', last: 40, ...GOOGLE, notLoggedInExits: [41] },
+  opencode: {
+    stream: 'stderr',
+    last: 12,
+    limited:
+      /^(?:Error: )?(?:Too Many Requests|Rate limit|Free usage exceeded|You exceeded your current quota|Quota exceeded|429\b)/i,
+    notLoggedIn:
+      /^(?:Error: )?(?:Unauthorized|Incorrect API key|Invalid API key|invalid x-api-key|401\b|.{0,80} API key is missing|(?:.{0,80})?ProviderAuthError)/i,
+    notLoggedInExits: [],
+  },
+  qwen: { stream: 'stderr', last: 40, ...GOOGLE, notLoggedInExits: [41] },
+  pi: {
+    stream: 'stderr',
+    last: 6,
+    limited: /^429\b/,
+    notLoggedIn: /^(?:401\b|No API key found for |No models available\.|No model selected\.)/,
+    notLoggedInExits: [],
+  },
+} as const satisfies Record<string, RefusalPatterns>;

@@ -1,0 +1,115 @@
+import type { AgentCli } from './agents.ts';
+import { statedTime } from './reset-time.ts';
+
+export type RefusalKind = 'rate_limited' | 'not_logged_in';
+
+/** Why an agent CLI did no work, where time or a login mends it (decision 20). */
+export interface Refusal {
+  kind: RefusalKind;
+  /** The line that says so: one line without control characters, at most {@link MAX_SAID} long. */
+  said: string;
+  /** When it goes on, if the CLI stated it. */
+  until?: Date;
+}
+
+/** A run that failed by itself: exit code other than 0, or no answer where one was due. */
+export interface FailedRun {
+  exitCode: number | null;
+  stdout: string;
+  stderrTail: string;
+}
+
+const MAX_SAID = 300;
+/** An answer is longer than any refusal. */
+const MAX_WHOLE = 4000;
+
+/**
+ * Whether a failed run of a known agent CLI was refused. Pure. Everything printed is hostile: a
+ * model can write what a CLI would, so only the lines that the table names are looked at.
+ *
+ * @param now the time, and `zone` the IANA time zone, that stated times are relative to
+ */
+export function refusalOf(
+  agent: AgentCli,
+  run: FailedRun,
+  now: Date,
+  zone: string,
+): Refusal | undefined {
+  const { limited, notLoggedIn, notLoggedInExits } = agent.refusals;
+  const lines = linesOf(agent, run);
+  for (const line of lines) {
+    if (limited.test(line)) {
+      const until = statedTime(line, now, zone);
+      return { kind: 'rate_limited', said: line, ...(until === undefined ? {} : { until }) };
+    }
+    if (notLoggedIn.test(line)) return { kind: 'not_logged_in', said: line };
+  }
+  return run.exitCode !== null && notLoggedInExits.includes(run.exitCode)
+    ? { kind: 'not_logged_in', said: lines[0] ?? `exit code ${String(run.exitCode)}` }
+    : undefined;
+}
+
+/** The lines that may say why, the last first. */
+function linesOf({ refusals: { stream, last } }: AgentCli, run: FailedRun): string[] {
+  const text = stream === 'stdout' ? run.stdout : run.stderrTail;
+  const reported = reportedIn(run.stdout);
+  if (reported !== undefined) return [clean(reported)];
+  const lines = text
+    .split('\n')
+    .map(clean)
+    .filter((line) => line !== '');
+  if (last === 'whole') return lines.length > 3 || text.length > MAX_WHOLE ? [] : lines.reverse();
+  return lines.slice(-last).reverse();
+}
+
+/**
+ * What a failed run reports in JSON: `claude --output-format json|stream-json` ends with a result
+ * that `is_error`, `codex exec --json` with a turn that failed.
+ */
+function reportedIn(stdout: string): string | undefined {
+  const line = stdout.trimEnd().split('\n').at(-1) ?? '';
+  if (!line.startsWith('{') || line.length > 1024 * 1024) return undefined;
+  try {
+    const report = JSON.parse(line) as Record<string, unknown>;
+    if (report['is_error'] === true && typeof report['result'] === 'string')
+      return report['result'];
+    const error = report['error'] as { message?: unknown } | null | undefined;
+    if (report['type'] === 'turn.failed' && typeof error?.message === 'string')
+      return `ERROR: ${error.message}`;
+  } catch {
+    // No report: a line that only begins like one.
+  }
+  return undefined;
+}
+
+/** Colours and whatever else steers a terminal, which no pattern expects. */
+// eslint-disable-next-line no-control-regex -- the escape character is what this is about
+const STEERING = /\u001b\[[0-9;?]*[A-Za-z]|\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+function clean(line: string): string {
+  return line
+    .slice(0, 2 * MAX_SAID)
+    .replace(STEERING, '')
+    .trim()
+    .slice(0, MAX_SAID);
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/**
+ * When one run finds out again. A stated time is believed; where it has proved wrong, and where
+ * none was stated, the wait grows. A login may leave no trace here (a key chain, a variable), so
+ * it is looked for as well.
+ *
+ * @param refusals how often in a row, this one included
+ */
+export function heldUntil({ kind, until }: Refusal, refusals: number, now: Date): Date {
+  const after = (base: number, most: number, doublings: number): Date =>
+    new Date(now.getTime() + Math.min(most, base * 2 ** Math.min(20, Math.max(0, doublings))));
+  if (kind === 'not_logged_in') return after(15 * MINUTE, 6 * HOUR, refusals - 1);
+  if (until === undefined) return after(MINUTE, HOUR, refusals - 1);
+  const least = refusals < 2 ? after(SECOND, SECOND, 0) : after(5 * SECOND, HOUR, refusals - 2);
+  return until > least ? until : least;
+}
