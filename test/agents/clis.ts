@@ -9,8 +9,8 @@ export interface RealCli {
   /** Its package in the npm registry, at exactly this version. */
   package: string;
   version: string;
-  /** Files and variables for a HOME of its own. */
-  settings: (server: string) => Settings;
+  /** Files and variables for a HOME of its own, in which it trusts `folder`. */
+  settings: (server: string, folder: string) => Settings;
 }
 
 interface Settings {
@@ -29,7 +29,7 @@ export const REAL_CLIS: readonly RealCli[] = [
     name: 'claude',
     package: '@anthropic-ai/claude-code',
     version: '2.1.197', // The last that runs with Node 20.
-    settings: (server) => ({
+    settings: (server, folder) => ({
       env: {
         ANTHROPIC_BASE_URL: server,
         ANTHROPIC_API_KEY: KEY,
@@ -43,7 +43,7 @@ export const REAL_CLIS: readonly RealCli[] = [
           hasCompletedOnboarding: true,
           theme: 'dark',
           customApiKeyResponses: { approved: [KEY], rejected: [] },
-          projects: { '/': { hasTrustDialogAccepted: true } },
+          projects: { [folder]: { hasTrustDialogAccepted: true } },
         }),
       },
     }),
@@ -52,7 +52,7 @@ export const REAL_CLIS: readonly RealCli[] = [
     name: 'codex',
     package: '@openai/codex',
     version: '0.169.0',
-    settings: (server) => ({
+    settings: (server, folder) => ({
       env: { CROSSTALK_TEST_KEY: KEY },
       files: {
         '.codex/config.toml': `model = "fake"
@@ -67,6 +67,8 @@ request_max_retries = 1
 stream_max_retries = 1
 [analytics]
 enabled = false
+[projects.${JSON.stringify(folder)}]
+trust_level = "trusted"
 `,
       },
     }),
@@ -172,7 +174,7 @@ export function headless(cli: RealCli): string {
 }
 
 /**
- * Makes a HOME in which CLIs talk to `server` only, with a dummy key.
+ * Makes a HOME in which CLIs talk to `server` only, with a dummy key, and trust `folder`.
  *
  * @returns the whole environment for a process that starts them: nothing of the caller's but PATH
  */
@@ -181,8 +183,9 @@ export function homeFor(
   server: string,
   home: string,
   cache = cacheFolder(),
+  folder = home,
 ): Record<string, string> {
-  const settings = clis.map((cli) => cli.settings(server));
+  const settings = clis.map((cli) => cli.settings(server, folder));
   for (const { files } of settings) {
     for (const [name, content] of Object.entries(files)) {
       mkdirSync(dirname(join(home, name)), { recursive: true });

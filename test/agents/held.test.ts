@@ -1,13 +1,11 @@
-import { existsSync } from 'node:fs';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { Bus } from '../support/bus.ts';
+import { until } from '../support/wait.ts';
 import { realCli } from './clis.ts';
 import { machine } from './machine.ts';
 import { REFUSALS } from './refusals.ts';
 import { startModelServer } from './server.ts';
 
-/** The dispatcher's part, which may come later than this test. */
-const built = existsSync(new URL('../../src/dispatcher/refusals.ts', import.meta.url));
 /** One rate limit and one refused key for each CLI; those with settings of their own cannot recover. */
 const candidates = REFUSALS.filter(({ env }) => env === undefined);
 const cases = candidates
@@ -17,8 +15,8 @@ const cases = candidates
   })
   .map((refusal) => [refusal.cli, refusal.held, refusal.when, refusal] as const);
 
-it.skipIf(!built).each(cases)(
-  '%s is held as %s when %s, and answers the same mail after crosstalk resume (skipped unless the dispatcher holds refusals)',
+it.each(cases)(
+  '%s is held as %s when %s, and answers the same mail after crosstalk resume',
   async (_cli, _held, _when, refusal) => {
     let refused = true;
     const server = await startModelServer(() =>
@@ -31,7 +29,11 @@ it.skipIf(!built).each(cases)(
     const running = back.start();
 
     const question = await front.send('worker', 'Are you there?');
-    const parked = await running.saw('parked', ({ actor }) => actor === 'worker');
+    const parked = await until(
+      'the refusal to be noticed',
+      () => running.events.find(({ event }) => event === 'parked'),
+      150_000,
+    );
     expect(parked['reason']).toBe(refusal.held);
     if (refusal.until !== undefined) {
       const from = Date.parse(String(parked['ts']));
@@ -41,7 +43,7 @@ it.skipIf(!built).each(cases)(
 
     refused = false;
     await back.run('resume');
-    const replied = await front.run('replies', '--wait', '--timeout', '60', question);
+    const replied = await front.run('replies', '--wait', '--timeout', '150', question);
     expect(replied.out).toMatch(/^REPLIED .*\n {2}from worker .*\n {2}Here I am\.\n$/);
     await running.stop();
     expect(running.count('dispatch_failed')).toBe(0);

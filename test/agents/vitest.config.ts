@@ -8,7 +8,7 @@ export default defineConfig({
     setupFiles: ['test/support/sandbox.ts', 'test/agents/clean.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 180_000,
+    testTimeout: 300_000,
     hookTimeout: 60_000,
   },
 });
