@@ -67,6 +67,8 @@ request_max_retries = 1
 stream_max_retries = 1
 [analytics]
 enabled = false
+[features]
+daemon_auto_start = false
 [projects.${JSON.stringify(folder)}]
 trust_level = "trusted"
 `,
