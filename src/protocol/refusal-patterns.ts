@@ -20,9 +20,9 @@ export interface RefusalPatterns {
 /** Google's client and its fork: a line that ends in the error's class and text, then where it arose. */
 const GOOGLE = {
   limited:
-    /^(?:Error when talking to \w+ API .{0,160}?\b(?:Terminal|Retryable)QuotaError: |\[API Error: (?:You have exhausted your |You exceeded your current quota|Quota exceeded|Resource has been exhausted|429\b)|status: 429\b)/,
+    /^(?:Error when talking to \w+ API .{0,260}?\b(?:Terminal|Retryable)QuotaError: |\[API Error: (?:You have exhausted your |You exceeded your current quota|Quota exceeded|Resource has been exhausted|429\b)|status: 429\b)/,
   notLoggedIn:
-    /^(?:Please set an Auth method in your |When using Gemini API, you must specify |Invalid auth method selected|Error when talking to \w+ API .{0,160}?(?:API key not valid\.|UNAUTHENTICATED|invalid_grant)|\[API Error: (?:API key not valid\.|401\b|Incorrect API key)|status: 401\b)/,
+    /^(?:Please set an Auth method in your |When using Gemini API, you must specify |Invalid auth method selected|Error when talking to \w+ API .{0,260}?(?:API key not valid\.|UNAUTHENTICATED|invalid_grant)|\[API Error: (?:API key not valid\.|401\b|Incorrect API key)|status: 401\b)/,
 };
 
 export const REFUSALS = {
