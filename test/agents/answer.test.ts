@@ -23,7 +23,7 @@ it.each(all)('%s on one host answers a question asked on another', async (_name,
   const running = [front.start(), back.start()];
 
   const question = await front.send('concierge', 'Which services have no health check?');
-  const replied = await front.run('replies', '--wait', '--timeout', '120', question);
+  const replied = await front.run('replies', '--wait', '--timeout', '150', question);
 
   expect(replied.out).toMatch(/^REPLIED .*\n {2}from concierge .*\n {2}Billing and mail\.\n$/);
   for (const dispatcher of running) await dispatcher.stop();
@@ -49,7 +49,7 @@ it.each(all)(
     const running = [front.start(), back.start()];
 
     const question = await front.send('concierge', 'Do the tests pass?');
-    const replied = await front.run('replies', '--wait', '--timeout', '150', question);
+    const replied = await front.run('replies', '--wait', '--timeout', '270', question);
 
     expect(replied.out).toContain('The tester says: Nine of nine pass.');
     for (const dispatcher of running) await dispatcher.stop();

@@ -6,4 +6,4 @@ const KEPT =
 for (const name of Object.keys(process.env)) {
   if (!KEPT.test(name)) Reflect.deleteProperty(process.env, name);
 }
-process.env['TERM'] = 'xterm-256color';
+Object.assign(process.env, { TERM: 'xterm-256color', SHELL: '/bin/sh' });

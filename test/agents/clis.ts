@@ -9,12 +9,13 @@ export interface RealCli {
   /** Its package in the npm registry, at exactly this version. */
   package: string;
   version: string;
-  /** Files and variables for a HOME of its own; paths of files are relative to that HOME. */
-  settings: (server: string) => Settings;
+  /** Files and variables for a HOME of its own, in which it trusts `folder`. */
+  settings: (server: string, folder: string) => Settings;
 }
 
-export interface Settings {
+interface Settings {
   env: Record<string, string>;
+  /** Path below HOME → content. */
   files: Record<string, string>;
 }
 
@@ -28,7 +29,7 @@ export const REAL_CLIS: readonly RealCli[] = [
     name: 'claude',
     package: '@anthropic-ai/claude-code',
     version: '2.1.197', // The last that runs with Node 20.
-    settings: (server) => ({
+    settings: (server, folder) => ({
       env: {
         ANTHROPIC_BASE_URL: server,
         ANTHROPIC_API_KEY: KEY,
@@ -42,6 +43,7 @@ export const REAL_CLIS: readonly RealCli[] = [
           hasCompletedOnboarding: true,
           theme: 'dark',
           customApiKeyResponses: { approved: [KEY], rejected: [] },
+          projects: { [folder]: { hasTrustDialogAccepted: true } },
         }),
       },
     }),
@@ -50,7 +52,7 @@ export const REAL_CLIS: readonly RealCli[] = [
     name: 'codex',
     package: '@openai/codex',
     version: '0.169.0',
-    settings: (server) => ({
+    settings: (server, folder) => ({
       env: { CROSSTALK_TEST_KEY: KEY },
       files: {
         '.codex/config.toml': `model = "fake"
@@ -65,6 +67,10 @@ request_max_retries = 1
 stream_max_retries = 1
 [analytics]
 enabled = false
+[features]
+daemon_auto_start = false
+[projects.${JSON.stringify(folder)}]
+trust_level = "trusted"
 `,
       },
     }),
@@ -158,7 +164,7 @@ export function realCli(name: string): RealCli {
 }
 
 /** The folder with a CLI's executable, for a PATH. */
-export function binFolder(cli: RealCli, cache = cacheFolder()): string {
+function binFolder(cli: RealCli, cache = cacheFolder()): string {
   return join(cache, cli.name, 'node_modules', '.bin');
 }
 
@@ -170,7 +176,7 @@ export function headless(cli: RealCli): string {
 }
 
 /**
- * Makes a HOME in which CLIs talk to `server` only, with a dummy key.
+ * Makes a HOME in which CLIs talk to `server` only, with a dummy key, and trust `folder`.
  *
  * @returns the whole environment for a process that starts them: nothing of the caller's but PATH
  */
@@ -179,8 +185,9 @@ export function homeFor(
   server: string,
   home: string,
   cache = cacheFolder(),
+  folder = home,
 ): Record<string, string> {
-  const settings = clis.map((cli) => cli.settings(server));
+  const settings = clis.map((cli) => cli.settings(server, folder));
   for (const { files } of settings) {
     for (const [name, content] of Object.entries(files)) {
       mkdirSync(dirname(join(home, name)), { recursive: true });

@@ -13,7 +13,8 @@ declare module 'vitest' {
   }
 }
 
-const LIMIT_MS = 5 * 60_000;
+const INSTALL_MS = 5 * 60_000;
+const VERSION_MS = 60_000;
 
 /** Before any test: installs the CLIs that `CROSSTALK_TEST_AGENTS` names (default: all). */
 export default async function prepare(project: TestProject): Promise<void> {
@@ -38,12 +39,12 @@ export async function install(cli: RealCli, cache = cacheFolder()): Promise<void
   try {
     const wanted = { private: true, dependencies: { [cli.package]: cli.version } };
     await writeFile(join(fresh, 'package.json'), JSON.stringify(wanted));
-    const problem = await npmInstall(fresh);
-    if (problem === undefined && isInstalled(cli, fresh)) await put(fresh, place, cli);
-    else
+    const problem = (await npmInstall(fresh)) ?? (await cannotRun(cli, fresh));
+    if (problem !== undefined)
       throw new Error(
-        `cannot install ${cli.package}@${cli.version} from the npm registry into ${place}: ${problem ?? 'npm left no executable'}; is the registry reachable?`,
+        `cannot install ${cli.package}@${cli.version} from the npm registry into ${place}: ${problem}; is the registry reachable?`,
       );
+    await put(fresh, place, cli);
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }
@@ -71,23 +72,42 @@ async function npmInstall(folder: string): Promise<string | undefined> {
   // `npm run` tells its children where its own package is; this one is elsewhere.
   delete env['npm_config_local_prefix'];
   const flags = ['--prefix', folder, '--no-audit', '--no-fund', '--loglevel=error'];
-  const child = spawn('npm', ['install', ...flags], {
-    cwd: folder,
+  const { code, said } = await bounded(['npm', 'install', ...flags], folder, env, INSTALL_MS);
+  if (code === 0) return undefined;
+  const lines = said.split('\n').filter((line) => /^npm (error|ERR!)/.test(line));
+  return `npm ended with ${String(code)}: ${lines.slice(0, 3).join(' ')}`;
+}
+
+/** Platform packages are optional ones: npm is content without the program itself. */
+async function cannotRun(cli: RealCli, folder: string): Promise<string | undefined> {
+  const program = join(folder, 'node_modules', '.bin', cli.name);
+  if (!existsSync(program)) return 'npm left no executable';
+  const env = { PATH: process.env['PATH'], HOME: folder };
+  const { code, said } = await bounded([program, '--version'], folder, env, VERSION_MS);
+  const last = said.trim().split('\n').at(-1) ?? '';
+  return code === 0 ? undefined : `${cli.name} --version ended with ${String(code)}: ${last}`;
+}
+
+/** Runs a program to its end, or ends its group; an exit code of null means that or a signal. */
+async function bounded(
+  [program = '', ...args]: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+  limit: number,
+): Promise<{ code: number | null; said: string }> {
+  const child = spawn(program, args, {
+    cwd,
     env,
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  let late = false;
   const timer = setTimeout(() => {
-    late = true;
+    said += `\nnpm error not done within ${String(limit / 1000)} s`;
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-  }, LIMIT_MS);
+  }, limit);
   const [code] = (await once(child, 'close')) as [number | null];
   clearTimeout(timer);
-  if (code === 0) return undefined;
-  const lines = said.split('\n').filter((line) => /^npm (error|ERR!)/.test(line));
-  if (late) return `npm was not done within ${String(LIMIT_MS / 60_000)} minutes`;
-  return `npm ended with ${String(code)}: ${lines.slice(0, 3).join(' ')}`;
+  return { code, said };
 }

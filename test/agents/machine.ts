@@ -23,6 +23,7 @@ export async function machine(
   const host = await bus.host(alias, Object.fromEntries(commands) as Record<string, string>);
   const home = join(bus.root, `${alias}-home`);
   mkdirSync(home);
-  Object.assign(host.env, homeFor(Object.values(actors), server, home, inject('agents').cache));
+  const { cache } = inject('agents');
+  Object.assign(host.env, homeFor(Object.values(actors), server, home, cache, host.dir));
   return host;
 }

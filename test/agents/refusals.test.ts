@@ -2,16 +2,19 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { invoke } from '../../src/agent/invoke.ts';
+import { knownAgent } from '../../src/protocol/agents.ts';
+import { refusalOf } from '../../src/protocol/refusal.ts';
 import { scratch } from '../support/bus.ts';
 import { headless, homeFor, realCli } from './clis.ts';
 import { REFUSALS } from './refusals.ts';
 import { startModelServer } from './server.ts';
 
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const cases = REFUSALS.filter(({ cli }) => inject('agents').names.includes(cli)).map(
   (refusal) => [refusal.cli, refusal.when, refusal] as const,
 );
 
-it.each(cases)('%s says so in its own words when %s', async (_cli, _when, refusal) => {
+it.each(cases)('%s says in words that we know when %s', async (_cli, _when, refusal) => {
   const server = await startModelServer(() => refusal.turn(new Date()));
   onTestFinished(() => server.close());
   const cli = realCli(refusal.cli);
@@ -19,12 +22,13 @@ it.each(cases)('%s says so in its own words when %s', async (_cli, _when, refusa
   mkdirSync(home);
   const settings = homeFor([cli], server.url, home, inject('agents').cache);
 
+  const asked = new Date();
   const ran = await invoke({
     command: headless(cli),
     cwd,
     env: { ...process.env, ...settings, CROSSTALK_STATE_DIR: cwd, ...refusal.env },
     input: 'Say one word, please.\n',
-    timeout: 60_000,
+    timeout: 150_000,
     grace: 1000,
     maxOutput: 1024 * 1024,
     signal: new AbortController().signal,
@@ -34,4 +38,9 @@ it.each(cases)('%s says so in its own words when %s', async (_cli, _when, refusa
   const lines = (refusal.on === 'stdout' ? ran.stdout : ran.stderrTail).split('\n');
   expect(ran).toMatchObject({ exitCode: refusal.exitCode, timedOut: false });
   expect(lines).toContainEqual(expect.stringMatching(refusal.says));
+  const known = refusalOf(knownAgent(cli.name)!, ran, asked, zone);
+  expect(known?.kind).toBe(refusal.held);
+  const wait = known?.until && (known.until.getTime() - asked.getTime()) / 1000;
+  if (refusal.until === undefined) expect(wait ?? 0).toBeLessThan(60);
+  else expect(Math.abs(wait! - refusal.until)).toBeLessThan(120);
 });

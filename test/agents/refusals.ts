@@ -1,4 +1,15 @@
 import type { CliName } from './clis.ts';
+import {
+  anthropic,
+  BAD_KEY,
+  google,
+  NO_QUOTA,
+  plan,
+  subscription,
+  TOO_FAST,
+  TWO_HOURS,
+  unasked,
+} from './vendors.ts';
 import type { Turn } from './wire.ts';
 
 /** A way in which a vendor refuses work, and what the CLI was seen to make of it (FACTS.md). */
@@ -19,51 +30,6 @@ export interface Refusal {
   until?: number;
 }
 
-const TWO_HOURS = 7200;
-const seconds = (now: Date): number => Math.floor(now.getTime() / 1000);
-
-/** No work at all should come of it: a CLI that asks nevertheless fails for this reason. */
-const unasked = (): Turn => ({ status: 418, body: { error: { message: 'nobody should ask' } } });
-
-const anthropic = (status: number, type: string, message: string): Turn => ({
-  status,
-  body: { type: 'error', error: { type, message } },
-});
-const openai = (status: number, code: string, message: string): Turn => ({
-  status,
-  body: { error: { message, type: code, param: null, code } },
-});
-const google = (code: number, status: string, message: string, details: unknown[]): Turn => ({
-  status: code,
-  body: { error: { code, message, status, details } },
-});
-
-const BAD_KEY = openai(401, 'invalid_api_key', 'Incorrect API key provided: dummy-key.');
-const TOO_FAST = openai(
-  429,
-  'rate_limit_exceeded',
-  'Rate limit reached for fake on tokens per min (TPM): Limit 30000, Used 29000. Please try again in 20s.',
-);
-const NO_QUOTA = openai(
-  429,
-  'insufficient_quota',
-  'You exceeded your current quota, please check your plan and billing details.',
-);
-
-/** A subscription's limit: said in headers, and only to those who log in with one. */
-const subscription = (claim: string) => (now: Date) => {
-  const { status, body } = anthropic(
-    429,
-    'rate_limit_error',
-    "This request would exceed your account's rate limit. Please try again later.",
-  ) as Extract<Turn, { status: number }>;
-  const limits = {
-    'anthropic-ratelimit-unified-status': 'rejected',
-    'anthropic-ratelimit-unified-reset': String(seconds(now) + TWO_HOURS),
-    'anthropic-ratelimit-unified-representative-claim': claim,
-  };
-  return { status, body, headers: limits };
-};
 const SUBSCRIBER = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'dummy-token' };
 
 export const REFUSALS: readonly Refusal[] = [
@@ -130,17 +96,7 @@ export const REFUSALS: readonly Refusal[] = [
   {
     cli: 'codex',
     when: "the plan's usage limit is reached",
-    turn: (now) => ({
-      status: 429,
-      body: {
-        error: {
-          type: 'usage_limit_reached',
-          message: 'The usage limit has been reached',
-          plan_type: 'plus',
-          resets_at: seconds(now) + TWO_HOURS,
-        },
-      },
-    }),
+    turn: plan,
     exitCode: 1,
     on: 'stderr',
     says: /^ERROR: You’ve hit your usage limit\..* try again at .*[\d:]+ [AP]M\.$/,
