@@ -8,7 +8,11 @@ export interface Draft {
 export const EMPTY: Draft = { to: '', tier: '', body: '' };
 
 /** Where drafts are kept: the browser's `localStorage`, or anything like it. */
-export type Shelf = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+export interface Shelf {
+  getItem: (key: string) => string | null;
+  setItem: (key: string, value: string) => void;
+  removeItem: (key: string) => void;
+}
 
 const keyOf = (channel: string): string => `crosstalk-draft-${channel}`;
 

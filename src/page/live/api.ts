@@ -28,7 +28,7 @@ export function get<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined || value === '' ? [] : [[name, String(value)]],
+    value === undefined || value === '' ? [] : [[name, String(value)] as [string, string]],
   );
   const asked = new URLSearchParams(given).toString();
   return call<T>(`/api/${path}${asked === '' ? '' : `?${asked}`}`, {
