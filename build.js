@@ -11,7 +11,7 @@ import { buildPage } from './build-page.js';
  * a command imports them. They hold packages and what shows them, nothing of ours that has state.
  * `door` names the async functions of one that can only be an ES module.
  */
-const APART = [];
+const APART = [{ entry: 'src/web/web-packages.ts' }];
 const apart = new Map(APART.map(({ entry }) => [resolve(entry), nameOf(entry)]));
 
 const agents = readdirSync('src/demo/agents').map((name) => `src/demo/agents/${name}`);

@@ -12,6 +12,7 @@ const DANGEROUS = {
     'src/agent/session.ts',
     'src/state/process-identity.ts',
     'src/demo/**',
+    'src/web/browser.ts',
     'bench/**',
   ],
 };

@@ -2,6 +2,7 @@ import { completionCommands } from './completion-table.ts';
 import { MEMORY_COMMANDS } from './memory-table.ts';
 import { CHANNEL, FROM, HOST, type CommandSpec } from './spec.ts';
 import { READING_COMMANDS } from './reading-table.ts';
+import { WEB_COMMANDS } from './web-table.ts';
 
 export const COMMANDS: readonly CommandSpec[] = [
   {
@@ -221,6 +222,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk attach --agent claude',
     load: () => import('./commands/attach.ts'),
   },
+  ...WEB_COMMANDS,
   {
     name: 'upgrade',
     summary: 'replace upstream/ with this version’s template',

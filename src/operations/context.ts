@@ -33,6 +33,8 @@ export interface Context extends Surroundings {
   random: () => number;
   newId: () => string;
   suffix: () => string;
+  /** Something follows the bus all the time, so commands need not ask the remote for news. */
+  isFollowed?: boolean;
   /** Inside a dispatcher: hands an outbox entry to its publisher. */
   publish?: (id: string) => Promise<Outcome>;
   /** Says something to the operator that is not a result: one line on stderr. */
@@ -149,6 +151,7 @@ export async function refreshOrNote(
   context: Context,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
+  if (context.isFollowed === true) return undefined;
   const refreshed = await context.transport.refresh(signal);
   if (refreshed.ok) return undefined;
   context.note(`could not ask the remote: ${refreshed.failure.reason}; showing what is known here`);

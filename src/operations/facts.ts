@@ -1,5 +1,5 @@
 import { messageFile } from '../protocol/layout.ts';
-import { Cursors, cursorOf } from '../state/cursors.ts';
+import { Cursors, cursorOf, type ActorCursors } from '../state/cursors.ts';
 import { loadHeartbeat } from '../state/heartbeat.ts';
 import { holderOf } from '../state/lock.ts';
 import { tipOf, type Context } from './context.ts';
@@ -53,12 +53,9 @@ export async function factsOf(
   const letter = letters.find(
     (one) => one.actor === actor && one.channel === channel && isIt(one.messages),
   );
-  const cursor = cursorOf(cursors.get(actor), channel);
   const exists = async (commit: string): Promise<boolean> =>
     (await transport.objects.read(`${commit}:${path}`)) !== undefined;
-  const settled =
-    cursor !== undefined &&
-    (isIt(cursor.settled) || (cursor.commit !== '' && (await exists(cursor.commit))));
+  const settled = await isSettled(context, cursors.get(actor), ref);
   const running =
     holder?.pid === heartbeat?.pid &&
     heartbeat?.running.some(
@@ -81,6 +78,20 @@ export async function factsOf(
     silent: wakes && settled && !running && answers.length === 0 && letter === undefined,
     dead_letter: letter === undefined ? null : { id: letter.id, state: letter.state },
   };
+}
+
+/** Whether an actor's cursors of this machine say that it is done with a message. */
+export async function isSettled(
+  { transport }: Context,
+  cursors: ActorCursors | undefined,
+  { channel, relPath }: MessageRef,
+): Promise<boolean> {
+  const cursor = cursorOf(cursors, channel);
+  if (cursor === undefined) return false;
+  if (cursor.settled.includes(relPath)) return true;
+  if (cursor.commit === '') return false;
+  const object = `${cursor.commit}:${messageFile(channel, relPath)}`;
+  return (await transport.objects.read(object)) !== undefined;
 }
 
 /** The facts as one line, the last thing that happened last. */

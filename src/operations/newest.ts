@@ -8,12 +8,14 @@ import type { Context } from './context.ts';
  *
  * @param channels their ids
  * @param since the least a relPath may be, such as a time of the form that relPaths begin with
+ * @param until what relPaths have to be less than
  */
 export async function* newestFirst(
   context: Context,
   commit: string,
   channels: readonly string[],
   since: string,
+  until = '~',
 ): AsyncGenerator<MessageFile[]> {
   const walks = channels.map((channel) => ({ channel, days: daysOf(context, commit, channel) }));
   const heads = await Promise.all(walks.map(async (walk) => ({ ...walk, day: await next(walk) })));
@@ -21,13 +23,15 @@ export async function* newestFirst(
     const day = heads.map((head) => head.day).reduce((a, b) => (b > a ? b : a), '');
     if (day === '' || day < since.slice(0, day.length)) return;
     const due = heads.filter((head) => head.day === day);
-    const files = await Promise.all(
-      due.map(({ channel }) => context.transport.list(commit, [`${CHANNELS}/${channel}/${day}`])),
-    );
-    yield messageFiles(files.flat())
-      .filter(({ relPath }) => relPath >= since)
-      .sort(byTime)
-      .reverse();
+    if (day <= until.slice(0, day.length)) {
+      const files = await Promise.all(
+        due.map(({ channel }) => context.transport.list(commit, [`${CHANNELS}/${channel}/${day}`])),
+      );
+      yield messageFiles(files.flat())
+        .filter(({ relPath }) => relPath >= since && relPath < until)
+        .sort(byTime)
+        .reverse();
+    }
     for (const head of due) head.day = await next(head);
   }
 }

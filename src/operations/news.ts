@@ -23,14 +23,19 @@ const LONGEST_MS = 2 ** 31 - 1;
  * clone brings or pushes is seen at once.
  *
  * @param seen the tip that is known already
- * @param options `timeout` in milliseconds, may be infinite
+ * @param options `timeout` in milliseconds, may be infinite; `look`: milliseconds between looks at what
+ *   is known here, for who waits all day
  * @returns the new tip, or undefined when the time is over
  * @throws the reason of `signal` when that is aborted
  */
 export async function waitForNews(
   context: Context,
   seen: string,
-  { signal, timeout }: { signal: AbortSignal; timeout: number },
+  {
+    signal,
+    timeout,
+    look: each = LOOK_MS,
+  }: { signal: AbortSignal; timeout: number; look?: number },
 ): Promise<string | undefined> {
   signal.throwIfAborted();
   const over = new AbortController();
@@ -44,7 +49,10 @@ export async function waitForNews(
   };
   const timer = setTimeout(end, Math.min(Math.max(timeout, 0), LONGEST_MS));
   signal.addEventListener('abort', stop, { once: true });
-  const ways = [look(context, seen, over.signal), bring(context, seen, over.signal, cut.signal)];
+  const ways = [
+    look(context, seen, each, over.signal),
+    bring(context, seen, over.signal, cut.signal),
+  ];
   try {
     const tip = await Promise.race(ways);
     if (tip === undefined) signal.throwIfAborted();
@@ -63,12 +71,13 @@ export async function waitForNews(
 async function look(
   context: Context,
   seen: string,
+  each: number,
   over: AbortSignal,
 ): Promise<string | undefined> {
   while (!over.aborted) {
     const tip = await tipOf(context);
     if (tip !== seen) return tip;
-    await rest(LOOK_MS, over);
+    await rest(each, over);
   }
   return undefined;
 }

@@ -9,6 +9,7 @@ import { holderOf } from '../state/lock.ts';
 import { readPause, type Pause } from '../state/pause.ts';
 import { takeCensus } from './census.ts';
 import { tipOf, type Context } from './context.ts';
+import type { IndexOptions } from './indexing.ts';
 import { judge } from './health.ts';
 
 interface HostStatus {
@@ -59,11 +60,19 @@ export interface Status {
   broken_state_files: string[];
 }
 
-/** The state of the transport and of this machine's part in it, from what is known here. */
-export async function status(context: Context, alias: string | undefined): Promise<Status> {
+/**
+ * The state of the transport and of this machine's part in it, from what is known here.
+ *
+ * @param counting with `patience`, the messages counted may not be all yet
+ */
+export async function status(
+  context: Context,
+  alias: string | undefined,
+  counting: IndexOptions = {},
+): Promise<Status> {
   const { transport, paths, outbox, deadLetters } = context;
   const [census, channels, entries, letters, heartbeat, holder, cursors] = await Promise.all([
-    takeCensus(context),
+    takeCensus(context, counting),
     context.archive.channels(await tipOf(context)),
     outbox.all(),
     deadLetters.all(),

@@ -1,5 +1,5 @@
 import { reach } from './address.ts';
-import type { Located } from './message.ts';
+import type { Message } from './message.ts';
 
 /** Who sent the message at a relPath of the same channel; undefined when there is none. */
 export type SenderOf = (relPath: string) => string | undefined;
@@ -27,7 +27,7 @@ export interface Activation {
  * in comparing senders.
  */
 export function activation(
-  message: Located['message'],
+  message: Pick<Message, 'from' | 'to' | 'type' | 're'>,
   actor: string,
   host: string,
   senderOf: SenderOf,

@@ -1,0 +1,68 @@
+import { CrosstalkError } from '../../errors.ts';
+import { shown } from '../../protocol/result.ts';
+import { openBrowser } from '../../web/browser.ts';
+import { isLoopback } from '../../web/guard.ts';
+import { serveWeb, type Address } from '../../web/serve.ts';
+import type { Context } from '../../operations/context.ts';
+import { flag, inTransport, note, text, type Call } from '../command.ts';
+import { EXIT } from '../exit.ts';
+
+const PORT = '7777';
+
+export function run(call: Call): Promise<number> {
+  const { io } = call;
+  const port = portOf(call);
+  const host = text(call, 'host') ?? '127.0.0.1';
+  const token = text(call, 'token') ?? (io.env['CROSSTALK_WEB_TOKEN'] || undefined);
+  return inTransport(call, async (context) => {
+    let forget: (() => Promise<void>) | undefined;
+    const options = {
+      host,
+      port,
+      readOnly: flag(call, 'readOnly'),
+      login: io.login,
+      stop: io.stop,
+      ...(token !== undefined && { token }),
+    };
+    try {
+      await serveWeb(context, options, async (address) => {
+        announce(call, host, address);
+        if (flag(call, 'open')) forget = await open(call, context, address);
+      });
+    } finally {
+      await forget?.();
+    }
+    return EXIT.ok;
+  });
+}
+
+function announce(call: Call, host: string, { url, port, token }: Address): void {
+  const { io } = call;
+  const readOnly = flag(call, 'readOnly');
+  if (flag(call, 'json')) io.out(`${JSON.stringify({ url, port, token, read_only: readOnly })}\n`);
+  else io.out(`Open: ${url}\n`);
+  if (!isLoopback(host))
+    note(
+      call,
+      `${host} is open to other machines: whoever reaches it and has the token reads every message${readOnly ? '' : ' and sends as you'}, and so does whoever listens in, as http is not encrypted; a tunnel is safer: ssh -L ${String(port)}:127.0.0.1:${String(port)} <this machine>`,
+    );
+}
+
+async function open(
+  call: Call,
+  { paths }: Context,
+  { url }: Address,
+): Promise<() => Promise<void>> {
+  const { opened, forget } = await openBrowser(url, paths.root, process.platform);
+  if (!opened) note(call, 'no browser could be started; open the address by hand');
+  return forget;
+}
+
+function portOf(call: Call): number {
+  const given = text(call, 'port') ?? PORT;
+  if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given);
+  throw new CrosstalkError(
+    'usage',
+    `--port is ${shown(given)}, expected 0 to 65535; try --port ${PORT}`,
+  );
+}

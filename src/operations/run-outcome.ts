@@ -1,0 +1,48 @@
+import { placeOf } from '../protocol/layout.ts';
+import type { WebRun } from '../protocol/web-api.ts';
+import { tipOf, type Context } from './context.ts';
+import { withNaming } from './naming.ts';
+
+/**
+ * How runs ended that were at work a moment ago. What a run left is on disk before its record goes
+ * (docs/architecture.md, crash order): a dead letter, an outbox entry, or by now messages on the bus;
+ * without any of them it met its messages with silence.
+ */
+export async function endedRuns(context: Context, gone: readonly WebRun[]): Promise<WebRun[]> {
+  if (gone.length === 0) return [];
+  const until = context.now().toISOString();
+  const [letters, entries] = await Promise.all([context.deadLetters.all(), context.outbox.all()]);
+  return withNaming(context, await tipOf(context), (naming) =>
+    Promise.all(
+      gone.map(async (run): Promise<WebRun> => {
+        const isOurs = (actor: string, channel: string, messages: readonly string[]): boolean =>
+          actor === run.actor &&
+          channel === run.channel &&
+          messages.some((path) => run.messages.includes(path));
+        const letter = letters.find(
+          ({ actor, channel, messages, last_failed_at: at }) =>
+            isOurs(actor, channel, messages) && at >= run.since,
+        );
+        if (letter !== undefined)
+          return { ...run, until, outcome: letter.state === 'parked' ? 'parked' : 'failed' };
+        const queued = entries.flatMap(({ delivery, commits }) =>
+          delivery !== undefined && isOurs(delivery.actor, delivery.channel, delivery.messages)
+            ? commits.flatMap(({ files }) => files.map(({ path }) => path))
+            : [],
+        );
+        const paths = queued.flatMap((path) => {
+          const place = placeOf(path);
+          return place.kind === 'message' ? [place.relPath] : [];
+        });
+        const named = await Promise.all(
+          run.messages.map((relPath) => naming({ channel: run.channel, relPath }, true)),
+        );
+        const sent = named
+          .flat()
+          .filter(({ message }) => message.from === run.actor && message.timestamp >= run.since);
+        const answers = [...new Set([...paths, ...sent.map(({ relPath }) => relPath)])];
+        return { ...run, until, answers, outcome: answers.length > 0 ? 'answered' : 'silent' };
+      }),
+    ),
+  );
+}

@@ -1,0 +1,49 @@
+import { CrosstalkError, reasonOf, type ErrorCode } from '../errors.ts';
+import type { WebError } from '../protocol/web-api.ts';
+
+type Code = WebError['error']['code'];
+
+const STATUS: Readonly<Record<Code, number>> = {
+  usage: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  read_only: 403,
+  not_found: 404,
+  ambiguous: 409,
+  refused: 409,
+  too_large: 413,
+  invalid: 422,
+  internal: 500,
+};
+
+const CODES: Partial<Record<ErrorCode, Code>> = {
+  usage: 'usage',
+  not_found: 'not_found',
+  ambiguous: 'ambiguous',
+  invalid: 'invalid',
+  refused: 'refused',
+  locked: 'refused',
+};
+
+export function json(value: unknown, status = 200): Response {
+  return new Response(JSON.stringify(value), {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+  });
+}
+
+export function problem(code: Code, message: string, status = STATUS[code]): Response {
+  return json({ error: { code, message } } satisfies WebError, status);
+}
+
+/** What an operation threw, as an answer. */
+export function problemOf(error: unknown): Response {
+  const code = error instanceof CrosstalkError ? CODES[error.code] : undefined;
+  return problem(code ?? 'internal', reasonOf(error));
+}
+
+/** A small page of our own words alone. @param head more for its head */
+export function page(status: number, text: string, head = ''): Response {
+  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Crosstalk</title>${head}</head><body><p>${text}</p></body></html>\n`;
+  return new Response(html, { status, headers: { 'content-type': 'text/html; charset=utf-8' } });
+}

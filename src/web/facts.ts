@@ -1,0 +1,98 @@
+import type { Arrival } from '../operations/arrivals.ts';
+import type { OwnState } from '../operations/own-state.ts';
+import type { WebFact, WebRef, WebRun } from '../protocol/web-api.ts';
+
+/** One name for a message. */
+export function keyOf({ channel, relPath }: WebRef): string {
+  return `${channel}/${relPath}`;
+}
+
+/**
+ * What became known with messages that arrived: of ours, that they are on the bus; of those they name
+ * in `re`, that they were answered.
+ *
+ * @param sending keys of messages that were written on this machine
+ */
+export function factsOfArrivals(
+  some: readonly Arrival[],
+  sending: ReadonlySet<string>,
+  now: Date,
+): WebFact[] {
+  const at = now.toISOString();
+  return some.flatMap(({ channel, relPath, message }): WebFact[] => [
+    ...(sending.has(keyOf({ channel, relPath }))
+      ? [{ channel, relPath, at, state: 'sent' as const, actor: null, detail: null }]
+      : []),
+    ...message.re.map((path) => ({
+      channel,
+      relPath: path,
+      at,
+      state: 'answered' as const,
+      actor: message.from,
+      detail: relPath,
+    })),
+  ]);
+}
+
+export interface Change {
+  before: OwnState;
+  own: OwnState;
+  /** Runs that ended in between. */
+  gone: readonly WebRun[];
+}
+
+/**
+ * What became known with a change of this machine's state.
+ *
+ * @param isKnown whether it was told already that a message is queued, or it is on the bus
+ */
+export function factsOfState(
+  { before, own, gone }: Change,
+  isKnown: (key: string) => boolean,
+  now: Date,
+): WebFact[] {
+  const at = now.toISOString();
+  const known = new Set(before.outbox.map(({ id }) => id));
+  const queued = own.outbox
+    .filter(({ id }) => !known.has(id))
+    .flatMap(({ messages }) => messages)
+    .filter((ref) => !isKnown(keyOf(ref)))
+    .map(({ channel, relPath }) => fact({ channel, relPath }, 'queued', null, null));
+  const ran = new Set(before.running.map(({ id }) => id));
+  const taken = own.running
+    .filter(({ id }) => !ran.has(id))
+    .flatMap((run) => about(run, 'taken', run.id));
+  const silent = gone
+    .filter(({ outcome }) => outcome === 'silent')
+    .flatMap((run) => about(run, 'silent', run.id));
+  const letters = new Map(before.dead_letters.map((letter) => [letter.id, letter]));
+  const failed = own.dead_letters
+    .filter(({ id, attempts, state }) => {
+      const was = letters.get(id);
+      return was?.attempts !== attempts || (was.state !== state && state !== 'retrying');
+    })
+    .flatMap((letter) => about(letter, letter.state === 'parked' ? 'parked' : 'failed', letter.id));
+  return [...queued, ...taken, ...silent, ...failed];
+
+  function fact(
+    { channel, relPath }: WebRef,
+    state: WebFact['state'],
+    actor: string | null,
+    detail: string | null,
+  ): WebFact {
+    return { channel, relPath, at, state, actor, detail };
+  }
+  function about(
+    { actor, channel, messages }: { actor: string; channel: string; messages: string[] },
+    state: WebFact['state'],
+    detail: string,
+  ): WebFact[] {
+    return messages.map((relPath) => fact({ channel, relPath }, state, actor, detail));
+  }
+}
+
+/** Runs of before that are there no more. */
+export function goneRuns(before: OwnState, own: OwnState): WebRun[] {
+  const still = new Set(own.running.map(({ id }) => id));
+  return before.running.filter(({ id }) => !still.has(id));
+}

@@ -1,0 +1,197 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { reasonOf } from '../errors.ts';
+import { arrivals, type Arrival } from '../operations/arrivals.ts';
+import { tipOf, type Context } from '../operations/context.ts';
+import { webMessage } from '../operations/message-page.ts';
+import { waitForNews } from '../operations/news.ts';
+import { verdict } from '../operations/overview.ts';
+import { ownState, type OwnState } from '../operations/own-state.ts';
+import { endedRuns } from '../operations/run-outcome.ts';
+import { watchState } from '../operations/state-watch.ts';
+import { status } from '../operations/status.ts';
+import type { WebFact, WebRef, WebRun } from '../protocol/web-api.ts';
+import { factsOfArrivals, factsOfState, goneRuns, keyOf } from './facts.ts';
+import { Ring } from './ring.ts';
+
+/** Milliseconds between looks at the local tip; the dispatcher is asked at the same time. */
+const LOOK_MS = 100;
+const AFTER_ERROR_MS = 1000;
+/** Milliseconds in which changes are gathered for one verdict. */
+const VERDICT_MS = 250;
+const VERDICT_PATIENCE_MS = 500;
+const KEPT_RUNS = 1000;
+/** Messages of which is remembered that they have arrived. */
+const KEPT_KEYS = 10_000;
+/** Of each list in an event. */
+const SHOWN = 100;
+
+/**
+ * Follows the bus and this machine's state, once for all pages, and puts what happens into the ring.
+ */
+export class Hub {
+  readonly ring: Ring;
+  /** The streams that are open. */
+  readonly streams = new Set<AbortController>();
+  /** Runs that were seen to end, the oldest first. */
+  readonly ended: WebRun[] = [];
+  /** Runs that ended since the start, by outcome. */
+  readonly outcomes = new Map<WebRun['outcome'], number>();
+  tip = '';
+  readonly #context: Context;
+  readonly #arrived = new Set<string>();
+  readonly #sending = new Set<string>();
+  #own: OwnState | undefined;
+  #verdict = '';
+  #waiting: (() => void)[] = [];
+
+  constructor(context: Context, epoch: string) {
+    this.#context = context;
+    this.ring = new Ring(epoch);
+  }
+
+  /** Begins to follow; resolves once it knows where it stands. `done` ends with the signal. */
+  async start(signal: AbortSignal): Promise<{ done: Promise<void> }> {
+    this.tip = await tipOf(this.#context);
+    this.#own = await ownState(this.#context);
+    const { paths } = this.#context;
+    const work = [
+      this.#followBus(signal),
+      watchState(paths, () => this.#lookAtState(), { signal }),
+      watchState(paths, () => this.#judge(), { signal, gather: VERDICT_MS }),
+    ];
+    const done = Promise.allSettled(work).then(() => {
+      this.#tellAll();
+    });
+    return { done };
+  }
+
+  /** Resolves when there is an event after this one, or the signal is aborted. */
+  more(after: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.ring.newest > after || signal.aborted) {
+        resolve();
+        return;
+      }
+      const done = (): void => {
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      signal.addEventListener('abort', done);
+      this.#waiting.push(done);
+    });
+  }
+
+  /** A message was written here and is safe. */
+  noteQueued(refs: readonly WebRef[]): void {
+    const at = this.#context.now().toISOString();
+    for (const ref of refs) this.#sending.add(keyOf(ref));
+    this.#tellFacts(
+      refs.map(({ channel, relPath }) => {
+        return { channel, relPath, at, state: 'queued', actor: null, detail: null };
+      }),
+    );
+  }
+
+  async #followBus(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        const options = { signal, timeout: Infinity, look: LOOK_MS };
+        const tip = await waitForNews(this.#context, this.tip, options);
+        if (tip === undefined) continue;
+        const from = this.tip;
+        this.tip = tip;
+        for await (const some of arrivals(this.#context, from, tip)) await this.#arrive(some, tip);
+        this.#push('tip', { tip });
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#context.note(`could not follow the bus: ${reasonOf(error)}; trying again`);
+        this.#push('reset', { reason: 'the bus could not be followed for a moment' });
+        await sleep(AFTER_ERROR_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async #arrive(some: readonly Arrival[], tip: string): Promise<void> {
+    const channels = [...new Set(some.map(({ channel }) => channel))];
+    for (const id of channels) {
+      const channel = await this.#context.archive.channel(tip, id);
+      const messages = some.filter((arrival) => arrival.channel === id);
+      this.#push('messages', {
+        tip,
+        channel: id,
+        channel_name: channel.name,
+        messages: messages.map((located) => webMessage(located, channel, false)),
+      });
+    }
+    for (const ref of some) this.#arrived.add(keyOf(ref));
+    this.#tellFacts(factsOfArrivals(some, this.#sending, this.#context.now()));
+    for (const ref of some) this.#sending.delete(keyOf(ref));
+    while (this.#arrived.size > KEPT_KEYS)
+      for (const key of this.#arrived.keys()) {
+        this.#arrived.delete(key);
+        break;
+      }
+  }
+
+  async #lookAtState(): Promise<void> {
+    const before = this.#own;
+    const own = await ownState(this.#context);
+    if (before === undefined) return;
+    const gone = await endedRuns(this.#context, goneRuns(before, own));
+    this.#own = own;
+    const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+    const idsOf = (list: readonly { id: string }[]): string[] => list.map(({ id }) => id);
+    if (!isSame(idsOf(own.outbox), idsOf(before.outbox)))
+      this.#push('outbox', {
+        outbox: own.outbox.slice(0, SHOWN),
+        outbox_total: own.outbox.length,
+      });
+    if (gone.length > 0 || !isSame(own.running, before.running)) {
+      this.#noteEnded(gone);
+      this.#push('runs', { running: own.running, ended: gone });
+    }
+    if (!isSame(own.dead_letters, before.dead_letters))
+      this.#push('dead_letters', {
+        dead_letters: own.dead_letters.slice(-SHOWN).reverse(),
+        dead_letters_total: own.dead_letters.length,
+      });
+    const told = (key: string): boolean => this.#arrived.has(key) || this.#sending.has(key);
+    const facts = factsOfState({ before, own, gone }, told, this.#context.now());
+    for (const fact of facts) if (fact.state === 'queued') this.#sending.add(keyOf(fact));
+    this.#tellFacts(facts);
+  }
+
+  #noteEnded(gone: readonly WebRun[]): void {
+    this.ended.push(...gone);
+    this.ended.splice(0, Math.max(0, this.ended.length - KEPT_RUNS));
+    for (const { outcome } of gone)
+      this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
+  }
+
+  /** Tells the verdict when it or what it rests on is another than before. */
+  async #judge(): Promise<void> {
+    if (this.streams.size === 0) return;
+    const facts = await status(this.#context, undefined, { patience: VERDICT_PATIENCE_MS });
+    const now = verdict(facts);
+    const { dispatcher } = now;
+    const key = JSON.stringify([
+      { ...now, dispatcher: dispatcher && { ...dispatcher, age_s: facts.dispatcher?.at } },
+    ]);
+    if (key === this.#verdict) return;
+    this.#verdict = key;
+    this.#push('status', now);
+  }
+
+  #tellFacts(facts: WebFact[]): void {
+    if (facts.length > 0) this.#push('facts', { facts });
+  }
+
+  #push(...event: Parameters<Ring['push']>): void {
+    this.ring.push(...event);
+    this.#tellAll();
+  }
+
+  #tellAll(): void {
+    for (const tell of this.#waiting.splice(0)) tell();
+  }
+}

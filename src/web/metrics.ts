@@ -1,0 +1,98 @@
+import type { Gauge } from 'prom-client';
+import type { WebNow } from '../protocol/web-api.ts';
+import type { Parts } from './parts.ts';
+
+type Packages = typeof import('./web-packages.ts');
+
+/** `/metrics`: the same facts as `/api/now`, for Prometheus. */
+export class Metrics {
+  readonly #parts: Parts;
+  readonly #registry;
+  readonly #requests;
+  readonly #set: (now: WebNow) => void;
+
+  constructor({ Counter, Gauge: GaugeClass, Registry }: Packages, parts: Parts) {
+    this.#parts = parts;
+    const registry = new Registry();
+    const gauge = <T extends string = never>(
+      name: string,
+      help: string,
+      ...labelNames: T[]
+    ): Gauge<T> =>
+      new GaugeClass({ name: `crosstalk_${name}`, help, labelNames, registers: [registry] });
+    this.#registry = registry;
+    this.#requests = new Counter({
+      name: 'crosstalk_web_requests_total',
+      help: 'HTTP requests answered, by route and status.',
+      labelNames: ['method', 'route', 'status'] as const,
+      registers: [registry],
+    });
+    const healthy = gauge('healthy', '1 while nothing is stuck.');
+    const waiting = gauge('waiting_messages', 'Messages without an answer, by age.', 'under_s');
+    const oldest = gauge('waiting_oldest_seconds', 'Age of the oldest message without an answer.');
+    const letters = gauge('dead_letters', 'Failed deliveries, by state.', 'state');
+    const outbox = gauge('outbox_messages', 'Messages that are to be pushed.');
+    const outboxAge = gauge('outbox_oldest_seconds', 'Age of the oldest entry to be pushed.');
+    const running = gauge('runs_running', 'CLIs at work on this machine, by actor.', 'actor');
+    const ended = gauge('runs_ended', 'CLIs that this server saw end, by outcome.', 'outcome');
+    const pushes = gauge('pushes_last_minute', 'Pushes of the last minute.', 'host');
+    const limit = gauge('pushes_per_minute_limit', 'Pushes a minute there may be.', 'host');
+    const beat = gauge('heartbeat_age_seconds', 'Age of the heartbeat of the dispatcher here.');
+    const wrote = gauge('host_last_wrote_seconds', 'When a host last wrote, Unix time.', 'host');
+    const streams = gauge('web_streams', 'Pages that look on.');
+    const memory = gauge('web_resident_memory_bytes', 'Resident memory of this server.');
+    const { hub } = parts;
+
+    this.#set = (now) => {
+      healthy.set(now.health.ok ? 1 : 0);
+      for (const { under_s: under, messages } of now.waiting.ages)
+        waiting.set({ under_s: under === null ? 'more' : String(under) }, messages);
+      oldest.set(now.waiting.oldest_s ?? 0);
+      for (const state of ['retrying', 'quarantined', 'parked'])
+        letters.set({ state }, now.dead_letters.filter((letter) => letter.state === state).length);
+      outbox.set(now.outbox.reduce((sum, { messages }) => sum + messages.length, 0));
+      outboxAge.set(Math.max(0, ...now.outbox.map(({ age_s: age }) => age)));
+      running.reset();
+      for (const actor of now.actors) running.set({ actor: actor.name }, actor.running.length);
+      for (const outcome of ['answered', 'silent', 'failed', 'parked'] as const)
+        ended.set({ outcome }, hub.outcomes.get(outcome) ?? 0);
+      if (now.push_budget !== null) {
+        const { host, used, pushes_per_minute: most } = now.push_budget;
+        pushes.set({ host }, used);
+        limit.set({ host }, most);
+      }
+      if (now.dispatcher === null) beat.remove();
+      else beat.set(now.dispatcher.age_s);
+      wrote.reset();
+      for (const { alias, last_wrote: at } of now.hosts)
+        if (at !== null) wrote.set({ host: alias }, Date.parse(at) / 1000);
+      streams.set(hub.streams.size);
+      memory.set(process.memoryUsage.rss());
+    };
+  }
+
+  /** Notes an answer. Paths that anybody may make up count as one route. */
+  count(method: string, path: string, status: number): void {
+    const route =
+      /^\/(metrics|api\/(session|now|channels|message|thread|search|actors|hosts|flow|events|send|wake|openapi\.json))$/.test(
+        path,
+      )
+        ? path
+        : path.startsWith('/api/channels/')
+          ? '/api/channels/{channel}/messages'
+          : path.startsWith('/api/dead-letters/')
+            ? '/api/dead-letters/{id}/retry'
+            : path.startsWith('/api/')
+              ? '/api/'
+              : '/';
+    const known = /^(GET|HEAD|POST)$/.test(method) ? method : 'other';
+    this.#requests.inc({ method: known, route, status: String(status) });
+  }
+
+  async answer(): Promise<Response> {
+    this.#set(await this.#parts.now.get());
+    return new Response(await this.#registry.metrics(), {
+      headers: { 'content-type': this.#registry.contentType },
+    });
+  }
+}

@@ -1,0 +1,85 @@
+import type { WebEvents } from '../protocol/web-api.ts';
+
+/** Where a stream begins: after this event, or anew because what came then is not kept any more. */
+export interface Beginning {
+  after: number;
+  resumed: boolean;
+}
+
+interface Kept {
+  seq: number;
+  bytes: Uint8Array;
+}
+
+const LIMITS = { events: 4096, bytes: 8 * 1024 * 1024 };
+const ID = /^([0-9a-f]{8})-(\d{1,15})$/;
+const encoder = new TextEncoder();
+
+/**
+ * The last events, for streams that are behind and those who come back. Each stream keeps its place
+ * in it and nothing else, so that a slow one costs no memory; one that falls off its end begins anew.
+ */
+export class Ring {
+  readonly #epoch: string;
+  readonly #limits: typeof LIMITS;
+  readonly #kept = new Map<number, Kept>();
+  #bytes = 0;
+  #newest = 0;
+  #oldest = 1;
+
+  /** @param epoch 8 hex digits, others for each server, as its events are numbered from one again */
+  constructor(epoch: string, limits: Partial<typeof LIMITS> = {}) {
+    this.#epoch = epoch;
+    this.#limits = { ...LIMITS, ...limits };
+  }
+
+  /** Number of the newest event. */
+  get newest(): number {
+    return this.#newest;
+  }
+
+  /** The id of an event; without a number, of the newest. */
+  id(seq = this.#newest): string {
+    return `${this.#epoch}-${String(seq)}`;
+  }
+
+  push<K extends keyof WebEvents>(name: K, data: WebEvents[K]): void {
+    const seq = ++this.#newest;
+    const bytes = encodeEvent(name, data, this.id(seq));
+    this.#kept.set(seq, { seq, bytes });
+    this.#bytes += bytes.byteLength;
+    const { events, bytes: room } = this.#limits;
+    while (this.#kept.size > 1 && (this.#kept.size > events || this.#bytes > room)) {
+      this.#bytes -= this.#kept.get(this.#oldest)?.bytes.byteLength ?? 0;
+      this.#kept.delete(this.#oldest++);
+    }
+  }
+
+  /**
+   * The event after one; `none` when there is none yet, `gone` when it is not kept any more.
+   *
+   * @param after number of the last one that was seen
+   */
+  next(after: number): Kept | 'none' | 'gone' {
+    if (after >= this.#newest) return 'none';
+    return this.#kept.get(after + 1) ?? 'gone';
+  }
+
+  /** Where somebody goes on who has seen the event of this id; without one, now. */
+  beginning(id: string | undefined): Beginning {
+    const now = { after: this.#newest, resumed: false };
+    const [, epoch, number = ''] = ID.exec(id ?? '') ?? [];
+    const after = Number(number);
+    const isKept = after >= this.#oldest - 1 && after <= this.#newest;
+    return epoch === this.#epoch && isKept ? { after, resumed: true } : now;
+  }
+}
+
+/** An event of a stream. JSON has no line breaks, so that it is one `data:` line. */
+export function encodeEvent<K extends keyof WebEvents>(
+  name: K,
+  data: WebEvents[K],
+  id: string,
+): Uint8Array {
+  return encoder.encode(`id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+}

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { CrosstalkError, reasonOf } from '../errors.ts';
+import { takeCensus } from '../operations/census.ts';
+import type { Context } from '../operations/context.ts';
+import { makeApp } from './app.ts';
+import { isLoopback } from './guard.ts';
+import { makeParts } from './parts.ts';
+
+export interface WebOptions {
+  host: string;
+  /** 0 for any that is free. */
+  port: number;
+  /** Without one, a random one. */
+  token?: string;
+  readOnly: boolean;
+  login: string;
+  stop: AbortSignal;
+}
+
+export interface Address {
+  /** With the token. */
+  url: string;
+  port: number;
+  token: string;
+}
+
+/** What connections get to end by themselves. */
+const GRACE_MS = 500;
+export const LEAST_TOKEN = 16;
+const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
+
+/**
+ * Serves the page and its API until `stop`.
+ *
+ * @param listening told the address
+ * @throws CrosstalkError `usage` for a token that is too short or missing, `refused` when the port is
+ *   taken or the address is not this machine's
+ */
+export async function serveWeb(
+  given: Context,
+  options: WebOptions,
+  listening: (address: Address) => Promise<void> | void,
+): Promise<void> {
+  const { host, port, readOnly, login, stop } = options;
+  const token = tokenOf(options);
+  const context: Context = { ...given, isFollowed: true };
+  const packages = await import('./web-packages.ts');
+  const closing = new AbortController();
+  const close = (): void => {
+    closing.abort();
+  };
+  const epoch = randomBytes(4).toString('hex');
+  const parts = makeParts({ context, login, readOnly, stop: closing.signal, epoch });
+  const door = { host, port, hostname: context.hostname };
+  const app = makeApp(packages, parts, { token, door: () => door });
+  const server = packages.createAdaptorServer({
+    fetch: app.fetch,
+    createServer,
+    overrideGlobalObjects: false,
+  }) as Server;
+  door.port = await listen(server, host, port);
+  stop.addEventListener('abort', close, { once: true });
+  if (stop.aborted) close();
+  try {
+    const { done } = await parts.hub.start(closing.signal);
+    // The first page finds the index and the newest messages ready.
+    const ready = [takeCensus(context), parts.now.get()];
+    void Promise.allSettled(ready);
+    const shownHost = host.includes(':') ? `[${host}]` : host;
+    const url = `http://${shownHost}:${String(door.port)}/?token=${encodeURIComponent(token)}`;
+    await listening({ url, port: door.port, token });
+    await done;
+    await Promise.allSettled(ready);
+  } finally {
+    close();
+    stop.removeEventListener('abort', close);
+    await end(server);
+  }
+}
+
+function tokenOf({ host, token }: WebOptions): string {
+  if (token === undefined) {
+    if (isLoopback(host)) return randomBytes(32).toString('base64url');
+    throw new CrosstalkError(
+      'usage',
+      `--host ${host} lets other machines in, which takes a token of your own: at least ${String(LEAST_TOKEN)} characters, with --token or CROSSTALK_WEB_TOKEN. Whoever has it reads every message and sends as you, and http hides neither from the network`,
+    );
+  }
+  if (token.length >= LEAST_TOKEN && TOKEN.test(token)) return token;
+  throw new CrosstalkError(
+    'usage',
+    `the token has ${String(token.length)} characters, expected at least ${String(LEAST_TOKEN)} letters, digits and . _ ~ + / = -; make one with: openssl rand -hex 32`,
+  );
+}
+
+async function listen(server: Server, host: string, port: number): Promise<number> {
+  server.listen({ port, host, exclusive: true });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'EADDRINUSE'
+        ? 'is taken by another program; choose another with --port, or 0 for any that is free'
+        : `cannot be listened on: ${reasonOf(error)}; choose others with --host and --port`;
+    throw new CrosstalkError('refused', `port ${String(port)} of ${host} ${why}`, { cause: error });
+  }
+  return (server.address() as AddressInfo).port;
+}
+
+async function end(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => {
+    server.closeAllConnections();
+  }, GRACE_MS);
+  await closed;
+  clearTimeout(timer);
+}

@@ -1,0 +1,76 @@
+import { encodeEvent } from './ring.ts';
+import type { Hub } from './hub.ts';
+
+const STILL_HERE_MS = 15_000;
+/** A reader that takes nothing for so many of these is gone, whatever its socket says. */
+const PATIENCE = 4;
+const encoder = new TextEncoder();
+const PREAMBLE = encoder.encode('retry: 1000\n\n');
+const STILL_HERE = encoder.encode(': still here\n\n');
+
+/**
+ * The events for one page, from where it was on. Nothing is read ahead for it: it takes the next event
+ * from the ring when its socket has room for one.
+ *
+ * @param lastId the last event that it has seen
+ * @param signal ends it
+ */
+export function eventStream(
+  hub: Hub,
+  lastId: string | undefined,
+  signal: AbortSignal,
+): ReadableStream<Uint8Array> {
+  const { ring } = hub;
+  const { after, resumed } = ring.beginning(lastId);
+  let seen = after;
+  const gone = new AbortController();
+  let waited = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const leave = (): void => {
+    gone.abort();
+    clearInterval(timer);
+    signal.removeEventListener('abort', leave);
+    hub.streams.delete(gone);
+  };
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      hub.streams.add(gone);
+      signal.addEventListener('abort', leave, { once: true });
+      const hello = { event_id: ring.id(seen), tip: hub.tip, resumed };
+      controller.enqueue(PREAMBLE);
+      controller.enqueue(encodeEvent('hello', hello, ring.id(seen)));
+      if (lastId !== undefined && !resumed)
+        controller.enqueue(
+          encodeEvent('reset', { reason: 'what came since is not kept any more' }, ring.id(seen)),
+        );
+      timer = setInterval(() => {
+        if ((controller.desiredSize ?? 0) > 0) {
+          waited = 0;
+          controller.enqueue(STILL_HERE);
+        } else if (++waited >= PATIENCE) {
+          leave();
+          controller.error(new Error('the reader takes nothing'));
+        }
+      }, STILL_HERE_MS).unref();
+    },
+    async pull(controller) {
+      let next = ring.next(seen);
+      while (next === 'none' && !gone.signal.aborted) {
+        await hub.more(seen, gone.signal);
+        next = ring.next(seen);
+      }
+      if (gone.signal.aborted) {
+        controller.close();
+      } else if (next === 'gone') {
+        seen = ring.newest;
+        controller.enqueue(
+          encodeEvent('reset', { reason: 'the page was too slow for the events' }, ring.id(seen)),
+        );
+      } else if (next !== 'none') {
+        ({ seq: seen } = next);
+        controller.enqueue(next.bytes);
+      }
+    },
+    cancel: leave,
+  });
+}

@@ -1,0 +1,5 @@
+// The packages that only `crosstalk web` needs, as a bundle of their own (build.js).
+export { createAdaptorServer } from '@hono/node-server';
+export { Hono } from 'hono';
+export { bodyLimit } from 'hono/body-limit';
+export { Counter, Gauge, Registry } from 'prom-client';

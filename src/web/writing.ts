@@ -1,0 +1,29 @@
+import type { Hono } from 'hono';
+import { retryDeadLetters } from '../operations/dlq.ts';
+import { queueSend } from '../operations/queue-send.ts';
+import { wake } from '../operations/wake.ts';
+import type { WebRetried, WebSent, WebWoken } from '../protocol/web-api.ts';
+import { json, problem } from './answers.ts';
+import { sendRequest } from './params.ts';
+import type { Parts } from './parts.ts';
+
+/** The routes that change something; who may call them is settled before. */
+export function addWriting(app: Hono, { context, hub, login }: Parts): void {
+  app.post('/api/send', async (c) => {
+    const body: unknown = await c.req.json().catch(() => undefined);
+    if (body === undefined) return problem('usage', 'the body is not JSON');
+    const sent: WebSent = await queueSend(context, sendRequest(body), login);
+    hub.noteQueued(sent.messages.map(({ relPath }) => ({ channel: sent.channel, relPath })));
+    return json(sent, 202);
+  });
+
+  app.post('/api/dead-letters/:id/retry', async (c) => {
+    const { released, woken } = await retryDeadLetters(context, c.req.param('id'));
+    return json({ released: released.map(({ id }) => id), woken } satisfies WebRetried);
+  });
+
+  app.post('/api/wake', async () => {
+    const { pid } = await wake(context);
+    return json({ pid } satisfies WebWoken);
+  });
+}
