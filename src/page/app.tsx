@@ -62,6 +62,7 @@ function Shell({ route, go }: Navigation): JSX.Element {
     if (to !== undefined) go(to);
     else if (action === 'help') setHelp((shown) => !shown);
     else if (action === 'theme') turnTheme();
+    else if (action === 'close' && help) setHelp(false);
     else if (action === 'close' && document.activeElement instanceof HTMLElement)
       document.activeElement.blur();
     else return false;

@@ -14,6 +14,7 @@ export interface RunOptions {
   stop?: AbortSignal;
   outIsTty?: boolean;
   onErr?: (text: string) => void;
+  onOut?: (text: string) => void;
 }
 
 /** Runs a command line in this process, as `bin/crosstalk.js` would in another. */
@@ -26,6 +27,7 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
     cwd: options.cwd,
     out: (text) => {
       out += text;
+      options.onOut?.(text);
     },
     outBytes: (bytes) => {
       out += Buffer.from(bytes).toString('utf8');

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { safeLink } from '../../src/page/text/links.ts';
 import { tokensOf, treeOf, type Node } from '../../src/page/text/markdown.ts';
 import { marked, queryOf } from '../../src/page/conversation/query.ts';
+import { plainOf } from '../../src/page/text/plain.ts';
 import { ageOf } from '../../src/page/text/time.ts';
 
 describe('links in messages', () => {
@@ -63,6 +64,12 @@ describe('the text of a message', () => {
       }),
     );
   });
+});
+
+it('an excerpt has the words of a text without its marks, on one line', () => {
+  expect(plainOf('**Not** yet:\n\n1. `a` [b](https://c.de)\n')).toBe('Not yet: a b');
+  expect(plainOf('all: | a | b | | --- | ---: | | 1 | 2 |')).toBe('all: a b 1 2');
+  expect(plainOf('<b>x</b>')).toBe('<b>x</b>');
 });
 
 describe('search as one types', () => {

@@ -7,7 +7,7 @@ import { Problem } from '../shell/view.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { EMPTY, keepDraft, loadDraft, type Draft } from './drafts.ts';
 import { RecipientField } from './recipient-field.tsx';
-import { recipientProblem } from './recipients.ts';
+import { listed, recipientProblem } from './recipients.ts';
 import { failureOf, namesOf, queuedMessages, tiersOf } from './sending.ts';
 
 interface Props {
@@ -53,7 +53,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
     try {
       const { to, body, tier } = draft;
       const sent = await post<WebSent>('send', {
-        to,
+        to: listed(to).join(','),
         body,
         channel,
         ...(tiers.includes(tier) && { tier }),
@@ -150,7 +150,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
         >
           Preview
         </button>
-        <button type="submit" class="main" disabled={sending}>
+        <button type="submit" class="primary" disabled={sending}>
           Send
         </button>
       </div>

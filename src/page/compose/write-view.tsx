@@ -7,6 +7,7 @@ import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
 import { View } from '../shell/view.tsx';
+import { plainOf } from '../text/plain.ts';
 import { Composer } from './composer.tsx';
 
 /** So many of the messages just sent are shown. */
@@ -81,7 +82,7 @@ function Fate({ message }: { message: WebMessage }): JSX.Element {
   return (
     <>
       <Link to={{ view: 'thread', channel, relPath }}>
-        to {to.join(', ')}: {body.slice(0, 80)}
+        to {to.join(', ')}: {plainOf(body.slice(0, 160))}
       </Link>{' '}
       {statesOf(message, known, now?.waiting.messages ?? [], []).map((shown) => (
         <StateChip key={`${shown.state} ${shown.actor ?? ''}`} shown={shown} />

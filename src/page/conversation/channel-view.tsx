@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { WebMessage } from '../../protocol/web-api.ts';
 import { Composer } from '../compose/composer.tsx';
 import { useKeys } from '../keys/use-keys.ts';
@@ -11,6 +11,7 @@ import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
 import { Problem, View } from '../shell/view.tsx';
+import { plainOf } from '../text/plain.ts';
 import { dayOf } from '../text/time.ts';
 import { guessedHeight, MessageItem } from './message-item.tsx';
 import { reachesEnd, shownOf } from './span.ts';
@@ -64,10 +65,10 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
   // What is at the end and on the screen is read.
   const read = (): void => {
     const last = span?.messages.at(-1);
-    if (span === undefined || last === undefined || !end || document.hidden) return;
-    keepMark(localStorage, channel, { count: span.total, relPath: last.relPath });
+    if (span === undefined || !end || document.hidden) return;
+    keepMark(localStorage, channel, { count: span.total, relPath: last?.relPath ?? '' });
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (seen.current.atEnd) read();
   }, [span]);
 
@@ -159,7 +160,11 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
               )}
               answered={message.re.map((relPath) => {
                 const one = items.find((item) => item.relPath === relPath);
-                return { relPath, from: one?.from, excerpt: one?.body.slice(0, 80) ?? '' };
+                return {
+                  relPath,
+                  from: one?.from,
+                  excerpt: plainOf(one?.body.slice(0, 160) ?? ''),
+                };
               })}
               current={message.relPath === current}
               newDay={dayBefore.get(message.relPath) !== dayOf(message.timestamp)}

@@ -7,11 +7,12 @@ import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
 import { Problem, View } from '../shell/view.tsx';
 import { clockOf, dayOf } from '../text/time.ts';
+import { plainOf } from '../text/plain.ts';
 import { marked, queryOf } from './query.ts';
 
 /** Milliseconds after the last key before it is searched. */
 const PAUSE_MS = 120;
-const MOST = 50;
+const MOST = 20;
 
 /** Messages by their words, found while they are typed. */
 export function SearchView(props: { words: string; channel: string | undefined }): JSX.Element {
@@ -107,7 +108,7 @@ export function SearchView(props: { words: string; channel: string | undefined }
               in <bdi>{hit.channel_name}</bdi>, {dayOf(hit.timestamp)} {clockOf(hit.timestamp)}
             </span>
             <p class="excerpt">
-              {marked(hit.excerpt, words).map(({ text, hit: found_ }) =>
+              {marked(plainOf(hit.excerpt), words).map(({ text, hit: found_ }) =>
                 found_ ? <mark>{text}</mark> : text,
               )}
             </p>

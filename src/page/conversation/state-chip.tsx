@@ -13,7 +13,7 @@ const SIGNS: Record<Shown['state'], [sign: string, style: string]> = {
   answered: ['✓', 'good'],
   silent: ['–', 'dim'],
   failed: ['✕', 'bad'],
-  parked: ['⏸', 'held'],
+  parked: ['‖', 'held'],
 };
 
 /** How far a message is. */

@@ -4,6 +4,7 @@ import { get } from '../live/api.ts';
 import { useLoaded } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { Problem, View } from '../shell/view.tsx';
+import { plainOf } from '../text/plain.ts';
 import { clockOf, wholeTimeOf } from '../text/time.ts';
 import { StateChip } from './state-chip.tsx';
 
@@ -78,7 +79,7 @@ function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX
       </p>
       <p class="excerpt">
         <Link to={{ view: 'message', channel: thread.channel, relPath }}>
-          {excerpt === '' ? 'empty message' : excerpt}
+          {excerpt === '' ? 'empty message' : plainOf(excerpt)}
         </Link>
       </p>
       {states.length > 0 && (

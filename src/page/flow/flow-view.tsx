@@ -170,7 +170,7 @@ function Legend(): JSX.Element {
       <span class="key answered">answered</span>
       <span class="key running">running ›</span>
       <span class="key failed">failed ✕</span>
-      <span class="key parked">parked ⏸</span>
+      <span class="key parked">parked ‖</span>
       <span class="key silent">silent</span>
     </p>
   );

@@ -1,4 +1,5 @@
 import type { Arrow, Bar, Picture } from './layout.ts';
+import { plainOf } from '../text/plain.ts';
 import { ageOf, clockOf } from '../text/time.ts';
 import type { WebRun } from '../../protocol/web-api.ts';
 
@@ -60,7 +61,7 @@ function markOfArrow(arrow: Arrow): Mark {
     x: x1,
     y: y1,
     words: `${message.from} ${kind} ${to} at ${clockOf(message.timestamp)}`,
-    more: message.excerpt,
+    more: plainOf(message.excerpt),
     channel: message.channel,
     relPath: message.relPath,
   };

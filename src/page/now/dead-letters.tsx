@@ -65,7 +65,7 @@ export function DeadLetters({ now }: { now: WebNow | undefined }): JSX.Element {
         {now?.parked.map(({ actor, tier, reason, until }) => (
           <li key={`${actor} ${tier}`}>
             <p>
-              <span class="chip held">⏸ parked</span> <bdi class="who">{actor}</bdi>{' '}
+              <span class="chip held">‖ parked</span> <bdi class="who">{actor}</bdi>{' '}
               <span class="dim">{tier}</span>
             </p>
             <p>
@@ -99,7 +99,7 @@ export function DeadLetters({ now }: { now: WebNow | undefined }): JSX.Element {
 const SIGNS = {
   retrying: ['↻', 'wait'],
   quarantined: ['✕', 'bad'],
-  parked: ['⏸', 'held'],
+  parked: ['‖', 'held'],
 } as const;
 
 function Letter(props: { letter: WebDeadLetter; children: JSX.Element | false }): JSX.Element {

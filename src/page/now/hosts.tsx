@@ -86,7 +86,7 @@ function Actor({ actor }: { actor: WebActorNow }): JSX.Element {
                 ? { view: 'channel', channel: run.channel }
                 : { view: 'thread', channel: run.channel, relPath: run.messages[0] }
             }
-            label={`what ${name} is working on in ${run.channel_name}`}
+            title={`in ${run.channel_name}`}
           >
             <StateChip shown={{ state: 'running', actor: name, detail: null, since: run.since }} />
           </Link>

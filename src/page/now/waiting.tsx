@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { WebNow } from '../../protocol/web-api.ts';
 import { Link } from '../route/link.tsx';
 import { StateChip } from '../conversation/state-chip.tsx';
+import { plainOf } from '../text/plain.ts';
 import { ageOf } from '../text/time.ts';
 import { Card } from './card.tsx';
 
@@ -20,7 +21,7 @@ export function Waiting({ now }: { now: WebNow | undefined }): JSX.Element {
           <li key={`${one.channel}/${one.relPath} ${one.actor}`}>
             <p>
               <Link to={{ view: 'thread', channel: one.channel, relPath: one.relPath }}>
-                {one.excerpt === '' ? 'empty message' : one.excerpt}
+                {one.excerpt === '' ? 'empty message' : plainOf(one.excerpt)}
               </Link>
             </p>
             <p class="dim">
@@ -57,6 +58,12 @@ function Ages({ ages, total }: { ages: WebNow['waiting']['ages']; total: number 
 }
 
 function rangeOf(from: number, under: number | null): string {
-  if (under === null) return `over ${ageOf(from)}`;
-  return from === 0 ? `under ${ageOf(under)}` : `${ageOf(from)} – ${ageOf(under)}`;
+  if (under === null) return `over ${boundOf(from)}`;
+  return from === 0 ? `under ${boundOf(under)}` : `${boundOf(from)} to ${boundOf(under)}`;
+}
+
+/** A round number of seconds in its largest whole unit. */
+function boundOf(seconds: number): string {
+  if (seconds % 3600 === 0) return `${String(seconds / 3600)} h`;
+  return seconds % 60 === 0 ? `${String(seconds / 60)} min` : ageOf(seconds);
 }

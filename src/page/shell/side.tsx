@@ -11,11 +11,11 @@ export function Side({ onHelp }: { onHelp: () => void }): JSX.Element {
   const { session } = useModel();
   return (
     <div class="side">
-      <div class="brand">
+      <header class="brand">
         <img src={icon} alt="" width="24" height="24" />
         <bdi>{session?.transport ?? 'Crosstalk'}</bdi>
         {session?.read_only === true && <span class="chip">read-only</span>}
-      </div>
+      </header>
       <nav aria-label="Parts">
         <Destinations />
       </nav>
