@@ -19,6 +19,7 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, () => {
   let other: string;
   /** A question that was delegated and is answered. */
   let question: string;
+  let answer: string;
 
   beforeAll(async () => {
     const bus = new Bus();
@@ -59,8 +60,9 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, () => {
     other = (await front.run('channel', 'create', 'side room')).out.trim();
     web = await Web.open(front);
     question = await front.send('concierge', 'is **everything** done?', '--channel', channel);
-    await until('the answer', () =>
-      bus.messages().some(({ message }) => message.re.includes(question)),
+    answer = await until(
+      'the answer',
+      () => bus.messages().find(({ message }) => message.re.includes(question))?.relPath,
     );
   });
   afterAll(async () => {
@@ -118,19 +120,15 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, () => {
     }));
 
   it('a conversation has its messages as markdown, and what they answer leads to it', () =>
-    visit('/', async ({ page }) => {
-      await page.getByRole('link', { name: 'general' }).click();
+    visit(`/m/${channel}/${answer}`, async ({ page }) => {
       const feed = page.getByRole('feed', { name: 'Messages in general' });
       await feed.getByRole('cell', { name: '12' }).first().waitFor();
-      await feed.locator('strong', { hasText: 'everything' }).first().waitFor();
-      await feed
-        .getByRole('link', { name: /answers operator/ })
-        .first()
-        .click();
+      const current = feed.locator('article[aria-current=true]', { hasText: 'The worker says' });
+      await current.getByRole('link', { name: /answers operator: is everything done/ }).click();
       await page.waitForURL(`**/m/${channel}/${question}`);
-      await page
-        .locator('article[aria-current=true]', { hasText: 'is everything done?' })
-        .waitFor();
+      await feed.locator('article[aria-current=true] strong', { hasText: 'everything' }).waitFor();
+      await page.getByRole('link', { name: 'side room' }).click();
+      await page.getByRole('feed', { name: 'Messages in side room' }).waitFor();
     }));
 
   it('every message has an address that leads to it, and to its thread as a tree', () =>
@@ -261,9 +259,9 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, () => {
       await soon(() => page.evaluate('document.activeElement.tagName')).toBe('H1');
       await page.keyboard.press('/');
       await page.getByRole('searchbox').fill('everything');
+      await page.locator('.hits a').first().waitFor();
       await page.getByRole('searchbox').press('Tab');
       await page.getByRole('combobox').press('Tab');
-      await page.locator('.hits a').first().waitFor();
       await soon(() => page.evaluate('document.activeElement.closest(".hits") !== null')).toBe(
         true,
       );
