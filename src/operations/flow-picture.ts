@@ -180,7 +180,7 @@ function answerTimes(
 function waitingAt(errands: readonly Errand[], at: number): number {
   return errands.filter(
     ({ message, answer }) =>
-      Date.parse(message.timestamp) <= at &&
-      (answer === undefined || Date.parse(answer.timestamp) > at),
+      Date.parse(message.timestamp) < at &&
+      (answer === undefined || Date.parse(answer.timestamp) >= at),
   ).length;
 }

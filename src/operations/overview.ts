@@ -84,7 +84,7 @@ export function verdict(
 }
 
 /** The hosts: this machine's by its heartbeat, others by what they wrote last. */
-export function seenHosts(
+function seenHosts(
   hosts: readonly HostEntry[],
   traces: readonly Trace[],
   { host, dispatcher }: Pick<Status, 'host' | 'dispatcher'>,

@@ -16,16 +16,16 @@ const ANSWER_LIMIT_MS = 120_000;
  * the dispatcher, or by this process when none runs.
  *
  * @param login the sender, where nothing else says who that is
- * @param settled told when the push has ended, one way or the other
+ * @returns and `pushed`, which resolves when the push has ended, one way or the other
  * @throws CrosstalkError as {@link send} does; nothing is written then
  */
 export async function queueSend(
   context: Context,
   request: WebSendRequest,
   login: string,
-  settled: (outcome: Outcome | undefined) => void = () => undefined,
-): Promise<WebSent> {
+): Promise<{ sent: WebSent; pushed: Promise<unknown> }> {
   const notes: string[] = [];
+  let pushed: Promise<unknown> = Promise.resolve();
   const id = context.newId();
   const theirs: Context = {
     ...context,
@@ -33,10 +33,10 @@ export async function queueSend(
     note: (line) => {
       notes.push(line);
     },
-    publish: async (entry) => {
-      const outcome = await publish(context, entry);
-      settled(outcome);
-      return outcome ?? { published: false, failure: { kind: 'other', reason: 'no answer' } };
+    publish: (entry) => {
+      const outcome = publish(context, entry);
+      pushed = outcome.catch(() => undefined);
+      return outcome;
     },
   };
   const { to, body, channel, from, tier } = request;
@@ -51,13 +51,10 @@ export async function queueSend(
     ...(from !== undefined && { from }),
     ...(tier !== undefined && { tier }),
   });
+  const { from: writer, messages } = sent;
   return {
-    id,
-    channel: sent.channel,
-    from: sent.from,
-    messages: sent.messages,
-    state: 'queued',
-    notes,
+    sent: { id, channel: sent.channel, from: writer, messages, state: 'queued', notes },
+    pushed,
   };
 }
 
@@ -79,10 +76,9 @@ async function answering(
   return { ...env, CROSSTALK_DISPATCH_RE: re, CROSSTALK_DISPATCH_CHANNEL: id };
 }
 
-async function publish(context: Context, id: string): Promise<Outcome | undefined> {
+async function publish(context: Context, id: string): Promise<Outcome> {
   const asked = await ask(context.paths.socket, { op: 'publish', ids: [id] }, ANSWER_LIMIT_MS);
-  if (asked.kind === 'timeout') return undefined;
-  return asked.kind === 'answered'
-    ? asked.answer.outcomes?.[id]
-    : directPublisher(context).publish(id);
+  if (asked.kind === 'nobody') return directPublisher(context).publish(id);
+  const outcome = asked.kind === 'answered' ? asked.answer.outcomes?.[id] : undefined;
+  return outcome ?? { published: false, failure: { kind: 'timed_out', reason: 'no answer yet' } };
 }

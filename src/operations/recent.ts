@@ -100,7 +100,7 @@ export async function tracesBetween(
     for (let at = 0; at < files.length && found.length < limit; at += CHUNK) {
       const wanted = files.slice(at, at + Math.min(CHUNK, limit - found.length));
       const read = await readFiles(context, wanted);
-      found.push(...read.reverse().map(traceOf));
+      found.push(...read.map(traceOf));
     }
     if (found.length >= limit) {
       // Older days may hold more; whether they do is not worth looking.
@@ -116,7 +116,7 @@ export function pathAt(at: Date): string {
   return relPathAt(at, '').replace(/Z-.*/, '');
 }
 
-export function traceOf({ channel, relPath, message }: Arrival): Trace {
+function traceOf({ channel, relPath, message }: Arrival): Trace {
   const { from, to, type, timestamp, re, cause, tier, host, body } = message;
   return {
     channel,

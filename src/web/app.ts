@@ -10,9 +10,8 @@ import type { Parts } from './parts.ts';
 import { addReading } from './reading.ts';
 import { eventStream } from './stream.ts';
 import { Watch, type Access } from './watch.ts';
+import type * as Packages from './web-packages.ts';
 import { addWriting } from './writing.ts';
-
-type Packages = typeof import('./web-packages.ts');
 
 /** A message of 1 MiB whose every byte takes six in JSON, and what else is said with it. */
 const MAX_BODY = 6 * 1024 * 1024 + 64 * 1024;
@@ -20,7 +19,7 @@ const MAX_BODY = 6 * 1024 * 1024 + 64 * 1024;
 const MAX_STREAMS = 1000;
 
 /** Everything the server answers. */
-export function makeApp(packages: Packages, parts: Parts, access: Access): Hono {
+export function makeApp(packages: typeof Packages, parts: Parts, access: Access): Hono {
   const { hub, readOnly, stop } = parts;
   const app = new packages.Hono();
   const watch = new Watch(access, readOnly);

@@ -34,7 +34,7 @@ export class Files {
     this.#listed ??= await list(this.#folder);
     const file = this.#listed.get(path);
     if (file !== undefined && path !== '/index.html') return serve(file, HASHED.test(path));
-    if (FILE.test(path)) return page(404, 'There is no such file.');
+    if (FILE.test(path) && path !== '/index.html') return page(404, 'There is no such file.');
     // It may have been built again since.
     this.#listed = await list(this.#folder);
     const index = this.#listed.get('/index.html');

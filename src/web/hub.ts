@@ -13,8 +13,11 @@ import type { WebFact, WebRef, WebRun } from '../protocol/web-api.ts';
 import { factsOfArrivals, factsOfState, goneRuns, keyOf } from './facts.ts';
 import { Ring } from './ring.ts';
 
-/** Milliseconds between looks at the local tip; the dispatcher is asked at the same time. */
-const LOOK_MS = 100;
+/**
+ * Milliseconds between looks at the local tip. The dispatcher tells of news at once, and what commands of
+ * this machine push shows in its state directory: this is for a `git fetch` by hand.
+ */
+const LOOK_MS = 1000;
 const AFTER_ERROR_MS = 1000;
 /** Milliseconds in which changes are gathered for one verdict. */
 const VERDICT_MS = 250;
@@ -41,6 +44,7 @@ export class Hub {
   readonly #arrived = new Set<string>();
   readonly #sending = new Set<string>();
   #own: OwnState | undefined;
+  #patience = new AbortController();
   #verdict = '';
   #waiting: (() => void)[] = [];
 
@@ -95,20 +99,44 @@ export class Hub {
   async #followBus(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        const options = { signal, timeout: Infinity, look: LOOK_MS };
-        const tip = await waitForNews(this.#context, this.tip, options);
-        if (tip === undefined) continue;
-        const from = this.tip;
-        this.tip = tip;
-        for await (const some of arrivals(this.#context, from, tip)) await this.#arrive(some, tip);
-        this.#push('tip', { tip });
+        await this.#takeNews(signal);
       } catch (error) {
-        if (signal.aborted) return;
-        this.#context.note(`could not follow the bus: ${reasonOf(error)}; trying again`);
-        this.#push('reset', { reason: 'the bus could not be followed for a moment' });
-        await sleep(AFTER_ERROR_MS, undefined, { signal }).catch(() => undefined);
+        await this.#missNews(error, signal);
       }
     }
+  }
+
+  async #takeNews(signal: AbortSignal): Promise<void> {
+    const tip = await this.#nextTip(signal);
+    if (tip === undefined) return;
+    const from = this.tip;
+    this.tip = tip;
+    for await (const some of arrivals(this.#context, from, tip)) await this.#arrive(some, tip);
+    this.#push('tip', { tip });
+  }
+
+  /** Undefined when it is worth looking again at once. */
+  async #nextTip(signal: AbortSignal): Promise<string | undefined> {
+    const patience = new AbortController();
+    this.#patience = patience;
+    const options = {
+      signal: AbortSignal.any([signal, patience.signal]),
+      timeout: Infinity,
+      look: LOOK_MS,
+    };
+    try {
+      return await waitForNews(this.#context, this.tip, options);
+    } catch (error) {
+      if (patience.signal.aborted) return undefined;
+      throw error;
+    }
+  }
+
+  async #missNews(error: unknown, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    this.#context.note(`could not follow the bus: ${reasonOf(error)}; trying again`);
+    this.#push('reset', { reason: 'the bus could not be followed for a moment' });
+    await sleep(AFTER_ERROR_MS, undefined, { signal }).catch(() => undefined);
   }
 
   async #arrive(some: readonly Arrival[], tip: string): Promise<void> {
@@ -126,17 +154,16 @@ export class Hub {
     for (const ref of some) this.#arrived.add(keyOf(ref));
     this.#tellFacts(factsOfArrivals(some, this.#sending, this.#context.now()));
     for (const ref of some) this.#sending.delete(keyOf(ref));
-    while (this.#arrived.size > KEPT_KEYS)
-      for (const key of this.#arrived.keys()) {
-        this.#arrived.delete(key);
-        break;
-      }
+    const tooMany = this.#arrived.size - KEPT_KEYS;
+    if (tooMany > 0)
+      for (const key of [...this.#arrived].slice(0, tooMany)) this.#arrived.delete(key);
   }
 
   async #lookAtState(): Promise<void> {
     const before = this.#own;
     const own = await ownState(this.#context);
     if (before === undefined) return;
+    if ((await tipOf(this.#context)) !== this.tip) this.#patience.abort();
     const gone = await endedRuns(this.#context, goneRuns(before, own));
     this.#own = own;
     const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -1,8 +1,7 @@
 import type { Gauge } from 'prom-client';
 import type { WebNow } from '../protocol/web-api.ts';
 import type { Parts } from './parts.ts';
-
-type Packages = typeof import('./web-packages.ts');
+import type * as Packages from './web-packages.ts';
 
 /** `/metrics`: the same facts as `/api/now`, for Prometheus. */
 export class Metrics {
@@ -11,7 +10,7 @@ export class Metrics {
   readonly #requests;
   readonly #set: (now: WebNow) => void;
 
-  constructor({ Counter, Gauge: GaugeClass, Registry }: Packages, parts: Parts) {
+  constructor({ Counter, Gauge: GaugeClass, Registry }: typeof Packages, parts: Parts) {
     this.#parts = parts;
     const registry = new Registry();
     const gauge = <T extends string = never>(

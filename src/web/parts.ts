@@ -14,6 +14,8 @@ export interface Parts {
   /** The sender where nothing else says who that is. */
   login: string;
   readOnly: boolean;
+  /** Pushes under way of what was sent here. */
+  pushes: Set<Promise<unknown>>;
   /** Ends the streams. */
   stop: AbortSignal;
 }
@@ -21,7 +23,9 @@ export interface Parts {
 /** Milliseconds that a look at the whole bus is good for while no event comes. */
 const LIFETIME_MS = 1000;
 
-export function makeParts(given: Omit<Parts, 'hub' | 'recent' | 'now'> & { epoch: string }): Parts {
+export function makeParts(
+  given: Omit<Parts, 'hub' | 'recent' | 'now' | 'pushes'> & { epoch: string },
+): Parts {
   const { epoch, ...rest } = given;
   const hub = new Hub(rest.context, epoch);
   const recent = new Recent(rest.context);
@@ -34,5 +38,5 @@ export function makeParts(given: Omit<Parts, 'hub' | 'recent' | 'now'> & { epoch
     () => hub.ring.id(),
     LIFETIME_MS,
   );
-  return { ...rest, hub, recent, now };
+  return { ...rest, hub, recent, now, pushes: new Set() };
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { takeCensus } from '../operations/census.ts';
 import type { Context } from '../operations/context.ts';
@@ -29,7 +30,9 @@ export interface Address {
 
 /** What connections get to end by themselves. */
 const GRACE_MS = 500;
-export const LEAST_TOKEN = 16;
+/** What was sent is safe whether or not this ends first. */
+const LAST_PUSH_MS = 5000;
+const LEAST_TOKEN = 16;
 const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
 
 /**
@@ -49,6 +52,8 @@ export async function serveWeb(
   const context: Context = { ...given, isFollowed: true };
   const packages = await import('./web-packages.ts');
   const closing = new AbortController();
+  // Each stream listens to it.
+  setMaxListeners(0, closing.signal);
   const close = (): void => {
     closing.abort();
   };
@@ -74,6 +79,10 @@ export async function serveWeb(
     await listening({ url, port: door.port, token });
     await done;
     await Promise.allSettled(ready);
+    await Promise.race([
+      Promise.allSettled(parts.pushes),
+      sleep(LAST_PUSH_MS, undefined, { ref: false }),
+    ]);
   } finally {
     close();
     stop.removeEventListener('abort', close);

@@ -8,13 +8,15 @@ import { sendRequest } from './params.ts';
 import type { Parts } from './parts.ts';
 
 /** The routes that change something; who may call them is settled before. */
-export function addWriting(app: Hono, { context, hub, login }: Parts): void {
+export function addWriting(app: Hono, { context, hub, login, pushes }: Parts): void {
   app.post('/api/send', async (c) => {
     const body: unknown = await c.req.json().catch(() => undefined);
     if (body === undefined) return problem('usage', 'the body is not JSON');
-    const sent: WebSent = await queueSend(context, sendRequest(body), login);
+    const { sent, pushed } = await queueSend(context, sendRequest(body), login);
+    pushes.add(pushed);
+    void pushed.finally(() => pushes.delete(pushed));
     hub.noteQueued(sent.messages.map(({ relPath }) => ({ channel: sent.channel, relPath })));
-    return json(sent, 202);
+    return json(sent satisfies WebSent, 202);
   });
 
   app.post('/api/dead-letters/:id/retry', async (c) => {

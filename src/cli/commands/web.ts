@@ -4,6 +4,7 @@ import { openBrowser } from '../../web/browser.ts';
 import { isLoopback } from '../../web/guard.ts';
 import { serveWeb, type Address } from '../../web/serve.ts';
 import type { Context } from '../../operations/context.ts';
+import { nonEmpty } from '../../operations/resolve.ts';
 import { flag, inTransport, note, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
 
@@ -13,7 +14,7 @@ export function run(call: Call): Promise<number> {
   const { io } = call;
   const port = portOf(call);
   const host = text(call, 'host') ?? '127.0.0.1';
-  const token = text(call, 'token') ?? (io.env['CROSSTALK_WEB_TOKEN'] || undefined);
+  const token = text(call, 'token') ?? nonEmpty(io.env['CROSSTALK_WEB_TOKEN']);
   return inTransport(call, async (context) => {
     let forget: (() => Promise<void>) | undefined;
     const options = {

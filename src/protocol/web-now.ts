@@ -1,0 +1,181 @@
+import type { WebRef } from './web-messages.ts';
+
+/**
+ * An actor, and the hosts and tiers that serve it.
+ *
+ * @public
+ */
+export interface WebActor {
+  name: string;
+  description: string;
+  hosts: { alias: string; tiers: string[] }[];
+}
+
+/** `GET /api/actors`: whom one can write to. */
+export interface WebActors {
+  actors: WebActor[];
+}
+
+export interface WebHost {
+  alias: string;
+  /** Whether it is the machine of this server, whose dispatcher's heartbeat can be read. */
+  this_machine: boolean;
+  /** Age of the heartbeat; null for other machines, and while no dispatcher runs here. */
+  heartbeat_age_s: number | null;
+  /** When one of its actors last wrote a message; null when none is among the recent ones. */
+  last_wrote: string | null;
+  actors: string[];
+  /** What is wrong with its host file. */
+  problem: string | null;
+}
+
+/** `GET /api/hosts`. */
+export interface WebHosts {
+  hosts: WebHost[];
+}
+
+/** A CLI at work, or one that has ended. */
+export interface WebRun {
+  /** The dispatch id; for runs known from the messages alone, that of the answer. */
+  id: string;
+  actor: string;
+  host: string | null;
+  channel: string;
+  channel_name: string;
+  tier: string | null;
+  since: string;
+  /** Null while it runs. */
+  until: string | null;
+  outcome: 'running' | 'answered' | 'silent' | 'failed' | 'parked';
+  /** What it was run for. */
+  messages: string[];
+  /** What it wrote. */
+  answers: string[];
+  /** `observed`: this machine saw it begin; `record`: told from the messages, so it began after `since`. */
+  known_from: 'observed' | 'record' | 'dead_letter';
+}
+
+/** A message that wakes an actor and has no answer yet. */
+export interface WebWaiting extends WebRef {
+  channel_name: string;
+  from: string;
+  actor: string;
+  timestamp: string;
+  age_s: number;
+  state: 'waiting' | 'queued' | 'running' | 'failed' | 'parked';
+  excerpt: string;
+}
+
+export interface WebDeadLetter {
+  id: string;
+  state: 'retrying' | 'quarantined' | 'parked';
+  actor: string;
+  channel: string;
+  channel_name: string;
+  messages: string[];
+  reason: string;
+  detail: string;
+  attempts: number;
+  last_failed_at: string;
+  next_retry_at: string | null;
+}
+
+export interface WebOutboxEntry {
+  id: string;
+  age_s: number;
+  messages: WebRef[];
+}
+
+/**
+ * The verdict: `problems` each say what is stuck and what to do.
+ *
+ * @public
+ */
+export interface WebHealth {
+  ok: boolean;
+  problems: string[];
+}
+
+/** What an actor is doing. */
+export interface WebActorNow extends WebActor {
+  running: WebRun[];
+  waiting: number;
+  last_wrote: string | null;
+}
+
+/** `GET /api/now`: the whole bus at a glance, as this machine knows it. */
+export interface WebNow {
+  at: string;
+  tip: string;
+  health: WebHealth;
+  paused: { since: string; by: string } | null;
+  /** Null while none runs on this machine. */
+  dispatcher: {
+    pid: number;
+    version: string;
+    started_at: string;
+    age_s: number;
+    interval: number;
+    pending: number;
+  } | null;
+  hosts: WebHost[];
+  actors: WebActorNow[];
+  waiting: {
+    total: number;
+    oldest_s: number | null;
+    /** How many have waited less than `under_s`, and not less than the one before; null: the rest. */
+    ages: { under_s: number | null; messages: number }[];
+    /** The oldest first, at most 100. */
+    messages: WebWaiting[];
+    /** False when messages older than the recent ones may wait too. */
+    complete: boolean;
+  };
+  /** Tiers whose mail waits because `max_runs_per_hour` is used up. */
+  parked: { actor: string; tier: string; reason: string; until: string }[];
+  /** The newest first, at most 100 of `dead_letters_total`. */
+  dead_letters: WebDeadLetter[];
+  dead_letters_total: number;
+  /** At most 100 of `outbox_total`. */
+  outbox: WebOutboxEntry[];
+  outbox_total: number;
+  /** Null for a remote without a limit. */
+  push_budget: {
+    host: string;
+    pushes_per_minute: number;
+    used: number;
+    next_at: string | null;
+  } | null;
+  malformed: { path: string; reason: string }[];
+  malformed_total: number;
+  event_id: string;
+}
+
+/**
+ * A message as an arrow of the picture.
+ *
+ * @public
+ */
+export interface WebArrow extends WebRef {
+  from: string;
+  to: string[];
+  timestamp: string;
+  re: string[];
+  cause: string[];
+  excerpt: string;
+}
+
+/** `GET /api/flow`: what happened between two times. */
+export interface WebFlow {
+  from: string;
+  to: string;
+  /** Who wrote, ran or was written to, those that hosts serve first. */
+  lanes: { name: string; hosts: string[] }[];
+  runs: WebRun[];
+  messages: WebArrow[];
+  /** Per hour, in order, hours without any left out: seconds from a message to its answer. */
+  answer_times: { hour: string; answers: number; median_s: number; p90_s: number }[];
+  /** Messages that waited for an answer at the end of each hour. */
+  backlog: { hour: string; waiting: number }[];
+  /** False when only the newest messages of the time are here. */
+  complete: boolean;
+}
