@@ -116,6 +116,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
         </label>
         {preview && (
           <div class="preview" role="group" aria-label="Preview" tabIndex={0}>
+            <h2 class="aside">Preview</h2>
             <Markdown text={draft.body} channel={channel} />
           </div>
         )}

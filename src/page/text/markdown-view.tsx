@@ -45,7 +45,7 @@ function shown(node: Node, channel: string): ComponentChildren {
       return <Code text={token.content} />;
     case 'heading_open':
       // Below the heading of the message, whatever its writer thought of its weight.
-      return <h4 class={`md-${token.tag}`}>{inside()}</h4>;
+      return <h3 class={`md-${token.tag}`}>{inside()}</h3>;
     case 'link_open':
       return <Out href={attribute(token, 'href')}>{inside()}</Out>;
     case 'image':
