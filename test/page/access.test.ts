@@ -56,7 +56,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
 
   beforeAll(async () => {
     const bus = new Bus();
-    host = await bus.host('front', { worker: { small: 'cat', 'large model': 'cat' } });
+    host = await bus.host('front', { worker: { quick: 'cat', 'large model': 'cat' } });
     const message = (n: number, body: string, re: string[] = [], channel = CHANNEL) => [
       messageFile(channel, relPathOf(n)),
       formatMessage({
@@ -150,9 +150,9 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
           await page.emulateMedia({ colorScheme });
           await page.setViewportSize(viewport);
           await settled(window, view);
-          const found = (await page.evaluate(
+          const found = await page.evaluate<string[]>(
             'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`))',
-          )) as string[];
+          );
           const where = `${view}, ${colorScheme}, ${String(viewport.width)} px`;
           broken.push(...found.map((one) => `${where}: ${one}`));
         }

@@ -51,7 +51,7 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, () => {
     });
     back = await bus.host('back', {
       worker: {
-        small: script('worker', ['cat > /dev/null', "cat <<'END'", ...ANSWER, 'END']),
+        quick: script('worker', ['cat > /dev/null', "cat <<'END'", ...ANSWER, 'END']),
         large: script('large', ['cat > /dev/null; echo "in depth"']),
       },
     });

@@ -21,6 +21,8 @@ import { useSpan } from './use-span.ts';
 const keyOf = ({ relPath }: WebMessage): string => relPath;
 /** Pixels left above a message that was jumped to. */
 const AIR = 48;
+/** Messages loaded before the one that was jumped to. */
+const BEFORE_JUMP = 20;
 
 /** A channel's conversation, at its end or at one message. */
 export function ChannelView({ channel, at }: { channel: string; at?: string }): JSX.Element {
@@ -104,13 +106,15 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
     else return false;
     return true;
   });
+  // Who drags the scroll bar goes on from where they are when this is there.
   const jump = (index: number): void => {
-    const from = Math.max(0, index - 20);
-    void load({ at: from }).then((got) => {
-      const key = got?.messages[Math.min(index - from, got.messages.length - 1)]?.relPath;
-      if (key !== undefined) setPlace({ key, offset: 0 });
+    if (jumping.current) return;
+    jumping.current = true;
+    void load({ at: Math.max(0, index - BEFORE_JUMP) }).then(() => {
+      jumping.current = false;
     });
   };
+  const jumping = useRef(false);
 
   const about = channels?.find(({ id }) => id === channel);
   const unknown = channels !== undefined && about === undefined;

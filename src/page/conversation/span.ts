@@ -47,6 +47,12 @@ export function withPage(span: Span, page: WebMessagePage, side: 'before' | 'aft
   };
 }
 
+/** What is loaded, when it stands elsewhere than was known: after `page`, which is next to it. */
+export function withCounts(span: Span, page: WebMessagePage): Span {
+  const { total, complete } = page;
+  return { ...span, first: page.first + page.messages.length, total, complete };
+}
+
 /** What is loaded after messages have come to the channel, in whatever order they were written. */
 export function withArrived(span: Span, arrived: readonly WebMessage[]): Span {
   const known = new Set(span.messages.map(keyOf));

@@ -2,7 +2,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { WebEvents, WebMessage, WebMessagePage } from '../../protocol/web-api.ts';
 import { get, wordsOf } from '../live/api.ts';
 import { useNews } from '../live/use-live.ts';
-import { PAGE, reachesEnd, spanOf, withArrived, withPage, type Span } from './span.ts';
+import { PAGE, reachesEnd, spanOf, withArrived, withCounts, withPage, type Span } from './span.ts';
+
+/** Milliseconds between two looks at how many messages there are, while they are being indexed. */
+const GROWING_MS = 1000;
 
 /** Where in a channel to load: around a message, from a position on, or at its end. */
 type Target = { around: string } | { at: number } | undefined;
@@ -99,6 +102,26 @@ export function useSpan(
     if (span.current !== undefined) keep(withArrived(span.current, arrived.messages));
     onArrived(arrived.messages);
   });
+  // While older messages are still being indexed, where these stand changes.
+  const oldest = state.span?.messages[0]?.relPath;
+  const isGrowing = state.span?.complete === false;
+  useEffect(() => {
+    if (oldest === undefined || !isGrowing) return undefined;
+    const stop = new AbortController();
+    const timer = setInterval(() => {
+      ask({ before: oldest, limit: 1 }, stop.signal).then(
+        (page) => {
+          if (span.current?.messages[0]?.relPath === oldest && !stop.signal.aborted)
+            keep(withCounts(span.current, page));
+        },
+        () => undefined,
+      );
+    }, GROWING_MS);
+    return () => {
+      clearInterval(timer);
+      stop.abort();
+    };
+  }, [oldest, isGrowing]);
   useEffect(
     () => () => {
       loading.current?.abort();

@@ -55,7 +55,7 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
   const latest = useRef(props);
   latest.current = props;
 
-  const unit = Math.min(UNIT, TALLEST / Math.max(1, before + after));
+  const unit = unitOf(props);
   const heights = items.map((item) => measured.current.get(keyOf(item)) ?? guess(item));
   const seen = box.current?.clientHeight ?? 800;
   const top =
@@ -64,10 +64,18 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
       : topOf(place.current, items.map(keyOf), heights, seen);
   const { first, end, above, below } = windowOf(heights, top, seen, SPARE);
 
+  const stood = useRef({ key: '', top: 0 });
   const put = (): void => {
     const element = box.current;
     if (element === null) return;
     if (takeHeights(element, measured.current)) redraw(undefined);
+    // What is loaded may turn out to stand elsewhere; who is beside it goes along.
+    const [head] = latest.current.items;
+    const key = head === undefined ? '' : latest.current.keyOf(head);
+    const now = { key, top: latest.current.before * unitOf(latest.current) };
+    if (place.current === undefined && key === stood.current.key)
+      element.scrollTop += now.top - stood.current.top;
+    stood.current = now;
     size.current = settle(element, place.current, size.current);
   };
   // After every drawing: take the heights that are now known, and put back what was looked at.
@@ -91,24 +99,21 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
   const look = (): void => {
     const element = box.current;
     if (element === null || latest.current.items.length === 0) return;
-    const { scrollTop, clientHeight, scrollHeight } = element;
-    const loadedTop = latest.current.before * unit;
-    const loadedEnd = scrollHeight - latest.current.after * unit;
-    clearTimeout(staying.current);
-    if (scrollTop + clientHeight < loadedTop || scrollTop > loadedEnd) {
+    const { scrollTop, clientHeight } = element;
+    const loaded = loadedPart(element, latest.current);
+    if (scrollTop + clientHeight < loaded.top || scrollTop > loaded.end) {
       place.current = undefined;
-      const index =
-        scrollTop < loadedTop
-          ? scrollTop / unit
-          : latest.current.before + latest.current.items.length + (scrollTop - loadedEnd) / unit;
-      staying.current = setTimeout(() => {
-        latest.current.jump(Math.floor(index));
+      staying.current ??= setTimeout(() => {
+        staying.current = undefined;
+        const index = indexAt(element, latest.current);
+        if (index !== undefined) latest.current.jump(index);
       }, STAY_MS);
       return;
     }
-    if (latest.current.before > 0 && scrollTop - loadedTop < 2 * clientHeight)
+    place.current ??= anchorAt(element);
+    if (latest.current.before > 0 && scrollTop - loaded.top < 2 * clientHeight)
       latest.current.more('before');
-    if (latest.current.after > 0 && loadedEnd - scrollTop - clientHeight < 2 * clientHeight)
+    if (latest.current.after > 0 && loaded.end - scrollTop - clientHeight < 2 * clientHeight)
       latest.current.more('after');
   };
   const onScroll = (): void => {
@@ -143,6 +148,28 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
       <div style={{ height: `${String(below + after * unit)}px` }} />
     </div>
   );
+}
+
+type Counts = Pick<WindowedProps<unknown>, 'before' | 'after' | 'items'>;
+
+/** Pixels for one that is not loaded. */
+function unitOf({ before, after }: Counts): number {
+  return Math.min(UNIT, TALLEST / Math.max(1, before + after));
+}
+
+/** Where in the list what is loaded begins and ends, in pixels. */
+function loadedPart(box: HTMLElement, counts: Counts): { top: number; end: number } {
+  const unit = unitOf(counts);
+  return { top: counts.before * unit, end: box.scrollHeight - counts.after * unit };
+}
+
+/** Which of all is at the top of what is seen; undefined where it is loaded. */
+function indexAt(box: HTMLElement, counts: Counts): number | undefined {
+  const { scrollTop, clientHeight } = box;
+  const { top, end } = loadedPart(box, counts);
+  if (scrollTop + clientHeight < top) return Math.floor(scrollTop / unitOf(counts));
+  if (scrollTop <= end) return undefined;
+  return Math.floor(counts.before + counts.items.length + (scrollTop - end) / unitOf(counts));
 }
 
 /** The element of one thing, if it is there. */
