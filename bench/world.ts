@@ -222,11 +222,13 @@ export class Machine {
 
 /** A command that is under way. */
 class Started {
+  readonly pid: number;
   readonly ended: Promise<unknown>;
   out = '';
   readonly #looks = new Set<() => void>();
 
   constructor(child: ChildProcess) {
+    this.pid = child.pid ?? 0;
     this.ended = once(child, 'exit');
     child.stdout?.on('data', (chunk: Buffer) => {
       this.out += chunk.toString();

@@ -4,7 +4,8 @@ const HEAD = 8;
 const COLOURS = 256;
 
 /**
- * A picture of a screen in fewer bytes: by a palette, for which colours that hardly differ become one.
+ * A picture of a screen in fewer bytes: with the colours it has most of, which the others become that
+ * are nearest to them.
  *
  * @param png of 8 bits for each of red, green, blue, with or without alpha, as browsers take them
  */
@@ -13,38 +14,42 @@ export function smaller(png: Buffer): Buffer {
   const height = png.readUInt32BE(20);
   const channels = png[25] === 6 ? 4 : 3;
   const rows = unfiltered(inflateSync(dataOf(png)), width, height, channels);
-  for (let bits = 8; bits > 2; bits--) {
-    const palette = new Map<number, number>();
-    const made = Buffer.alloc(height * (width + 1));
-    for (let at = 0; at < width * height && palette.size <= COLOURS; at++) {
-      const colour = rounded(rows, at * channels, bits);
-      const index = palette.get(colour) ?? palette.size;
-      palette.set(colour, index);
-      made[at + Math.floor(at / width) + 1] = index;
-    }
-    if (palette.size > COLOURS) continue;
-    const header = Buffer.from(png.subarray(16, 29));
-    header[9] = 3;
-    const colours = [...palette.keys()].flatMap((one) => [one >> 16, (one >> 8) & 255, one & 255]);
-    return Buffer.concat([
-      png.subarray(0, HEAD),
-      chunk('IHDR', header),
-      chunk('PLTE', Buffer.from(colours)),
-      chunk('IDAT', deflateSync(made, { level: 9, memLevel: 9 })),
-      chunk('IEND', Buffer.alloc(0)),
-    ]);
-  }
-  return png;
+  const colourAt = (at: number): number => rows.readUIntBE(at * channels, 3);
+  const counts = new Map<number, number>();
+  for (let at = 0; at < width * height; at++)
+    counts.set(colourAt(at), (counts.get(colourAt(at)) ?? 0) + 1);
+  const palette = [...counts.keys()]
+    .sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0))
+    .slice(0, COLOURS);
+  const indexes = new Map([...counts.keys()].map((colour) => [colour, nearest(palette, colour)]));
+  const made = Buffer.alloc(height * (width + 1));
+  for (let at = 0; at < width * height; at++)
+    made[at + Math.floor(at / width) + 1] = indexes.get(colourAt(at)) ?? 0;
+  const header = Buffer.from(png.subarray(16, 29));
+  header[9] = 3;
+  return Buffer.concat([
+    png.subarray(0, HEAD),
+    chunk('IHDR', header),
+    chunk('PLTE', Buffer.from(palette.flatMap(partsOf))),
+    chunk('IDAT', deflateSync(made, { level: 9, memLevel: 9 })),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
 }
 
-/** A colour of so many bits for each part, spread over all eight. */
-function rounded(rows: Buffer, at: number, bits: number): number {
-  const most = 2 ** bits - 1;
-  let colour = 0;
-  for (let part = 0; part < 3; part++)
-    colour =
-      colour * 256 + Math.round((Math.round(((rows[at + part] ?? 0) / 255) * most) / most) * 255);
-  return colour;
+const partsOf = (colour: number): number[] => [colour >> 16, (colour >> 8) & 255, colour & 255];
+
+function nearest(palette: readonly number[], colour: number): number {
+  const wanted = partsOf(colour);
+  const apart = (one: number): number =>
+    partsOf(one).reduce((sum, part, at) => sum + (part - (wanted[at] ?? 0)) ** 2, 0);
+  let best = 0;
+  let least = Infinity;
+  for (const [index, one] of palette.entries()) {
+    const distance = apart(one);
+    if (distance < least) [best, least] = [index, distance];
+    if (distance === 0) break;
+  }
+  return best;
 }
 
 function dataOf(png: Buffer): Buffer {
