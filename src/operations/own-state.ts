@@ -1,6 +1,6 @@
 import { decodeTime } from 'ulid';
 import { placeOf } from '../protocol/layout.ts';
-import type { WebDeadLetter, WebOutboxEntry, WebRun } from '../protocol/web-api.ts';
+import type { WebDeadLetter, WebOutboxEntry, WebRef, WebRun } from '../protocol/web-api.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import { loadHeartbeat } from '../state/heartbeat.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
@@ -84,13 +84,18 @@ function outboxEntry({ id, commits }: OutboxEntry, now: Date): WebOutboxEntry {
   return {
     id,
     age_s: Number.isNaN(age) ? 0 : Math.max(0, age),
-    messages: commits.flatMap(({ files }) =>
-      files.flatMap(({ path }) => {
-        const place = placeOf(path);
-        return place.kind === 'message' ? [{ channel: place.channel, relPath: place.relPath }] : [];
-      }),
-    ),
+    messages: messagesIn(commits),
   };
+}
+
+/** The messages that an outbox entry brings. */
+export function messagesIn(commits: OutboxEntry['commits']): WebRef[] {
+  return commits.flatMap(({ files }) =>
+    files.flatMap(({ path }) => {
+      const place = placeOf(path);
+      return place.kind === 'message' ? [{ channel: place.channel, relPath: place.relPath }] : [];
+    }),
+  );
 }
 
 function deadLetter(letter: DeadLetter, channelName: string): WebDeadLetter {

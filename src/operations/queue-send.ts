@@ -3,8 +3,9 @@ import type { Outcome } from '../dispatcher/publisher.ts';
 import { CrosstalkError } from '../errors.ts';
 import { isRelPath } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
-import type { WebSendRequest, WebSent } from '../protocol/web-api.ts';
+import type { WebRef, WebSendRequest, WebSent } from '../protocol/web-api.ts';
 import { directPublisher, type Context } from './context.ts';
+import { messagesIn } from './own-state.ts';
 import { resolveChannel } from './resolve.ts';
 import { send } from './send.ts';
 
@@ -16,6 +17,7 @@ const ANSWER_LIMIT_MS = 120_000;
  * the dispatcher, or by this process when none runs.
  *
  * @param login the sender, where nothing else says who that is
+ * @param queued told what is safe, before anybody can push it
  * @returns and `pushed`, which resolves when the push has ended, one way or the other
  * @throws CrosstalkError as {@link send} does; nothing is written then
  */
@@ -23,6 +25,7 @@ export async function queueSend(
   context: Context,
   request: WebSendRequest,
   login: string,
+  queued: (refs: readonly WebRef[]) => void,
 ): Promise<{ sent: WebSent; pushed: Promise<unknown> }> {
   const notes: string[] = [];
   let pushed: Promise<unknown> = Promise.resolve();
@@ -34,7 +37,10 @@ export async function queueSend(
       notes.push(line);
     },
     publish: (entry) => {
-      const outcome = publish(context, entry);
+      const outcome = context.outbox.get(entry).then((written) => {
+        queued(messagesIn(written?.commits ?? []));
+        return publish(context, entry);
+      });
       pushed = outcome.catch(() => undefined);
       return outcome;
     },

@@ -1,7 +1,7 @@
-import { placeOf } from '../protocol/layout.ts';
 import type { WebRun } from '../protocol/web-api.ts';
 import { tipOf, type Context } from './context.ts';
 import { withNaming } from './naming.ts';
+import { messagesIn } from './own-state.ts';
 
 /**
  * How runs ended that were at work a moment ago. What a run left is on disk before its record goes
@@ -27,20 +27,16 @@ export async function endedRuns(context: Context, gone: readonly WebRun[]): Prom
           return { ...run, until, outcome: letter.state === 'parked' ? 'parked' : 'failed' };
         const queued = entries.flatMap(({ delivery, commits }) =>
           delivery !== undefined && isOurs(delivery.actor, delivery.channel, delivery.messages)
-            ? commits.flatMap(({ files }) => files.map(({ path }) => path))
+            ? messagesIn(commits).map(({ relPath }) => relPath)
             : [],
         );
-        const paths = queued.flatMap((path) => {
-          const place = placeOf(path);
-          return place.kind === 'message' ? [place.relPath] : [];
-        });
         const named = await Promise.all(
           run.messages.map((relPath) => naming({ channel: run.channel, relPath }, true)),
         );
         const sent = named
           .flat()
           .filter(({ message }) => message.from === run.actor && message.timestamp >= run.since);
-        const answers = [...new Set([...paths, ...sent.map(({ relPath }) => relPath)])];
+        const answers = [...new Set([...queued, ...sent.map(({ relPath }) => relPath)])];
         return { ...run, until, answers, outcome: answers.length > 0 ? 'answered' : 'silent' };
       }),
     ),

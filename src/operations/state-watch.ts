@@ -1,4 +1,4 @@
-import { watch, type FSWatcher } from 'node:fs';
+import { existsSync, watch, type FSWatcher } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Alarm } from '../dispatcher/alarm.ts';
 import type { StatePaths } from '../state/directory.ts';
@@ -36,7 +36,7 @@ export async function watchState(
       }
       await changed().catch(() => undefined);
       // A folder that is not there yet appears in the one above, which is watched.
-      const isBlind = !watchers.has(paths.root);
+      const isBlind = folders.some((folder) => !watchers.has(folder) && existsSync(folder));
       const rang = await alarm.wait(isBlind ? LOOK_UNWATCHED_MS : LOOK_MS, signal);
       if (rang === 'woken') await sleep(gather, undefined, { signal }).catch(() => undefined);
     }

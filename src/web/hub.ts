@@ -43,6 +43,7 @@ export class Hub {
   readonly #context: Context;
   readonly #arrived = new Set<string>();
   readonly #sending = new Set<string>();
+  readonly #answered = new Set<string>();
   #own: OwnState | undefined;
   #patience = new AbortController();
   #verdict = '';
@@ -88,9 +89,11 @@ export class Hub {
   /** A message was written here and is safe. */
   noteQueued(refs: readonly WebRef[]): void {
     const at = this.#context.now().toISOString();
-    for (const ref of refs) this.#sending.add(keyOf(ref));
+    // The state directory may have told already.
+    const fresh = refs.filter((ref) => !this.#isKnown(keyOf(ref)));
+    for (const ref of fresh) this.#sending.add(keyOf(ref));
     this.#tellFacts(
-      refs.map(({ channel, relPath }) => {
+      fresh.map(({ channel, relPath }) => {
         return { channel, relPath, at, state: 'queued', actor: null, detail: null };
       }),
     );
@@ -152,11 +155,12 @@ export class Hub {
       });
     }
     for (const ref of some) this.#arrived.add(keyOf(ref));
+    for (const { channel, message } of some)
+      for (const relPath of [...message.re, ...message.cause])
+        this.#answered.add(`${keyOf({ channel, relPath })} ${message.from}`);
     this.#tellFacts(factsOfArrivals(some, this.#sending, this.#context.now()));
     for (const ref of some) this.#sending.delete(keyOf(ref));
-    const tooMany = this.#arrived.size - KEPT_KEYS;
-    if (tooMany > 0)
-      for (const key of [...this.#arrived].slice(0, tooMany)) this.#arrived.delete(key);
+    for (const keys of [this.#arrived, this.#answered]) forget(keys, KEPT_KEYS);
   }
 
   async #lookAtState(): Promise<void> {
@@ -182,10 +186,17 @@ export class Hub {
         dead_letters: own.dead_letters.slice(-SHOWN).reverse(),
         dead_letters_total: own.dead_letters.length,
       });
-    const told = (key: string): boolean => this.#arrived.has(key) || this.#sending.has(key);
-    const facts = factsOfState({ before, own, gone }, told, this.#context.now());
+    const isKnown = (key: string): boolean => this.#isKnown(key);
+    const facts = factsOfState({ before, own, gone }, isKnown, this.#context.now());
     for (const fact of facts) if (fact.state === 'queued') this.#sending.add(keyOf(fact));
-    this.#tellFacts(facts);
+    // An answer may be here before the run was seen.
+    const late = ({ state, actor, ...ref }: WebFact): boolean =>
+      state === 'taken' && this.#answered.has(`${keyOf(ref)} ${actor ?? ''}`);
+    this.#tellFacts(facts.filter((fact) => !late(fact)));
+  }
+
+  #isKnown(key: string): boolean {
+    return this.#arrived.has(key) || this.#sending.has(key);
   }
 
   #noteEnded(gone: readonly WebRun[]): void {
@@ -221,4 +232,10 @@ export class Hub {
   #tellAll(): void {
     for (const tell of this.#waiting.splice(0)) tell();
   }
+}
+
+/** Leaves so many of the newest. */
+function forget(keys: Set<string>, left: number): void {
+  const tooMany = keys.size - left;
+  if (tooMany > 0) for (const key of [...keys].slice(0, tooMany)) keys.delete(key);
 }

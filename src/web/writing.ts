@@ -12,10 +12,11 @@ export function addWriting(app: Hono, { context, hub, login, pushes }: Parts): v
   app.post('/api/send', async (c) => {
     const body: unknown = await c.req.json().catch(() => undefined);
     if (body === undefined) return problem('usage', 'the body is not JSON');
-    const { sent, pushed } = await queueSend(context, sendRequest(body), login);
+    const { sent, pushed } = await queueSend(context, sendRequest(body), login, (refs) => {
+      hub.noteQueued(refs);
+    });
     pushes.add(pushed);
     void pushed.finally(() => pushes.delete(pushed));
-    hub.noteQueued(sent.messages.map(({ relPath }) => ({ channel: sent.channel, relPath })));
     return json(sent satisfies WebSent, 202);
   });
 

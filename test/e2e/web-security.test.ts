@@ -236,7 +236,7 @@ it('another address than this machine’s takes a token of at least 16 character
   expect((await open.raw('GET', '/api/now', open.bearer())).status).toBe(200);
   const { err } = await open.stop();
   expect(err).toMatch(
-    /^crosstalk web: 0\.0\.0\.0 is open to other machines: .* not encrypted; .*\n$/,
+    /^crosstalk web: 0\.0\.0\.0 is open to other machines: .* not encrypted; .*$/m,
   );
 });
 
