@@ -32,7 +32,7 @@ module.exports = {
     {
       name: 'no-orphans',
       severity: 'error',
-      from: { orphan: true, pathNot: '^src/demo/agents/' },
+      from: { orphan: true, pathNot: '^src/demo/agents/|\\.d\\.ts$' },
       to: {},
     },
     {

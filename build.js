@@ -1,9 +1,10 @@
 // Bundles the program into one file, every package inlined, because a process that loads the
 // packages one by one starts 50 to 90 ms later (docs/decisions/0008).
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { buildPage } from './build-page.js';
 
 /**
  * Modules that few commands need and that bring large packages: bundles of their own, loaded when
@@ -19,7 +20,10 @@ const apart = new Map(APART.map(({ entry }) => [resolve(entry), nameOf(entry)]))
 
 const agents = readdirSync('src/demo/agents').map((name) => `src/demo/agents/${name}`);
 
-rmSync('dist', { recursive: true, force: true });
+for (const name of existsSync('dist') ? readdirSync('dist') : []) {
+  // The page has its own way to see whether it is up to date.
+  if (!name.startsWith('page')) rmSync(`dist/${name}`, { recursive: true });
+}
 const common = { bundle: true, platform: 'node', target: 'node20', logLevel: 'warning' };
 await build({
   ...common,
@@ -50,6 +54,7 @@ await build({
 });
 for (const { entry, door } of APART) await buildApart(entry, door);
 await buildManual();
+await buildPage();
 // The first run leaves the code cache that all others start from.
 spawnSync(process.execPath, ['bin/crosstalk.js', 'send'], { stdio: 'ignore' });
 

@@ -55,4 +55,7 @@ export interface Scale {
   /** Seconds that an idle dispatcher is watched. */
   idle: number;
   sends: number;
+  /** Pages that look on at the same time, and for how many seconds. */
+  streams: number;
+  streaming: number;
 }

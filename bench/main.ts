@@ -6,6 +6,7 @@ import { hosts } from './figures/hosts.ts';
 import { idle } from './figures/idle.ts';
 import { many } from './figures/many.ts';
 import { objects } from './figures/objects.ts';
+import { page } from './figures/page.ts';
 import { roundtrip } from './figures/roundtrip.ts';
 import { scale as growth } from './figures/scale.ts';
 import { searches } from './figures/search.ts';
@@ -23,18 +24,40 @@ const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   objects,
   scale: growth,
   search: searches,
+  page,
 };
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     quick: { type: 'boolean', default: false },
+    streams: { type: 'string' },
+    seconds: { type: 'string' },
     out: { type: 'string', default: 'bench/results' },
   },
 });
-const FULL: Scale = { rounds: 30, sizes: [1000, 100_000, 1_000_000], idle: 600, sends: 100_000 };
-const QUICK: Scale = { rounds: 8, sizes: [1000, 20_000], idle: 20, sends: 5000 };
-const scale = values.quick ? QUICK : FULL;
+const FULL: Scale = {
+  rounds: 30,
+  sizes: [1000, 100_000, 1_000_000],
+  idle: 600,
+  sends: 100_000,
+  streams: 100,
+  streaming: 600,
+};
+const QUICK: Scale = {
+  rounds: 8,
+  sizes: [1000, 20_000],
+  idle: 20,
+  sends: 5000,
+  streams: 20,
+  streaming: 10,
+};
+const usual = values.quick ? QUICK : FULL;
+const scale: Scale = {
+  ...usual,
+  streams: Number(values.streams ?? usual.streams),
+  streaming: Number(values.seconds ?? usual.streaming),
+};
 const chosen = values.only?.split(',') ?? Object.keys(SUITES);
 
 const figures: Figure[] = [];

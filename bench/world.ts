@@ -47,7 +47,7 @@ export class World {
   }
 
   /** Joins a machine whose actor `echo` answers with a word. */
-  async machine(alias: string, cli = 'echo done'): Promise<Machine> {
+  async machine(alias: string, cli = 'echo done', actor = alias): Promise<Machine> {
     const machine = new Machine(this, alias);
     await ran(
       process.execPath,
@@ -60,7 +60,7 @@ export class World {
         '--alias',
         alias,
         '--actor',
-        alias,
+        actor,
         '--cli',
         cli,
       ],
@@ -222,14 +222,16 @@ export class Machine {
 
 /** A command that is under way. */
 class Started {
+  readonly pid: number;
   readonly ended: Promise<unknown>;
-  #out = '';
+  out = '';
   readonly #looks = new Set<() => void>();
 
   constructor(child: ChildProcess) {
+    this.pid = child.pid ?? 0;
     this.ended = once(child, 'exit');
     child.stdout?.on('data', (chunk: Buffer) => {
-      this.#out += chunk.toString();
+      this.out += chunk.toString();
       for (const look of this.#looks) look();
     });
   }
@@ -238,7 +240,7 @@ class Started {
   printed(words: string): Promise<number> {
     return new Promise((resolve) => {
       const look = (): void => {
-        if (!this.#out.includes(words)) return;
+        if (!this.out.includes(words)) return;
         this.#looks.delete(look);
         resolve(performance.now());
       };

@@ -1,0 +1,129 @@
+import type { JSX } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { ChannelView } from './conversation/channel-view.tsx';
+import { ChannelsView } from './conversation/channels-view.tsx';
+import { SearchView } from './conversation/search-view.tsx';
+import { ThreadView } from './conversation/thread-view.tsx';
+import { WriteView } from './compose/write-view.tsx';
+import { FlowView } from './flow/flow-view.tsx';
+import { Help } from './keys/help.tsx';
+import type { Action } from './keys/keymap.ts';
+import { useKeys } from './keys/use-keys.ts';
+import { Live } from './live/live.ts';
+import { LiveContext, useModel } from './live/use-live.ts';
+import { NowView } from './now/now-view.tsx';
+import { NavigationContext, useAddressBar, type Navigation } from './route/navigation.ts';
+import type { Route } from './route/route.ts';
+import { LiveLine } from './shell/live-line.tsx';
+import { Side } from './shell/side.tsx';
+import { Tabs } from './shell/tabs.tsx';
+import { turnTheme } from './shell/theme.ts';
+import { titleOf } from './shell/title.ts';
+import { View } from './shell/view.tsx';
+
+const live = new Live();
+
+/** The whole page. */
+export function App(): JSX.Element {
+  const navigation = useAddressBar();
+  return (
+    <LiveContext.Provider value={live}>
+      <NavigationContext.Provider value={navigation}>
+        <Shell {...navigation} />
+      </NavigationContext.Provider>
+    </LiveContext.Provider>
+  );
+}
+
+function Shell({ route, go }: Navigation): JSX.Element {
+  const [help, setHelp] = useState(false);
+  const started = useContext(LiveContext);
+  const { session, channels } = useModel();
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => {
+    started.start();
+  }, [started]);
+  useEffect(() => {
+    document.title = titleOf(route, channels, session?.transport);
+  }, [route, channels, session]);
+  // Going somewhere is told to screen readers by the heading that gets the focus.
+  const here = route.view === 'message' || route.view === 'channel' ? 'channel' : route.view;
+  const place = `${here} ${'channel' in route ? (route.channel ?? '') : ''}`;
+  const first = useRef(true);
+  useEffect(() => {
+    if (first.current) first.current = false;
+    else if (!main.current?.contains(document.activeElement))
+      main.current?.querySelector<HTMLElement>('h1')?.focus();
+    main.current?.scrollTo(0, 0);
+  }, [place]);
+  useKeys(undefined, (action) => act(action));
+  const act = (action: Action): boolean => {
+    const to = DESTINATIONS[action];
+    if (to !== undefined) go(to);
+    else if (action === 'help') setHelp((shown) => !shown);
+    else if (action === 'theme') turnTheme();
+    else if (action === 'close' && help) setHelp(false);
+    else if (action === 'close' && document.activeElement instanceof HTMLElement)
+      document.activeElement.blur();
+    else return false;
+    return true;
+  };
+  return (
+    <div class="shell">
+      <a class="skip button" href="#main">
+        Skip to the content
+      </a>
+      <Side
+        onHelp={() => {
+          setHelp(true);
+        }}
+      />
+      <main class="main" id="main" tabIndex={-1} ref={main}>
+        <Shown route={route} />
+      </main>
+      <Tabs />
+      <LiveLine />
+      <Help
+        open={help}
+        onClose={() => {
+          setHelp(false);
+        }}
+      />
+    </div>
+  );
+}
+
+const DESTINATIONS: Partial<Record<Action, Route>> = {
+  now: { view: 'now' },
+  channels: { view: 'channels' },
+  flow: { view: 'flow' },
+  write: { view: 'write' },
+  search: { view: 'search', words: '' },
+};
+
+function Shown({ route }: { route: Route }): JSX.Element {
+  switch (route.view) {
+    case 'now':
+      return <NowView />;
+    case 'channels':
+      return <ChannelsView />;
+    case 'flow':
+      return <FlowView />;
+    case 'write':
+      return <WriteView channel={route.channel} />;
+    case 'search':
+      return <SearchView words={route.words} channel={route.channel} />;
+    case 'channel':
+      return <ChannelView key={route.channel} channel={route.channel} />;
+    case 'message':
+      return <ChannelView key={route.channel} channel={route.channel} at={route.relPath} />;
+    case 'thread':
+      return <ThreadView channel={route.channel} relPath={route.relPath} />;
+    case 'nowhere':
+      return (
+        <View title="Nothing here">
+          <p>No part of this page has the address {route.path.slice(0, 200)}.</p>
+        </View>
+      );
+  }
+}

@@ -1,0 +1,172 @@
+import type { JSX } from 'preact';
+import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { WebMessage, WebSent } from '../../protocol/web-api.ts';
+import { post } from '../live/api.ts';
+import { LiveContext, useModel } from '../live/use-live.ts';
+import { Problem } from '../shell/view.tsx';
+import { Markdown } from '../text/markdown-view.tsx';
+import { EMPTY, keepDraft, loadDraft, type Draft } from './drafts.ts';
+import { RecipientField } from './recipient-field.tsx';
+import { listed, recipientProblem } from './recipients.ts';
+import { failureOf, namesOf, queuedMessages, tiersOf } from './sending.ts';
+
+interface Props {
+  channel: string;
+  /** Below a conversation: as low as it can be. */
+  brief?: boolean;
+  onSent?: (messages: readonly WebMessage[]) => void;
+}
+
+/**
+ * Writes messages. What was typed is kept in this browser until it was sent; a send that fails
+ * changes nothing of it.
+ */
+export function Composer({ channel, brief = false, onSent }: Props): JSX.Element {
+  const live = useContext(LiveContext);
+  const { now, channels, session } = useModel();
+  const [draft, setDraft] = useState<Draft>(() => loadDraft(localStorage, channel));
+  const [sending, setSending] = useState(false);
+  const [preview, setPreview] = useState(false);
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const [notes, setNotes] = useState('');
+  const text = useRef<HTMLTextAreaElement>(null);
+  const id = useId();
+  useEffect(() => {
+    setDraft(loadDraft(localStorage, channel));
+    setProblem(undefined);
+  }, [channel]);
+  const change = (patch: Partial<Draft>): void => {
+    const next = { ...draft, ...patch };
+    setDraft(next);
+    setProblem(undefined);
+    keepDraft(localStorage, channel, next);
+  };
+
+  const actors = now?.actors ?? [];
+  const tiers = tiersOf(actors, draft.to);
+  const send = async (): Promise<void> => {
+    const wrong = problemOf(draft, session?.message_limit ?? Infinity);
+    setProblem(wrong);
+    if (wrong !== undefined || sending) return;
+    setSending(true);
+    setNotes('');
+    try {
+      const { to, body, tier } = draft;
+      const sent = await post<WebSent>('send', {
+        to: listed(to).join(','),
+        body,
+        channel,
+        ...(tiers.includes(tier) && { tier }),
+      });
+      const name = channels?.find((one) => one.id === sent.channel)?.name ?? '';
+      const messages = queuedMessages(sent, draft, name);
+      live.sent(messages);
+      const rest = { ...EMPTY, to: draft.to };
+      setDraft(rest);
+      keepDraft(localStorage, channel, EMPTY);
+      setPreview(false);
+      setNotes(['Queued.', ...sent.notes].join(' '));
+      onSent?.(messages);
+      text.current?.focus();
+    } catch (error) {
+      setProblem(failureOf(error));
+    } finally {
+      setSending(false);
+    }
+  };
+  return (
+    <form
+      class={brief ? 'composer brief' : 'composer'}
+      aria-label="Write a message"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <RecipientField
+        value={draft.to}
+        onChange={(to) => {
+          change({ to });
+        }}
+        known={namesOf(actors)}
+        problem={problem}
+        disabled={sending}
+      />
+      <div class="tier">
+        <label for={`${id}-tier`}>Tier</label>
+        <select
+          id={`${id}-tier`}
+          value={tiers.includes(draft.tier) ? draft.tier : ''}
+          disabled={sending}
+          onChange={(event) => {
+            change({ tier: event.currentTarget.value });
+          }}
+        >
+          <option value="">the first</option>
+          {tiers.map((tier) => (
+            <option key={tier} value={tier}>
+              {tier}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div class="text">
+        <label for={`${id}-text`} class={brief ? 'aside' : ''}>
+          Message (markdown)
+        </label>
+        {preview && (
+          <div class="preview" role="group" aria-label="Preview" tabIndex={0}>
+            <h2 class="aside">Preview</h2>
+            <Markdown text={draft.body} channel={channel} />
+          </div>
+        )}
+        <textarea
+          id={`${id}-text`}
+          ref={text}
+          hidden={preview}
+          rows={brief ? 3 : 12}
+          value={draft.body}
+          readOnly={sending}
+          placeholder="What is to be done or known; Ctrl+Enter sends"
+          onInput={(event) => {
+            change({ body: event.currentTarget.value });
+          }}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+            event.preventDefault();
+            void send();
+          }}
+        />
+      </div>
+      <div class="actions">
+        <p class="dim notes" role="status">
+          {sending ? 'Sending…' : notes}
+        </p>
+        <button
+          type="button"
+          aria-pressed={preview}
+          onClick={() => {
+            setPreview(!preview);
+          }}
+        >
+          Preview
+        </button>
+        <button type="submit" class="primary" disabled={sending}>
+          Send
+        </button>
+      </div>
+      <Problem words={problem} />
+    </form>
+  );
+}
+
+function problemOf({ to, body }: Draft, limit: number): string | undefined {
+  const wrong = recipientProblem(to);
+  if (wrong !== undefined) return wrong;
+  if (body.trim() === '') return 'Write something first.';
+  const bytes = new TextEncoder().encode(body).length;
+  // Its header needs some room too.
+  return bytes > limit - 2048
+    ? `The text has ${String(bytes)} bytes; a message may have ${String(limit)} with its header.`
+    : undefined;
+}

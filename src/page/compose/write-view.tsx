@@ -1,0 +1,92 @@
+import type { JSX } from 'preact';
+import { useEffect, useId, useState } from 'preact/hooks';
+import type { WebMessage } from '../../protocol/web-api.ts';
+import { StateChip } from '../conversation/state-chip.tsx';
+import { statesOf } from '../conversation/states.ts';
+import { useModel } from '../live/use-live.ts';
+import { Link } from '../route/link.tsx';
+import { useNavigation } from '../route/navigation.ts';
+import { View } from '../shell/view.tsx';
+import { plainOf } from '../text/plain.ts';
+import { Composer } from './composer.tsx';
+
+/** So many of the messages just sent are shown. */
+const RECENT = 5;
+
+/** Writing a message with all the room there is, and seeing what becomes of it. */
+export function WriteView({ channel }: { channel: string | undefined }): JSX.Element {
+  const { channels, session } = useModel();
+  const { go } = useNavigation();
+  const [sent, setSent] = useState<readonly WebMessage[]>([]);
+  const id = useId();
+  const chosen = channel ?? newestOf(channels)?.id;
+  useEffect(() => {
+    document.querySelector<HTMLElement>('.composer input')?.focus();
+  }, [chosen === undefined]);
+  if (session?.read_only === true)
+    return (
+      <View title="Write">
+        <p>This window is read-only: it was started with `crosstalk web --read-only`.</p>
+      </View>
+    );
+  return (
+    <View title="Write" class="write">
+      <div class="channel-choice">
+        <label for={id}>Channel</label>
+        <select
+          id={id}
+          value={chosen ?? ''}
+          onChange={(event) => {
+            go({ view: 'write', channel: event.currentTarget.value }, 'replace');
+          }}
+        >
+          {channels?.map(({ id: each, name, depth }) => (
+            <option key={each} value={each}>
+              {'  '.repeat(depth) + name}
+            </option>
+          ))}
+        </select>
+      </div>
+      {chosen !== undefined && (
+        <Composer
+          channel={chosen}
+          onSent={(messages) => {
+            setSent((before) => [...messages, ...before].slice(0, RECENT));
+          }}
+        />
+      )}
+      {sent.length > 0 && (
+        <section aria-label="Just sent">
+          <h2>Just sent</h2>
+          <ul class="plain just-sent">
+            {sent.map((message) => (
+              <li key={message.relPath}>
+                <Fate message={message} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </View>
+  );
+}
+
+function newestOf<T extends { last: string | null }>(channels: readonly T[] | undefined) {
+  return channels?.toSorted((a, b) => ((a.last ?? '') < (b.last ?? '') ? 1 : -1))[0];
+}
+
+/** A message that was just sent, and how far it is. */
+function Fate({ message }: { message: WebMessage }): JSX.Element {
+  const { known, now } = useModel();
+  const { channel, relPath, to, body } = message;
+  return (
+    <>
+      <Link to={{ view: 'thread', channel, relPath }}>
+        to {to.join(', ')}: {plainOf(body.slice(0, 160))}
+      </Link>{' '}
+      {statesOf(message, known, now?.waiting.messages ?? [], []).map((shown) => (
+        <StateChip key={`${shown.state} ${shown.actor ?? ''}`} shown={shown} />
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,48 @@
+import type { JSX } from 'preact';
+import { useModel } from '../live/use-live.ts';
+import { loadMark, unreadOf } from '../live/read-marks.ts';
+import { Link } from '../route/link.tsx';
+import { useNavigation } from '../route/navigation.ts';
+import type { WebChannel } from '../../protocol/web-api.ts';
+
+/** The channels, each with what is unread in it. */
+export function ChannelTree(): JSX.Element {
+  const { channels } = useModel();
+  return (
+    <ul class="plain tree">
+      {channels?.map((channel) => (
+        <li key={channel.id}>
+          <ChannelLink channel={channel} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Levels that are set apart by their indentation. */
+const DEEPEST = 6;
+
+function ChannelLink({ channel }: { channel: WebChannel }): JSX.Element {
+  const { route } = useNavigation();
+  const unread = unreadOf(channel, loadMark(localStorage, channel.id));
+  const here = 'channel' in route && route.channel === channel.id;
+  return (
+    <Link
+      to={{ view: 'channel', channel: channel.id }}
+      class={`level-${String(Math.min(DEEPEST, channel.depth))}`}
+      current={here}
+      title={channel.name}
+    >
+      <span class="name">
+        {channel.depth > 0 && <span aria-hidden="true">↳ </span>}
+        <bdi>{channel.name}</bdi>
+      </span>
+      {unread > 0 && (
+        <span class="unread">
+          {unread > 999 ? '999+' : unread}
+          <span class="aside"> unread</span>
+        </span>
+      )}
+    </Link>
+  );
+}

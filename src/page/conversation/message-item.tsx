@@ -1,0 +1,132 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { WebMessage, WebMessageWhole } from '../../protocol/web-api.ts';
+import { get, wordsOf } from '../live/api.ts';
+import { Link } from '../route/link.tsx';
+import { pathOf } from '../route/route.ts';
+import { Icon } from '../shell/icons.tsx';
+import { Problem } from '../shell/view.tsx';
+import { Markdown } from '../text/markdown-view.tsx';
+import { clockOf, dayOf, wholeTimeOf } from '../text/time.ts';
+import { StateChip } from './state-chip.tsx';
+import type { Shown } from './states.ts';
+
+interface Props {
+  message: WebMessage;
+  states: readonly Shown[];
+  /** The beginning of each message it answers, where that is loaded. */
+  answered: readonly { relPath: string; from: string | undefined; excerpt: string }[];
+  /** Whether it is the one that was asked for. */
+  current: boolean;
+  /** Said above it: a new day, or that it is where the unread begin. */
+  newDay: boolean;
+  firstUnread: boolean;
+}
+
+/** Texts longer than this, in characters or lines, are folded. */
+const LONG = 2500;
+const MANY_LINES = 40;
+
+/** One message of a conversation. */
+export function MessageItem(props: Props): JSX.Element {
+  const { message, states, answered, current, newDay, firstUnread } = props;
+  const { channel, relPath, from, to, timestamp, tier, host, type } = message;
+  const place = { channel, relPath };
+  const title = `message-${relPath.replace(/[^\w]/g, '-')}`;
+  return (
+    <article
+      class={`message${current ? ' current' : ''}`}
+      tabIndex={-1}
+      aria-labelledby={title}
+      {...(current && { 'aria-current': 'true' as const })}
+    >
+      {newDay && <p class="divider">{dayOf(timestamp)}</p>}
+      {firstUnread && <p class="divider new">new</p>}
+      <header>
+        <h2 id={title}>
+          <bdi class="who">{from}</bdi>
+          <span class="dim"> to </span>
+          <bdi>{to.join(', ')}</bdi>
+        </h2>
+        <time dateTime={timestamp} title={wholeTimeOf(timestamp)} class="dim">
+          {clockOf(timestamp)}
+        </time>
+        {tier !== null && <span class="chip dim">{tier}</span>}
+        {host !== null && <span class="dim host">on {host}</span>}
+        {type !== 'text' && <span class="chip dim">{type}</span>}
+        <span class="links">
+          <Link to={{ view: 'thread', ...place }} label="Thread of this message" title="Thread">
+            <Icon name="thread" />
+          </Link>
+          <Link to={{ view: 'message', ...place }} label="Link to this message" title="Link">
+            <Icon name="link" />
+          </Link>
+        </span>
+      </header>
+      {answered.map((one) => (
+        <p class="answers" key={one.relPath}>
+          <Link to={{ view: 'message', channel, relPath: one.relPath }}>
+            <span aria-hidden="true">↰ </span>
+            answers {one.from === undefined ? 'a message' : <bdi>{one.from}</bdi>}
+            {one.excerpt !== '' && `: ${one.excerpt}`}
+          </Link>
+        </p>
+      ))}
+      <Body message={message} />
+      {states.length > 0 && (
+        <p class="states">
+          {states.map((shown) => (
+            <StateChip key={`${shown.state} ${shown.actor ?? ''}`} shown={shown} />
+          ))}
+        </p>
+      )}
+    </article>
+  );
+}
+
+/** The text of a message; a long one is folded until it is asked for. */
+function Body({ message }: { message: WebMessage }): JSX.Element {
+  const { channel, relPath, body, body_cut: cut } = message;
+  const [whole, setWhole] = useState<string | undefined>(undefined);
+  const [open, setOpen] = useState(false);
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const isLong = cut || body.length > LONG || body.split('\n', MANY_LINES + 1).length > MANY_LINES;
+  const unfold = (): void => {
+    setOpen(!open);
+    if (!cut || whole !== undefined) return;
+    get<WebMessageWhole>('message', { ref: `${channel}/${relPath}` }).then(
+      (found) => {
+        setWhole(found.body);
+      },
+      (error: unknown) => {
+        setProblem(wordsOf(error));
+      },
+    );
+  };
+  return (
+    <>
+      <div class={isLong && !open ? 'body folded' : 'body'}>
+        <Markdown text={whole ?? body} channel={channel} />
+      </div>
+      {isLong && (
+        <button type="button" class="unfold" onClick={unfold} aria-expanded={open}>
+          {open ? 'Show less' : 'Show all of it'}
+        </button>
+      )}
+      <Problem words={problem} />
+    </>
+  );
+}
+
+/** A guess of how tall a message will be, in pixels, until it was seen. */
+export function guessedHeight({ body, re }: WebMessage): number {
+  const lines = body
+    .split('\n', MANY_LINES)
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 90)), 0);
+  return 72 + 26 * re.length + Math.min(MANY_LINES, lines) * 24;
+}
+
+/** The address of a message, to be copied. */
+export function addressOf({ channel, relPath }: WebMessage): string {
+  return location.origin + pathOf({ view: 'message', channel, relPath });
+}

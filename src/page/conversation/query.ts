@@ -1,0 +1,24 @@
+/** What is asked of the index while words are typed: the last one may be the beginning of one. */
+export function queryOf(words: string): string {
+  const trimmed = words.trimStart();
+  const isOpen = /[\p{L}\p{N}]$/u.test(trimmed);
+  const inPhrase = (trimmed.match(/"/g) ?? []).length % 2 === 1;
+  if (inPhrase) return `${trimmed.trimEnd()}"`;
+  return isOpen ? `${trimmed}*` : trimmed.trimEnd();
+}
+
+/** A text in parts, with those that begin with one of the words set apart. */
+export function marked(text: string, words: string): { text: string; hit: boolean }[] {
+  const wanted = words.match(/[\p{L}\p{N}]+/gu) ?? [];
+  if (wanted.length === 0) return [{ text, hit: false }];
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${wanted.join('|')})`, 'giu');
+  const parts: { text: string; hit: boolean }[] = [];
+  let from = 0;
+  for (const { index, 0: found } of text.matchAll(pattern)) {
+    if (index > from) parts.push({ text: text.slice(from, index), hit: false });
+    parts.push({ text: found, hit: true });
+    from = index + found.length;
+  }
+  if (from < text.length) parts.push({ text: text.slice(from), hit: false });
+  return parts;
+}

@@ -1,0 +1,85 @@
+import type { WebMessage, WebMessagePage } from '../../protocol/web-api.ts';
+import { joined } from '../list/window.ts';
+
+/** The part of a channel that is loaded: messages one after another, and where they stand in it. */
+export interface Span {
+  /** Oldest first. */
+  messages: readonly WebMessage[];
+  /** Messages that are older than these. */
+  first: number;
+  /** Messages of the channel on the bus. */
+  total: number;
+  /** What this machine has yet to send to it. */
+  queued: readonly WebMessage[];
+  /** False while older messages are still being indexed, and `first` and `total` grow. */
+  complete: boolean;
+}
+
+/** So many messages are kept at most; the farthest from the reader are let go. */
+export const KEPT = 600;
+/** Messages asked for at a time. */
+export const PAGE = 60;
+
+const keyOf = ({ relPath }: WebMessage): string => relPath;
+
+/** Whether the newest message of the channel is loaded. */
+export function reachesEnd({ first, messages, total }: Span): boolean {
+  return first + messages.length >= total;
+}
+
+export function spanOf(page: WebMessagePage): Span {
+  const { messages, first, total, queued, complete, after } = page;
+  const end = first + messages.length;
+  return { messages, first, total: after === null ? end : Math.max(total, end), queued, complete };
+}
+
+/** What is loaded, and a page that stands before or after it. */
+export function withPage(span: Span, page: WebMessagePage, side: 'before' | 'after'): Span {
+  const messages = joined(span.messages, page.messages, side, keyOf, KEPT);
+  const pageEnd = page.first + page.messages.length;
+  const atEnd = side === 'after' && page.after === null;
+  return {
+    messages,
+    first: side === 'before' ? page.first : pageEnd - messages.length,
+    total: atEnd ? pageEnd : Math.max(page.total, span.total),
+    queued: page.queued.length > 0 || atEnd ? page.queued : span.queued,
+    complete: page.complete,
+  };
+}
+
+/** What is loaded, when it stands elsewhere than was known: after `page`, which is next to it. */
+export function withCounts(span: Span, page: WebMessagePage): Span {
+  const { total, complete } = page;
+  return { ...span, first: page.first + page.messages.length, total, complete };
+}
+
+/** What is loaded after messages have come to the channel, in whatever order they were written. */
+export function withArrived(span: Span, arrived: readonly WebMessage[]): Span {
+  const known = new Set(span.messages.map(keyOf));
+  const fresh = arrived.filter((one) => !known.has(one.relPath));
+  if (fresh.length === 0) return span;
+  const oldest = span.messages[0]?.relPath ?? '';
+  const newest = span.messages.at(-1)?.relPath ?? '';
+  const open = reachesEnd(span);
+  const before = fresh.filter((one) => one.relPath < oldest);
+  const within = fresh.filter((one) => one.relPath > oldest && (open || one.relPath < newest));
+  const messages = [...span.messages, ...within].sort((a, b) => (a.relPath < b.relPath ? -1 : 1));
+  const over = Math.max(0, messages.length - KEPT);
+  return {
+    ...span,
+    messages: messages.slice(over),
+    first: span.first + before.length + over,
+    total: span.total + fresh.length,
+    queued: span.queued.filter((one) => !arrived.some(({ relPath }) => relPath === one.relPath)),
+  };
+}
+
+/** What is shown: what is loaded, and at the end what is yet to be sent. */
+export function shownOf(span: Span, pending: readonly WebMessage[]): WebMessage[] {
+  if (!reachesEnd(span)) return [...span.messages];
+  const known = new Set(span.messages.map(keyOf));
+  const waiting = new Map<string, WebMessage>();
+  for (const one of [...span.queued, ...pending])
+    if (!known.has(one.relPath)) waiting.set(one.relPath, one);
+  return [...span.messages, ...waiting.values()];
+}

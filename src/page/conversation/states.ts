@@ -1,0 +1,49 @@
+import type { WebFact, WebMessage, WebState, WebWaiting } from '../../protocol/web-api.ts';
+import { keyOf, type KnownMessages } from '../live/facts.ts';
+
+/** How far a message is with one addressee, or, without an actor, how far it is itself. */
+export interface Shown {
+  state: WebState['state'] | 'sending' | 'sent';
+  actor: string | null;
+  detail: string | null;
+  /** When it began to be so, or when the message was written; for a clock that runs. */
+  since: string;
+}
+
+/**
+ * What is to be said of a message in a conversation, from all that is known: what this page was told,
+ * what the bus waits for, and the answers that are loaded.
+ *
+ * @param answers loaded messages that name it in `re`
+ */
+export function statesOf(
+  message: WebMessage,
+  known: KnownMessages,
+  waiting: readonly WebWaiting[],
+  answers: readonly WebMessage[],
+): Shown[] {
+  const since = message.timestamp;
+  const facts = known.get(keyOf(message));
+  const states = new Map<string, Shown>();
+  for (const one of waiting) {
+    if (one.channel === message.channel && one.relPath === message.relPath)
+      states.set(one.actor, { state: one.state, actor: one.actor, detail: null, since });
+  }
+  for (const [actor, { state, detail, at }] of Object.entries(facts?.actors ?? {}))
+    states.set(actor, {
+      state: named(state),
+      actor,
+      detail,
+      since: state === 'taken' ? at : since,
+    });
+  for (const { from, relPath } of answers)
+    states.set(from, { state: 'answered', actor: from, detail: relPath, since });
+  if (states.size > 0) return [...states.values()];
+  const self = { actor: null, detail: null, since };
+  if (message.queued && facts?.self !== 'sent') return [{ state: 'queued', ...self }];
+  return facts === undefined ? [] : [{ state: facts.self === 'sent' ? 'sent' : 'queued', ...self }];
+}
+
+function named(state: WebFact['state']): Shown['state'] {
+  return state === 'taken' ? 'running' : state;
+}

@@ -1,0 +1,94 @@
+import type { JSX } from 'preact';
+import type { WebThread, WebThreadNode } from '../../protocol/web-api.ts';
+import { get } from '../live/api.ts';
+import { useLoaded } from '../live/use-live.ts';
+import { Link } from '../route/link.tsx';
+import { Problem, View } from '../shell/view.tsx';
+import { plainOf } from '../text/plain.ts';
+import { clockOf, wholeTimeOf } from '../text/time.ts';
+import { StateChip } from './state-chip.tsx';
+
+/** Who asked whom, what was answered, and what is still open: a tree that grows as it happens. */
+export function ThreadView({
+  channel,
+  relPath,
+}: {
+  channel: string;
+  relPath: string;
+}): JSX.Element {
+  const ref = `${channel}/${relPath}`;
+  const { value: thread, problem } = useLoaded(
+    ref,
+    (signal) => get<WebThread>('thread', { ref }, signal),
+    ['reset', 'messages', 'facts', 'runs', 'dead_letters'],
+  );
+  return (
+    <View
+      title="Thread"
+      beside={
+        <Link to={{ view: 'message', channel, relPath }} class="button">
+          In the conversation
+        </Link>
+      }
+    >
+      <p class="dim where">
+        {thread === undefined ? (
+          ' '
+        ) : (
+          <>
+            in <bdi>{thread.channel_name}</bdi>
+          </>
+        )}
+      </p>
+      <Problem words={problem} />
+      {thread?.complete === false && (
+        <p class="dim">The thread is very long; this is a part of it.</p>
+      )}
+      <div class="thread" role="group" aria-label="The messages of the thread" aria-live="polite">
+        {thread !== undefined && <Branches nodes={thread.roots} thread={thread} />}
+      </div>
+    </View>
+  );
+}
+
+function Branches({ nodes, thread }: { nodes: WebThreadNode[]; thread: WebThread }): JSX.Element {
+  return (
+    <ul class="plain">
+      {nodes.map((node) => (
+        <li key={node.relPath}>
+          <Node node={node} thread={thread} />
+          {node.children.length > 0 && <Branches nodes={node.children} thread={thread} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX.Element {
+  const { relPath, from, to, timestamp, excerpt, states } = node;
+  const current = relPath === thread.message;
+  return (
+    <div class={current ? 'node current' : 'node'} {...(current && { 'aria-current': 'true' })}>
+      <p class="head">
+        <bdi class="who">{from}</bdi>
+        <span class="dim"> to </span>
+        <bdi>{to.join(', ')}</bdi>{' '}
+        <time class="dim" dateTime={timestamp} title={wholeTimeOf(timestamp)}>
+          {clockOf(timestamp)}
+        </time>
+      </p>
+      <p class="excerpt">
+        <Link to={{ view: 'message', channel: thread.channel, relPath }}>
+          {excerpt === '' ? 'empty message' : plainOf(excerpt)}
+        </Link>
+      </p>
+      {states.length > 0 && (
+        <p class="states">
+          {states.map(({ actor, state, detail, took_s: took }) => (
+            <StateChip key={actor} shown={{ actor, state, detail, since: timestamp }} took={took} />
+          ))}
+        </p>
+      )}
+    </div>
+  );
+}

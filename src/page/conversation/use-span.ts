@@ -1,0 +1,132 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { WebEvents, WebMessage, WebMessagePage } from '../../protocol/web-api.ts';
+import { get, wordsOf } from '../live/api.ts';
+import { useNews } from '../live/use-live.ts';
+import { PAGE, reachesEnd, spanOf, withArrived, withCounts, withPage, type Span } from './span.ts';
+
+/** Milliseconds between two looks at how many messages there are, while they are being indexed. */
+const GROWING_MS = 1000;
+
+/** Where in a channel to load: around a message, from a position on, or at its end. */
+type Target = { around: string } | { at: number } | undefined;
+
+export interface SpanControl {
+  span: Span | undefined;
+  problem: string | undefined;
+  /** Loads what comes before or after what is loaded. */
+  more: (side: 'before' | 'after') => void;
+  /** Loads another part of the channel; resolves with what is there, or undefined when it failed. */
+  load: (target: Target) => Promise<Span | undefined>;
+}
+
+/**
+ * A part of a channel, kept up to date.
+ *
+ * @param onArrived told of new messages, after they were taken in
+ * @param near the message the reader looks at, around which all is loaded again when that is needed
+ */
+export function useSpan(
+  channel: string,
+  onArrived: (messages: readonly WebMessage[]) => void,
+  near: () => string | undefined,
+): SpanControl {
+  const [state, setState] = useState<Pick<SpanControl, 'span' | 'problem'>>({
+    span: undefined,
+    problem: undefined,
+  });
+  const span = useRef<Span | undefined>(undefined);
+  const loading = useRef<AbortController | undefined>(undefined);
+  const paging = useRef(false);
+  /** What arrives while something is loaded may not be in it. */
+  const late = useRef<WebMessage[]>([]);
+
+  const keep = (next: Span): void => {
+    span.current = next;
+    setState({ span: next, problem: undefined });
+  };
+  const ask = (query: Record<string, string | number>, signal: AbortSignal) =>
+    get<WebMessagePage>(`channels/${channel}/messages`, { limit: PAGE, ...query }, signal);
+
+  const load = async (target: Target): Promise<Span | undefined> => {
+    loading.current?.abort();
+    const stop = new AbortController();
+    loading.current = stop;
+    late.current = [];
+    try {
+      const page = await ask(target ?? {}, stop.signal);
+      if (stop.signal.aborted) return undefined;
+      const next = withArrived(spanOf(page), late.current);
+      keep(next);
+      return next;
+    } catch (error) {
+      if (!stop.signal.aborted) setState({ span: span.current, problem: wordsOf(error) });
+      return undefined;
+    } finally {
+      if (loading.current === stop) loading.current = undefined;
+    }
+  };
+
+  const more = (side: 'before' | 'after'): void => {
+    const edge = side === 'before' ? span.current?.messages[0] : span.current?.messages.at(-1);
+    if (paging.current || loading.current !== undefined || edge === undefined) return;
+    if (side === 'after' && span.current !== undefined && reachesEnd(span.current)) return;
+    paging.current = true;
+    const stop = new AbortController();
+    ask({ [side]: edge.relPath }, stop.signal)
+      .then(
+        (page) => {
+          // Meanwhile another part may have been loaded, which this page does not stand beside.
+          const now = span.current;
+          const same = side === 'before' ? now?.messages[0] : now?.messages.at(-1);
+          if (now !== undefined && same?.relPath === edge.relPath) keep(withPage(now, page, side));
+        },
+        (error: unknown) => {
+          setState({ span: span.current, problem: wordsOf(error) });
+        },
+      )
+      .finally(() => {
+        paging.current = false;
+      });
+  };
+
+  useNews(({ name, data }) => {
+    if (name === 'reset') {
+      const around = near();
+      void load(around === undefined ? undefined : { around });
+      return;
+    }
+    if (name !== 'messages') return;
+    const arrived = data as WebEvents['messages'];
+    if (arrived.channel !== channel) return;
+    if (loading.current !== undefined) late.current.push(...arrived.messages);
+    if (span.current !== undefined) keep(withArrived(span.current, arrived.messages));
+    onArrived(arrived.messages);
+  });
+  // While older messages are still being indexed, where these stand changes.
+  const oldest = state.span?.messages[0]?.relPath;
+  const isGrowing = state.span?.complete === false;
+  useEffect(() => {
+    if (oldest === undefined || !isGrowing) return undefined;
+    const stop = new AbortController();
+    const timer = setInterval(() => {
+      ask({ before: oldest, limit: 1 }, stop.signal).then(
+        (page) => {
+          if (span.current?.messages[0]?.relPath === oldest && !stop.signal.aborted)
+            keep(withCounts(span.current, page));
+        },
+        () => undefined,
+      );
+    }, GROWING_MS);
+    return () => {
+      clearInterval(timer);
+      stop.abort();
+    };
+  }, [oldest, isGrowing]);
+  useEffect(
+    () => () => {
+      loading.current?.abort();
+    },
+    [],
+  );
+  return { ...state, more, load };
+}

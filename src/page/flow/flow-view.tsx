@@ -1,0 +1,221 @@
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { WebFlow } from '../../protocol/web-api.ts';
+import { useKeys } from '../keys/use-keys.ts';
+import { get } from '../live/api.ts';
+import { useClock, useLoaded } from '../live/use-live.ts';
+import { Problem, View } from '../shell/view.tsx';
+import { AnswerTimes, Backlog } from './plots.tsx';
+import { LONGEST, moved, zoomed, type Span } from './scale.ts';
+import { Timeline } from './timeline.tsx';
+
+const HOUR = 3_600_000;
+const LENGTHS: readonly [words: string, ms: number][] = [
+  ['10 min', HOUR / 6],
+  ['1 h', HOUR],
+  ['6 h', 6 * HOUR],
+  ['24 h', 24 * HOUR],
+  ['7 d', LONGEST],
+];
+/** How often a picture that ends now moves on. */
+const STEP_MS = 2000;
+const ZOOM = 1.5;
+
+/** The last hours as a picture. */
+export function FlowView(): JSX.Element {
+  const clock = useClock(STEP_MS);
+  const [length, setLength] = useState(6 * HOUR);
+  /** When the picture ends; undefined follows the time. */
+  const [until, setUntil] = useState<number | undefined>(undefined);
+  const to = until ?? clock;
+  const span: Span = { from: to - length, to };
+  const look = (next: Span): void => {
+    setLength(next.to - next.from);
+    setUntil(next.to >= Date.now() - STEP_MS ? undefined : next.to);
+  };
+  const zoom = (factor: number, share = 1): void => {
+    look(zoomed(span, factor, span.from + share * (span.to - span.from), Date.now()));
+  };
+  const move = (share: number): void => {
+    look(moved(span, share, Date.now()));
+  };
+  const asked = useRested({ length: Math.round(length), until }, 200);
+  const { value, problem } = useLoaded<WebFlow>(
+    `${String(asked.length)} ${String(asked.until ?? 'now')}`,
+    (signal) => {
+      const end = asked.until ?? Date.now();
+      // A little more on both sides, for those who move.
+      const from = new Date(end - 1.25 * asked.length).toISOString();
+      return get<WebFlow>(
+        'flow',
+        { from, ...(asked.until !== undefined && { to: new Date(end).toISOString() }) },
+        signal,
+      );
+    },
+    ['reset', 'messages', 'runs', 'dead_letters'],
+  );
+  const last = useRef<WebFlow | undefined>(undefined);
+  last.current = value ?? last.current;
+  const flow = last.current;
+
+  useKeys('flow', (action) => {
+    if (action === 'zoom-in') zoom(1 / ZOOM);
+    else if (action === 'zoom-out') zoom(ZOOM);
+    else if (action === 'earlier') move(-0.25);
+    else if (action === 'later') move(0.25);
+    else return false;
+    return true;
+  });
+  const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
+  return (
+    <View title="Flow" class="flow" beside={<Legend />}>
+      <div class="controls" role="toolbar" aria-label="Time shown">
+        <button
+          type="button"
+          aria-label="Earlier"
+          onClick={() => {
+            move(-0.5);
+          }}
+        >
+          ←
+        </button>
+        <button
+          type="button"
+          aria-label="Later"
+          onClick={() => {
+            move(0.5);
+          }}
+          disabled={until === undefined}
+        >
+          →
+        </button>
+        <button
+          type="button"
+          aria-label="Zoom in"
+          onClick={() => {
+            zoom(1 / ZOOM);
+          }}
+        >
+          +
+        </button>
+        <button
+          type="button"
+          aria-label="Zoom out"
+          onClick={() => {
+            zoom(ZOOM);
+          }}
+        >
+          −
+        </button>
+        {LENGTHS.map(([words, ms]) => (
+          <button
+            key={words}
+            type="button"
+            aria-pressed={Math.abs(length - ms) < 1}
+            onClick={() => {
+              setLength(ms);
+            }}
+          >
+            {words}
+          </button>
+        ))}
+        <button
+          type="button"
+          aria-pressed={until === undefined}
+          onClick={() => {
+            setUntil(undefined);
+          }}
+        >
+          Now
+        </button>
+      </div>
+      <Problem words={problem} />
+      <div class="picture" ref={box} tabIndex={-1}>
+        {flow !== undefined && width > 0 && (
+          <Timeline
+            flow={flow}
+            span={span}
+            now={clock}
+            width={width}
+            onWheel={(event, share) => {
+              if (event.deltaY === 0 || event.shiftKey) return;
+              event.preventDefault();
+              zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, share);
+            }}
+          />
+        )}
+        {flow?.lanes.length === 0 && <p class="dim">Nothing happened in this time.</p>}
+      </div>
+      <p class="dim partly">
+        {flow?.complete === false ? 'Only the newest messages of this time are shown.' : ' '}
+      </p>
+      <div class="plots">
+        {flow !== undefined && width > 0 && (
+          <>
+            <AnswerTimes flow={flow} span={span} width={width} />
+            <Backlog flow={flow} span={span} width={width} />
+          </>
+        )}
+      </div>
+    </View>
+  );
+}
+
+function Legend(): JSX.Element {
+  return (
+    <p class="legend dim" aria-label="Legend">
+      <span class="key question">question</span>
+      <span class="key answer">answer</span>
+      <span class="key answered">answered</span>
+      <span class="key running">running ›</span>
+      <span class="key failed">failed ✕</span>
+      <span class="key parked">parked ‖</span>
+      <span class="key silent">silent</span>
+    </p>
+  );
+}
+
+/** What is asked for: how long the picture is, and when it ends, if not now. */
+interface Asked {
+  length: number;
+  until: number | undefined;
+}
+
+/** What is wanted, once it has been so for `ms` milliseconds. */
+function useRested(wanted: Asked, ms: number): Asked {
+  const [rested, setRested] = useState(wanted);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      setRested(wanted);
+    }, ms);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [wanted.length, wanted.until]);
+  return rested;
+}
+
+/** Room for the names of the lanes, in pixels; see flow.css. */
+const NAMES = { wide: 144, narrow: 88 };
+
+/** Pixels the drawing has. */
+function useWidth(box: { current: HTMLDivElement | null }): number {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    const measure = (): void => {
+      const { clientWidth } = element;
+      const names = matchMedia('(width < 48rem)').matches ? NAMES.narrow : NAMES.wide;
+      setWidth(Math.max(100, clientWidth - names));
+    };
+    measure();
+    const changed = new ResizeObserver(measure);
+    changed.observe(element);
+    return () => {
+      changed.disconnect();
+    };
+  }, []);
+  return width;
+}

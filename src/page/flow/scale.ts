@@ -1,0 +1,70 @@
+/** A part of time, in milliseconds since 1970. */
+export interface Span {
+  from: number;
+  to: number;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const SHORTEST = 10_000;
+export const LONGEST = 7 * 24 * HOUR;
+
+const STEPS = [
+  1000,
+  5000,
+  10_000,
+  30_000,
+  MINUTE,
+  2 * MINUTE,
+  5 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  HOUR,
+  2 * HOUR,
+  6 * HOUR,
+  12 * HOUR,
+  24 * HOUR,
+];
+
+/** Where a moment is on a picture, in pixels from its left edge. */
+export function placeOf(at: number, { from, to }: Span, width: number): number {
+  return ((at - from) / (to - from)) * width;
+}
+
+/**
+ * Shows a longer (`factor` > 1) or shorter time; the moment at `around` stays where it is.
+ *
+ * @param now nothing later than this is shown
+ */
+export function zoomed({ from, to }: Span, factor: number, around: number, now: number): Span {
+  const length = Math.min(LONGEST, Math.max(SHORTEST, (to - from) * factor));
+  const share = (around - from) / (to - from);
+  return withinPast({ from: around - share * length, to: around + (1 - share) * length }, now);
+}
+
+/** Moves by a share of what is shown; negative is earlier. */
+export function moved({ from, to }: Span, share: number, now: number): Span {
+  const by = (to - from) * share;
+  return withinPast({ from: from + by, to: to + by }, now);
+}
+
+function withinPast({ from, to }: Span, now: number): Span {
+  const over = Math.max(0, to - now);
+  return { from: from - over, to: to - over };
+}
+
+/** Round moments in a span, about one for each `apart` pixels; in the zone `offset` minutes off. */
+export function ticksOf(
+  { from, to }: Span,
+  width: number,
+  apart: number,
+  offset: number,
+): number[] {
+  const wanted = ((to - from) / Math.max(1, width)) * apart;
+  const step = STEPS.find((one) => one >= wanted) ?? 24 * HOUR;
+  const shift = offset * MINUTE;
+  const ticks: number[] = [];
+  for (let at = Math.ceil((from - shift) / step) * step + shift; at <= to; at += step)
+    ticks.push(at);
+  return ticks;
+}

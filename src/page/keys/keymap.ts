@@ -1,0 +1,85 @@
+/** What a key does, as the help shows it. */
+export interface Binding {
+  /** Keys one after another, such as `['g', 'n']`; each as `KeyboardEvent.key` names it. */
+  keys: readonly string[];
+  /** What it does, in words. */
+  does: string;
+  action: Action;
+  /** Where it works; everywhere without it. */
+  where?: 'messages' | 'flow';
+}
+
+export type Action =
+  | 'help'
+  | 'close'
+  | 'now'
+  | 'channels'
+  | 'flow'
+  | 'write'
+  | 'search'
+  | 'next'
+  | 'previous'
+  | 'first'
+  | 'last'
+  | 'thread'
+  | 'zoom-in'
+  | 'zoom-out'
+  | 'earlier'
+  | 'later'
+  | 'theme';
+
+export const BINDINGS: readonly Binding[] = [
+  { keys: ['?'], does: 'show or hide this help', action: 'help' },
+  { keys: ['Escape'], does: 'close what is open', action: 'close' },
+  { keys: ['g', 'n'], does: 'go to Now', action: 'now' },
+  { keys: ['g', 'c'], does: 'go to the conversations', action: 'channels' },
+  { keys: ['g', 'f'], does: 'go to Flow', action: 'flow' },
+  { keys: ['w'], does: 'write a message', action: 'write' },
+  { keys: ['/'], does: 'search', action: 'search' },
+  { keys: ['t'], does: 'light, dark, or as the system has it', action: 'theme' },
+  { keys: ['j'], does: 'the next message', action: 'next', where: 'messages' },
+  { keys: ['k'], does: 'the message before', action: 'previous', where: 'messages' },
+  { keys: ['Home'], does: 'the oldest message', action: 'first', where: 'messages' },
+  { keys: ['End'], does: 'the newest message', action: 'last', where: 'messages' },
+  { keys: ['o'], does: 'open the thread of the message', action: 'thread', where: 'messages' },
+  { keys: ['+'], does: 'show a shorter time', action: 'zoom-in', where: 'flow' },
+  { keys: ['-'], does: 'show a longer time', action: 'zoom-out', where: 'flow' },
+  { keys: ['ArrowLeft'], does: 'earlier', action: 'earlier', where: 'flow' },
+  { keys: ['ArrowRight'], does: 'later', action: 'later', where: 'flow' },
+];
+
+/** Keys pressed so far that may become a binding. */
+export interface Pressed {
+  keys: readonly string[];
+  /** When the last of them was, in milliseconds. */
+  at: number;
+}
+
+/** Milliseconds between two keys that belong together. */
+const TOGETHER_MS = 1500;
+
+/**
+ * Takes one more key.
+ *
+ * @param where what is shown
+ * @returns what is to be done, if the keys are complete, and what is remembered of them
+ */
+export function press(
+  before: Pressed,
+  key: string,
+  at: number,
+  where: Binding['where'],
+): { action?: Action; pressed: Pressed } {
+  const earlier = at - before.at > TOGETHER_MS ? [] : before.keys;
+  for (const keys of [[...earlier, key], [key]]) {
+    const fitting = BINDINGS.filter(
+      (one) =>
+        (one.where === undefined || one.where === where) &&
+        keys.every((pressed, index) => one.keys[index] === pressed),
+    );
+    const whole = fitting.find((one) => one.keys.length === keys.length);
+    if (whole !== undefined) return { action: whole.action, pressed: { keys: [], at } };
+    if (fitting.length > 0) return { pressed: { keys, at } };
+  }
+  return { pressed: { keys: [], at } };
+}

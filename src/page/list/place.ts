@@ -1,0 +1,71 @@
+/** A place in a list: one of its things, and how far its top is below the top of what is seen. */
+export interface Anchor {
+  key: string;
+  /** Pixels; negative when the thing begins above. */
+  offset: number;
+}
+
+export type Place = Anchor | 'end';
+
+/** Pixels from the beginning of the list to the top of what is seen, by the heights known so far. */
+export function topOf(
+  place: Place,
+  keys: readonly string[],
+  heights: readonly number[],
+  seen: number,
+): number {
+  let top = 0;
+  for (const [index, key] of keys.entries()) {
+    if (place !== 'end' && key === place.key) return top - place.offset;
+    top += heights[index] ?? 0;
+  }
+  return place === 'end' ? Math.max(0, top - seen) : 0;
+}
+
+/** The elements of the things that are there. */
+export function elementsOf(box: ParentNode): HTMLElement[] {
+  return [...box.querySelectorAll<HTMLElement>('.windowed-item')];
+}
+
+/** Takes the heights of what is there; whether any was not what was known. */
+export function takeHeights(box: HTMLElement, known: Map<string, number>): boolean {
+  let news = false;
+  for (const element of elementsOf(box)) {
+    const key = element.dataset['key'] ?? '';
+    const { height } = element.getBoundingClientRect();
+    if (height > 0 && Math.abs((known.get(key) ?? -1) - height) > 0.5) {
+      known.set(key, height);
+      news = true;
+    }
+  }
+  return news;
+}
+
+/**
+ * Scrolls so that a place is where it was.
+ *
+ * @param before what it returned the last time: at the end, only a list that has grown is scrolled
+ */
+export function settle(box: HTMLElement, place: Place | undefined, before: string): string {
+  const size = `${String(box.scrollHeight)} ${String(box.clientHeight)}`;
+  if (place === 'end') {
+    if (size !== before) box.scrollTop = box.scrollHeight;
+    return size;
+  }
+  const element = elementsOf(box).find(({ dataset }) => dataset['key'] === place?.key);
+  if (place === undefined || element === undefined) return size;
+  const offset = element.getBoundingClientRect().top - box.getBoundingClientRect().top;
+  if (Math.abs(offset - place.offset) > 0.5) box.scrollTop += offset - place.offset;
+  return size;
+}
+
+/** The first thing that is seen, even in part; undefined where nothing of the list is. */
+export function anchorAt(box: HTMLElement): Anchor | undefined {
+  const { top, bottom } = box.getBoundingClientRect();
+  for (const element of elementsOf(box)) {
+    const at = element.getBoundingClientRect();
+    if (at.bottom > top && at.top < bottom)
+      return { key: element.dataset['key'] ?? '', offset: at.top - top };
+  }
+  return undefined;
+}

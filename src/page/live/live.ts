@@ -1,0 +1,112 @@
+import type {
+  WebChannels,
+  WebEvents,
+  WebMessage,
+  WebNow,
+  WebSession,
+} from '../../protocol/web-api.ts';
+import { get, wordsOf } from './api.ts';
+import { after, NOTHING_KNOWN, type Model } from './model.ts';
+import { Stream } from './stream.ts';
+
+/** What views want to be told of: that everything has to be loaded again, or one of the events. */
+export interface News {
+  name: keyof WebEvents;
+  data: WebEvents[keyof WebEvents];
+}
+
+/** Milliseconds between two looks at what has no event of its own. */
+const LOOK_MS = 1000;
+/** How long loading waits for the stream, so that nothing falls between the two. */
+const STREAM_FIRST_MS = 1500;
+
+/** Loads what every view needs, keeps it up to date and tells those who ask. */
+export class Live {
+  model: Model = NOTHING_KNOWN;
+  readonly #watchers = new Set<() => void>();
+  readonly #listeners = new Set<(news: News) => void>();
+  readonly #stream = new Stream(
+    (name, data) => {
+      this.#happened(name, data);
+    },
+    (connection) => {
+      this.set({ connection });
+    },
+  );
+  #greeted = false;
+  #looking: ReturnType<typeof setTimeout> | undefined;
+  #lookedAt = 0;
+
+  start(): void {
+    this.#stream.start();
+    // A stream that does not come must not keep the page empty.
+    setTimeout(() => {
+      if (!this.#greeted) void this.load();
+    }, STREAM_FIRST_MS);
+  }
+
+  set(patch: Partial<Model>): void {
+    this.model = { ...this.model, ...patch };
+    for (const changed of this.#watchers) changed();
+  }
+
+  /** Calls back after every change of the model, until the function returned is called. */
+  watch(changed: () => void): () => void {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
+  /** Calls back with every event, after the model has taken it in. */
+  listen(heard: (news: News) => void): () => void {
+    this.#listeners.add(heard);
+    return () => this.#listeners.delete(heard);
+  }
+
+  /** Everything that is not a view's own. */
+  async load(): Promise<void> {
+    try {
+      const [session, now, { channels }] = await Promise.all([
+        get<WebSession>('session'),
+        get<WebNow>('now'),
+        get<WebChannels>('channels'),
+      ]);
+      this.set({ session, now, channels, problem: undefined });
+    } catch (error) {
+      this.set({ problem: wordsOf(error) });
+    }
+  }
+
+  /** Shows messages of this page's own before they are on the bus. */
+  sent(messages: readonly WebMessage[]): void {
+    this.set({ pending: [...this.model.pending, ...messages] });
+  }
+
+  #happened(name: keyof WebEvents, data: never): void {
+    const again = name === 'hello' && this.#greeted && !(data as WebEvents['hello']).resumed;
+    const first = name === 'hello' && !this.#greeted;
+    this.#greeted = true;
+    if (first || again || name === 'reset') void this.load();
+    this.model = after(this.model, name, data);
+    this.set({});
+    const news: News = again ? { name: 'reset', data: { reason: 'a new stream' } } : { name, data };
+    for (const heard of this.#listeners) heard(news);
+    if (['tip', 'runs', 'facts', 'dead_letters'].includes(name)) this.#look();
+  }
+
+  /** Looks again soon, and once for all that happens meanwhile. */
+  #look(): void {
+    if (this.#looking !== undefined) return;
+    const wait = Math.max(0, this.#lookedAt + LOOK_MS - Date.now());
+    this.#looking = setTimeout(() => {
+      this.#looking = undefined;
+      this.#lookedAt = Date.now();
+      Promise.all([get<WebNow>('now'), get<WebChannels>('channels')]).then(
+        ([now, { channels }]) => {
+          this.set({ now, channels, problem: undefined });
+        },
+        // The stream says when the server is gone.
+        () => undefined,
+      );
+    }, wait);
+  }
+}

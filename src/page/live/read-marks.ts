@@ -1,0 +1,40 @@
+import type { WebChannel } from '../../protocol/web-api.ts';
+import type { Shelf } from '../compose/drafts.ts';
+
+/** How far a channel was read in this browser. */
+export interface ReadMark {
+  /** Messages that the channel had then. */
+  count: number;
+  /** The newest of them. */
+  relPath: string;
+}
+
+const keyOf = (channel: string): string => `crosstalk-read-${channel}`;
+
+export function loadMark(shelf: Shelf, channel: string): ReadMark | undefined {
+  try {
+    const kept = JSON.parse(shelf.getItem(keyOf(channel)) ?? 'null') as Partial<ReadMark> | null;
+    return typeof kept?.count === 'number' && typeof kept.relPath === 'string'
+      ? { count: kept.count, relPath: kept.relPath }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Remembers that a channel was read; where nothing can be kept, nothing is. */
+export function keepMark(shelf: Shelf, channel: string, mark: ReadMark): void {
+  try {
+    shelf.setItem(keyOf(channel), JSON.stringify(mark));
+  } catch {
+    // Private windows may keep nothing: then the server's count is shown.
+  }
+}
+
+/**
+ * Messages nobody has seen in this browser. In a channel that was never opened here, those that the
+ * server counts for the operator.
+ */
+export function unreadOf(channel: WebChannel, mark: ReadMark | undefined): number {
+  return mark === undefined ? channel.unread : Math.max(0, channel.messages - mark.count);
+}

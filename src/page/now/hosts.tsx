@@ -1,0 +1,104 @@
+import type { JSX } from 'preact';
+import type { WebActorNow, WebHost, WebNow } from '../../protocol/web-api.ts';
+import { useModel } from '../live/use-live.ts';
+import { Link } from '../route/link.tsx';
+import { StateChip } from '../conversation/state-chip.tsx';
+import { ageOf, secondsSince } from '../text/time.ts';
+import { Card } from './card.tsx';
+import { usePassed } from './passed.ts';
+
+/** The machines, and when each was last heard of. */
+export function Hosts({ now }: { now: WebNow | undefined }): JSX.Element {
+  const none = now?.hosts.length === 0 ? 'No host file yet: crosstalk init writes one.' : undefined;
+  return (
+    <Card title="Hosts" count={now?.hosts.length} none={none}>
+      <ul class="plain rows">
+        {now?.hosts.map((host) => (
+          <li key={host.alias}>
+            <Host host={host} at={now.at} />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Host({ host, at }: { host: WebHost; at: string }): JSX.Element {
+  const passed = usePassed(at);
+  const { alias, this_machine: here, heartbeat_age_s: age, last_wrote: wrote, problem } = host;
+  return (
+    <>
+      <p>
+        <bdi class="who">{alias}</bdi> {here && <span class="chip dim">this machine</span>}
+      </p>
+      <p class={here && age === null ? 'bad' : 'dim'}>{heard()}</p>
+      <p class="dim">
+        {host.actors.length === 0 ? 'serves no actor' : `serves ${host.actors.join(', ')}`}
+      </p>
+      {problem !== null && <p class="bad">{problem}</p>}
+    </>
+  );
+
+  function heard(): string {
+    if (here)
+      return age === null ? 'no dispatcher is running' : `heartbeat ${ageOf(age + passed)} ago`;
+    return wrote === null
+      ? 'has not written lately'
+      : `last wrote ${ageOf(secondsSince(wrote, Date.now()))} ago`;
+  }
+}
+
+/** Who can be asked, and what each is doing. */
+export function Actors({ now }: { now: WebNow | undefined }): JSX.Element {
+  const none =
+    now?.actors.length === 0 ? 'No actor yet: crosstalk actor add makes one.' : undefined;
+  return (
+    <Card title="Actors" count={now?.actors.length} none={none}>
+      <ul class="plain rows">
+        {now?.actors.map((actor) => (
+          <li key={actor.name}>
+            <Actor actor={actor} />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Actor({ actor }: { actor: WebActorNow }): JSX.Element {
+  const { session } = useModel();
+  const { name, description, hosts, running, waiting } = actor;
+  const idle = running.length === 0 && waiting === 0;
+  return (
+    <>
+      <p>
+        <bdi class="who">{name}</bdi>{' '}
+        <span class="dim">
+          {hosts.length === 0 ? 'on no host' : `on ${hosts.map(({ alias }) => alias).join(', ')}`}
+        </span>
+      </p>
+      <p class="states">
+        {running.map((run) => (
+          <Link
+            key={run.id}
+            to={
+              run.messages[0] === undefined
+                ? { view: 'channel', channel: run.channel }
+                : { view: 'thread', channel: run.channel, relPath: run.messages[0] }
+            }
+            title={`in ${run.channel_name}`}
+          >
+            <StateChip shown={{ state: 'running', actor: name, detail: null, since: run.since }} />
+          </Link>
+        ))}
+        {waiting > 0 && <span class="chip wait">◔ {waiting} waiting</span>}
+        {idle && <span class="dim">idle{wroteWords(actor)}</span>}
+      </p>
+      {description !== '' && session !== undefined && <p class="dim about">{description}</p>}
+    </>
+  );
+}
+
+function wroteWords({ last_wrote: wrote }: WebActorNow): string {
+  return wrote === null ? '' : `, last wrote ${ageOf(secondsSince(wrote, Date.now()))} ago`;
+}

@@ -1,0 +1,43 @@
+import type { JSX } from 'preact';
+import { Link } from '../route/link.tsx';
+import { useNavigation } from '../route/navigation.ts';
+import type { Route } from '../route/route.ts';
+import { useModel } from '../live/use-live.ts';
+import { Icon } from './icons.tsx';
+
+type IconName = Parameters<typeof Icon>[0]['name'];
+
+const PLACES: readonly { to: Route; name: string; icon: IconName; views: Route['view'][] }[] = [
+  { to: { view: 'now' }, name: 'Now', icon: 'now', views: ['now'] },
+  {
+    to: { view: 'channels' },
+    name: 'Talk',
+    icon: 'talk',
+    views: ['channels', 'channel', 'message', 'thread'],
+  },
+  { to: { view: 'flow' }, name: 'Flow', icon: 'flow', views: ['flow'] },
+  { to: { view: 'search', words: '' }, name: 'Search', icon: 'search', views: ['search'] },
+  { to: { view: 'write' }, name: 'Write', icon: 'write', views: ['write'] },
+];
+
+/** The links to the parts of the page; writing is left out where nothing may be written. */
+export function Destinations(): JSX.Element {
+  const { route } = useNavigation();
+  const { session, now } = useModel();
+  const places = PLACES.filter(({ to }) => to.view !== 'write' || session?.read_only !== true);
+  return (
+    <ul class="plain">
+      {places.map(({ to, name, icon, views }) => (
+        <li key={name}>
+          <Link to={to} current={views.includes(route.view)}>
+            <Icon name={icon} />
+            <span>{name}</span>
+            {name === 'Now' && now !== undefined && !now.health.ok && (
+              <span class="stuck bad">stuck</span>
+            )}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,27 @@
+import type { JSX } from 'preact';
+
+const PATHS = {
+  now: 'M3 12h4l3-8 4 16 3-8h4',
+  talk: 'M4 5h16v11H9l-5 4z',
+  flow: 'M4 6h9M8 12h12M4 18h6',
+  write: 'M4 20l4-1L20 7l-3-3L5 16zM14 7l3 3',
+  search: 'M10.5 4a6.5 6.5 0 100 13 6.5 6.5 0 000-13zM15.5 15.5L21 21',
+  thread: 'M6 4v10a3 3 0 003 3h9M6 9h12',
+  link: 'M10 14a4 4 0 006 0l3-3a4 4 0 00-6-6l-1 1M14 10a4 4 0 00-6 0l-3 3a4 4 0 006 6l1-1',
+} as const;
+
+/** A small picture beside words; it says nothing that they do not. */
+export function Icon({ name }: { name: keyof typeof PATHS }): JSX.Element {
+  return (
+    <svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true" focusable="false">
+      <path
+        d={PATHS[name]}
+        fill="none"
+        stroke="currentColor"
+        stroke-width="1.8"
+        stroke-linecap="round"
+        stroke-linejoin="round"
+      />
+    </svg>
+  );
+}

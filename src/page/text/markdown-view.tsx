@@ -1,0 +1,104 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { MARKDOWN_LIMIT, tokensOf, treeOf, type Node } from './markdown.ts';
+import { safeLink } from './links.ts';
+import { References } from './references.tsx';
+
+/**
+ * A message's text. Elements are made one by one from a fixed list and text is only ever text, so
+ * that nothing written in a message can become markup (invariant 7).
+ *
+ * @param props.channel in which message paths in the text are found
+ */
+export function Markdown({ text, channel }: { text: string; channel: string }): JSX.Element {
+  const nodes = useMemo(
+    () => (text.length > MARKDOWN_LIMIT ? undefined : treeOf(tokensOf(text))),
+    [text],
+  );
+  if (nodes === undefined) return <pre class="md md-plain">{text}</pre>;
+  return <div class="md">{shownAll(nodes, channel)}</div>;
+}
+
+function shownAll(nodes: readonly Node[], channel: string): ComponentChildren[] {
+  return nodes.map((node) => shown(node, channel));
+}
+
+/** Tokens that are an element of the same meaning, whatever their attributes say. */
+const PLAIN = new Set(
+  'p strong em s blockquote ul li table thead tbody tr hr br code'.split(' ').map(String),
+);
+
+function shown(node: Node, channel: string): ComponentChildren {
+  const { token, children } = node;
+  const inside = (): ComponentChildren[] => shownAll(children, channel);
+  switch (token.type) {
+    case 'inline':
+      return inside();
+    case 'text':
+      return <References text={token.content} channel={channel} />;
+    case 'softbreak':
+      return '\n';
+    case 'code_inline':
+      return <code>{token.content}</code>;
+    case 'code_block':
+    case 'fence':
+      return <Code text={token.content} />;
+    case 'heading_open':
+      // Below the heading of the message, whatever its writer thought of its weight.
+      return <h3 class={`md-${token.tag}`}>{inside()}</h3>;
+    case 'link_open':
+      return <Out href={attribute(token, 'href')}>{inside()}</Out>;
+    case 'image':
+      return (
+        <Out href={attribute(token, 'src')}>
+          {'🖼 '}
+          {token.content === '' ? 'image' : token.content}
+        </Out>
+      );
+    case 'ordered_list_open':
+      return <ol start={Number(token.attrGet('start') ?? 1)}>{inside()}</ol>;
+    case 'th_open':
+    case 'td_open': {
+      const side = /right|center/.exec(attribute(token, 'style'))?.[0];
+      const Cell = token.tag === 'th' ? 'th' : 'td';
+      return <Cell {...(side !== undefined && { class: `md-${side}` })}>{inside()}</Cell>;
+    }
+    case 'table_open':
+      return (
+        <div class="md-wide" role="group" aria-label="table" tabIndex={0}>
+          <table>{inside()}</table>
+        </div>
+      );
+    default:
+      return element(token.tag, token.content, inside());
+  }
+}
+
+function attribute(token: Node['token'], name: string): string {
+  return String(token.attrGet(name) ?? '');
+}
+
+function element(tag: string, content: string, inside: ComponentChildren[]): ComponentChildren {
+  if (!PLAIN.has(tag)) return content === '' ? inside : content;
+  const Tag = tag as 'p';
+  return inside.length === 0 ? <Tag /> : <Tag>{inside}</Tag>;
+}
+
+function Code({ text }: { text: string }): JSX.Element {
+  return (
+    <pre tabIndex={0} role="group" aria-label="code">
+      <code>{text}</code>
+    </pre>
+  );
+}
+
+/** A link to somewhere else, or only its words when it may not be followed. */
+function Out({ href, children }: { href: string; children?: ComponentChildren }): JSX.Element {
+  const safe = safeLink(href);
+  if (safe === undefined) return <>{children}</>;
+  return (
+    <a href={safe} rel="noopener noreferrer" target="_blank" title={safe}>
+      {children}
+    </a>
+  );
+}

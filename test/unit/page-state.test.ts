@@ -1,0 +1,178 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { EMPTY, keepDraft, loadDraft, type Shelf } from '../../src/page/compose/drafts.ts';
+import {
+  completed,
+  listed,
+  recipientProblem,
+  suggested,
+  typingAt,
+} from '../../src/page/compose/recipients.ts';
+import { namesOf, tiersOf } from '../../src/page/compose/sending.ts';
+import { BINDINGS, press, type Pressed } from '../../src/page/keys/keymap.ts';
+import { withFacts, type KnownMessages } from '../../src/page/live/facts.ts';
+import { pathOf, routeOf, type Route } from '../../src/page/route/route.ts';
+import type { WebActor, WebFact } from '../../src/protocol/web-api.ts';
+import { path } from '../support/messages.ts';
+
+const CHANNEL = '11111111-2222-4333-8444-555555555555';
+
+/** A shelf like the browser's; `full` throws as that does when nothing more fits. */
+function shelf(full = false): Shelf {
+  const kept = new Map<string, string>();
+  return {
+    getItem: (key) => kept.get(key) ?? null,
+    setItem: (key, value) => {
+      if (full) throw new Error('QuotaExceededError');
+      kept.set(key, value);
+    },
+    removeItem: (key) => kept.delete(key),
+  };
+}
+
+describe('addresses of the page', () => {
+  const routes: Route[] = [
+    { view: 'now' },
+    { view: 'channels' },
+    { view: 'flow' },
+    { view: 'write' },
+    { view: 'write', channel: CHANNEL },
+    { view: 'search', words: '"a & b" c*' },
+    { view: 'search', words: 'x', channel: CHANNEL },
+    { view: 'channel', channel: CHANNEL },
+    { view: 'message', channel: CHANNEL, relPath: path(1) },
+    { view: 'thread', channel: CHANNEL, relPath: path(1) },
+  ];
+  it.each(routes)('lead back to what they were made for: %j', (route) => {
+    const [at = '', query = ''] = pathOf(route).split('?');
+    expect(routeOf(at, query)).toEqual(route);
+  });
+
+  it.each(['/x', '/c/none', `/m/${CHANNEL}/../../etc`, `/t/${CHANNEL}`, '/c/a/b'])(
+    'that name nothing are told from others: %s',
+    (at) => {
+      expect(routeOf(at, '').view).toBe('nowhere');
+    },
+  );
+});
+
+describe('keys', () => {
+  const typed = (keys: readonly string[], apart: number, where?: 'messages' | 'flow') => {
+    let pressed: Pressed = { keys: [], at: 0 };
+    let action: string | undefined;
+    keys.forEach((key, index) => {
+      const done = press(pressed, key, index * apart, where);
+      ({ pressed } = done);
+      action = done.action;
+    });
+    return action;
+  };
+  it('do what the help says, each where it says so', () => {
+    for (const { keys, action, where } of BINDINGS) expect(typed(keys, 100, where)).toBe(action);
+  });
+
+  it('that are pressed too far apart do not belong together', () => {
+    expect(typed(['g', 'n'], 2000)).toBeUndefined();
+  });
+
+  it('of one view do nothing in another', () => {
+    expect(typed(['j'], 1, undefined)).toBeUndefined();
+  });
+
+  it('are used for one thing in each place', () => {
+    for (const where of [undefined, 'messages', 'flow'] as const) {
+      const here = BINDINGS.filter((one) => one.where === undefined || one.where === where);
+      const keys = here.map((one) => one.keys.join(' '));
+      expect(new Set(keys).size).toBe(keys.length);
+    }
+  });
+});
+
+describe('recipients', () => {
+  it('are completed where they are typed, and the others stay', () => {
+    const text = 'concierge, te, reviewer';
+    const typing = typingAt(text, 13);
+    expect(typing.text).toBe('te');
+    expect(completed(text, typing, 'tester').text).toBe('concierge, tester, reviewer');
+  });
+
+  it('are offered by their beginning first, and not twice', () => {
+    const known = ['tester', 'concierge', 'attester'];
+    expect(suggested('te', known, [])).toEqual(['tester', 'attester']);
+    expect(suggested('', known, ['concierge'])).toEqual(['tester', 'attester']);
+  });
+
+  it('that cannot be addresses are named', () => {
+    expect(recipientProblem('a, b@host all')).toBeUndefined();
+    expect(recipientProblem(' , ')).toMatch(/who/);
+    expect(recipientProblem('a, <b>')).toContain('<b>');
+    expect(recipientProblem('a@b@c')).toContain('a@b@c');
+    expect(listed(' a,b  c@d, ')).toEqual(['a', 'b', 'c@d']);
+  });
+
+  it('come from the hosts, as do their tiers', () => {
+    const actors: WebActor[] = [
+      {
+        name: 'worker',
+        description: '',
+        hosts: [
+          { alias: 'one', tiers: ['small', 'large'] },
+          { alias: 'two', tiers: ['huge'] },
+        ],
+      },
+      { name: 'boss', description: '', hosts: [{ alias: 'one', tiers: ['default'] }] },
+    ];
+    expect(namesOf(actors)).toEqual(['worker', 'worker@one', 'worker@two', 'boss', 'all']);
+    expect(tiersOf(actors, 'worker@two')).toEqual(['huge']);
+    expect(tiersOf(actors, 'worker, boss')).toEqual(['small', 'large', 'huge', 'default']);
+  });
+});
+
+describe('drafts', () => {
+  it('come back as they were kept, each in its channel', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), fc.string(), fc.string(), (to, tier, body) => {
+        const there = shelf();
+        keepDraft(there, 'a', { to, tier, body });
+        expect(loadDraft(there, 'a')).toEqual({ to, tier, body });
+        expect(loadDraft(there, 'b')).toEqual(EMPTY);
+      }),
+    );
+  });
+
+  it('that are damaged are as none, and a full shelf is no error', () => {
+    const there = shelf();
+    for (const kept of ['{', '[]', '7', '{"to":7}']) {
+      there.setItem('crosstalk-draft-a', kept);
+      expect(loadDraft(there, 'a')).toEqual(EMPTY);
+    }
+    expect(keepDraft(shelf(true), 'a', { ...EMPTY, body: 'x' })).toBe(false);
+  });
+});
+
+describe('what is known of a message', () => {
+  const fact = (state: WebFact['state'], at: number, actor: string | null = null): WebFact => ({
+    channel: CHANNEL,
+    relPath: path(1),
+    at: new Date(at).toISOString(),
+    state,
+    actor,
+    detail: null,
+  });
+  const after = (...facts: WebFact[]) =>
+    facts
+      .reduce((known: KnownMessages, one) => withFacts(known, { facts: [one] }), new Map())
+      .get(`${CHANNEL}/${path(1)}`);
+
+  it('is the newest, in whatever order it is heard', () => {
+    const taken = fact('taken', 2, 'worker');
+    const answered = fact('answered', 3, 'worker');
+    expect(after(taken, answered)?.actors['worker']?.state).toBe('answered');
+    expect(after(answered, taken)?.actors['worker']?.state).toBe('answered');
+  });
+
+  it('does not go back from sent to queued', () => {
+    expect(after(fact('queued', 1))?.self).toBe('queued');
+    expect(after(fact('sent', 2), fact('queued', 1))?.self).toBe('sent');
+  });
+});
