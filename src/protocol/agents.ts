@@ -61,7 +61,7 @@ export const KNOWN_AGENTS: readonly AgentCli[] = [
     refusals: REFUSALS.codex,
     headless:
       'codex exec --skip-git-repo-check --sandbox workspace-write --add-dir "$CROSSTALK_STATE_DIR" -c allow_login_shell=false -',
-    interactive: ['codex', '-c', 'developer_instructions={toml}'],
+    interactive: ['codex', '-c', 'allow_login_shell=false', '-c', 'developer_instructions={toml}'],
   },
   {
     name: 'gemini',

@@ -11,7 +11,16 @@ describe('a command of a host file on a terminal', () => {
     ['claude', ['claude', '--append-system-prompt', TEXT]],
     ['claude -p --output-format json', ['claude', '--append-system-prompt', TEXT]],
     ['/opt/bin/claude -p', ['/opt/bin/claude', '--append-system-prompt', TEXT]],
-    ['codex exec -', ['codex', '-c', `developer_instructions=${JSON.stringify(TEXT)}`]],
+    [
+      'codex exec -',
+      [
+        'codex',
+        '-c',
+        'allow_login_shell=false',
+        '-c',
+        `developer_instructions=${JSON.stringify(TEXT)}`,
+      ],
+    ],
     ['gemini -i x | tee log', ['gemini', '-i', TEXT]],
   ])('%s', (command, argv) => {
     expect(start(command)).toEqual(argv);
