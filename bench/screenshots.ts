@@ -1,7 +1,6 @@
 // npm run screenshots: pictures of the page for docs/screenshots, of a bus as it is on any day.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
-import { smaller } from './stage/png.ts';
 import { setStage, type Stage } from './stage/stage.ts';
 
 const FOLDER = 'docs/screenshots';
@@ -65,7 +64,7 @@ async function take(
     // For what is counted and painted after it was loaded.
     await page.waitForTimeout(500);
     const picture = await page.screenshot();
-    writeFileSync(`${FOLDER}/${name}-${size}-${colorScheme}.png`, smaller(picture));
+    writeFileSync(`${FOLDER}/${name}-${size}-${colorScheme}.png`, picture);
   }
   await context.close();
 }
