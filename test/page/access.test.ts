@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { messageFile } from '../../src/protocol/layout.ts';
 import { formatMessage } from '../../src/protocol/message.ts';
@@ -14,8 +13,6 @@ import {
   type Window,
 } from '../support/browser.ts';
 import { Web } from '../support/web.ts';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** What must stay text wherever it stands. */
 const ATTACKS = [
@@ -140,7 +137,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
       for (const [view, path] of Object.entries(views)) {
         await window.open(path);
         await settled(window, view);
-        await page.addScriptTag({ content: axe });
+        await page.addScriptTag({ content: axe.source });
         for (const [colorScheme, viewport] of [
           ['light', WIDE],
           ['dark', WIDE],

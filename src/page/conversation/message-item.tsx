@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import type { WebMessage, WebMessageWhole } from '../../protocol/web-api.ts';
 import { get, wordsOf } from '../live/api.ts';
 import { Link } from '../route/link.tsx';
-import { pathOf } from '../route/route.ts';
 import { Icon } from '../shell/icons.tsx';
 import { Problem } from '../shell/view.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
@@ -124,9 +123,4 @@ export function guessedHeight({ body, re }: WebMessage): number {
     .split('\n', MANY_LINES)
     .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 90)), 0);
   return 72 + 26 * re.length + Math.min(MANY_LINES, lines) * 24;
-}
-
-/** The address of a message, to be copied. */
-export function addressOf({ channel, relPath }: WebMessage): string {
-  return location.origin + pathOf({ view: 'message', channel, relPath });
 }

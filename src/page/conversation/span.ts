@@ -16,7 +16,7 @@ export interface Span {
 }
 
 /** So many messages are kept at most; the farthest from the reader are let go. */
-export const KEPT = 600;
+const KEPT = 600;
 /** Messages asked for at a time. */
 export const PAGE = 60;
 

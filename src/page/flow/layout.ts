@@ -2,7 +2,7 @@ import type { WebArrow, WebFlow, WebRun } from '../../protocol/web-api.ts';
 import { placeOf, type Span } from './scale.ts';
 
 /** A row of the picture: one who wrote, ran or was written to. Pixels from its top edge. */
-export interface Lane {
+interface Lane {
   name: string;
   hosts: readonly string[];
   top: number;

@@ -1,7 +1,7 @@
 import type { WebEvents, WebFact, WebRef } from '../../protocol/web-api.ts';
 
 /** How far a message is, by what came in since the page was opened. */
-export interface Known {
+interface Known {
   /** Of the message itself. */
   self: 'queued' | 'sent';
   /** For each addressee it wakes: the latest. */
