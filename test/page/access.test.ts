@@ -6,6 +6,7 @@ import { Bus, type Host } from '../support/bus.ts';
 import {
   Browsing,
   hasBrowser,
+  SLOW,
   PHONE,
   soon,
   UNLESS,
