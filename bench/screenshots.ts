@@ -48,11 +48,13 @@ async function take(
   const views: [name: string, path: string, sign: string][] = [
     ['now', '/', '.letter'],
     ['conversation', `/m/${channel}/${question}`, 'article table'],
-    ['thread', `/t/${channel}/${question}`, '.node .states'],
     ['flow', '/flow', '.timeline .bar'],
   ];
-  // Writing looks alike in both: one of each size.
-  if ((colorScheme === 'light') === (size === 'wide')) views.push(['write', '/write', '.composer']);
+  // These look alike in all: one of each size, one in each of the colours.
+  if ((colorScheme === 'light') === (size === 'wide')) {
+    views.push(['thread', `/t/${channel}/${question}`, '.node .states']);
+    views.push(['write', '/write', '.composer']);
+  }
   for (const [name, path, sign] of views) {
     await page.goto(origin + path);
     await page.locator(sign).first().waitFor();

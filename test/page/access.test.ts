@@ -6,6 +6,7 @@ import { Bus, type Host } from '../support/bus.ts';
 import {
   Browsing,
   hasBrowser,
+  SLOW,
   PHONE,
   soon,
   UNLESS,
@@ -38,9 +39,6 @@ const ATTACKS = [
 const CHANNEL = 'aaaaaaaa-2222-4333-8444-555555555555';
 const NAMED = 'bbbbbbbb-2222-4333-8444-555555555555';
 const TITLE = '"><img src=x onerror=globalThis.hacked=1><script>hacked=1</script>';
-
-/** Many pages are loaded one after another, on a machine that may be busy. */
-const LONG = { timeout: 240_000 };
 
 const relPathOf = (n: number): string =>
   `2026/06/09/19${String(n).padStart(2, '0')}00000Z-${String(n).padStart(12, '0')}.md`;
@@ -128,7 +126,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
 
   it(
     'no view breaks a rule of axe, in light or dark colours, wide or on a phone',
-    LONG,
+    SLOW,
     async () => {
       // Its policy keeps even the checker's script out, so that is put aside here.
       const window = await browsing.window(web, { bypassCSP: true });
@@ -162,7 +160,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
   it.each([
     ['wide', WIDE],
     ['phone', PHONE],
-  ])('nothing moves while a view is loaded on a %s screen', LONG, async (_, viewport) => {
+  ])('nothing moves while a view is loaded on a %s screen', SLOW, async (_, viewport) => {
     const window = await browsing.window(web, { viewport });
     await window.context.addInitScript(`globalThis.moved = [];
       new PerformanceObserver((list) => {
@@ -180,7 +178,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
     await window.close();
   });
 
-  it('nothing written in a message, a title or a name becomes markup or runs', LONG, async () => {
+  it('nothing written in a message, a title or a name becomes markup or runs', SLOW, async () => {
     const window = await browsing.window(web);
     const { page } = window;
     for (const path of [

@@ -2,14 +2,22 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Bus, Running, type Host } from '../support/bus.ts';
-import { Browsing, hasBrowser, PHONE, soon, UNLESS, type Window } from '../support/browser.ts';
+import {
+  Browsing,
+  hasBrowser,
+  PHONE,
+  SLOW,
+  soon,
+  UNLESS,
+  type Window,
+} from '../support/browser.ts';
 import { until } from '../support/wait.ts';
 import { Web } from '../support/web.ts';
 
 const ANSWER = ['**Done**, see:', '', '| what | how many |', '| --- | ---: |', '| tests | 12 |'];
 
 // Two machines: the concierge of one delegates to the worker of the other; the painter fails once.
-describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, () => {
+describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, SLOW, () => {
   const browsing = new Browsing();
   const running: Running[] = [];
   let front: Host;
@@ -64,7 +72,7 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, () => {
       'the answer',
       () => bus.messages().find(({ message }) => message.re.includes(question))?.relPath,
     );
-  });
+  }, SLOW.timeout);
   afterAll(async () => {
     await web.stop();
     for (const one of running) await one.stop();
@@ -111,12 +119,12 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, () => {
       });
       await letters.getByText('no paint is left').waitFor();
       await letters.getByText('quarantined').waitFor();
-      await page.getByRole('region', { name: 'Verdict' }).getByText('stuck').waitFor();
+      await page.locator('.verdict.not-ok', { hasText: 'quarantined deliveries: 1' }).waitFor();
       writeFileSync(join(front.bus.root, 'paint'), 'some');
       await letters.getByRole('button', { name: /^Retry / }).click();
       await letters.getByText('1 released').waitFor();
       await letters.getByText('None: every delivery worked out.').waitFor();
-      await page.getByRole('region', { name: 'Verdict' }).getByText('healthy').waitFor();
+      await page.locator('.verdict.ok', { hasText: 'Nothing is stuck.' }).waitFor();
     }));
 
   it('a conversation has its messages as markdown, and what they answer leads to it', () =>

@@ -30,6 +30,9 @@ export function soon<T>(look: () => T | Promise<T>): ReturnType<typeof expect.po
   return expect.poll(look, { timeout: PATIENCE_MS, interval: 50 });
 }
 
+/** For tests that load many pages, on a machine that may be busy. */
+export const SLOW = { timeout: 240_000 };
+
 /** One browser for the tests of a `describe`. */
 export class Browsing {
   #browser: Browser | undefined;
@@ -37,7 +40,7 @@ export class Browsing {
   constructor() {
     beforeAll(async () => {
       this.#browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
-    });
+    }, SLOW.timeout);
     afterAll(() => this.#browser?.close());
   }
 

@@ -60,7 +60,9 @@ describe('the text of a message', () => {
     fc.assert(
       fc.property(schemes, fc.string(), shapes, (scheme, rest, shape) => {
         const links = linksOf(treeOf(tokensOf(shape.replace('%', () => scheme + rest))));
-        expect(links.filter((href) => safeLink(href) === undefined)).toEqual([]);
+        // One that leads nowhere, as in [a](), is shown as its words.
+        const followed = links.filter((href) => href !== '');
+        expect(followed.filter((href) => safeLink(href) === undefined)).toEqual([]);
       }),
     );
   });

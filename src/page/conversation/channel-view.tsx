@@ -76,7 +76,7 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
 
   const step = (by: 1 | -1): void => {
     const from = items.findIndex((one) => one.relPath === (current ?? seen.current.key));
-    const next = items[from < 0 ? items.length - 1 : from + by];
+    const next = items[from < 0 ? items.length - 1 : from + by] ?? items[from];
     if (next === undefined) return;
     setCurrent(next.relPath);
     const element = elementFor(box.current, next.relPath);
