@@ -153,7 +153,7 @@ describe('not logged in', () => {
     [
       'gemini',
       '',
-      'Please set an Auth method in your /root/.gemini/settings.json or specify one of the following environment variables before running: GEMINI_API_KEY\n',
+      'Please set an Auth method in your /home/anna/.gemini/settings.json or specify one of the following environment variables before running: GEMINI_API_KEY\n',
     ],
     [
       'gemini',
