@@ -66,8 +66,6 @@ export interface WebMessagePage {
 
 /**
  * One channel of the tree.
- *
- * @public
  */
 export interface WebChannel {
   id: string;
@@ -93,8 +91,6 @@ export interface WebChannels {
 
 /**
  * How far one addressee is with a message that wakes it, as far as this machine knows.
- *
- * @public
  */
 export interface WebState {
   actor: string;
@@ -107,8 +103,6 @@ export interface WebState {
 
 /**
  * A message of a thread, and what came of it.
- *
- * @public
  */
 export interface WebThreadNode {
   relPath: string;

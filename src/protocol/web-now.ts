@@ -2,8 +2,6 @@ import type { WebRef } from './web-messages.ts';
 
 /**
  * An actor, and the hosts and tiers that serve it.
- *
- * @public
  */
 export interface WebActor {
   name: string;
@@ -88,10 +86,8 @@ export interface WebOutboxEntry {
 
 /**
  * The verdict: `problems` each say what is stuck and what to do.
- *
- * @public
  */
-export interface WebHealth {
+interface WebHealth {
   ok: boolean;
   problems: string[];
 }
@@ -152,8 +148,6 @@ export interface WebNow {
 
 /**
  * A message as an arrow of the picture.
- *
- * @public
  */
 export interface WebArrow extends WebRef {
   from: string;
