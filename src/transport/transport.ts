@@ -10,6 +10,7 @@ import { looseObjects, maintainIfDue, staleLocks, type Maintained } from './main
 import { Epochs } from './epoch.ts';
 import { transportId } from './identity.ts';
 import { prefetch } from './partial.ts';
+import type { SettingChange } from './settings.ts';
 import { keepTo } from './sparse.ts';
 import { configChanged, openRepository, type Repository } from './repository.ts';
 import {
@@ -184,6 +185,15 @@ export class Transport {
     await this.#rereadConfiguration();
   }
 
+  /** What the clone's configuration says otherwise than recorded; see {@link SettingChange}. */
+  changedSettings(): Promise<SettingChange[]> {
+    return Promise.resolve([]);
+  }
+  /** Puts these changes, and exactly what they propose, in force. */
+  acceptSettings(_changes: readonly SettingChange[]): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** Shares ssh connections among git calls; see {@link Git.shareConnections}. */
   shareConnections(folder: string, open: boolean): void {
     this.#repository.git.shareConnections(folder, open);
@@ -247,4 +257,4 @@ export class Transport {
   }
 }
 
-export type { Change, CheckoutState, Commit, Failure, Published, TreeEntry, Turns };
+export type { Change, CheckoutState, Commit, Failure, Published, SettingChange, TreeEntry, Turns };
