@@ -1,4 +1,4 @@
-import { CHANNELS } from '../protocol/layout.ts';
+import { CHANNELS, SHOWN_FOLDERS } from '../protocol/layout.ts';
 import { isChannelId } from '../protocol/names.ts';
 import { parseWindow, windowFolders } from '../protocol/window.ts';
 import type { CheckoutState, Transport } from '../transport/transport.ts';
@@ -11,7 +11,6 @@ import type { CheckoutState, Transport } from '../transport/transport.ts';
 export class Checkout {
   readonly #transport: Transport;
   readonly #now: () => Date;
-  #kept: string | undefined;
 
   constructor(transport: Transport, now: () => Date) {
     this.#transport = transport;
@@ -19,28 +18,18 @@ export class Checkout {
   }
 
   async follow(): Promise<CheckoutState> {
+    return this.#transport.fastForward(await this.#folders());
+  }
+
+  /** The folders that are shown; undefined for all that a checkout may show. */
+  async #folders(): Promise<readonly string[] | undefined> {
     const days = parseWindow(this.#transport.window ?? 'all');
-    // The window comes first, or files that are not to be shown would be written and taken away.
-    if (typeof days === 'number') await this.#keepTo(days);
-    return this.#transport.fastForward();
-  }
-
-  /** Shows everything again. */
-  async widen(): Promise<void> {
-    this.#kept = undefined;
-    await this.#transport.keepTo(undefined);
-  }
-
-  /** When a channel or a day came since the last time. */
-  async #keepTo(days: number): Promise<void> {
+    if (typeof days !== 'number')
+      return this.#transport.origin === undefined ? undefined : SHOWN_FOLDERS;
     const tip = await this.#transport.tip();
-    if (tip === undefined || !(await this.#transport.isCheckedOut())) return;
+    if (tip === undefined) return undefined;
     const entries = await this.#transport.list(tip, [CHANNELS]);
     const channels = entries.map(({ path }) => path.slice(CHANNELS.length + 1)).filter(isChannelId);
-    const folders = windowFolders(channels, days, this.#now());
-    const wanted = folders.join('\n');
-    if (wanted === this.#kept) return;
-    const failure = await this.#transport.keepTo(folders);
-    if (failure === undefined) this.#kept = wanted;
+    return windowFolders(channels, days, this.#now());
   }
 }

@@ -1,5 +1,6 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
+import { Checkout } from '../dispatcher/checkout.ts';
 import { readHosts } from '../dispatcher/host.ts';
 import { CrosstalkError } from '../errors.ts';
 import { splitAt, type Served } from '../protocol/epoch.ts';
@@ -61,7 +62,7 @@ export async function archive(context: Context, input: ArchiveInput): Promise<Ar
     const text = `Archive ${String(removed.length)} messages before ${input.before}`;
     const moved = await transport.epochs.begin(tip, removed, text, sha256);
     if (moved.ok) {
-      await transport.fastForward();
+      await new Checkout(transport, context.now).follow();
       return { ...result, bundle: file, sha256, from: tip, tip: moved.tip };
     }
     await rm(file, { force: true });
@@ -96,7 +97,7 @@ export async function restore(context: Context, bundle: string): Promise<Restore
     if (files.length === 0) return { archived, restored: 0, tip };
     const moved = await transport.epochs.restore(tip, archived, files);
     if (moved.ok) {
-      await transport.fastForward();
+      await new Checkout(transport, context.now).follow();
       return { archived, restored: files.length, tip: moved.tip };
     }
     if (tries === MAX_TRIES || !isRace(moved.failure)) throw refusedBy(context, moved.failure);

@@ -8,12 +8,21 @@ import { Publisher, type Outcome } from '../dispatcher/publisher.ts';
 import { CrosstalkError } from '../errors.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import { DeadLetters } from '../state/dead-letters.ts';
-import { isPrivate, stateDirectory, stateHome, type StatePaths } from '../state/directory.ts';
+import type { Started } from '../state/clone-id.ts';
+import {
+  isPrivate,
+  stateDirectory,
+  stateHome,
+  type CloneState,
+  type StatePaths,
+} from '../state/directory.ts';
 import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
 import { RemoteBudget } from '../state/remote-budget.ts';
 import { Runs } from '../state/runs.ts';
 import { Turns } from '../state/turn.ts';
+import { findClone } from '../transport/clone.ts';
+import { stateNames } from '../transport/identity.ts';
 import { Transport, type Published } from '../transport/transport.ts';
 import { locateTransport, type Surroundings } from './locate.ts';
 import { publishing } from './publishing.ts';
@@ -23,6 +32,8 @@ export interface Context extends Surroundings {
   transport: Transport;
   archive: Archive;
   paths: StatePaths;
+  /** Whether anything was approved on this machine for this clone (trust.md §2). */
+  started: Started;
   outbox: Outbox;
   turns: Turns;
   budget: RemoteBudget;
@@ -56,14 +67,14 @@ export async function withContext<T>(
   work: (context: Context) => Promise<T>,
 ): Promise<T> {
   const dir = await locateTransport(surroundings, options.transport);
-  const transport = await Transport.open(dir, surroundings.env, MAX_MESSAGE_BYTES);
+  const { paths, started, transport } = await openTransport(dir, surroundings.env);
   try {
-    const paths = await stateDirectory(surroundings.env, transport);
     const context: Context = {
       ...surroundings,
       transport,
       archive: new Archive(transport),
       paths,
+      started,
       outbox: new Outbox(paths.outbox),
       turns: new Turns(
         join(stateHome(surroundings.env), 'turns'),
@@ -85,6 +96,24 @@ export async function withContext<T>(
   } finally {
     transport.close();
   }
+}
+
+/** The transport at a folder, with the state that belongs to its clone. */
+export async function openTransport(
+  dir: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<CloneState & { transport: Transport }> {
+  const clone = await findClone(dir);
+  const state = await stateDirectory(environment, clone, () => stateNames(clone, environment));
+  const { paths, started } = state;
+  const opening = {
+    clone,
+    environment,
+    record: paths.settings,
+    own: paths.git,
+    fresh: !started.was,
+  };
+  return { ...state, transport: await Transport.open(opening, MAX_MESSAGE_BYTES) };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
+import { Checkout } from '../dispatcher/checkout.ts';
 import { agentOf } from '../protocol/agents.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { holderOf } from '../state/lock.ts';
@@ -116,8 +117,8 @@ async function locks({ transport, paths }: Context): Promise<Check> {
   };
 }
 
-async function checkout({ transport }: Context): Promise<Check> {
-  const found = await transport.fastForward();
+async function checkout({ transport, now }: Context): Promise<Check> {
+  const found = await new Checkout(transport, now).follow();
   const left = found.state === 'left';
   return {
     check: 'checkout',

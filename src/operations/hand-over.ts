@@ -2,7 +2,6 @@ import { realpath } from 'node:fs/promises';
 import { ask } from '../dispatcher/wake.ts';
 import { CrosstalkError, type ErrorCode } from '../errors.ts';
 import { likelySocket } from '../state/directory.ts';
-import { guessTransportId } from '../transport/identity.ts';
 import { locateTransport, type Surroundings } from './locate.ts';
 import type { SendInput, Sent } from './send.ts';
 
@@ -49,7 +48,8 @@ export async function handOver(
 ): Promise<Sent | 'timeout' | undefined> {
   const { env } = surroundings;
   const dir = await realpath(await locateTransport(surroundings, transport));
-  const socket = likelySocket(env, await guessTransportId(dir));
+  const socket = await likelySocket(env, dir);
+  if (socket === undefined) return undefined;
   const variables = Object.entries(env).filter(([name]) => name.startsWith('CROSSTALK_'));
   const asked = await ask(
     socket,

@@ -1,6 +1,7 @@
 import { mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { Checkout } from '../dispatcher/checkout.ts';
 import { CrosstalkError, hasCode } from '../errors.ts';
 import { agentOf, KNOWN_AGENTS, knownAgent } from '../protocol/agents.ts';
 import { channelNameProblem } from '../protocol/channel.ts';
@@ -8,13 +9,10 @@ import { hostFile } from '../protocol/layout.ts';
 import { isName, toName } from '../protocol/names.ts';
 import { authorOf } from '../protocol/outgoing.ts';
 import { shown } from '../protocol/result.ts';
-import {
-  cloneTransport,
-  createRepository,
-  defaultBranch,
-  inspectRemote,
-} from '../transport/setup.ts';
-import { Transport } from '../transport/transport.ts';
+import { redact } from '../transport/failure.ts';
+import { createRepository, defaultBranch, inspectRemote, makeClone } from '../transport/setup.ts';
+import type { Failure } from '../transport/transport.ts';
+import { openTransport } from './context.ts';
 import { join as joinTransport } from './join.ts';
 import type { Surroundings } from './locate.ts';
 import { daysOf } from './sync.ts';
@@ -72,22 +70,18 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
     if (state?.kind === 'failed') {
       throw new CrosstalkError(
         'git_failed',
-        `cannot use the remote ${input.remote ?? ''}: ${state.failure.reason}; check the address and your access`,
+        `cannot use the remote ${redact(input.remote ?? '')}: ${state.failure.reason}; check the address and your access`,
       );
     }
     if (remote !== undefined && state?.kind === 'branches') {
-      const failure = await cloneTransport(
-        remote,
-        dir,
-        state.branch,
-        dirname(dir),
-        surroundings.env,
-        input.window === 'all' ? undefined : input.window,
-      );
+      const window = input.window === 'all' ? undefined : input.window;
+      const { env } = surroundings;
+      await makeClone({ ...state, url: remote }, dir, dirname(dir), env, window);
+      const failure = await bringInto(dir, env);
       if (failure !== undefined)
         throw new CrosstalkError(
           'git_failed',
-          `cannot clone ${remote}: ${failure.reason}; check your access`,
+          `cannot clone ${redact(remote)}: ${failure.reason}; check your access`,
         );
       return await joinTransport(surroundings, { ...input, ...settings, dir: await realpath(dir) });
     }
@@ -136,13 +130,26 @@ async function create(
   return { ...result, pushed: remote !== undefined && (await push(surroundings, dir, input.note)) };
 }
 
+/** Brings the bus into a new clone; the failure, if any. */
+async function bringInto(dir: string, env: NodeJS.ProcessEnv): Promise<Failure | undefined> {
+  const { transport } = await openTransport(dir, env);
+  try {
+    const failure = await transport.bring();
+    // Its files come with one fetch; read one by one, each would take a connection.
+    if (failure === undefined) await new Checkout(transport, () => new Date()).follow();
+    return failure;
+  } finally {
+    transport.close();
+  }
+}
+
 /** The first push; a failure leaves a working local transport that is pushed later. */
 async function push(
   { env }: Surroundings,
   dir: string,
   note: (line: string) => void,
 ): Promise<boolean> {
-  const transport = await Transport.open(dir, env, 0);
+  const { transport } = await openTransport(dir, env);
   try {
     const pushed = await transport.refresh();
     if (!pushed.ok)

@@ -41,8 +41,9 @@ async function configuredSender(
 ): Promise<{ from?: string }> {
   const named = [input.from, env['CROSSTALK_DISPATCH_ACTOR'], env['CROSSTALK_FROM']];
   if (named.some((name) => name !== undefined && name !== '')) return {};
-  const from = await transport.git(['config', '--default', '', 'crosstalk.from']);
-  return from === '' ? {} : { from };
+  await transport.reread();
+  const from = transport.defaultFrom;
+  return from === undefined || from === '' ? {} : { from };
 }
 
 /** Does a `send` under ids that are the same each time it is done. */

@@ -86,7 +86,7 @@ async function chosenAgent(
   const chosen =
     nonEmpty(agent) ??
     nonEmpty(env['CROSSTALK_AGENT']) ??
-    nonEmpty(await transport.git(['config', '--default', '', 'crosstalk.agent'])) ??
+    nonEmpty(transport.agent) ??
     (await firstOnPath(names, env['PATH'] ?? ''));
   if (chosen !== undefined) return chosen;
   throw new CrosstalkError(

@@ -26,7 +26,7 @@ export interface Synced {
 export async function sync(context: Context, window?: string): Promise<Synced> {
   const { outbox, transport, paths } = context;
   const checkout = new Checkout(transport, context.now);
-  if (window !== undefined) await setWindow(context, checkout, window);
+  if (window !== undefined) await setWindow(context, window);
   const refreshed = await transport.refresh();
   const waiting = await outbox.all();
   let reason = refreshed.ok ? null : refreshed.failure.reason;
@@ -68,8 +68,7 @@ export function daysOf(window: string): number | undefined {
 }
 
 /** Records the window in this clone's configuration, where the dispatcher finds it too. */
-async function setWindow(context: Context, checkout: Checkout, window: string): Promise<void> {
-  const days = daysOf(window);
+async function setWindow(context: Context, window: string): Promise<void> {
+  daysOf(window);
   await context.transport.configure('crosstalk.window', window);
-  if (days === undefined) await checkout.widen();
 }

@@ -1,3 +1,4 @@
+import { Checkout } from '../dispatcher/checkout.ts';
 import { CrosstalkError } from '../errors.ts';
 import { UPSTREAM } from '../protocol/layout.ts';
 import { authorOf } from '../protocol/outgoing.ts';
@@ -59,6 +60,6 @@ export async function upgrade(
       `the upgrade is queued and not on the remote yet: ${delivered.reason}; push it with: crosstalk sync`,
     );
   }
-  await context.transport.fastForward();
+  await new Checkout(context.transport, context.now).follow();
   return { ...plan, published: true };
 }

@@ -11,6 +11,15 @@ export const CHANNELS = 'data/channels';
 export const HOSTS = 'hosts';
 export const MEMORIES = 'data/memories';
 
+/**
+ * What a checkout shows of a transport (trust.md §1). Everything else stays in git's objects, so that
+ * nothing that arrives lies where a program looks for its settings.
+ */
+export const SHOWN_FILES: readonly string[] = ['.gitignore', 'AGENTS.md', 'CLAUDE.md'];
+export const SHOWN_FOLDERS: readonly string[] = [UPSTREAM, 'local', HOSTS, CHANNELS, MEMORIES];
+/** Folders of a transport that a checkout does not show. */
+export const HIDDEN_FOLDERS: readonly string[] = ['data/files', 'data/claims', 'data/events'];
+
 export const channelFile = (id: string): string => `${CHANNELS}/${id}/CHANNEL.md`;
 export const messageFile = (id: string, relPath: string): string => `${CHANNELS}/${id}/${relPath}`;
 export const memoryFile = (file: string): string => `${MEMORIES}/${file}`;

@@ -1,13 +1,25 @@
 import { createHash } from 'node:crypto';
-import { lstat, mkdir, rename, stat } from 'node:fs/promises';
+import { lstat, mkdir, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../errors.ts';
-import { holderOf } from './lock.ts';
+import {
+  claim,
+  cloneId,
+  isTaken,
+  readId,
+  startedOf,
+  type CloneFolder,
+  type Started,
+} from './clone-id.ts';
 
 /** Where each piece of a machine's own state lives; nothing of it is ever committed. */
 export interface StatePaths {
   root: string;
+  /** Our own git directory for the clone. */
+  git: string;
+  /** What was recorded of the clone's git settings. */
+  settings: string;
   cursors: string;
   outbox: string;
   deadLetters: string;
@@ -42,6 +54,8 @@ function statePaths(root: string): StatePaths {
   const socket = join(root, 'wake.sock');
   return {
     root,
+    git: join(root, 'git'),
+    settings: join(root, 'git-settings.json'),
     cursors: join(root, 'cursors.json'),
     outbox: join(root, 'outbox'),
     deadLetters: join(root, 'dead-letters'),
@@ -90,11 +104,18 @@ export async function isPrivate(folder: string, make: boolean): Promise<boolean>
   return true;
 }
 
-/** Where a dispatcher would listen for a transport of this id; nothing is made or moved. */
-export function likelySocket(environment: NodeJS.ProcessEnv, transportId: string): string {
+/**
+ * Where a dispatcher would listen for the transport at a folder; nothing is made or moved. Undefined
+ * where that takes a closer look.
+ */
+export async function likelySocket(
+  environment: NodeJS.ProcessEnv,
+  dir: string,
+): Promise<string | undefined> {
   const given = environment['CROSSTALK_STATE_DIR'] ?? '';
-  return statePaths(given === '' ? join(stateHome(environment), transportId) : resolve(given))
-    .socket;
+  if (given !== '') return statePaths(resolve(given)).socket;
+  const id = await readId(join(dir, '.git'));
+  return id === undefined ? undefined : statePaths(join(stateHome(environment), id)).socket;
 }
 
 /** The folder of all transports' state. */
@@ -104,25 +125,40 @@ export function stateHome(environment: NodeJS.ProcessEnv): string {
   return join(base === '' ? join(home, '.local', 'state') : base, 'crosstalk');
 }
 
+/** A clone's state directory. */
+export interface CloneState {
+  paths: StatePaths;
+  started: Started;
+}
+
 /**
- * The state directory of a transport: `$CROSSTALK_STATE_DIR`, else below
- * `${XDG_STATE_HOME:-~/.local/state}/crosstalk` by transport id (protocol.md §1). State gathered
- * before the transport had an origin is taken along, unless a dispatcher is using it just now.
+ * The state directory of a clone: `$CROSSTALK_STATE_DIR`, else below
+ * `${XDG_STATE_HOME:-~/.local/state}/crosstalk` by the clone's id (trust.md §2).
+ *
+ * @param names what a state of 6.0.0 may be called, the likeliest first
  */
 export async function stateDirectory(
   environment: NodeJS.ProcessEnv,
-  transport: { id: string; soloId: string },
-): Promise<StatePaths> {
-  const given = environment['CROSSTALK_STATE_DIR'];
-  if (given !== undefined && given !== '') return create(resolve(given));
-  const parent = stateHome(environment);
-  const root = join(parent, transport.id);
-  const solo = join(parent, transport.soloId);
-  if (root !== solo && !(await exists(root)) && (await exists(solo))) {
-    if ((await holderOf(solo, 'dispatcher')) !== undefined) return create(solo);
-    await rename(solo, root);
+  clone: CloneFolder,
+  names: () => Promise<string[]>,
+): Promise<CloneState> {
+  const home = stateHome(environment);
+  const given = environment['CROSSTALK_STATE_DIR'] ?? '';
+  const { id, isNew } = await cloneId(home, clone, names);
+  const paths = await create(given === '' ? join(home, id) : await inGiven(given, clone, id));
+  if (isNew) {
+    // What belongs to another clone's objects is of no use to this one.
+    await rm(paths.git, { recursive: true, force: true });
+    await rm(paths.settings, { force: true });
   }
-  return create(root);
+  await claim(paths.root, clone);
+  return { paths, started: await startedOf(home, clone) };
+}
+
+/** A directory that was given belongs to the first clone that used it; others get a folder in it. */
+async function inGiven(given: string, clone: CloneFolder, id: string): Promise<string> {
+  const root = resolve(given);
+  return (await isTaken(root, clone)) ? join(root, 'clones', id) : root;
 }
 
 async function create(root: string): Promise<StatePaths> {
@@ -136,11 +172,4 @@ async function create(root: string): Promise<StatePaths> {
     );
   }
   return statePaths(root);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,9 +1,14 @@
-import { access, readFile } from 'node:fs/promises';
+import { access, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Epochs } from './epoch.ts';
+import type { GitOutcome } from './git.ts';
+import { makePlain, measure } from './checkout-size.ts';
 import type { Objects } from './objects.ts';
+import { headOf, readRef, writeRef } from './refs.ts';
 import type { Repository } from './repository.ts';
+import { showingOf, type Showing } from './showing.ts';
+import { prepareClone } from './sparse.ts';
 
 /** What became of the checkout; `left` says why it was not touched. */
 export type CheckoutState = { state: 'current' | 'forwarded' } | { state: 'left'; reason: string };
@@ -18,35 +23,118 @@ const UNDER_WAY = [
 ];
 
 /**
- * Fast-forwards the checkout to `tip` so that people and agents can read files there, when it is
- * on the transport's branch and clean; otherwise leaves it exactly as it is (invariant 1).
+ * Git on the operator's index and work tree, with our own configuration: no hook, no filter, no
+ * file system monitor of the clone (trust.md §1).
+ */
+export function onCheckout(
+  { git, clone }: Repository,
+  args: readonly string[],
+  showing: { cone: boolean; changes?: boolean } | undefined,
+): Promise<GitOutcome> {
+  const cone = showing?.cone ?? false;
+  const sparse = [
+    `core.sparseCheckout=${String(showing !== undefined)}`,
+    `core.sparseCheckoutCone=${String(cone)}`,
+    // Folders that the index holds as one are not taken apart for new patterns.
+    `index.sparse=${String(cone && showing?.changes !== true)}`,
+  ].flatMap((setting) => ['-c', setting]);
+  return git.run([...sparse, ...args], {
+    env: { GIT_WORK_TREE: clone.dir, GIT_INDEX_FILE: join(clone.gitDir, 'index') },
+  });
+}
+
+const left = (reason: string): CheckoutState => ({ state: 'left', reason });
+
+/**
+ * Brings the checkout to `tip` so that people and agents can read files there, when it is on the
+ * transport's branch and clean; otherwise leaves it exactly as it is (invariant 1). It shows the
+ * paths of a transport only, as plain files, and does not grow past a bound (trust.md §1).
  *
- * When that history was archived, the checkout goes over to the one that follows it.
+ * When the history before `tip` was archived, the checkout goes over to the one that follows it.
+ *
+ * @param folders those that are shown; undefined for all that may be
  */
 export async function fastForward(
   repository: Repository,
   objects: Objects,
-  branch: string,
   tip: string,
   epochs: Epochs,
+  folders: readonly string[] | undefined,
 ): Promise<CheckoutState> {
-  const left = (reason: string): CheckoutState => ({ state: 'left', reason });
-  const { git, gitDir } = repository;
-  if (!(await isOnBranch(repository, branch))) return left(`it is not on the branch ${branch}`);
-  if ((await objects.read('HEAD^{commit}'))?.oid === tip) return { state: 'current' };
+  const { clone, branch } = repository;
+  if (!(await isOnBranch(repository))) return left(`it is not on the branch ${branch}`);
+  const showing = await showingOf(objects, tip, folders);
+  const head = await readRef(clone, 'HEAD');
+  const before = await readFile(patternFile(repository), 'utf8').catch(() => '');
+  if (head === tip && before === showing.patterns) return { state: 'current' };
   for (const name of UNDER_WAY) {
-    if (await exists(join(gitDir, name)))
+    if (await exists(join(clone.gitDir, name)))
       return left(`${name} says that something is under way in it`);
   }
-  const status = await git.run(['status', '--porcelain', '--untracked-files=no']);
-  if (!status.ok) return left(status.failure.reason);
-  if (status.stdout.length > 0) return left('it has uncommitted changes');
-  const noHooks = ['-c', 'core.hooksPath=/dev/null'];
-  const merged = await git.run([...noHooks, 'merge', '--ff-only', '--quiet', tip]);
-  if (merged.ok) return { state: 'forwarded' };
-  if (!(await epochs.isLeftBehind('HEAD', tip))) return left(merged.failure.reason);
-  const moved = await git.run([...noHooks, 'reset', '--keep', '--quiet', tip]);
-  return moved.ok ? { state: 'forwarded' } : left(moved.failure.reason);
+  const start = head ?? (await emptyTree(repository));
+  if (head === undefined) {
+    if (await exists(join(clone.gitDir, 'index'))) return left('its branch has no commit');
+  } else {
+    const problem = await uncleanReason(repository, head, tip, epochs);
+    if (problem !== undefined) return left(problem);
+  }
+  const measured = await measure(repository, objects, start, tip, showing, before);
+  if (!measured.ok) return left(measured.reason);
+  await prepareClone(repository, showing);
+  await writeFile(patternFile(repository), showing.patterns, { mode: 0o600 });
+  const changing = { cone: showing.cone, changes: before !== showing.patterns };
+  const moved = await onCheckout(repository, ['read-tree', '-m', '-u', start, tip], changing);
+  if (!moved.ok) {
+    await rm(patternFile(repository), { force: true });
+    return left(moved.failure.reason);
+  }
+  await makePlain(clone.dir, measured.executable);
+  const written = await writeRef(clone, `refs/heads/${branch}`, tip, head ?? '');
+  if (!written.ok && (await readRef(clone, 'HEAD')) !== tip) {
+    await onCheckout(repository, ['read-tree', '-m', '-u', tip, start], showing);
+    return left(written.reason);
+  }
+  await measured.keep();
+  return { state: 'forwarded' };
+}
+
+/** Why a checkout may not be moved from its commit to another, or undefined. */
+async function uncleanReason(
+  repository: Repository,
+  head: string,
+  tip: string,
+  epochs: Epochs,
+): Promise<string | undefined> {
+  const { git } = repository;
+  if (head !== tip) {
+    const ahead = await git.run(['merge-base', '--is-ancestor', head, tip]);
+    if (!ahead.ok && !(await epochs.isLeftBehind(head, tip)))
+      return ahead.stderr === '' ? 'it has commits that are not on the bus' : ahead.failure.reason;
+  }
+  // Status compares with HEAD, and only our own may be asked.
+  await writeFile(join(repository.gitDir, 'HEAD'), `${head}\n`, { mode: 0o600 });
+  const status = await statusOf(repository);
+  if (!status.ok) return status.failure.reason;
+  if (status.stdout.length === 0) return undefined;
+  // A checkout that was brought along when its branch could not be: the branch follows.
+  const same = await onCheckout(repository, ['diff-index', '--cached', '--quiet', tip, '--'], {
+    cone: false,
+  });
+  return same.ok ? undefined : 'it has uncommitted changes';
+}
+
+async function statusOf(repository: Repository): Promise<GitOutcome> {
+  const cone = (await readFile(patternFile(repository), 'utf8').catch(() => '')).startsWith('/*\n');
+  return onCheckout(repository, ['status', '--porcelain', '--untracked-files=no'], { cone });
+}
+
+function patternFile({ gitDir }: Repository): string {
+  return join(gitDir, 'info', 'sparse-checkout');
+}
+
+async function emptyTree({ git }: Repository): Promise<string> {
+  const made = await git.must(['hash-object', '-w', '-t', 'tree', '--stdin'], { input: '' });
+  return made.toString('utf8').trim();
 }
 
 /** Marks the commit that index and work tree still stand at when they could not follow. */
@@ -64,41 +152,56 @@ const LOCK_WAIT_MS = 100;
  */
 export async function followBranch(
   repository: Repository,
-  branch: string,
   from: string,
   to: string,
 ): Promise<CheckoutState> {
-  const { git } = repository;
-  if (!(await isOnBranch(repository, branch))) {
-    return { state: 'left', reason: `it is not on the branch ${branch}` };
-  }
+  const { git, branch } = repository;
+  if (!(await isOnBranch(repository))) return left(`it is not on the branch ${branch}`);
   const recorded = await behind(repository);
   const start = recorded ?? from;
+  const showing = await soloShowing(repository);
+  const changing = showing && { ...showing, changes: from === to };
   for (let tries = 1; ; tries++) {
-    const followed = await git.run(['read-tree', '-m', '-u', start, to]);
+    const followed = await onCheckout(repository, ['read-tree', '-m', '-u', start, to], changing);
     if (followed.ok) {
       if (recorded !== undefined) await git.run(['update-ref', '-d', BEHIND]);
       return { state: 'forwarded' };
     }
     if (followed.failure.kind !== 'contention' || tries === LOCK_TRIES) {
       await git.run(['update-ref', BEHIND, start]);
-      return {
-        state: 'left',
-        reason: `${followed.failure.reason}; do not commit in it before it was brought along with: crosstalk sync`,
-      };
+      return left(
+        `${followed.failure.reason}; do not commit in it before it was brought along with: crosstalk sync`,
+      );
     }
     await sleep(LOCK_WAIT_MS);
   }
 }
 
-/** Solo mode: brings a checkout along that could not follow; `current` when it never fell behind. */
+/**
+ * Solo mode: brings a checkout along that could not follow; `current` when it never fell behind.
+ *
+ * @param folders those that are shown; undefined for everything: all of it was written here
+ */
 export async function catchUp(
   repository: Repository,
-  branch: string,
+  objects: Objects,
   tip: string,
+  folders: readonly string[] | undefined,
 ): Promise<CheckoutState> {
+  const before = await readFile(patternFile(repository), 'utf8').catch(() => '');
+  const showing = folders && (await showingOf(objects, tip, folders));
   const start = await behind(repository);
-  return start === undefined ? { state: 'current' } : followBranch(repository, branch, start, tip);
+  if (start === undefined && before === (showing?.patterns ?? '')) return { state: 'current' };
+  if (!(await isOnBranch(repository))) return left(`it is not on the branch ${repository.branch}`);
+  if (showing === undefined) await rm(patternFile(repository), { force: true });
+  else await writeFile(patternFile(repository), showing.patterns, { mode: 0o600 });
+  await prepareClone(repository, showing);
+  return followBranch(repository, start ?? tip, tip);
+}
+
+async function soloShowing(repository: Repository): Promise<{ cone: boolean } | undefined> {
+  const text = await readFile(patternFile(repository), 'utf8').catch(() => '');
+  return text === '' ? undefined : { cone: text.startsWith('/*\n') };
 }
 
 async function behind({ git }: Repository): Promise<string | undefined> {
@@ -106,13 +209,9 @@ async function behind({ git }: Repository): Promise<string | undefined> {
   return ref.ok ? ref.stdout.toString('utf8').trim() : undefined;
 }
 
-/** Whether HEAD names the branch; read from its file, where git keeps it there. */
-export async function isOnBranch({ git, gitDir }: Repository, branch: string): Promise<boolean> {
-  const file = (await readFile(join(gitDir, 'HEAD'), 'utf8').catch(() => '')).trim();
-  if (file.startsWith('ref: refs/heads/') && !file.endsWith('/.invalid'))
-    return file === `ref: refs/heads/${branch}`;
-  const head = await git.run(['symbolic-ref', '--quiet', 'HEAD']);
-  return head.stdout.toString('utf8').trim() === `refs/heads/${branch}`;
+/** Whether HEAD of the clone names the branch. */
+async function isOnBranch({ clone, branch }: Repository): Promise<boolean> {
+  return (await headOf(clone)) === `refs/heads/${branch}`;
 }
 
 async function exists(path: string): Promise<boolean> {

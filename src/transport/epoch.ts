@@ -4,10 +4,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
-import { followBranch } from './checkout.ts';
 import type { Failure } from './failure.ts';
-import { busRef, pushCommit } from './remote.ts';
-import { objectsDirOf, type Repository } from './repository.ts';
+import { writeRef } from './refs.ts';
+import { mirror, pushCommit } from './remote.ts';
+import type { Repository } from './repository.ts';
+import { moveSolo } from './solo.ts';
 import type { TreeEntry } from './tree.ts';
 
 /** In the root of an epoch's history: the commit that the history before it ended with. */
@@ -27,11 +28,9 @@ const LONG = { timeout: 3_600_000 };
  */
 export class Epochs {
   readonly #repository: Repository;
-  readonly #branch: string;
 
-  constructor(repository: Repository, branch: string) {
+  constructor(repository: Repository) {
     this.#repository = repository;
-    this.#branch = branch;
   }
 
   /**
@@ -42,7 +41,7 @@ export class Epochs {
    * @throws CrosstalkError `refused` in a clone without the whole history
    */
   async bundle(tip: string, file: string): Promise<string> {
-    const { git, gitDir, partial } = this.#repository;
+    const { git, clone, partial } = this.#repository;
     const shallow = (await git.must(['rev-parse', '--is-shallow-repository'])).toString().trim();
     if (partial === true || shallow === 'true') {
       throw new CrosstalkError(
@@ -54,19 +53,17 @@ export class Epochs {
     try {
       // A repository whose only branch is the bus, with the objects of this one.
       const view = join(scratch, 'view.git');
-      await git.must(['init', '--quiet', '--bare', view]);
+      await git.elsewhere(scratch).must(['init', '--quiet', '--bare', view]);
       await mkdir(join(view, 'objects', 'info'), { recursive: true });
-      await writeFile(
-        join(view, 'objects', 'info', 'alternates'),
-        `${await objectsDirOf(gitDir)}\n`,
-      );
-      const branch = `refs/heads/${this.#branch}`;
-      await git.must(['-C', view, 'update-ref', branch, tip]);
-      await git.must(['-C', view, 'symbolic-ref', 'HEAD', branch]);
-      await git.must(['-C', view, 'bundle', 'create', '--quiet', file, 'HEAD', branch], LONG);
+      await writeFile(join(view, 'objects', 'info', 'alternates'), `${clone.objectsDir}\n`);
+      const branch = `refs/heads/${this.#repository.branch}`;
+      const inView = git.elsewhere(view);
+      await inView.must(['update-ref', branch, tip]);
+      await inView.must(['symbolic-ref', 'HEAD', branch]);
+      await inView.must(['bundle', 'create', '--quiet', file, 'HEAD', branch], LONG);
       const copy = join(scratch, 'copy.git');
-      await git.must(['clone', '--quiet', '--bare', file, copy], LONG);
-      const copied = (await git.must(['-C', copy, 'rev-parse', branch])).toString().trim();
+      await git.elsewhere(scratch).must(['clone', '--quiet', '--bare', file, copy], LONG);
+      const copied = (await git.elsewhere(copy).must(['rev-parse', branch])).toString().trim();
       if (copied !== tip) throw new CrosstalkError('git_failed', `the bundle ${file} is not whole`);
       return await checksum(file);
     } catch (error) {
@@ -116,6 +113,8 @@ export class Epochs {
       // Bundles of older gits are asked by name.
       git.must(['fetch', '--quiet', '--no-tags', file, `+HEAD:${ref}`], LONG),
     );
+    // The operator's own git must not take these objects for rubbish.
+    await writeRef(this.#repository.clone, ref, oid);
     return oid;
   }
 
@@ -150,7 +149,7 @@ export class Epochs {
     const { git } = this.#repository;
     if ((await git.run(['merge-base', '--is-ancestor', commit, archived])).ok) return true;
     const oid = (await git.run(['rev-parse', commit])).stdout.toString('utf8').trim();
-    const ref = busRef(this.#repository, this.#branch);
+    const ref = `refs/remotes/origin/${this.#repository.branch}`;
     const seen = await git.run(['log', '--walk-reflogs', '--format=%H', ref]);
     return oid !== '' && seen.stdout.toString('utf8').split('\n').includes(oid);
   }
@@ -193,6 +192,7 @@ export class Epochs {
     const scratch = await mkdtemp(join(tmpdir(), 'crosstalk-index-'));
     const env = {
       GIT_INDEX_FILE: join(scratch, 'index'),
+      GIT_WORK_TREE: scratch,
       GIT_AUTHOR_NAME: committer.name,
       GIT_AUTHOR_EMAIL: committer.email,
       GIT_COMMITTER_NAME: committer.name,
@@ -214,18 +214,12 @@ export class Epochs {
   }
 
   async #move(from: string, to: string, forced: boolean): Promise<Failure | undefined> {
-    const { git, origin } = this.#repository;
-    const ref = busRef(this.#repository, this.#branch);
-    if (origin !== undefined) {
-      const expected = forced ? { expected: from } : {};
-      const failure = await pushCommit(git, this.#branch, to, expected);
-      if (failure !== undefined) return failure;
-      await git.run(['update-ref', ref, to]);
-      return undefined;
-    }
-    const moved = await git.run(['update-ref', '-m', 'crosstalk', ref, to, from]);
-    if (!moved.ok) return moved.failure;
-    await followBranch(this.#repository, this.#branch, from, to);
+    const { git, origin, branch } = this.#repository;
+    if (origin === undefined) return moveSolo(this.#repository, from, to);
+    const failure = await pushCommit(this.#repository, to, forced ? { expected: from } : {});
+    if (failure !== undefined) return failure;
+    await git.run(['update-ref', `refs/remotes/origin/${branch}`, to]);
+    await mirror(this.#repository, to);
     return undefined;
   }
 }

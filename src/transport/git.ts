@@ -37,25 +37,46 @@ const SETTINGS = [
 /** Variables by which a surrounding git call would point ours elsewhere. */
 const FOREIGN = [
   'GIT_DIR',
+  'GIT_COMMON_DIR',
   'GIT_WORK_TREE',
   'GIT_INDEX_FILE',
   'GIT_OBJECT_DIRECTORY',
+  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
+  'GIT_SHALLOW_FILE',
   'GIT_PREFIX',
   'GIT_NAMESPACE',
 ];
 
+/** Where git for the bus works: our own git directory, with the objects of the operator's clone. */
+export interface GitPlace {
+  gitDir: string;
+  objectsDir: string;
+}
+
 const BATCH_SSH = 'ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=10';
 
-/** Runs git in one repository. The only place of the transport edge that starts a process. */
+/**
+ * Runs git for the bus. It never reads the configuration of the operator's clone, which a run may
+ * have written (trust.md §1). The only place of the transport edge that starts a process.
+ */
 export class Git {
+  /** The folder that errors name: the operator's clone. */
   readonly dir: string;
+  readonly #cwd: string;
   readonly #env: NodeJS.ProcessEnv;
+  readonly #environment: NodeJS.ProcessEnv;
   readonly #networkLimit: number;
   #started = 0;
   #batchSsh = false;
 
-  constructor(dir: string, environment: NodeJS.ProcessEnv) {
+  /**
+   * @param dir the operator's clone, or where a set-up command runs
+   * @param place our own git directory; without one git works where `dir` is
+   */
+  constructor(dir: string, environment: NodeJS.ProcessEnv, place?: GitPlace) {
     this.dir = dir;
+    this.#environment = environment;
+    this.#cwd = place?.gitDir ?? dir;
     const seconds = Number(environment['CROSSTALK_NETWORK_TIMEOUT']);
     this.#networkLimit = seconds > 0 ? seconds * 1000 : NETWORK_LIMIT;
     const inherited = Object.entries(environment).filter(([key]) => !FOREIGN.includes(key));
@@ -64,8 +85,17 @@ export class Git {
       LC_ALL: 'C',
       GIT_TERMINAL_PROMPT: '0',
       GIT_OPTIONAL_LOCKS: '0',
+      GIT_NO_REPLACE_OBJECTS: '1',
       GCM_INTERACTIVE: 'never',
+      // Branches are read and moved as files in the clone.
+      GIT_DEFAULT_REF_FORMAT: 'files',
+      ...(place && { GIT_DIR: place.gitDir, GIT_OBJECT_DIRECTORY: place.objectsDir }),
     };
+  }
+
+  /** Git in another folder, with the repository that is there. */
+  elsewhere(dir: string): Git {
+    return new Git(dir, this.#environment);
   }
 
   /** How many git processes were started: a tick reports what it cost. */
@@ -177,7 +207,7 @@ export class Git {
     this.#started++;
     const settings = SETTINGS.flatMap((setting) => ['-c', setting]);
     return spawn('git', [...settings, ...args], {
-      cwd: this.dir,
+      cwd: this.#cwd,
       env: { ...this.#env, ...extra },
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { Clone } from './clone.ts';
 import { redact } from './failure.ts';
+import { Git } from './git.ts';
 
 /**
- * The id of a transport, which names its folder of machine-local state (protocol.md §1): from
- * the origin's URL without credentials, or from the repository's path when there is no origin.
+ * What the state of a transport is called at first (protocol.md §1): from the origin's URL without
+ * credentials, or from the repository's path when there is no origin. From then on it goes by the id
+ * that the clone keeps (trust.md §2).
  */
 export function transportId(repository: { origin?: string; dir: string }): string {
   const source =
@@ -24,21 +26,23 @@ export function transportId(repository: { origin?: string; dir: string }): strin
   return `${label === '' ? 'transport' : label}-${digest}`;
 }
 
+/**
+ * What the state of a clone may be called that has no id yet: by its remote, and as it was called
+ * before it had one.
+ */
+export async function stateNames(clone: Clone, environment: NodeJS.ProcessEnv): Promise<string[]> {
+  const asked = await new Git(clone.dir, environment).run(
+    ['config', '--get', 'remote.origin.url'],
+    { env: { GIT_DIR: clone.gitDir } },
+  );
+  const origin = asked.stdout.toString('utf8').trim();
+  const solo = transportId({ dir: clone.dir });
+  return origin === '' ? [solo] : [transportId({ dir: clone.dir, origin }), solo];
+}
+
 function plainUrl(url: string, dir: string): string {
   const plain = redact(url)
     .replace(/\/+$/, '')
     .replace(/\.git$/, '');
   return /^\w+:\/\//.test(plain) || /^[^/]+:/.test(plain) ? plain : join(resolve(dir, plain));
-}
-
-/**
- * The likely id of the transport at `dir`, without asking git: good enough to look for its
- * dispatcher, which says itself whether it is the right one. Git alone knows all the places where
- * an origin can be configured.
- */
-export async function guessTransportId(dir: string): Promise<string> {
-  const config = await readFile(join(dir, '.git', 'config'), 'utf8').catch(() => '');
-  const section = /^\[remote "origin"\]\s*$([^[]*)/m.exec(config)?.[1] ?? '';
-  const origin = /^\s*url\s*=\s*(.+?)\s*$/m.exec(section)?.[1];
-  return transportId({ dir, ...(origin !== undefined && { origin }) });
 }

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Git } from './git.ts';
-import { objectsDirOf, type Repository } from './repository.ts';
+import type { Repository } from './repository.ts';
 
 /** Loose objects before and after git's maintenance. */
 export interface Maintained {
@@ -30,10 +30,10 @@ const PACKING_LIMIT = 600_000;
  */
 export async function maintainIfDue({
   git,
-  gitDir,
+  clone,
   partial,
 }: Repository): Promise<Maintained | undefined> {
-  const dir = await objectsDirOf(gitDir);
+  const dir = clone.objectsDir;
   const [loose, packs] = await Promise.all([sampled(dir), packsIn(dir)]);
   if (loose < MANY_LOOSE && packs < MANY_PACKS) return undefined;
   const before = await looseObjects(git);
@@ -51,10 +51,11 @@ export async function maintainIfDue({
 }
 
 /** Git's lock files that are older than any git holds one: of a git that was killed. */
-export async function staleLocks({ gitDir }: Repository): Promise<string[]> {
-  const objects = await objectsDirOf(gitDir);
+export async function staleLocks({ clone, gitDir }: Repository): Promise<string[]> {
+  const objects = clone.objectsDir;
+  const folders = [clone.gitDir, gitDir];
   const paths = [
-    ...LOCKS.map((name) => join(gitDir, name)),
+    ...folders.flatMap((folder) => LOCKS.map((name) => join(folder, name))),
     join(objects, 'maintenance.lock'),
     join(objects, 'info', 'commit-graphs', 'commit-graph-chain.lock'),
   ];

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
-import { followBranch } from './checkout.ts';
 import type { Failure } from './failure.ts';
 import { build } from './build.ts';
-import { NO_COMMIT, type Commit } from './commit.ts';
+import type { Commit } from './commit.ts';
 import type { Objects } from './objects.ts';
-import { busRef, fetchBranch, pushCommit, type Fetched } from './remote.ts';
+import { fetchBranch, knownTip, mirror, pushCommit, type Fetched } from './remote.ts';
 import type { Repository } from './repository.ts';
+import { moveSolo } from './solo.ts';
 import { readFolder } from './tree.ts';
 
 export type Published =
@@ -54,7 +54,6 @@ const MAX_BACKOFF_MS = 1000;
 export async function publish(
   repository: Repository,
   objects: Objects,
-  branch: string,
   commits: readonly Commit[],
   options: PublishOptions,
 ): Promise<Published> {
@@ -69,18 +68,18 @@ export async function publish(
     }
     const turn = await turns?.take(commits);
     if (turn?.kind === 'done') {
-      await fetchBranch(repository.git, branch, signal);
+      await fetchBranch(repository, signal);
       return { ok: true, tip: turn.tip, commits: commits.length, attempts: attempt - 1 };
     }
     if (attempt > 1 && turn === undefined) await backOff(attempt, signal);
-    const fetched = await catchUpWith(repository, objects, branch, attempt > 1, turn?.tip, signal);
+    const fetched = await catchUpWith(repository, objects, attempt > 1, turn?.tip, signal);
     if (!fetched.ok) {
       await turn?.end();
       return { ok: false, failure: fetched.failure, attempts: attempt - 1 };
     }
     const along = alone ? [] : (turn?.along ?? []);
     const all = [...along.flatMap((one) => one.commits), ...commits];
-    const tried = await tryOnce(repository, objects, branch, all, options);
+    const tried = await tryOnce(repository, objects, all, options);
     const taken = along.map(({ ticket }) => ticket);
     await turn?.end(tried.ok ? tried.tip : undefined, taken);
     if (tried.ok) return { ...tried, attempts: tried.commits === 0 ? attempt - 1 : attempt };
@@ -97,15 +96,14 @@ export async function publish(
 async function catchUpWith(
   repository: Repository,
   objects: Objects,
-  branch: string,
   lostRace: boolean,
   lastTip: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Fetched> {
   if (repository.origin === undefined) return { ok: true };
-  const known = (await objects.read(`${busRef(repository, branch)}^{commit}`))?.oid;
+  const known = await knownTip(repository, objects);
   const stale = lostRace || (lastTip !== undefined && lastTip !== known);
-  return stale ? fetchBranch(repository.git, branch, signal) : { ok: true };
+  return stale ? fetchBranch(repository, signal) : { ok: true };
 }
 
 /**
@@ -127,13 +125,10 @@ function backOff(attempt: number, signal: AbortSignal | undefined): Promise<void
 async function tryOnce(
   repository: Repository,
   objects: Objects,
-  branch: string,
   commits: readonly Commit[],
   { signal, refuses }: PublishOptions,
 ): Promise<{ ok: true; tip: string; commits: number } | { ok: false; failure: Failure }> {
-  const tip =
-    (await objects.read(`${busRef(repository, branch)}^{commit}`))?.oid ??
-    (await localTip(objects, branch));
+  const tip = await knownTip(repository, objects);
   const refusal = tip === undefined ? undefined : await refuses?.(tip);
   if (refusal !== undefined) return { ok: false, failure: { kind: 'refused', reason: refusal } };
   const missing = await notYetThere(objects, tip, commits);
@@ -141,7 +136,7 @@ async function tryOnce(
   const built = await build(repository, objects, tip, missing);
   if (!built.ok) return built;
   passed('commits_built');
-  const failure = await move(repository, objects, branch, tip, built.oid, signal);
+  const failure = await move(repository, objects, tip, built.oid, signal);
   if (failure !== undefined) return { ok: false, failure };
   passed('pushed');
   return { ok: true, tip: built.oid, commits: missing.length };
@@ -151,37 +146,19 @@ async function tryOnce(
 async function move(
   repository: Repository,
   objects: Objects,
-  branch: string,
   from: string | undefined,
   to: string,
   signal: AbortSignal | undefined,
 ): Promise<Failure | undefined> {
-  const { git, origin } = repository;
-  if (origin === undefined) {
-    const expected = from ?? NO_COMMIT;
-    const moved = await git.run([
-      'update-ref',
-      '-m',
-      'crosstalk',
-      `refs/heads/${branch}`,
-      to,
-      expected,
-    ]);
-    if (!moved.ok) return moved.failure;
-    if (from !== undefined) await followBranch(repository, branch, from, to);
-    return undefined;
-  }
-  const failure = await pushCommit(git, branch, to, { signal });
+  if (repository.origin === undefined) return moveSolo(repository, from, to);
+  const failure = await pushCommit(repository, to, { signal });
   if (failure !== undefined) return failure;
-  // Push itself moves the tracking branch, where the clone is set up as clones are.
-  const tracking = busRef(repository, branch);
+  // Push itself moves the tracking branch.
+  const tracking = `refs/remotes/origin/${repository.branch}`;
   if ((await objects.read(`${tracking}^{commit}`))?.oid !== to)
-    await git.run(['update-ref', tracking, to]);
+    await repository.git.run(['update-ref', tracking, to]);
+  await mirror(repository, to);
   return undefined;
-}
-
-async function localTip(objects: Objects, branch: string): Promise<string | undefined> {
-  return (await objects.read(`refs/heads/${branch}^{commit}`))?.oid;
 }
 
 const FEW_FILES = 10;

@@ -2,13 +2,37 @@ import { rm, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from './failure.ts';
 import type { Git } from './git.ts';
+import type { Clone } from './clone.ts';
+import type { Objects } from './objects.ts';
+import { headOf, readRef, writeRef } from './refs.ts';
 import type { Repository } from './repository.ts';
 
 export type Fetched = { ok: true } | { ok: false; failure: Failure };
 
-/** The local name of the bus: the tracking branch of the remote, or the branch itself in solo mode. */
-export function busRef(repository: Repository, branch: string): string {
-  return repository.origin === undefined ? `refs/heads/${branch}` : `refs/remotes/origin/${branch}`;
+/**
+ * The bus's tip as known here: our own tracking branch of the remote, or the branch of the clone in
+ * solo mode. A remote that has nothing yet gets what the clone has.
+ */
+export async function knownTip(
+  { clone, origin, branch }: Repository,
+  objects: Objects,
+): Promise<string | undefined> {
+  const tracked =
+    origin === undefined
+      ? undefined
+      : (await objects.read(`refs/remotes/origin/${branch}^{commit}`))?.oid;
+  if (tracked !== undefined) return tracked;
+  const local = await readRef(clone, `refs/heads/${branch}`);
+  return local === undefined ? undefined : (await objects.read(`${local}^{commit}`))?.oid;
+}
+
+/**
+ * Lets the clone know what our tracking branch stands at, so that the operator's own git sees it and
+ * keeps its objects. Mail does not wait for it.
+ */
+export async function mirror({ clone, branch }: Repository, tip: string): Promise<void> {
+  const name = `refs/remotes/origin/${branch}`;
+  if ((await readRef(clone, name)) !== tip) await writeRef(clone, name, tip);
 }
 
 const FETCH_TRIES = 8;
@@ -19,8 +43,7 @@ const FETCH_WAIT_MS = 40;
  * clone may fetch at the same moment; whoever loses that race for the ref tries again.
  */
 export async function fetchBranch(
-  git: Git,
-  branch: string,
+  { git, branch }: Repository,
   signal?: AbortSignal,
 ): Promise<Fetched> {
   for (let tries = 1; ; tries++) {
@@ -48,14 +71,36 @@ export async function fetchBranch(
   }
 }
 
+/** A clone of a large transport takes its time. */
+const CLONE_LIMIT_MS = 30 * 60_000;
+
+/** The first fetch of a clone: all commits and trees, and no file. The failure, if any. */
+export async function bring({ git, branch }: Repository): Promise<Failure | undefined> {
+  const fetched = await git.run(
+    [
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--no-auto-maintenance',
+      '--no-write-fetch-head',
+      '--no-recurse-submodules',
+      // A remote that knows no filters sends everything.
+      '--filter=blob:none',
+      'origin',
+      `+refs/heads/${branch}:refs/remotes/origin/${branch}`,
+    ],
+    { network: true, timeout: CLONE_LIMIT_MS },
+  );
+  return fetched.ok ? undefined : fetched.failure;
+}
+
 /**
  * Pushes a commit that is here onto the remote's branch, or only tries whether it could be.
  *
  * @param options `expected` replaces a history that ends with this commit, and no other
  */
 export async function pushCommit(
-  git: Git,
-  branch: string,
+  { git, branch }: Pick<Repository, 'git' | 'branch'>,
   commit: string,
   options: { dry?: boolean; signal?: AbortSignal | undefined; expected?: string },
 ): Promise<Failure | undefined> {
@@ -87,33 +132,34 @@ async function removeStaleLock(stderr: string, branch: string): Promise<void> {
 }
 
 /**
- * The branch that is the bus: what init recorded, else the remote's default branch, else its only
- * branch, else the branch checked out here.
+ * The branch that is the bus, where nobody has said which: the remote's default branch, else its
+ * only branch, else the branch checked out here.
+ *
+ * @param remote its URL; undefined in solo mode
  */
-export async function findBranch(repository: Repository): Promise<string> {
-  const { git, origin, branch } = repository;
-  if (branch !== undefined) return branch;
-  if (origin !== undefined) {
-    const known = (await knownDefault(git)) ?? (await askRemote(git));
-    if (known !== undefined) return known;
-  }
-  const head = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
-  return head.ok ? head.stdout.toString('utf8').trim() : 'main';
+export async function chooseBranch(
+  git: Git,
+  clone: Clone,
+  remote: string | undefined,
+): Promise<string> {
+  const known = remote === undefined ? undefined : await knownDefault(git, clone);
+  const asked = remote === undefined || known !== undefined ? known : await askRemote(git);
+  return asked ?? (await headOf(clone))?.replace(/^refs\/heads\//, '') ?? 'main';
 }
 
-async function knownDefault(git: Git): Promise<string | undefined> {
-  const head = await git.run(['symbolic-ref', '--quiet', 'refs/remotes/origin/HEAD']);
-  if (head.ok) return head.stdout.toString('utf8').trim().replace('refs/remotes/origin/', '');
-  const refs = await git.run([
-    'for-each-ref',
-    '--format=%(refname:lstrip=3)',
-    'refs/remotes/origin/',
-  ]);
-  const names = refs.stdout
+async function knownDefault(git: Git, clone: Clone): Promise<string | undefined> {
+  const listed = await git.run(
+    ['for-each-ref', '--format=%(refname:lstrip=3) %(symref:lstrip=3)', 'refs/remotes/origin/'],
+    { env: { GIT_DIR: clone.gitDir } },
+  );
+  const refs = listed.stdout
     .toString('utf8')
     .split('\n')
-    .filter((name) => name !== '');
-  return names.length === 1 ? names[0] : undefined;
+    .filter((line) => line !== '')
+    .map((line) => line.split(' '));
+  const head = refs.find(([name]) => name === 'HEAD')?.[1] ?? '';
+  if (head !== '') return head;
+  return refs.length === 1 ? refs[0]?.[0] : undefined;
 }
 
 async function askRemote(git: Git): Promise<string | undefined> {
@@ -123,7 +169,8 @@ async function askRemote(git: Git): Promise<string | undefined> {
 }
 
 export type RemoteRefs =
-  { ok: true; head: string | undefined; branches: string[] } | { ok: false; failure: Failure };
+  | { ok: true; head: string | undefined; branches: string[]; isSha256: boolean }
+  | { ok: false; failure: Failure };
 
 /** The branches of a remote and which of them is its default; works before anything was fetched. */
 export async function remoteRefs(git: Git, remote: string): Promise<RemoteRefs> {
@@ -133,11 +180,15 @@ export async function remoteRefs(git: Git, remote: string): Promise<RemoteRefs> 
   if (!outcome.ok) return { ok: false, failure: outcome.failure };
   let head: string | undefined;
   const branches: string[] = [];
+  let isSha256 = false;
   for (const line of outcome.stdout.toString('utf8').split('\n')) {
     const [value = '', name = ''] = line.split('\t');
     if (value.startsWith('ref: refs/heads/') && name === 'HEAD')
       head = value.slice('ref: refs/heads/'.length);
-    else if (name.startsWith('refs/heads/')) branches.push(name.slice('refs/heads/'.length));
+    else if (name.startsWith('refs/heads/')) {
+      branches.push(name.slice('refs/heads/'.length));
+      isSha256 ||= value.length === 64;
+    }
   }
-  return { ok: true, head, branches };
+  return { ok: true, head, branches, isSha256 };
 }

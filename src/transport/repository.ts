@@ -1,97 +1,190 @@
-import { readFile, realpath, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { CrosstalkError } from '../errors.ts';
+import { mkdir } from 'node:fs/promises';
+import { accessOf, type Setting } from './access.ts';
+import { configStamp, type Clone } from './clone.ts';
 import { remoteLimits, type RemoteLimits } from './forges.ts';
-import type { Git } from './git.ts';
+import { Git } from './git.ts';
+import { followShallow, isMade, ownGitAt, writeOwnGit, type OwnGit } from './own-git.ts';
+import { chooseBranch } from './remote.ts';
+import {
+  accepted,
+  assertUsable,
+  firstRecord,
+  loadRecord,
+  ofClone,
+  parseScoped,
+  readClone,
+  saveRecord,
+  seenAgain,
+  valueOf,
+  type Recording,
+  type Scoped,
+  type SettingChange,
+} from './settings.ts';
 
-/** What git's configuration says about a transport, read with one call. */
+/**
+ * A transport as git for the bus sees it: our own git directory, the operator's clone beside it, and
+ * what is in force of that clone's settings.
+ */
 export interface Repository {
   git: Git;
+  clone: Clone;
   /** Absolute path of the work tree. */
   dir: string;
+  /** Our own git directory. */
   gitDir: string;
   /** Where objects may be written by ourselves; absent in a repository with rules of its own. */
   objectsDir?: string;
-  /** URL of `origin`; absent in solo mode. */
+  /** The remote's URL without a password; absent in solo mode. */
   origin?: string;
   /** `user.name` and `user.email`, or the stated default. */
   committer: { name: string; email: string };
   /** `crosstalk.from`, the default sender. */
   from?: string;
+  /** `crosstalk.agent`, the operator's own agent CLI. */
+  agent?: string;
   /** Objects may be missing here and are fetched when they are read. */
   partial?: boolean;
   /** `crosstalk.window`: how many days of messages the checkout shows. */
   window?: string;
   /** What the remote should be asked for at most. */
   limits?: RemoteLimits;
-  /** `crosstalk.branch`, set by init and join. */
-  branch?: string;
+  /** The branch that is the bus. */
+  branch: string;
+  /** What the clone says otherwise than recorded; held until it is accepted. */
+  changes: SettingChange[];
+  /** Changes whenever the clone's configuration is written. */
+  stamp: string;
 }
 
 export const DEFAULT_COMMITTER = { name: 'crosstalk', email: 'crosstalk@crosstalk.local' };
 
-/** Opens the repository git runs in; says so clearly when there is none. */
-export async function openRepository(
-  git: Git,
-  environment: NodeJS.ProcessEnv,
-): Promise<Repository> {
-  const [gitDir, config] = await Promise.all([
-    findGitDir(git),
-    git.run(['config', '--list', '-z']),
+/** What a transport is opened with. */
+export interface Opening {
+  clone: Clone;
+  environment: NodeJS.ProcessEnv;
+  /** The file that keeps what was recorded of the clone. */
+  record: string;
+  /** The folder of our own git directory. */
+  own: string;
+  /** False when this clone had a record that is gone (trust.md §2). */
+  fresh: boolean;
+}
+
+/** What is in force, and our own git directory ready to be used. */
+interface Prepared {
+  git: Git;
+  record: Recording;
+}
+
+/**
+ * Reads what was recorded of the clone. The first time, and when the clone's configuration was
+ * written since, that configuration is read as well.
+ *
+ * @param known the git that the transport is open with already
+ * @throws CrosstalkError `git_failed` when it cannot be read
+ */
+export async function prepare(opening: Opening, known?: Git): Promise<Prepared> {
+  const { clone, environment } = opening;
+  const own = ownGitAt(opening.own);
+  const place = { gitDir: own.gitDir, objectsDir: clone.objectsDir };
+  const git = known ?? new Git(clone.dir, environment, place);
+  const [stamp, recorded, made] = await Promise.all([
+    configStamp(clone),
+    loadRecord(opening.record),
+    isMade(own),
+    followShallow(own, clone).catch(() => undefined),
   ]);
-  const settings = parseConfig(config.ok ? config.stdout.toString('utf8') : '');
+  if (recorded?.seen.stamp === stamp && made) return { git, record: recorded };
+  const record = await recordAnew(opening, git, own, recorded, stamp, made);
+  // A run that may only read goes on without keeping what it has read.
+  await saveRecord(opening.record, record).catch((error: unknown) => {
+    if (recorded === undefined) throw error;
+  });
+  return { git, record };
+}
+
+/**
+ * Puts changes of the clone's settings in force, exactly as they were shown.
+ *
+ * @throws CrosstalkError `refused` for a remote that git would run a command for
+ */
+export async function acceptChanges(
+  { clone, own, record: path }: Opening,
+  changes: readonly SettingChange[],
+): Promise<void> {
+  const record = await loadRecord(path);
+  if (record === undefined) return;
+  const recorded = accepted(record.recorded, changes);
+  assertUsable(recorded);
+  await writeOwnGit(ownGitAt(own), clone, recorded, valueOf(recorded, 'crosstalk.branch'));
+  // The clone is read again, and compared with what is in force now.
+  await saveRecord(path, { ...record, recorded, seen: { ...record.seen, stamp: '' } });
+}
+
+async function recordAnew(
+  { clone, fresh }: Opening,
+  git: Git,
+  own: OwnGit,
+  known: Recording | undefined,
+  stamp: string,
+  made: boolean,
+): Promise<Recording> {
+  await mkdir(own.gitDir, { recursive: true, mode: 0o700 });
+  const theirs = await readClone(git, clone);
+  if (!made) await writeOwnGit(own, clone, known?.recorded ?? [], known && branchOf(known));
+  const settings = ofClone(theirs, await listOwn(git));
+  if (known !== undefined) return seenAgain(known, stamp, settings);
+  const record = firstRecord(stamp, settings, fresh);
+  await writeOwnGit(own, clone, record.recorded, branchOf(record));
+  if (branchOf(record) !== undefined) return record;
+  const branch = await chooseBranch(git, clone, valueOf(record.recorded, 'remote.origin.url'));
+  const recorded: Setting[] = [...record.recorded, ['crosstalk.branch', branch]];
+  await writeOwnGit(own, clone, recorded, branch);
+  return { ...record, recorded };
+}
+
+async function listOwn(git: Git): Promise<Scoped[]> {
+  const listed = await git.must(['config', '--list', '-z', '--show-scope']);
+  return parseScoped(listed.toString('utf8'));
+}
+
+function branchOf({ recorded }: Recording): string | undefined {
+  return valueOf(recorded, 'crosstalk.branch');
+}
+
+/** Opens what {@link prepare} has made ready. */
+export async function openRepository(
+  { clone, environment, own }: Opening,
+  { git, record }: Prepared,
+): Promise<Repository> {
+  const settings = new Map<string, string>();
+  for (const { setting } of await listOwn(git)) settings.set(...setting);
+  for (const setting of record.seen.live) settings.set(...setting);
   git.useBatchSsh(settings.has('core.sshcommand'));
-  const origin = settings.get('remote.origin.url');
-  const from = settings.get('crosstalk.from');
-  const branch = settings.get('crosstalk.branch');
-  const window = settings.get('crosstalk.window');
-  const limits = remoteLimits(origin, settings);
+  const url = record.recorded.find(([name]) => name === 'remote.origin.url')?.[1];
+  const origin = url === undefined ? undefined : accessOf(url, clone.dir).url;
+  const optional = {
+    origin,
+    from: settings.get('crosstalk.from'),
+    agent: settings.get('crosstalk.agent'),
+    window: settings.get('crosstalk.window'),
+    limits: remoteLimits(origin, settings),
+    objectsDir: settings.has('core.sharedrepository') ? undefined : clone.objectsDir,
+    partial: settings.get('remote.origin.promisor') === 'true' ? true : undefined,
+  };
   return {
     git,
-    dir: await realpath(resolve(git.dir)),
-    gitDir,
-    ...(settings.has('core.sharedrepository') ? {} : { objectsDir: await objectsDirOf(gitDir) }),
+    clone,
+    dir: clone.dir,
+    gitDir: own,
     committer: committerOf(settings, environment),
-    ...(origin === undefined ? {} : { origin }),
-    ...(from === undefined ? {} : { from }),
-    ...(branch === undefined ? {} : { branch }),
-    ...(window === undefined ? {} : { window }),
-    ...(settings.get('remote.origin.promisor') === 'true' ? { partial: true } : {}),
-    ...(limits === undefined ? {} : { limits }),
+    branch: branchOf(record) ?? 'main',
+    changes: record.seen.changes,
+    stamp: record.seen.stamp,
+    ...(Object.fromEntries(
+      Object.entries(optional).filter(([, value]) => value !== undefined),
+    ) as Partial<Repository>),
   };
-}
-
-/** Where git keeps this repository; asked of git only when it is not the plain `.git` folder. */
-async function findGitDir(git: Git): Promise<string> {
-  const plain = join(await realpath(git.dir).catch(() => git.dir), '.git');
-  const isRepository = await stat(join(plain, 'HEAD')).then(
-    (head) => head.isFile(),
-    () => false,
-  );
-  if (isRepository) return plain;
-  const where = await git.run(['rev-parse', '--absolute-git-dir']);
-  if (where.ok) return where.stdout.toString('utf8').trim();
-  const reason =
-    where.failure.kind === 'not_started' ? where.failure.reason : 'not a git repository';
-  throw new CrosstalkError(
-    'not_found',
-    `no transport at ${git.dir}: ${reason}; make one with: crosstalk init ${git.dir}`,
-  );
-}
-
-/** A linked work tree names the repository that has the objects. */
-export async function objectsDirOf(gitDir: string): Promise<string> {
-  const common = await readFile(join(gitDir, 'commondir'), 'utf8').catch(() => '.');
-  return join(resolve(gitDir, common.trim()), 'objects');
-}
-
-function parseConfig(text: string): Map<string, string> {
-  return new Map(
-    text.split('\0').map((line) => {
-      const at = line.indexOf('\n');
-      return at < 0 ? [line, 'true'] : [line.slice(0, at), line.slice(at + 1)];
-    }),
-  );
 }
 
 function committerOf(
@@ -106,12 +199,4 @@ function committerOf(
     name: clean(name) || DEFAULT_COMMITTER.name,
     email: clean(email) || DEFAULT_COMMITTER.email,
   };
-}
-
-/** When this clone's configuration was changed last, in milliseconds; 0 when it cannot be told. */
-export async function configChanged(repository: Repository): Promise<number> {
-  return stat(join(repository.gitDir, 'config')).then(
-    ({ mtimeMs }) => mtimeMs,
-    () => 0,
-  );
 }

@@ -1,84 +1,129 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { simpleGit } from 'simple-git';
+import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
 import { Git } from './git.ts';
+import { configEntries, credentialsIn } from './own-git.ts';
 import { DEFAULT_COMMITTER } from './repository.ts';
 import type { Failure } from './failure.ts';
 import { remoteRefs } from './remote.ts';
+import { assertUsable } from './settings.ts';
 
 /** What stands at a URL that a transport is to be made from. */
 export type RemoteState =
   | { kind: 'empty'; branch: string | undefined }
-  | { kind: 'branches'; branch: string }
+  | { kind: 'branches'; branch: string; isSha256: boolean }
   | { kind: 'failed'; failure: Failure };
 
-/** Looks at a remote before anything is written; `branch` is its default, if it tells one. */
+/**
+ * Looks at a remote before anything is written; `branch` is its default, if it tells one. A password
+ * in the URL stands in a file meanwhile, and on no command line.
+ *
+ * @throws CrosstalkError `refused` for a remote that git would run a command for
+ */
 export async function inspectRemote(
   url: string,
   cwd: string,
   environment: NodeJS.ProcessEnv,
 ): Promise<RemoteState> {
-  const git = new Git(cwd, environment);
-  git.useBatchSsh(false);
-  const refs = await remoteRefs(git, url);
-  if (!refs.ok) return { kind: 'failed', failure: refs.failure };
-  const { head, branches } = refs;
-  const branch = head !== undefined && branches.includes(head) ? head : branches[0];
-  return branch === undefined
-    ? { kind: 'empty', branch: head ?? (await unbornBranch(git, url)) }
-    : { kind: 'branches', branch };
+  assertUsable([['remote.origin.url', url]]);
+  const scratch = await mkdtemp(join(tmpdir(), 'crosstalk-remote-'));
+  try {
+    const access = accessOf(url, cwd);
+    const file = credentialsIn(scratch);
+    const text = credentialsText(access);
+    if (text !== undefined) await writeFile(file, text, { mode: 0o600 });
+    const settings: Setting[] = [
+      ['protocol.ext.allow', 'never'],
+      ['protocol.fd.allow', 'never'],
+      ...accessSettings(access, file),
+    ];
+    const git = new Git(scratch, { ...environment, ...asVariables(settings, environment) });
+    git.useBatchSsh(false);
+    const refs = await remoteRefs(git, access.url);
+    if (!refs.ok) return { kind: 'failed', failure: refs.failure };
+    const { head, branches, isSha256 } = refs;
+    const branch = head !== undefined && branches.includes(head) ? head : branches[0];
+    return branch === undefined
+      ? { kind: 'empty', branch: head ?? (await unbornBranch(git, access.url, scratch)) }
+      : { kind: 'branches', branch, isSha256 };
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Settings for a git that has no configuration file of ours; an environment is nobody else's to read. */
+function asVariables(
+  settings: readonly Setting[],
+  environment: NodeJS.ProcessEnv,
+): Record<string, string> {
+  const there = Number(environment['GIT_CONFIG_COUNT'] ?? '0') || 0;
+  const variables = settings.flatMap(([name, value], index) => [
+    [`GIT_CONFIG_KEY_${String(there + index)}`, name],
+    [`GIT_CONFIG_VALUE_${String(there + index)}`, value],
+  ]);
+  return {
+    GIT_CONFIG_COUNT: String(there + settings.length),
+    ...(Object.fromEntries(variables) as Record<string, string>),
+  };
 }
 
 /** What a clone calls its branch when the remote did not say: an old protocol, as over a plain sshd. */
 const UNKNOWN_BRANCH = 'crosstalk-unknown';
 
 /** The branch an empty remote expects; only a clone is told (git's `unborn` capability). */
-async function unbornBranch(git: Git, url: string): Promise<string | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), 'crosstalk-remote-'));
-  try {
-    const named = `init.defaultBranch=${UNKNOWN_BRANCH}`;
-    const cloned = await git.run(['-c', named, 'clone', '--quiet', '--bare', '--', url, folder], {
-      network: true,
-    });
-    if (!cloned.ok) return undefined;
-    const head = await git.run(['-C', folder, 'symbolic-ref', '--short', 'HEAD']);
-    const branch = head.stdout.toString('utf8').trim();
-    return head.ok && branch !== UNKNOWN_BRANCH ? branch : undefined;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+async function unbornBranch(git: Git, url: string, scratch: string): Promise<string | undefined> {
+  const folder = join(scratch, 'empty.git');
+  const named = `init.defaultBranch=${UNKNOWN_BRANCH}`;
+  const cloned = await git.run(['-c', named, 'clone', '--quiet', '--bare', '--', url, folder], {
+    network: true,
+  });
+  if (!cloned.ok) return undefined;
+  const head = await git.elsewhere(folder).run(['symbolic-ref', '--short', 'HEAD']);
+  const branch = head.stdout.toString('utf8').trim();
+  return head.ok && branch !== UNKNOWN_BRANCH ? branch : undefined;
 }
 
-/** Clones one branch of a transport into an empty or missing folder; the failure, if any. */
-export async function cloneTransport(
-  url: string,
+/**
+ * Makes an empty clone of a transport in a folder: its commits are brought by the transport once it
+ * is open (see `Transport.bring`).
+ */
+export async function makeClone(
+  remote: { url: string; branch: string; isSha256: boolean },
   dir: string,
-  branch: string,
   cwd: string,
   environment: NodeJS.ProcessEnv,
   window?: string,
-): Promise<Failure | undefined> {
+): Promise<void> {
+  const { url, branch, isSha256 } = remote;
   const git = new Git(cwd, environment);
-  git.useBatchSsh(false);
-  const narrow = window === undefined ? [] : ['--sparse'];
-  const cloned = await git.run(
-    // A remote that knows no filters sends everything.
-    ['clone', '--quiet', '--no-tags', '--filter=blob:none', ...narrow, '--branch', branch].concat([
-      '--',
-      url,
-      dir,
-    ]),
-    {
-      network: true,
-      timeout: 30 * 60_000,
-    },
-  );
-  if (!cloned.ok) return cloned.failure;
-  const made = new Git(dir, environment);
-  await made.must(['config', 'crosstalk.branch', branch]);
-  if (window !== undefined) await made.must(['config', 'crosstalk.window', window]);
-  return undefined;
+  const format = isSha256 ? ['--object-format=sha256'] : [];
+  await git.must(['init', '--quiet', `--initial-branch=${branch}`, ...format, '--', dir]);
+  await configure(dir, [
+    ['core.repositoryformatversion', '1'],
+    ...remoteSettings(url, branch),
+    ['remote.origin.promisor', 'true'],
+    ['remote.origin.partialclonefilter', 'blob:none'],
+    ['crosstalk.branch', branch],
+    ...(window === undefined ? [] : [['crosstalk.window', window] as const]),
+  ]);
+}
+
+function remoteSettings(url: string, branch: string): Setting[] {
+  return [
+    ['remote.origin.url', url],
+    ['remote.origin.fetch', '+refs/heads/*:refs/remotes/origin/*'],
+    [`branch.${branch}.remote`, 'origin'],
+    [`branch.${branch}.merge`, `refs/heads/${branch}`],
+  ];
+}
+
+/** Adds to a new repository's configuration, in its file: a URL may hold a password. */
+async function configure(dir: string, settings: readonly Setting[]): Promise<void> {
+  const file = join(dir, '.git', 'config');
+  await chmod(file, 0o600);
+  await appendFile(file, configEntries(settings));
 }
 
 /**
@@ -101,8 +146,10 @@ export async function createRepository(
     unsafe: { allowUnsafeHooksPath: true },
   });
   await git.init(['--quiet', `--initial-branch=${branch}`]);
-  await git.addConfig('crosstalk.branch', branch);
-  if (remote !== undefined) await git.addRemote('origin', remote);
+  await configure(dir, [
+    ['crosstalk.branch', branch],
+    ...(remote === undefined ? [] : remoteSettings(remote, branch)),
+  ]);
   await git.add('.');
   const identity = await git.raw(['config', '--get', 'user.email']).catch(() => '');
   const committer =

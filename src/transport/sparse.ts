@@ -1,19 +1,38 @@
-import type { Failure } from './failure.ts';
+import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Repository } from './repository.ts';
+import type { Showing } from './showing.ts';
 
 /**
- * Keeps the checkout to some folders, with the files beside them; undefined for everything. Git
- * takes away only files that are as they were committed.
+ * Tells the operator's own git what the checkout shows, so that a `git pull` there does not bring
+ * the rest. These are settings of the clone that git for the bus does not read.
+ *
+ * @param showing undefined for everything
  */
-export async function keepTo(
-  { git }: Repository,
-  folders: readonly string[] | undefined,
-): Promise<Failure | undefined> {
-  const set =
-    folders === undefined
-      ? await git.run(['sparse-checkout', 'disable'])
-      : await git.run(['sparse-checkout', 'set', '--cone', '--sparse-index', '--stdin'], {
-          input: `${folders.join('\n')}\n`,
-        });
-  return set.ok ? undefined : set.failure;
+export async function prepareClone(
+  { git, clone }: Repository,
+  showing: Showing | undefined,
+): Promise<void> {
+  const wanted = showing?.patterns ?? '';
+  const file = join(clone.gitDir, 'info', 'sparse-checkout');
+  const marker = await readFile(file, 'utf8').catch(() => '');
+  if (marker === wanted) return;
+  const own = join(clone.gitDir, 'config.worktree');
+  const config = (await exists(own)) ? own : join(clone.commonDir, 'config');
+  const settings = {
+    'core.sparseCheckout': showing !== undefined,
+    'core.sparseCheckoutCone': showing?.cone ?? false,
+    'index.sparse': showing?.cone ?? false,
+  };
+  for (const [name, value] of Object.entries(settings))
+    await git.run(['config', '--file', config, name, String(value)]);
+  await mkdir(join(clone.gitDir, 'info'), { recursive: true });
+  await writeFile(file, wanted);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }

@@ -1,18 +1,25 @@
-import { catchUp, fastForward, isOnBranch, type CheckoutState } from './checkout.ts';
+import { join } from 'node:path';
+import { catchUp, fastForward, type CheckoutState } from './checkout.ts';
+import { configStamp, fileStamp } from './clone.ts';
 import type { Failure } from './failure.ts';
 import type { RemoteLimits } from './forges.ts';
-import { Git } from './git.ts';
+import { transportId } from './identity.ts';
 import { Objects } from './objects.ts';
 import type { Commit } from './commit.ts';
 import { publish, type Published, type PublishOptions, type Turns } from './publish.ts';
-import { busRef, fetchBranch, findBranch, pushCommit } from './remote.ts';
+import { bring, fetchBranch, knownTip, mirror, pushCommit } from './remote.ts';
 import { looseObjects, maintainIfDue, staleLocks, type Maintained } from './maintenance.ts';
 import { Epochs } from './epoch.ts';
-import { transportId } from './identity.ts';
 import { prefetch } from './partial.ts';
+import {
+  acceptChanges,
+  openRepository,
+  prepare,
+  type Opening,
+  type Repository,
+} from './repository.ts';
 import type { SettingChange } from './settings.ts';
-import { keepTo } from './sparse.ts';
-import { configChanged, openRepository, type Repository } from './repository.ts';
+import { showingOf } from './showing.ts';
 import {
   changesBetween,
   commitOrder,
@@ -34,51 +41,44 @@ export type Refreshed =
 export class Transport {
   readonly objects: Objects;
   #repository: Repository;
-  #branch: string;
-  #configured: number;
-  readonly #environment: NodeJS.ProcessEnv;
+  readonly #opening: Opening;
+  /** What tells whether a change was accepted since, here or by another process. */
+  #accepted: string;
 
   private constructor(
     repository: Repository,
     objects: Objects,
-    branch: string,
-    configured: number,
-    environment: NodeJS.ProcessEnv,
+    opening: Opening,
+    accepted: string,
   ) {
     this.#repository = repository;
-    this.#branch = branch;
-    this.#configured = configured;
-    this.#environment = environment;
+    this.#opening = opening;
+    this.#accepted = accepted;
     this.objects = objects;
   }
 
   /**
+   * Opens a transport from the operator's clone and our own git directory for it.
+   *
    * @param limit bytes above which a file's content is never read
-   * @throws CrosstalkError `not_found` when `dir` is no git repository
+   * @throws CrosstalkError `git_failed` when the clone's configuration cannot be read
    */
-  static async open(
-    dir: string,
-    environment: NodeJS.ProcessEnv,
-    limit: number,
-  ): Promise<Transport> {
-    const git = new Git(dir, environment);
-    const objects = new Objects(git, limit);
+  static async open(opening: Opening, limit: number): Promise<Transport> {
+    const prepared = await prepare(opening);
+    const objects = new Objects(prepared.git, limit);
     // Both take a moment to start, and neither needs the other.
     objects.warm();
-    const repository = await openRepository(git, environment).catch((error: unknown) => {
+    const repository = await openRepository(opening, prepared).catch((error: unknown) => {
       objects.close();
       throw error;
     });
-    const [branch, configured] = await Promise.all([
-      findBranch(repository),
-      configChanged(repository),
-    ]);
-    return new Transport(repository, objects, branch, configured, environment);
+    return new Transport(repository, objects, opening, await fileStamp(opening.record));
   }
 
   get dir(): string {
     return this.#repository.dir;
   }
+  /** The remote's URL without a password; undefined in solo mode. */
   get origin(): string | undefined {
     return this.#repository.origin;
   }
@@ -90,19 +90,21 @@ export class Transport {
   get limits(): RemoteLimits | undefined {
     return this.#repository.limits;
   }
+  /** What the transport is called in the names of services: clones of one remote share it. */
+  get id(): string {
+    const { dir, origin } = this.#repository;
+    return transportId({ dir, ...(origin !== undefined && { origin }) });
+  }
   get branch(): string {
-    return this.#branch;
+    return this.#repository.branch;
   }
   /** `git config crosstalk.from`. */
   get defaultFrom(): string | undefined {
     return this.#repository.from;
   }
-  get id(): string {
-    return transportId(this.#repository);
-  }
-  /** The id this transport has, or had, without an origin. */
-  get soloId(): string {
-    return transportId({ dir: this.#repository.dir });
+  /** `git config crosstalk.agent`, as it was recorded or as the user's own configuration says. */
+  get agent(): string | undefined {
+    return this.#repository.agent;
   }
   /** Git processes started, objects and their bytes read so far. */
   get cost(): { processes: number; reads: number; bytes: number } {
@@ -111,12 +113,8 @@ export class Transport {
   }
 
   /** The bus's tip as known here, without asking the remote; undefined in an empty transport. */
-  async tip(): Promise<string | undefined> {
-    const name = `${busRef(this.#repository, this.#branch)}^{commit}`;
-    return (
-      (await this.objects.read(name))?.oid ??
-      (await this.objects.read(`refs/heads/${this.#branch}^{commit}`))?.oid
-    );
+  tip(): Promise<string | undefined> {
+    return knownTip(this.#repository, this.objects);
   }
 
   /**
@@ -124,20 +122,23 @@ export class Transport {
    * transport moves to the origin it was given.
    */
   async refresh(signal?: AbortSignal): Promise<Refreshed> {
-    await this.#rereadConfiguration();
+    await this.reread();
     if (this.#repository.origin === undefined) return { ok: true, tip: await this.tip() };
-    const fetched = await fetchBranch(this.#repository.git, this.#branch, signal);
+    const fetched = await fetchBranch(this.#repository, signal);
     const tip = await this.tip();
-    if (fetched.ok) return { ok: true, tip };
+    if (fetched.ok) {
+      if (tip !== undefined) await mirror(this.#repository, tip);
+      return { ok: true, tip };
+    }
     if (fetched.failure.kind !== 'no_branch' || tip === undefined)
       return { ok: false, failure: fetched.failure, tip };
-    const failure = await pushCommit(this.#repository.git, this.#branch, tip, { signal });
+    const failure = await pushCommit(this.#repository, tip, { signal });
     return failure === undefined ? { ok: true, tip } : { ok: false, failure, tip };
   }
 
   /** Puts commits on the bus with one push; see {@link publish}. */
   publish(commits: readonly Commit[], options: PublishOptions = {}): Promise<Published> {
-    return publish(this.#repository, this.objects, this.#branch, commits, options);
+    return publish(this.#repository, this.objects, commits, options);
   }
 
   /** Brings what a partial clone lacks of these, with few fetches; see {@link prefetch}. */
@@ -175,23 +176,26 @@ export class Transport {
 
   /** Archiving what is old; see {@link Epochs}. */
   get epochs(): Epochs {
-    return new Epochs(this.#repository, this.#branch);
+    return new Epochs(this.#repository);
   }
 
   /** Sets a value in this clone's configuration, in force at once. */
   async configure(name: string, value: string): Promise<void> {
-    await this.#repository.git.must(['config', name, value]);
-    this.#configured = 0;
-    await this.#rereadConfiguration();
+    const { git, clone } = this.#repository;
+    await git.must(['config', '--file', join(clone.commonDir, 'config'), name, value]);
+    await this.reread();
   }
 
   /** What the clone's configuration says otherwise than recorded; see {@link SettingChange}. */
-  changedSettings(): Promise<SettingChange[]> {
-    return Promise.resolve([]);
+  async changedSettings(): Promise<SettingChange[]> {
+    await this.reread();
+    return this.#repository.changes;
   }
   /** Puts these changes, and exactly what they propose, in force. */
-  acceptSettings(_changes: readonly SettingChange[]): Promise<void> {
-    return Promise.resolve();
+  async acceptSettings(changes: readonly SettingChange[]): Promise<void> {
+    if (changes.length === 0) return;
+    await acceptChanges(this.#opening, changes);
+    await this.reread();
   }
 
   /** Shares ssh connections among git calls; see {@link Git.shareConnections}. */
@@ -211,25 +215,31 @@ export class Transport {
   async probePush(): Promise<Failure | undefined> {
     const tip = await this.tip();
     if (tip === undefined) return undefined;
-    return pushCommit(this.#repository.git, this.#branch, tip, { dry: true });
+    return pushCommit(this.#repository, tip, { dry: true });
   }
 
-  /** Fast-forwards the checkout to the bus's tip when that is safe. */
-  async fastForward(): Promise<CheckoutState> {
+  /**
+   * Fast-forwards the checkout to the bus's tip when that is safe.
+   *
+   * @param folders what it shows beside single files; undefined for all that it may
+   */
+  async fastForward(folders: readonly string[] | undefined): Promise<CheckoutState> {
     const tip = await this.tip();
     if (tip === undefined) return { state: 'current' };
     return this.#repository.origin === undefined
-      ? catchUp(this.#repository, this.#branch, tip)
-      : fastForward(this.#repository, this.objects, this.#branch, tip, this.epochs);
+      ? catchUp(this.#repository, this.objects, tip, folders)
+      : fastForward(this.#repository, this.objects, tip, this.epochs, folders);
   }
 
-  /** Whether the checkout is on the bus's branch. */
-  isCheckedOut(): Promise<boolean> {
-    return isOnBranch(this.#repository, this.#branch);
+  /** Brings the bus into a clone that has nothing of it yet; files come when they are read. */
+  async bring(): Promise<Failure | undefined> {
+    return bring(this.#repository);
   }
-  /** Keeps the checkout to some folders; undefined for everything. The failure, if any. */
-  keepTo(folders: readonly string[] | undefined): Promise<Failure | undefined> {
-    return keepTo(this.#repository, folders);
+
+  /** Paths of the bus that no checkout shows: nothing of a transport stands there (trust.md §1). */
+  async foreignPaths(): Promise<string[]> {
+    const tip = await this.tip();
+    return tip === undefined ? [] : (await showingOf(this.objects, tip)).foreign;
   }
 
   /** Packs loose objects when there are many; see {@link maintainIfDue}. */
@@ -247,13 +257,14 @@ export class Transport {
     this.objects.close();
   }
 
-  /** An origin added, changed or removed takes effect without a restart. */
-  async #rereadConfiguration(): Promise<void> {
-    const configured = await configChanged(this.#repository);
-    if (configured === this.#configured) return;
-    this.#configured = configured;
-    this.#repository = await openRepository(this.#repository.git, this.#environment);
-    this.#branch = await findBranch(this.#repository);
+  /** Takes notice of what was written into the clone's configuration, or was accepted, since. */
+  async reread(): Promise<void> {
+    const accepted = await fileStamp(this.#opening.record);
+    const stamp = await configStamp(this.#opening.clone);
+    if (stamp === this.#repository.stamp && accepted === this.#accepted) return;
+    const prepared = await prepare(this.#opening, this.#repository.git);
+    this.#repository = await openRepository(this.#opening, prepared);
+    this.#accepted = await fileStamp(this.#opening.record);
   }
 }
 

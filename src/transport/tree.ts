@@ -72,7 +72,7 @@ async function readTree(
     mode: mode.padStart(6, '0'),
     oid,
     type: mode === FOLDER ? 'tree' : mode === SUBMODULE ? 'commit' : 'blob',
-    path: `${folder}/${Buffer.from(name, 'latin1').toString('utf8')}`,
+    path: `${folder === '' ? '' : `${folder}/`}${Buffer.from(name, 'latin1').toString('utf8')}`,
   }));
 }
 
@@ -100,6 +100,18 @@ export async function* walkFolder(
     const inner = entries.filter(isEntered).reverse();
     ahead.push(...inner.map((entry) => ({ name: entry.oid, path: entry.path, depth: depth + 1 })));
   }
+}
+
+/** Like {@link changesBetween}, but undefined when there are more than so many. */
+export async function changesCapped(
+  git: Git,
+  from: string,
+  to: string,
+  paths: readonly string[],
+  cap: number,
+): Promise<Change[] | undefined> {
+  const changes = await changesBetween(git, from, to, paths);
+  return changes.length > cap ? undefined : changes;
 }
 
 /** Entries of folders at a commit, path order; none for a folder that does not exist. */

@@ -477,12 +477,12 @@ it('doctor is content while all is well, and says what to do where it is not', a
   await running.stop();
 
   host.declare({ worker: 'no-such-agent -p' });
-  git(host.dir, 'remote', 'set-url', 'origin', '/nonexistent');
+  await host.pointTo('/nonexistent');
   const ill = await host.run('doctor', '--host', 'front');
   expect(ill.code).toBe(1);
   expect(ill.out).toMatch(/^broken remote: .*\n {7}check the address/m);
   expect(ill.out).toContain('broken mail: no dispatcher is running here');
-  git(host.dir, 'remote', 'set-url', 'origin', bus.hub);
+  await host.pointTo(bus.hub);
   await host.run('sync');
   await host.run('host', 'approve', '--host', 'front');
   expect((await host.run('doctor', '--host', 'front')).out).toContain(

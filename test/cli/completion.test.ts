@@ -201,11 +201,9 @@ describe('completion', () => {
       expect([ran.code, ran.err]).toEqual([0, '']);
       if (words.length > 0) expect(ran.out).toBe('');
     }
-    const git = (...args: string[]): string =>
-      execFileSync('git', ['-C', host.dir, ...args], { encoding: 'utf8' });
-    git('remote', 'set-url', 'origin', 'ssh://nowhere.invalid/x');
+    await host.pointTo('ssh://nowhere.invalid/x');
     expect(await complete('dispatch', '--host', '')).toEqual(['front']);
-    git('remote', 'set-url', 'origin', host.bus.hub);
+    await host.pointTo(host.bus.hub);
   });
   it('of a shell that is not known is wrong usage and lists those that are', async () => {
     const { code, out, err } = await host.run('completion', 'tcsh');

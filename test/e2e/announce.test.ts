@@ -64,11 +64,11 @@ it('a remote that was away for a while costs no announcement', async () => {
   const host = await bus.host('front', { worker: 'true' });
   const other = await bus.host('back', { tester: 'true' });
   const heard = await listen(host, 'anna');
-  git(host.dir, 'remote', 'set-url', 'origin', join(bus.root, 'gone.git'));
+  await host.pointTo(join(bus.root, 'gone.git'));
   await other.send('anna', 'while it was away', '--from', 'tester');
   await host.run('sync');
   expect(heard).toEqual([]);
-  git(host.dir, 'remote', 'set-url', 'origin', bus.hub);
+  await host.pointTo(bus.hub);
   await until('what came meanwhile', () => heard.length > 0);
   expect(heard).toEqual(['tester: while it was away']);
 });

@@ -78,7 +78,7 @@ it('who waits for news and cannot be told any more, because the remote is out of
   const host = await bus.host('front', { worker: 'true' });
   const running = await settled(host);
   const waiting = askNews(host, tipOf(host));
-  git(host.dir, 'remote', 'set-url', 'origin', join(bus.root, 'gone.git'));
+  await host.pointTo(join(bus.root, 'gone.git'));
   expect(await waiting).toEqual({ kind: 'nobody' });
   await running.saw('fetch_failed');
 });

@@ -104,7 +104,7 @@ it('read says why a file is no message, and shows it raw all the same', async ()
 it('read shows what still waits in the outbox, and what is here while the remote is away', async () => {
   const host = await new Bus().host('front', { worker: 'true' });
   const sent = await host.send('worker', 'on the remote');
-  git(host.dir, 'remote', 'set-url', 'origin', `${host.bus.root}/gone.git`);
+  await host.pointTo(`${host.bus.root}/gone.git`);
   const { out } = await host.run('send', '--to', 'worker', '--no-wait', 'in the outbox');
   const queued = await host.run('read', out.trim().slice('Queued: '.length));
   expect(queued.out).toMatch(/^state {4}in the outbox, not on the remote yet$/m);

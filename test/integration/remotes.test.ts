@@ -45,7 +45,7 @@ async function sendTo(
   remote: string,
   env: NodeJS.ProcessEnv = {},
 ): Promise<{ out: string; err: string }> {
-  git(host.dir, 'remote', 'set-url', 'origin', remote);
+  await host.pointTo(remote);
   return host.runWith({ env }, 'send', '--to', 'worker', 'hello');
 }
 
@@ -67,7 +67,7 @@ describe.skipIf(sshMissing() !== undefined)(
       writeFileSync(join(bus.root, 'bin', 'ssh'), `#!/bin/sh\nexec /usr/bin/${ssh} "$@"\n`, {
         mode: 0o755,
       });
-      git(host.dir, 'remote', 'set-url', 'origin', `ssh://root@127.0.0.1${bus.hub}`);
+      await host.pointTo(`ssh://root@127.0.0.1${bus.hub}`);
       const env = { PATH: `${join(bus.root, 'bin')}:${process.env['PATH'] ?? ''}` };
       const log = (): string => readFileSync(join(bus.root, 'sshd.log'), 'utf8');
       const machine = { dir: host.dir, env: { ...host.env, ...env } };
@@ -165,7 +165,7 @@ it.each([
   const { out, err } = await sendTo(host, await remote());
   expect(out).toMatch(/^Queued: /);
   expect(err).toMatch(/^crosstalk send: queued, not on the remote yet: .+$/m);
-  git(host.dir, 'remote', 'set-url', 'origin', bus.hub);
+  await host.pointTo(bus.hub);
   expect((await host.run('sync')).out).toContain('Pushed: 1');
   expect(bus.messages()).toHaveLength(1);
 });

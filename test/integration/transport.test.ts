@@ -2,16 +2,21 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openTransport } from '../../src/operations/context.ts';
 import { Publisher } from '../../src/dispatcher/publisher.ts';
 import { Outbox, type OutboxEntry } from '../../src/state/outbox.ts';
-import { Transport, type Commit } from '../../src/transport/transport.ts';
+import type { Commit, Transport } from '../../src/transport/transport.ts';
 import { transportId } from '../../src/transport/identity.ts';
 import { classify } from '../../src/transport/failure.ts';
-import { Bus, scratch } from '../support/bus.ts';
+import { Bus, scratch, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 import { git } from '../support/git.ts';
 import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
+
+async function opened({ dir, env }: Host): Promise<Transport> {
+  return (await openTransport(dir, { ...process.env, ...env })).transport;
+}
 
 const commit = (path: string, content = path): Commit => ({
   author: { name: 'a', email: 'a@b' },
@@ -24,9 +29,7 @@ it('writers that race for one branch all get through, one commit each, in one pu
   const bus = new Bus();
   const hosts = await Promise.all(['a'].map((alias) => bus.host(alias, { worker: 'true' })));
   for (const alias of ['b', 'c', 'd']) hosts.push(await bus.host(alias, { worker: 'true' }));
-  const transports = await Promise.all(
-    hosts.map(({ dir }) => Transport.open(dir, process.env, 1024)),
-  );
+  const transports = await Promise.all(hosts.map((host) => opened(host)));
   const results = await Promise.all(
     transports.map((transport, n) =>
       transport.publish([commit(`x/${String(n)}-1`), commit(`x/${String(n)}-2`)]),
@@ -145,9 +148,7 @@ it('a hundred sends at once on one machine all arrive', async () => {
 it('processes that fetch in one clone at the same moment all get the news', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'true' });
-  const transports = await Promise.all(
-    Array.from({ length: 8 }, () => Transport.open(host.dir, process.env, 1024)),
-  );
+  const transports = await Promise.all(Array.from({ length: 8 }, () => opened(host)));
   for (let round = 0; round < 5; round++) {
     host.edit({ 'note.md': String(round) });
     const refreshed = await Promise.all(transports.map((transport) => transport.refresh()));
@@ -271,12 +272,12 @@ describe('solo mode', () => {
 it('a remote that cannot be reached queues the message, and sync sends it later', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'true' });
-  git(host.dir, 'remote', 'set-url', 'origin', join(bus.root, 'gone.git'));
+  bus.unplug();
   const sent = await host.run('send', '--to', 'worker', 'hello');
   expect(sent.code).toBe(0);
   expect(sent.out).toMatch(/^Queued: .+\.md\n$/);
   expect(sent.err).toMatch(/^crosstalk send: queued, not on the remote yet: /m);
-  git(host.dir, 'remote', 'set-url', 'origin', bus.hub);
+  bus.plug();
   expect((await host.run('sync')).out).toContain('Pushed: 1');
   expect(bus.messages()).toHaveLength(1);
 });

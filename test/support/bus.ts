@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach } from 'vitest';
 import { stringify } from 'yaml';
 import { parseMessage, type Message } from '../../src/protocol/message.ts';
+import { openTransport } from '../../src/operations/context.ts';
 import { placeOf } from '../../src/protocol/layout.ts';
 import { command, type Ran, type RunOptions } from './command.ts';
 import { git } from './git.ts';
@@ -61,6 +62,15 @@ export class Bus {
     if (made.code !== 0) throw new Error(made.err);
     host.declare(actors);
     return host;
+  }
+
+  /** The remote is out of reach until {@link plug}. */
+  unplug(): void {
+    renameSync(this.hub, `${this.hub}.unplugged`);
+  }
+
+  plug(): void {
+    renameSync(`${this.hub}.unplugged`, this.hub);
   }
 
   /** Every message on the remote, by path. */
@@ -150,6 +160,14 @@ export class Host {
     ]);
     const fields = { alias: this.alias, actors: Object.fromEntries(tiers) as unknown };
     this.edit({ [`hosts/${this.alias}.md`]: `---\n${stringify(fields, { lineWidth: 0 })}---\n` });
+  }
+
+  /** Gives the machine another remote, as an operator who means it. */
+  async pointTo(remote: string): Promise<void> {
+    git(this.dir, 'remote', 'set-url', 'origin', remote);
+    const { transport } = await openTransport(this.dir, { ...process.env, ...this.env });
+    await transport.acceptSettings(await transport.changedSettings());
+    transport.close();
   }
 
   /** Commits and pushes files from another clone: somebody else's work in the same transport. */

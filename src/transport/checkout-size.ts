@@ -1,0 +1,151 @@
+import { chmod, lstat, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Objects } from './objects.ts';
+import { prefetch } from './partial.ts';
+import type { Repository } from './repository.ts';
+import type { Showing } from './showing.ts';
+import { changesCapped, type Change } from './tree.ts';
+
+/** What a checkout may hold; past it, it stays where it is. A window (`crosstalk.window`) shows less. */
+export const CHECKOUT_LIMITS = { files: 1_000_000, bytes: 256 * 1024 * 1024 };
+
+/** Sizes that are asked for through the open process; more of them get a process of their own. */
+const FEW = 20;
+
+export type Measured =
+  | {
+      ok: true;
+      /** Paths with an executable bit. */
+      executable: string[];
+      /** Remembers what the checkout holds, once it does. */
+      keep: () => Promise<void>;
+    }
+  | { ok: false; reason: string };
+
+interface Held {
+  files: number;
+  bytes: number;
+}
+
+/**
+ * Whether the checkout may be brought from one commit to another: what it would hold is counted
+ * before a byte is written, because a small push can stand for any number of files.
+ *
+ * @param before the patterns of what it shows now
+ */
+export async function measure(
+  repository: Repository,
+  objects: Objects,
+  from: string,
+  to: string,
+  showing: Showing,
+  before: string,
+): Promise<Measured> {
+  const { git } = repository;
+  const known = before === showing.patterns ? await loadHeld(repository) : undefined;
+  const added = await changesCapped(git, from, to, showing.paths, CHECKOUT_LIMITS.files);
+  if (added === undefined) return tooMany();
+  const held =
+    known === undefined
+      ? undefined
+      : sum(known, added, await sizesOf(repository, objects, written(added)));
+  const exact = held === undefined || isOver(held) ? await whole(repository, to, showing) : held;
+  if (exact === undefined) return tooMany();
+  if (isOver(exact)) {
+    const mib = (bytes: number): string => `${String(Math.ceil(bytes / 1024 / 1024))} MiB`;
+    return {
+      ok: false,
+      reason: `it would hold ${String(exact.files)} files of ${mib(exact.bytes)}, more than ${mib(CHECKOUT_LIMITS.bytes)}; show less with: crosstalk sync --window 7d`,
+    };
+  }
+  const executable = written(added)
+    .filter(({ mode }) => mode === '100755')
+    .map(({ path }) => path);
+  return { ok: true, executable, keep: () => saveHeld(repository, exact) };
+}
+
+function tooMany(): Measured {
+  return {
+    ok: false,
+    reason: `it would hold more than ${String(CHECKOUT_LIMITS.files)} files; show less with: crosstalk sync --window 7d`,
+  };
+}
+
+function isOver({ files, bytes }: Held): boolean {
+  return files > CHECKOUT_LIMITS.files || bytes > CHECKOUT_LIMITS.bytes;
+}
+
+function written(changes: readonly Change[]): Change[] {
+  return changes.filter(({ status, mode }) => status !== 'D' && mode.startsWith('100'));
+}
+
+/** At most what it holds then: what is taken away is not counted. */
+function sum(held: Held, added: readonly Change[], sizes: readonly number[]): Held {
+  return {
+    files: held.files + added.length,
+    bytes: held.bytes + sizes.reduce((total, size) => total + size, 0),
+  };
+}
+
+/** Counts all that the checkout would hold at a commit. */
+async function whole(
+  repository: Repository,
+  tip: string,
+  showing: Showing,
+): Promise<Held | undefined> {
+  const { git } = repository;
+  const empty = (await git.must(['hash-object', '-t', 'tree', '--stdin'], { input: '' }))
+    .toString('utf8')
+    .trim();
+  const all = await changesCapped(git, empty, tip, showing.paths, CHECKOUT_LIMITS.files);
+  if (all === undefined) return undefined;
+  const sizes = await sizesOf(repository, undefined, written(all));
+  return sum({ files: 0, bytes: 0 }, all, sizes);
+}
+
+async function sizesOf(
+  repository: Repository,
+  objects: Objects | undefined,
+  files: readonly Change[],
+): Promise<number[]> {
+  await prefetch(
+    repository,
+    files.map(({ oid }) => oid),
+  );
+  if (objects !== undefined && files.length <= FEW)
+    return Promise.all(files.map(async ({ oid }) => (await objects.read(oid))?.size ?? 0));
+  const input = files.map(({ oid }) => `${oid}\n`).join('');
+  const format = '--batch-check=%(objectsize)';
+  const out = await repository.git.must(['cat-file', format], { input });
+  return out
+    .toString('latin1')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => Number(line) || 0);
+}
+
+function heldFile({ gitDir }: Repository): string {
+  return join(gitDir, 'checkout.json');
+}
+
+async function loadHeld(repository: Repository): Promise<Held | undefined> {
+  try {
+    const { files, bytes } = JSON.parse(await readFile(heldFile(repository), 'utf8')) as Held;
+    return Number.isFinite(files) && Number.isFinite(bytes) ? { files, bytes } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function saveHeld(repository: Repository, held: Held): Promise<void> {
+  await writeFile(heldFile(repository), `${JSON.stringify(held)}\n`, { mode: 0o600 });
+}
+
+/** Takes the executable bit from files that arrived with one. */
+export async function makePlain(dir: string, paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    const file = join(dir, path);
+    const found = await lstat(file).catch(() => undefined);
+    if (found?.isFile() === true) await chmod(file, found.mode & 0o666);
+  }
+}

@@ -1,0 +1,168 @@
+import { chmod, copyFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
+import type { Clone } from './clone.ts';
+import { readRef } from './refs.ts';
+
+/**
+ * Git's settings for the bus that do not depend on the clone. The directory is bare: a work tree is
+ * named in the calls that need one.
+ */
+const FIXED: readonly Setting[] = [
+  ['core.bare', 'true'],
+  ['core.hookspath', '/dev/null'],
+  ['core.fsmonitor', 'false'],
+  ['core.untrackedcache', 'false'],
+  ['core.logallrefupdates', 'true'],
+  // What arrives is a plain file in the checkout, whatever mode it has.
+  ['core.filemode', 'false'],
+  ['core.symlinks', 'false'],
+  ['core.autocrlf', 'false'],
+  ['core.attributesfile', '/dev/null'],
+  ['protocol.ext.allow', 'never'],
+  ['protocol.fd.allow', 'never'],
+  ['submodule.recurse', 'false'],
+  ['fetch.recursesubmodules', 'false'],
+  ['push.recursesubmodules', 'no'],
+];
+
+/** It wins over every .gitattributes: no filter, no encoding, no change of line ends. */
+const ATTRIBUTES = '* -text !eol !crlf -filter -ident -working-tree-encoding\n';
+
+/** Where the parts of our own git directory are. */
+export interface OwnGit {
+  /** The git directory that git for the bus runs with. */
+  gitDir: string;
+  /** The credentials of the remote's URL. */
+  credentials: string;
+}
+
+export function ownGitAt(folder: string): OwnGit {
+  return { gitDir: folder, credentials: credentialsIn(folder) };
+}
+
+/** Whether the directory is there and whole. */
+export async function isMade({ gitDir }: OwnGit): Promise<boolean> {
+  const there = await Promise.all(
+    ['HEAD', 'config', join('info', 'attributes')].map((name) =>
+      stat(join(gitDir, name)).then(
+        (found) => found.isFile() && found.size > 0,
+        () => false,
+      ),
+    ),
+  );
+  return !there.includes(false);
+}
+
+/**
+ * Makes our own git directory, or writes its configuration anew. Objects stay in the clone; refs
+ * start as the clone has them.
+ *
+ * @param recorded the settings of the clone that are in force
+ * @param branch the bus, once it is known
+ */
+export async function writeOwnGit(
+  own: OwnGit,
+  clone: Clone,
+  recorded: readonly Setting[],
+  branch = 'main',
+): Promise<void> {
+  const { gitDir } = own;
+  for (const folder of ['refs/heads', 'info', 'objects'])
+    await mkdir(join(gitDir, folder), { recursive: true, mode: 0o700 });
+  await chmod(gitDir, 0o700);
+  const settings = [...FIXED, ...(await forOwn(own, clone, recorded)), ...tracking(branch)];
+  await replace(join(gitDir, 'info', 'attributes'), ATTRIBUTES);
+  await replace(join(gitDir, 'config'), configText(settings, recorded));
+  const head = join(gitDir, 'HEAD');
+  const hasHead = (await readFile(head, 'utf8').catch(() => '')) !== '';
+  if (!hasHead) await replace(head, `ref: refs/heads/${branch}\n`);
+  await seed(gitDir, clone, `refs/remotes/origin/${branch}`);
+}
+
+/** Makes our tracking branch what the clone's is, when we have none. */
+async function seed(gitDir: string, clone: Clone, ref: string): Promise<void> {
+  const path = join(gitDir, ref);
+  if ((await readFile(path, 'utf8').catch(() => '')) !== '') return;
+  const packed = await readFile(join(gitDir, 'packed-refs'), 'utf8').catch(() => '');
+  const oid = await readRef(clone, ref);
+  if (oid === undefined || packed.includes(` ${ref}\n`)) return;
+  await mkdir(join(path, '..'), { recursive: true, mode: 0o700 });
+  await replace(path, `${oid}\n`);
+}
+
+/** A shallow clone says where its history is cut in a file of its git directory; ours has to agree. */
+export async function followShallow({ gitDir }: OwnGit, { commonDir }: Clone): Promise<void> {
+  const [theirs, ours] = [join(commonDir, 'shallow'), join(gitDir, 'shallow')];
+  const [there, here] = await Promise.all(
+    [theirs, ours].map((path) => readFile(path, 'utf8').catch(() => undefined)),
+  );
+  if (there === here) return;
+  if (there === undefined) await rm(ours, { force: true });
+  else await copyFile(theirs, ours);
+}
+
+/** The settings as our directory needs them: no password, no path that depends on the clone. */
+async function forOwn(
+  { credentials }: OwnGit,
+  clone: Clone,
+  recorded: readonly Setting[],
+): Promise<Setting[]> {
+  const settings: Setting[] = [];
+  await rm(credentials, { force: true });
+  for (const [name, value] of recorded) {
+    if (!/^remote\.origin\.(url|pushurl)$/.test(name)) {
+      settings.push([name, value]);
+      continue;
+    }
+    const access = accessOf(value, clone.dir);
+    settings.push([name, access.url], ...accessSettings(access, credentials));
+    const text = credentialsText(access);
+    if (text !== undefined) await replace(credentials, text);
+  }
+  return settings;
+}
+
+function tracking(branch: string): Setting[] {
+  return [['remote.origin.fetch', `+refs/heads/${branch}:refs/remotes/origin/${branch}`]];
+}
+
+/** The text of a configuration file that says this and nothing else. */
+function configText(settings: readonly Setting[], recorded: readonly Setting[]): string {
+  const needsExtensions = recorded.some(([name]) => name.startsWith('extensions.'));
+  const version: Setting = ['core.repositoryformatversion', needsExtensions ? '1' : '0'];
+  return configEntries([version, ...settings]);
+}
+
+/** Settings as the text of a configuration file. */
+export function configEntries(settings: readonly Setting[]): string {
+  return settings.map(entry).join('');
+}
+
+/** The file that holds the credentials of a remote's URL, in a folder of ours. */
+export function credentialsIn(folder: string): string {
+  return join(folder, 'credentials');
+}
+
+function entry([name, value]: Setting): string {
+  const first = name.indexOf('.');
+  const last = name.lastIndexOf('.');
+  const section = name.slice(0, first);
+  const inner = first === last ? '' : ` ${quoted(name.slice(first + 1, last))}`;
+  return `[${section}${inner}]\n\t${name.slice(last + 1)} = ${quoted(value)}\n`;
+}
+
+function quoted(text: string): string {
+  const escaped = text
+    .replace(/\0/g, '')
+    .replace(/[\\"]/g, (letter) => `\\${letter}`)
+    .replaceAll('\n', '\\n')
+    .replaceAll('\t', '\\t');
+  return `"${escaped}"`;
+}
+
+async function replace(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${String(process.pid)}.tmp`;
+  await writeFile(temporary, text, { mode: 0o600 });
+  await rename(temporary, path);
+}

@@ -1,0 +1,107 @@
+import { mkdir, open, readFile, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hasCode, reasonOf } from '../errors.ts';
+import type { Clone } from './clone.ts';
+
+const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+const MAX_LINKS = 5;
+const LOCK_TRIES = 10;
+const LOCK_WAIT_MS = 50;
+/** Git holds the lock of a ref for milliseconds; one this old belongs to a git that was killed. */
+const STALE_LOCK_MS = 10_000;
+
+/**
+ * The commit that a ref of the operator's clone names; undefined when there is none. Read from its
+ * files, as git lays them out, because a git started in the clone obeys what the clone says.
+ */
+export async function readRef(clone: Clone, name: string): Promise<string | undefined> {
+  let wanted = name;
+  for (let links = 0; links < MAX_LINKS; links++) {
+    const folder = wanted.startsWith('refs/') ? clone.commonDir : clone.gitDir;
+    const text = (await readFile(join(folder, wanted), 'utf8').catch(() => '')).trim();
+    if (text.startsWith('ref: refs/')) wanted = text.slice('ref: '.length);
+    else return OID.test(text) ? text : packedRef(clone, wanted);
+  }
+  return undefined;
+}
+
+/** The branch that HEAD of the clone is on, as `refs/heads/main`; undefined when it is on none. */
+export async function headOf({ gitDir }: Clone): Promise<string | undefined> {
+  const text = (await readFile(join(gitDir, 'HEAD'), 'utf8').catch(() => '')).trim();
+  return text.startsWith('ref: refs/') ? text.slice('ref: '.length) : undefined;
+}
+
+async function packedRef({ commonDir }: Clone, name: string): Promise<string | undefined> {
+  const packed = await readFile(join(commonDir, 'packed-refs'), 'utf8').catch(() => '');
+  const at = packed.indexOf(` ${name}\n`);
+  const oid = at < 0 ? '' : packed.slice(packed.lastIndexOf('\n', at) + 1, at);
+  return OID.test(oid) ? oid : undefined;
+}
+
+/** What became of {@link writeRef}: another git may hold the ref, or have moved it. */
+export type RefWritten = { ok: true } | { ok: false; reason: string; contention: boolean };
+
+/**
+ * Moves a ref of the operator's clone, in git's own way of locking it but without git, so that no
+ * hook of the clone runs.
+ *
+ * @param from what it has to name now; undefined: whatever it names, empty: nothing
+ */
+export async function writeRef(
+  clone: Clone,
+  name: string,
+  to: string,
+  from?: string,
+): Promise<RefWritten> {
+  const path = join(clone.commonDir, name);
+  const lock = `${path}.lock`;
+  const failed = (reason: string, contention: boolean): RefWritten => ({
+    ok: false,
+    reason,
+    contention,
+  });
+  for (let tries = 1; ; tries++) {
+    const taken = await takeLock(lock);
+    if (taken === 'held') {
+      await removeStale(lock);
+      if (tries === LOCK_TRIES) return failed(`${lock} exists: another git holds it`, true);
+      await sleep(LOCK_WAIT_MS);
+      continue;
+    }
+    if (typeof taken === 'string') return failed(taken, false);
+    let kept = true;
+    try {
+      const now = await readRef(clone, name);
+      if (from !== undefined && (now ?? '') !== from)
+        return failed(`${name} has moved on in ${clone.dir}`, true);
+      await taken.writeFile(`${to}\n`);
+      await taken.sync();
+      // An empty folder of a branch that was deleted may be in the way.
+      await rmdir(path).catch(() => undefined);
+      await rename(lock, path);
+      kept = false;
+      return { ok: true };
+    } catch (error) {
+      return failed(`${name} cannot be written: ${reasonOf(error)}`, false);
+    } finally {
+      await taken.close();
+      if (kept) await rm(lock, { force: true });
+    }
+  }
+}
+
+/** The open lock file, `held` when somebody else has it, or why it cannot be made. */
+async function takeLock(lock: string): Promise<FileHandle | string> {
+  try {
+    await mkdir(dirname(lock), { recursive: true });
+    return await open(lock, 'wx', 0o644);
+  } catch (error) {
+    return hasCode(error, 'EEXIST') ? 'held' : `${lock} cannot be made: ${reasonOf(error)}`;
+  }
+}
+
+async function removeStale(lock: string): Promise<void> {
+  const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Date.now() }));
+  if (Date.now() - mtimeMs > STALE_LOCK_MS) await rm(lock, { force: true });
+}
