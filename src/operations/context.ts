@@ -5,7 +5,7 @@ import { ulid } from 'ulid';
 import { Archive } from '../dispatcher/archive.ts';
 import { checkVersion } from '../dispatcher/host.ts';
 import { Publisher, type Outcome } from '../dispatcher/publisher.ts';
-import { CrosstalkError } from '../errors.ts';
+import { CrosstalkError, reasonOf } from '../errors.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import { DeadLetters } from '../state/dead-letters.ts';
 import type { Started } from '../state/clone-id.ts';
@@ -104,16 +104,27 @@ export async function openTransport(
   environment: NodeJS.ProcessEnv,
 ): Promise<CloneState & { transport: Transport }> {
   const clone = await findClone(dir);
-  const state = await stateDirectory(environment, clone, () => stateNames(clone, environment));
-  const { paths, started } = state;
-  const opening = {
-    clone,
-    environment,
-    record: paths.settings,
-    own: paths.git,
-    fresh: !started.was,
-  };
-  return { ...state, transport: await Transport.open(opening, MAX_MESSAGE_BYTES) };
+  let root = stateHome(environment);
+  try {
+    const state = await stateDirectory(environment, clone, () => stateNames(clone, environment));
+    const { paths, started } = state;
+    root = paths.root;
+    const opening = {
+      clone,
+      environment,
+      record: paths.settings,
+      own: paths.git,
+      fresh: !started.was,
+    };
+    return { ...state, transport: await Transport.open(opening, MAX_MESSAGE_BYTES) };
+  } catch (error) {
+    if (error instanceof CrosstalkError) throw error;
+    throw new CrosstalkError(
+      'refused',
+      `cannot write to the state directory ${root}: ${reasonOf(error)}; nothing was sent: make room, or give another with CROSSTALK_STATE_DIR`,
+      { cause: error },
+    );
+  }
 }
 
 /**

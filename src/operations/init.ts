@@ -127,7 +127,10 @@ async function create(
     channel,
     joined: false,
   };
-  return { ...result, pushed: remote !== undefined && (await push(surroundings, dir, input.note)) };
+  return {
+    ...result,
+    pushed: await firstOpen(surroundings, dir, remote !== undefined, input.note),
+  };
 }
 
 /** Brings the bus into a new clone; the failure, if any. */
@@ -143,14 +146,19 @@ async function bringInto(dir: string, env: NodeJS.ProcessEnv): Promise<Failure |
   }
 }
 
-/** The first push; a failure leaves a working local transport that is pushed later. */
-async function push(
+/**
+ * Opens the new transport, so that the settings of its clone are recorded as they are now, and pushes
+ * it where there is a remote; a failure leaves a working local transport that is pushed later.
+ */
+async function firstOpen(
   { env }: Surroundings,
   dir: string,
+  hasRemote: boolean,
   note: (line: string) => void,
 ): Promise<boolean> {
   const { transport } = await openTransport(dir, env);
   try {
+    if (!hasRemote) return false;
     const pushed = await transport.refresh();
     if (!pushed.ok)
       note(

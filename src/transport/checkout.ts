@@ -7,7 +7,7 @@ import { makePlain, measure } from './checkout-size.ts';
 import type { Objects } from './objects.ts';
 import { headOf, readRef, writeRef } from './refs.ts';
 import type { Repository } from './repository.ts';
-import { showingOf, type Showing } from './showing.ts';
+import { showingOf } from './showing.ts';
 import { prepareClone } from './sparse.ts';
 
 /** What became of the checkout; `left` says why it was not touched. */

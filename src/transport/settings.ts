@@ -202,9 +202,7 @@ export function seenAgain(
 export async function loadRecord(path: string): Promise<Recording | undefined> {
   try {
     const value = JSON.parse(await readFile(path, 'utf8')) as Recording;
-    return value.version === 1 && Array.isArray(value.recorded) && Array.isArray(value.seen.live)
-      ? value
-      : undefined;
+    return Array.isArray(value.recorded) && Array.isArray(value.seen.live) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -133,7 +133,9 @@ export class Transport {
     if (fetched.failure.kind !== 'no_branch' || tip === undefined)
       return { ok: false, failure: fetched.failure, tip };
     const failure = await pushCommit(this.#repository, tip, { signal });
-    return failure === undefined ? { ok: true, tip } : { ok: false, failure, tip };
+    if (failure !== undefined) return { ok: false, failure, tip };
+    await mirror(this.#repository, tip);
+    return { ok: true, tip };
   }
 
   /** Puts commits on the bus with one push; see {@link publish}. */

@@ -106,6 +106,8 @@ it('the agent CLI is the one of the option, the environment, the configuration, 
     (await host.runWith({ env: { PATH, ...env } }, 'attach', ...options)).code;
   expect(await ended({})).toBe(40);
   git(host.dir, 'config', 'crosstalk.agent', 'exit 41');
+  expect(await ended({})).toBe(40);
+  await host.accept();
   expect(await ended({})).toBe(41);
   expect(await ended({ CROSSTALK_AGENT: 'exit 42' })).toBe(42);
   expect(await ended({ CROSSTALK_AGENT: 'exit 42' }, '--agent', 'exit 43')).toBe(43);

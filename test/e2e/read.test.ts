@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
-import { git } from '../support/git.ts';
 
 const RE = '2026/06/09/190000000Z-00000001.md';
 const PATH = '2026/06/09/200000000Z-0000abcd0123.md';

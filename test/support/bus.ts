@@ -165,6 +165,11 @@ export class Host {
   /** Gives the machine another remote, as an operator who means it. */
   async pointTo(remote: string): Promise<void> {
     git(this.dir, 'remote', 'set-url', 'origin', remote);
+    await this.accept();
+  }
+
+  /** Accepts what was changed in the configuration of the clone. */
+  async accept(): Promise<void> {
     const { transport } = await openTransport(this.dir, { ...process.env, ...this.env });
     await transport.acceptSettings(await transport.changedSettings());
     transport.close();
