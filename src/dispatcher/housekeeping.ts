@@ -11,6 +11,8 @@ export class Housekeeping {
   readonly #transport: Transport;
   readonly #log: Log;
   readonly #checkout: Checkout;
+  /** Paths of the bus that are no transport's, and were said. */
+  readonly #foreign = new Set<string>();
   #doneFor: string | undefined;
   #working: Promise<void> | undefined;
 
@@ -37,6 +39,14 @@ export class Housekeeping {
 
   async #work(): Promise<void> {
     await this.#checkout.follow().catch(() => undefined);
+    for (const path of await this.#transport.foreignPaths().catch(() => [])) {
+      if (this.#foreign.has(path)) continue;
+      this.#foreign.add(path);
+      this.#log('foreign_path', {
+        path,
+        note: 'no checkout shows it: nothing of a transport is there',
+      });
+    }
     const maintained = await this.#transport.maintain().catch((error: unknown) => {
       this.#log('internal_error', { error: `git maintenance: ${reasonOf(error)}` });
     });

@@ -26,6 +26,7 @@ export type EventName =
   | 'cursor_lost'
   | 'epoch_begun'
   | 'maintained'
+  | 'foreign_path'
   | 'woken'
   | 'internal_error';
 
@@ -44,6 +45,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   fetch_failed: 'warn',
   message_malformed: 'warn',
   message_changed: 'warn',
+  foreign_path: 'warn',
   dispatch_failed: 'warn',
   push_failed: 'warn',
   dead_letter: 'warn',

@@ -2,7 +2,9 @@ import { access, constants, stat, statfs } from 'node:fs/promises';
 import { Checkout } from '../dispatcher/checkout.ts';
 import { agentOf } from '../protocol/agents.ts';
 import { suffixOf } from '../protocol/names.ts';
+import { shown } from '../protocol/result.ts';
 import { holderOf } from '../state/lock.ts';
+import type { Transport } from '../transport/transport.ts';
 import { takeCensus } from './census.ts';
 import type { Context } from './context.ts';
 import { serviceChecks } from './doctor-service.ts';
@@ -22,6 +24,8 @@ const OLDEST_GIT = [2, 34];
 const LEAST_ROOM = 100 * 1024 * 1024;
 const MANY_LOOSE = 10_000;
 const CLOCK_TOLERANCE_S = 300;
+/** Foreign paths that are named. */
+const MAX_NAMED = 5;
 
 /** Looks at everything around the bus that can keep mail from moving. */
 export async function doctor(context: Context, alias: string | undefined): Promise<Check[]> {
@@ -120,12 +124,18 @@ async function locks({ transport, paths }: Context): Promise<Check> {
 async function checkout({ transport, now }: Context): Promise<Check> {
   const found = await new Checkout(transport, now).follow();
   const left = found.state === 'left';
-  return {
-    check: 'checkout',
-    ok: true,
-    found: left ? `left as it is: ${found.reason} (mail is not concerned)` : found.state,
-    fix: '',
-  };
+  const state = left ? `left as it is: ${found.reason} (mail is unaffected)` : found.state;
+  return { check: 'checkout', ok: true, found: `${state}${await notShown(transport)}`, fix: '' };
+}
+
+/** Names what somebody has put into the transport that no checkout shows (trust.md §1). */
+async function notShown(transport: Transport): Promise<string> {
+  const foreign = await transport.foreignPaths();
+  if (foreign.length === 0) return '';
+  const named = foreign.slice(0, MAX_NAMED).map((path) => shown(path));
+  const more =
+    foreign.length > named.length ? ` and ${String(foreign.length - named.length)} more` : '';
+  return `; not shown, since nothing of a transport is there: ${named.join(', ')}${more}`;
 }
 
 async function room(path: string, check: string): Promise<Check> {

@@ -1,0 +1,137 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+
+/** Pushes entries of an index, `<mode> <content> <path>` each, as anybody with git can. */
+function push(
+  host: Host,
+  entries: readonly (readonly [mode: string, content: string, path: string])[],
+): void {
+  const { bus } = host;
+  const clone = mkdtempSync(join(bus.root, 'pusher-'));
+  git(clone, 'clone', '--quiet', bus.hub, '.');
+  for (const [mode, content, path] of entries) {
+    const oid = execFileSync('git', ['-C', clone, 'hash-object', '-w', '--stdin'], {
+      input: content,
+      encoding: 'utf8',
+    }).trim();
+    git(clone, 'update-index', '--add', '--cacheinfo', `${mode},${oid},${path}`);
+  }
+  git(clone, 'commit', '--quiet', '--message', 'hostile');
+  git(clone, 'push', '--quiet');
+}
+
+const SETTINGS = [
+  '.claude/settings.json',
+  '.mcp.json',
+  'opencode.json',
+  '.opencode/plugin/x.js',
+  '.gemini/settings.json',
+  '.codex/config.toml',
+  '.pi/settings.json',
+  '.envrc',
+  '.gitattributes',
+  '.gitmodules',
+  'GEMINI.md',
+  'data/.claude/settings.json',
+  'data/files/ab/cd',
+  'data/note.md',
+  'bin/tool',
+];
+
+it('the checkout shows the paths of a transport only, and what else arrives is said', async () => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  await host.once();
+  push(host, [
+    ...SETTINGS.map((path) => ['100644', '{}\n', path] as const),
+    ['100644', 'shown\n', 'local/skills/x.md'],
+  ]);
+  const log = await host.once();
+  for (const path of SETTINGS)
+    expect([path, existsSync(join(host.dir, path))]).toEqual([path, false]);
+  expect(readFileSync(join(host.dir, 'local/skills/x.md'), 'utf8')).toBe('shown\n');
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+  const said = log.filter(({ event }) => event === 'foreign_path').map(({ path }) => path);
+  expect(said).toContain('.claude');
+  expect(said).toContain('data/note.md');
+  expect((await host.run('doctor')).out).toContain('not shown, since nothing of a transport');
+  // The operator's own git keeps to it.
+  push(host, [['100644', '{}\n', '.cursor/rules']]);
+  git(host.dir, 'pull', '--quiet');
+  expect(existsSync(join(host.dir, '.cursor'))).toBe(false);
+  // And mail goes on.
+  const question = await host.send('worker', 'still there?');
+  await host.once();
+  expect((await host.run('replies', question)).out).toContain('  done');
+});
+
+it('files that 6.0.0 has put into a checkout are taken away with the next news', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  push(host, [['100644', '{}\n', '.mcp.json']]);
+  git(host.dir, 'sparse-checkout', 'disable');
+  git(host.dir, 'pull', '--quiet');
+  expect(existsSync(join(host.dir, '.mcp.json'))).toBe(true);
+  await host.send('nobody', 'news');
+  await host.run('sync');
+  expect(existsSync(join(host.dir, '.mcp.json'))).toBe(false);
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+});
+
+it('what arrives is a plain file: no symlink, no executable bit, whatever git is told of modes', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  git(host.dir, 'config', 'core.fileMode', 'false');
+  await host.once();
+  push(host, [
+    ['100755', '#!/bin/sh\n', 'local/run.sh'],
+    ['100755', '#!/bin/sh\n', 'CLAUDE.md'],
+    ['120000', '/etc/passwd', 'local/link'],
+  ]);
+  await host.once();
+  for (const path of ['local/run.sh', 'CLAUDE.md'])
+    expect([path, lstatSync(join(host.dir, path)).mode & 0o111]).toEqual([path, 0]);
+  expect(lstatSync(join(host.dir, 'local/link')).isSymbolicLink()).toBe(false);
+});
+
+it('an operator’s own files in the checkout are not touched, wherever they are', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  mkdirSync(join(host.dir, 'local'), { recursive: true });
+  writeFileSync(join(host.dir, '.mcp.json'), 'mine\n');
+  writeFileSync(join(host.dir, 'local', 'mine.md'), 'mine\n');
+  push(host, [
+    ['100644', 'theirs\n', '.mcp.json'],
+    ['100644', 'theirs\n', 'local/mine.md'],
+  ]);
+  await host.once();
+  expect(readFileSync(join(host.dir, '.mcp.json'), 'utf8')).toBe('mine\n');
+  expect(readFileSync(join(host.dir, 'local', 'mine.md'), 'utf8')).toBe('mine\n');
+});
+
+it('a small push that stands for hundreds of megabytes leaves the checkout where it is, and mail goes on', async () => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  await host.once();
+  const before = git(host.dir, 'rev-parse', 'HEAD');
+  const big = 'x'.repeat(1024 * 1024);
+  push(
+    host,
+    Array.from({ length: 300 }, (_, n) => ['100644', big, `local/bulk/${String(n)}.md`] as const),
+  );
+  const question = await host.send('worker', 'still there?');
+  await host.once();
+  expect((await host.run('replies', question)).out).toContain('  done');
+  expect(existsSync(join(host.dir, 'local/bulk'))).toBe(false);
+  expect(git(host.dir, 'rev-parse', 'HEAD')).toBe(before);
+  expect((await host.run('doctor')).out).toMatch(
+    /checkout: left as it is: it would hold \d+ files of 30\d MiB/,
+  );
+});

@@ -1,0 +1,99 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Bus, scratch } from '../support/bus.ts';
+import { command, type Ran } from '../support/command.ts';
+import { git } from '../support/git.ts';
+
+/** A machine whose state is where it is by default. */
+class Machine {
+  readonly bus = new Bus();
+  readonly home = scratch();
+  dir = join(this.bus.root, 'team');
+
+  run(...argv: string[]): Promise<Ran> {
+    const standalone = argv[0] === 'init';
+    return command(argv, {
+      cwd: standalone ? this.bus.root : this.dir,
+      env: { XDG_STATE_HOME: this.home },
+    });
+  }
+
+  async make(): Promise<void> {
+    const { code, err } = await this.run(
+      ...['init', 'team', '--remote', this.bus.hub, '--alias', 'here', '--cli', 'echo approved'],
+    );
+    if (code !== 0) throw new Error(err);
+  }
+
+  /** The state directories of transports. */
+  states(): string[] {
+    const base = join(this.home, 'crosstalk');
+    return readdirSync(base).filter((name) => existsSync(join(base, name, 'git')));
+  }
+}
+
+it('another spelling of the remote’s address makes no new state', async () => {
+  const machine = new Machine();
+  await machine.make();
+  const before = machine.states();
+  git(machine.dir, 'remote', 'set-url', 'origin', `file://${machine.bus.hub}`);
+  await machine.run('status');
+  expect(machine.states()).toEqual(before);
+  expect(before).toHaveLength(1);
+});
+
+it('a moved folder keeps its state, and what waits in its outbox', async () => {
+  const machine = new Machine();
+  await machine.make();
+  machine.bus.unplug();
+  expect((await machine.run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Queued: /);
+  machine.bus.plug();
+  const moved = join(machine.bus.root, 'moved');
+  renameSync(machine.dir, moved);
+  machine.dir = moved;
+  expect((await machine.run('sync')).out).toContain('Pushed: 1');
+  expect(machine.states()).toHaveLength(1);
+});
+
+it('a run that deletes the id of its clone makes no first start out of it', async () => {
+  const machine = new Machine();
+  await machine.make();
+  const before = machine.states();
+  rmSync(join(machine.dir, '.git', 'crosstalk'), { recursive: true });
+  git(machine.dir, 'config', 'core.sshCommand', 'false');
+  expect((await machine.run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
+  expect(machine.states()).toEqual(before);
+});
+
+it('a copy of a clone gets a state of its own, and the state of the first is left alone', async () => {
+  const machine = new Machine();
+  await machine.make();
+  const first = machine.dir;
+  machine.dir = join(machine.bus.root, 'copy');
+  cpSync(first, machine.dir, { recursive: true });
+  await machine.run('status');
+  const [one, two] = [first, machine.dir].map((dir) =>
+    readFileSync(join(dir, '.git', 'crosstalk', 'id'), 'utf8'),
+  );
+  expect(one).not.toBe(two);
+  expect(machine.states()).toHaveLength(2);
+});
+
+it('an id that is no name of a folder is never part of a path', async () => {
+  const machine = new Machine();
+  await machine.make();
+  mkdirSync(join(machine.home, 'elsewhere'));
+  writeFileSync(join(machine.dir, '.git', 'crosstalk', 'id'), '../elsewhere\n');
+  expect((await machine.run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
+  expect(readdirSync(join(machine.home, 'elsewhere'))).toEqual([]);
+});
