@@ -16,7 +16,7 @@ export interface Access {
 const WEB_URL = /^(https?:\/\/)([^/@\s]*)@(.*)$/s;
 
 /** Whether a remote is named by a URL or `host:path`, and not by a path of this machine. */
-export function isUrl(remote: string): boolean {
+function isUrl(remote: string): boolean {
   return /^[A-Za-z][\w+.-]*:/.test(remote) || /^[^/]+:/.test(remote);
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Epochs } from './epoch.ts';
 import type { GitOutcome } from './git.ts';
-import { makePlain, measure } from './checkout-size.ts';
+import { inTheWay, makePlain, measure } from './checkout-size.ts';
 import type { Objects } from './objects.ts';
 import { headOf, readRef, writeRef } from './refs.ts';
 import type { Repository } from './repository.ts';
@@ -26,7 +26,7 @@ const UNDER_WAY = [
  * Git on the operator's index and work tree, with our own configuration: no hook, no filter, no
  * file system monitor of the clone (trust.md §1).
  */
-export function onCheckout(
+function onCheckout(
   { git, clone }: Repository,
   args: readonly string[],
   showing: { cone: boolean; changes?: boolean } | undefined,
@@ -80,6 +80,8 @@ export async function fastForward(
   }
   const measured = await measure(repository, objects, start, tip, showing, before);
   if (!measured.ok) return left(measured.reason);
+  const own = await inTheWay(clone.dir, measured.added);
+  if (own !== undefined) return left(`a file that is not on the bus is in the way: ${own}`);
   await prepareClone(repository, showing);
   await writeFile(patternFile(repository), showing.patterns, { mode: 0o600 });
   const changing = { cone: showing.cone, changes: before !== showing.patterns };

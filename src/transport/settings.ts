@@ -87,17 +87,14 @@ export function ofClone(theirs: readonly Scoped[], ours: readonly Scoped[]): Set
 }
 
 /** Those that are recorded, and those that are in force as they are. */
-export function sorted(settings: readonly Setting[]): { recorded: Setting[]; live: Setting[] } {
+function sorted(settings: readonly Setting[]): { recorded: Setting[]; live: Setting[] } {
   const recorded = settings.filter(([name]) => RECORDED.test(name));
   const live = settings.filter(([name]) => name.startsWith('crosstalk.') && !RECORDED.test(name));
   return { recorded, live };
 }
 
 /** In which settings two lists differ; the order among the values of one name counts. */
-export function differences(
-  recorded: readonly Setting[],
-  proposed: readonly Setting[],
-): SettingChange[] {
+function differences(recorded: readonly Setting[], proposed: readonly Setting[]): SettingChange[] {
   const names = [...new Set([...recorded, ...proposed].map(([name]) => name))].sort();
   return names.flatMap((name) => {
     const [before, after] = [valuesOf(recorded, name), valuesOf(proposed, name)];
