@@ -20,13 +20,17 @@ function push(
   const { bus } = host;
   const clone = mkdtempSync(join(bus.root, 'pusher-'));
   git(clone, 'clone', '--quiet', bus.hub, '.');
-  for (const [mode, content, path] of entries) {
-    const oid = execFileSync('git', ['-C', clone, 'hash-object', '-w', '--stdin'], {
-      input: content,
-      encoding: 'utf8',
-    }).trim();
-    git(clone, 'update-index', '--add', '--cacheinfo', `${mode},${oid},${path}`);
-  }
+  const oids = new Map<string, string>();
+  const write = (content: string): string => {
+    const args = ['-C', clone, 'hash-object', '-w', '--stdin'];
+    const oid = execFileSync('git', args, { input: content, encoding: 'utf8' }).trim();
+    oids.set(content, oid);
+    return oid;
+  };
+  const lines = entries.map(
+    ([mode, content, path]) => `${mode} ${oids.get(content) ?? write(content)}\t${path}\n`,
+  );
+  execFileSync('git', ['-C', clone, 'update-index', '--index-info'], { input: lines.join('') });
   git(clone, 'commit', '--quiet', '--message', 'hostile');
   git(clone, 'push', '--quiet');
 }
