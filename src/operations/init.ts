@@ -15,6 +15,8 @@ import {
   inspectRemote,
 } from '../transport/setup.ts';
 import { Transport } from '../transport/transport.ts';
+import { approveWritten } from './approvals.ts';
+import { withContext } from './context.ts';
 import { join as joinTransport } from './join.ts';
 import type { Surroundings } from './locate.ts';
 import { daysOf } from './sync.ts';
@@ -125,6 +127,9 @@ async function create(
     author: authorOf(from, alias),
     ...(remote === undefined ? {} : { remote }),
   });
+  await withContext(surroundings, { transport: dir, note: input.note }, (context) =>
+    approveWritten(context, alias, input.actor, 'default', input.cli, true),
+  );
   const result = {
     dir: await realpath(dir),
     alias,

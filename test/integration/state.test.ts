@@ -85,7 +85,7 @@ it('approvals that cannot be read approve nothing: commands wait until they are 
     const log = await host.once();
     expect(log.map(({ event }) => event)).toContain('host_change_held');
     expect((await host.run('replies', question)).out).toMatch(/^PENDING/);
-    await host.run('host', 'approve', '--host', 'front');
+    await host.approve();
     await host.once();
     expect((await host.run('replies', question)).out).toContain('  done');
   }
@@ -197,8 +197,7 @@ describe.skipIf(!canMount())(
     it('nothing is called sent, no CLI is paid for in vain, and all goes on once there is room', async () => {
       const bus = new Bus();
       const host = await bus.host('front', { worker: `echo run >> ${bus.root}/runs; echo done` });
-      mkdirSync(host.state);
-      mount(host.state, 'size=16m');
+      moveOnto(host.state, 'size=16m');
       await host.run('pause');
       const running = host.start();
       await running.saw('parked');
@@ -227,7 +226,6 @@ describe.skipIf(!canMount())(
 
     it('a state directory that may only be read is said so, and nothing is called sent', async () => {
       const host = await new Bus().host('front', { worker: 'echo done' });
-      mkdirSync(host.state);
       mount(host.state, 'size=256k,ro');
       const refused = await host.run('send', '--to', 'worker', 'hello');
       expect([refused.code, refused.out]).toEqual([1, '']);
@@ -259,12 +257,17 @@ describe.skipIf(!canMount())(
 
 /** Moves a folder onto a disk that is full; the path of the file that fills it. */
 function onSmallDisk(folder: string): string {
-  const saved = execFileSync('tar', ['-C', folder, '-cf', '-', '.']);
-  mount(folder, 'size=2m');
-  execFileSync('tar', ['-C', folder, '-xf', '-'], { input: saved });
+  moveOnto(folder, 'size=2m');
   const filler = join(folder, 'filler');
   execFileSync('sh', ['-c', `cat /dev/zero > ${filler} 2>/dev/null; true`]);
   return filler;
+}
+
+/** Moves a folder onto a disk of its own. */
+function moveOnto(folder: string, options: string): void {
+  const saved = execFileSync('tar', ['-C', folder, '-cf', '-', '.']);
+  mount(folder, options);
+  execFileSync('tar', ['-C', folder, '-xf', '-'], { input: saved });
 }
 
 function mount(path: string, options: string): void {

@@ -18,6 +18,17 @@ export interface Event {
   [field: string]: unknown;
 }
 
+/** A change that waits for approval. */
+export interface Held {
+  digest: string;
+  kind: string;
+  name: string;
+  approved?: string;
+  proposed?: string;
+  changes: { option: string; approved?: unknown; proposed?: unknown }[];
+  refused?: string;
+}
+
 /** A message on the remote and where it lives. */
 export interface Stored {
   channel: string;
@@ -60,6 +71,7 @@ export class Bus {
     );
     if (made.code !== 0) throw new Error(made.err);
     host.declare(actors);
+    await host.approve();
     return host;
   }
 
@@ -150,6 +162,18 @@ export class Host {
     ]);
     const fields = { alias: this.alias, actors: Object.fromEntries(tiers) as unknown };
     this.edit({ [`hosts/${this.alias}.md`]: `---\n${stringify(fields, { lineWidth: 0 })}---\n` });
+  }
+
+  /** Approves everything that is held, by digest, as an operator who has looked at it; returns it. */
+  async approve(): Promise<Held[]> {
+    const shown = await this.run('host', 'show', '--host', this.alias, '--json');
+    if (shown.code !== 0) throw new Error(shown.err);
+    const { held } = JSON.parse(shown.out) as { held: Held[] };
+    if (held.length === 0) return [];
+    const digests = held.map(({ digest }) => digest);
+    const approved = await this.run('host', 'approve', '--host', this.alias, ...digests);
+    if (approved.code !== 0) throw new Error(approved.err);
+    return held;
   }
 
   /** Commits and pushes files from another clone: somebody else's work in the same transport. */
