@@ -3,6 +3,7 @@ import { levelOf } from '../dispatcher/log.ts';
 import type { Options } from '../protocol/approval-record.ts';
 import type { HeldChange } from '../protocol/approval.ts';
 import { changeText, nameText, valueText } from '../protocol/approval-text.ts';
+import { quoted } from '../protocol/quoted.ts';
 import type { Io } from './io.ts';
 import { painter } from './render.ts';
 
@@ -87,7 +88,9 @@ function firstStart({ approved }: Fields): string[] {
 }
 
 function heldLine(fields: Fields): string {
-  const { digest, refused } = fields;
+  const { digest, refused, changes, actor } = fields;
+  // A log of 6.0.0 has the commands alone.
+  if (!Array.isArray(changes)) return `held: a change of ${quoted(String(actor))}`;
   const next =
     typeof refused === 'string' ? '' : `; accept it with: crosstalk host approve ${String(digest)}`;
   return `held: ${changeText(fields as unknown as HeldChange)}${next}`;
