@@ -61,16 +61,19 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'host show',
-    summary: 'this machine’s host file and the command changes that are held',
+    summary: 'this machine’s host file, and the changes that are held',
     options: [HOST],
     example: 'crosstalk host show',
     load: () => import('./commands/host.ts'),
   },
   {
     name: 'host approve',
-    summary: 'accept the commands of this machine’s host file as they stand',
+    args: '[digest...]',
+    summary: 'accept held changes, named by the digests that host show prints',
+    details:
+      'Without a digest it asks on a terminal, for each change; nothing is fetched meanwhile.',
     options: [HOST],
-    example: 'crosstalk host approve',
+    example: 'crosstalk host approve 1f2e3d4c5b6a',
     load: () => import('./commands/host.ts'),
   },
 ];

@@ -1,5 +1,9 @@
 import type { EventName, Fields, Log } from '../dispatcher/log.ts';
 import { levelOf } from '../dispatcher/log.ts';
+import type { Options } from '../protocol/approval-record.ts';
+import type { HeldChange } from '../protocol/approval.ts';
+import { changeText, nameText, valueText } from '../protocol/approval-text.ts';
+import { quoted } from '../protocol/quoted.ts';
 import type { Io } from './io.ts';
 import { painter } from './render.ts';
 
@@ -35,7 +39,9 @@ export function lineOf(event: string, fields: Fields): string | undefined {
     case 'dispatcher_started':
       return `serving ${word('transport')}, process ${word('pid')}`;
     case 'host_file_loaded':
-      return `host ${word('alias')} from ${word('path')}`;
+      return [`host ${word('alias')} from ${word('path')}`, ...firstStart(fields)].join('\n');
+    case 'host_change_held':
+      return heldLine(fields);
     case 'dispatch_start':
       return `${word('actor')} runs (${word('tier')}) on ${count} message(s)`;
     case 'dispatch_done':
@@ -70,4 +76,22 @@ export function lineOf(event: string, fields: Fields): string | undefined {
         .filter((part) => part !== '')
         .join(': ');
   }
+}
+
+/** What a first start has approved, a line each. */
+function firstStart({ approved }: Fields): string[] {
+  if (!Array.isArray(approved)) return [];
+  const tiers = (approved as (Options & { actor: string; tier: string })[]).map(
+    ({ actor, tier, ...options }) => `  ${nameText(`${actor}.${tier}`)} ${valueText(options)}`,
+  );
+  return ['the first start on this machine approves it as it stands:', ...tiers];
+}
+
+function heldLine(fields: Fields): string {
+  const { digest, refused, changes, actor } = fields;
+  // A log of 6.0.0 has the commands alone.
+  if (!Array.isArray(changes)) return `held: a change of ${quoted(String(actor))}`;
+  const next =
+    typeof refused === 'string' ? '' : `; accept it with: crosstalk host approve ${String(digest)}`;
+  return `held: ${changeText(fields as unknown as HeldChange)}${next}`;
 }

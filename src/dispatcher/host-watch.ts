@@ -1,21 +1,20 @@
 import { readFile, stat } from 'node:fs/promises';
-import { parseHostFile } from '../protocol/host-file.ts';
+import { parseHostFile, type Tier } from '../protocol/host-file.ts';
 import { writeDurably } from '../state/files.ts';
-import type { Transport } from '../transport/transport.ts';
-import {
-  activate,
-  findHost,
-  readHosts,
-  type ActiveHost,
-  type FoundHost,
-  type Machine,
-} from './host.ts';
+import { optionsOf } from '../protocol/approval-record.ts';
+import type { HeldChange } from '../protocol/approval.ts';
+import { visible } from '../protocol/quoted.ts';
+import { loadApprovals } from '../state/approvals.ts';
+import { activate, changedSettings, type ActiveHost, type Approving } from './approvals.ts';
+import { findHost, readHosts, type FoundHost, type Machine } from './host.ts';
 import type { Log } from './log.ts';
 
+/** A flood of held changes must not bury what matters; `host show` prints them all. */
+const MOST_REPORTED = 50;
+
 export interface HostWatchParts {
-  transport: Transport;
+  approving: Approving;
   machine: Machine;
-  approvals: string;
   /** Where the last host file that could be read is kept, for a start when it is broken. */
   lastGood: string;
   trust: boolean;
@@ -31,8 +30,10 @@ export class HostWatch {
   readonly #parts: HostWatchParts;
   #active: ActiveHost | undefined;
   #found: Extract<FoundHost, { kind: 'found' }> | undefined;
+  #tip: string | undefined;
   #problem: string | undefined;
   #approvedAt = -1;
+  #remembered: string | undefined;
   #said = new Set<string>();
 
   constructor(parts: HostWatchParts) {
@@ -49,13 +50,24 @@ export class HostWatch {
 
   /** Reads the host files at `tip`. */
   async load(tip: string): Promise<void> {
-    const found = findHost(await readHosts(this.#parts.transport, tip), this.#parts.machine);
+    const { approving, machine, lastGood } = this.#parts;
+    const { transport } = approving;
+    // First of all: approvals of 6.0.0 are completed from the host file that was last in force.
+    const { alias } = await loadApprovals(approving.approvals, approving.clone);
+    this.#remembered = alias;
+    this.#tip = tip;
+    const found = findHost(await readHosts(transport, tip), {
+      ...machine,
+      ...(alias === undefined ? {} : { remembered: alias }),
+    });
     if (found.kind === 'found') {
       this.#problem = undefined;
-      await writeDurably(
-        this.#parts.lastGood,
-        (await this.#parts.transport.objects.text(tip, found.path)) ?? '',
-      );
+      await writeDurably(lastGood, (await transport.objects.text(tip, found.path)) ?? '');
+      for (const path of found.others)
+        this.#say(
+          'host_file_invalid',
+          `${visible(path)} claims to be the host file of ${found.file.alias}, which is ${found.path}; it counts for nothing, remove it`,
+        );
       await this.#enforce(found);
       return;
     }
@@ -81,36 +93,54 @@ export class HostWatch {
     return true;
   }
 
+  /** Reports settings of the clone that are not as they were recorded (trust.md §1). */
+  async lookAtSettings(): Promise<void> {
+    const { held } = await changedSettings(this.#parts.approving);
+    this.#report(this.#active?.alias, held);
+  }
+
   async #enforce(found: Extract<FoundHost, { kind: 'found' }>): Promise<void> {
-    const { approvals, trust, log } = this.#parts;
+    const { approving, trust, machine, log } = this.#parts;
     const before = JSON.stringify(this.#active && [...this.#active.actors]);
-    this.#active = await activate(approvals, found, trust);
-    this.#found = found;
+    // Looked at first: what is approved while this goes on is seen by the next look.
     this.#approvedAt = await this.#approvalTime();
-    const { alias, path, actors, held } = this.#active;
-    if (JSON.stringify([...actors]) !== before) {
+    const named = machine.alias !== undefined;
+    this.#active = await activate(approving, found, this.#tip, { trust, named });
+    this.#found = found;
+    const { alias, path, actors, held, adopted } = this.#active;
+    if (adopted !== undefined || JSON.stringify([...actors]) !== before) {
       log('host_file_loaded', {
         alias,
         path,
-        actors: Object.fromEntries(
-          [...actors].map(([name, tiers]) => [name, tiers.map((tier) => tier.name)]),
-        ),
+        actors: namesOf(actors),
+        ...(adopted === undefined ? {} : { first_start: true, approved: textsOf(adopted) }),
       });
     }
-    for (const change of held) {
+    this.#report(alias, held);
+  }
+
+  #report(alias: string | undefined, held: readonly HeldChange[]): void {
+    for (const change of held.slice(0, MOST_REPORTED)) {
       const key = JSON.stringify(change);
-      if (!this.#said.has(key))
-        log('host_change_held', { alias, ...change, next: 'crosstalk host approve' });
+      if (this.#said.has(key)) continue;
       this.#said.add(key);
+      this.#parts.log('host_change_held', {
+        alias,
+        ...change,
+        next:
+          change.refused === undefined
+            ? `crosstalk host approve ${change.digest}`
+            : 'crosstalk host show',
+      });
     }
   }
 
   async #fallBack(path: string): Promise<void> {
     const text = await readFile(this.#parts.lastGood, 'utf8').catch(() => '');
     const last = parseHostFile(text);
-    const { alias } = this.#parts.machine;
+    const alias = this.#parts.machine.alias ?? this.#remembered;
     if (last.ok && (alias === undefined || last.value.alias === alias)) {
-      await this.#enforce({ kind: 'found', path, file: last.value });
+      await this.#enforce({ kind: 'found', path, file: last.value, others: [] });
     }
   }
 
@@ -121,9 +151,22 @@ export class HostWatch {
   }
 
   async #approvalTime(): Promise<number> {
-    return stat(this.#parts.approvals).then(
+    return stat(this.#parts.approving.approvals).then(
       ({ mtimeMs }) => mtimeMs,
       () => -1,
     );
   }
+}
+
+function namesOf(actors: Map<string, Tier[]>): Record<string, string[]> {
+  return Object.fromEntries(
+    [...actors].map(([actor, tiers]) => [actor, tiers.map(({ name }) => name)]),
+  );
+}
+
+/** What a first start has approved, whole. */
+function textsOf(actors: Map<string, Tier[]>): unknown[] {
+  return [...actors].flatMap(([actor, tiers]) =>
+    tiers.map((tier) => ({ actor, tier: tier.name, ...optionsOf(tier) })),
+  );
 }

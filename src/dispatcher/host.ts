@@ -1,19 +1,28 @@
-import { parseHostFile, type HostFile, type Tier } from '../protocol/host-file.ts';
-import { inForce, commandsOf, type HeldChange } from '../protocol/approval.ts';
-import { HOSTS, versionProblem, VERSION_FILE } from '../protocol/layout.ts';
-import { approvedFor, loadApprovals, saveApprovals } from '../state/approvals.ts';
+import { parseHostFile, type HostFile } from '../protocol/host-file.ts';
+import { hostFile, HOSTS, versionProblem, VERSION_FILE } from '../protocol/layout.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** What the host files of a transport say about this machine. */
 export type FoundHost =
-  | { kind: 'found'; path: string; file: HostFile }
+  | {
+      kind: 'found';
+      path: string;
+      file: HostFile;
+      /** Paths of other files that claim to be this machine's; they count for nothing. */
+      others: string[];
+    }
   | { kind: 'missing'; problem: string }
   | { kind: 'ambiguous'; problem: string }
   | { kind: 'invalid'; path: string; problem: string };
 
-/** How this machine is recognised: an alias given on the command line, else its hostname. */
+/**
+ * How this machine is recognised: an alias given on the command line, else the one that its clone
+ * has served before, else its hostname. Anybody can push a file with its hostname; which alias was
+ * served is on record here.
+ */
 export interface Machine {
   alias?: string;
+  remembered?: string;
   hostname: string;
 }
 
@@ -43,31 +52,37 @@ export async function readHosts(transport: Transport, commit: string): Promise<H
   );
 }
 
-/** Finds this machine's host file by `--host` or `hostname:` (protocol.md §6). */
+/**
+ * Finds this machine's host file by alias, else by `hostname:` (protocol.md §6). The file of an
+ * alias is the one named after it: another that claims the alias never competes with it.
+ */
 export function findHost(entries: readonly HostEntry[], machine: Machine): FoundHost {
-  const wanted =
-    machine.alias === undefined ? `hostname: ${machine.hostname}` : `alias: ${machine.alias}`;
+  const { alias, remembered, hostname } = machine;
+  const served = alias ?? remembered;
+  const wanted = served === undefined ? `hostname: ${hostname}` : `alias: ${served}`;
   const matches = entries.flatMap(({ path, result }) => {
     if (!result.ok) return [];
-    const { alias, hostname } = result.value;
     const match =
-      machine.alias === undefined
-        ? sameHostname(hostname, machine.hostname)
-        : alias === machine.alias;
+      served === undefined
+        ? sameHostname(result.value.hostname, hostname)
+        : result.value.alias === served;
     return match ? [{ path, file: result.value }] : [];
   });
-  const [only, ...more] = matches;
-  if (only !== undefined && more.length === 0) return { kind: 'found', ...only };
+  const named = matches.filter(({ path, file }) => path === hostFile(file.alias));
+  const [only, ...more] = named.length > 0 ? named : matches;
+  if (only !== undefined && more.length === 0) {
+    const others = matches.filter(({ path }) => path !== only.path).map(({ path }) => path);
+    return { kind: 'found', ...only, others };
+  }
   if (only !== undefined) {
-    const paths = matches.map(({ path }) => path).join(', ');
+    const paths = [only, ...more].map(({ path }) => path).join(', ');
     return {
       kind: 'ambiguous',
       problem: `several host files say ${wanted}: ${paths}; say which with --host <alias>`,
     };
   }
   const broken = entries.find(
-    ({ path, result }) =>
-      !result.ok && (machine.alias === undefined || path === `${HOSTS}/${machine.alias}.md`),
+    ({ path, result }) => !result.ok && (served === undefined || path === hostFile(served)),
   );
   if (broken !== undefined && !broken.result.ok) {
     return {
@@ -76,42 +91,15 @@ export function findHost(entries: readonly HostEntry[], machine: Machine): Found
       problem: `${broken.path}: ${broken.result.problems.join('; ')}`,
     };
   }
+  const why = alias === undefined && remembered !== undefined ? ', which this clone serves' : '';
   return {
     kind: 'missing',
-    problem: `no host file says ${wanted} (${String(entries.length)} in ${HOSTS}/); add one, or say which with --host <alias>`,
+    problem: `no host file says ${wanted}${why} (${String(entries.length)} in ${HOSTS}/); add one, or say which with --host <alias>`,
   };
 }
 
 function sameHostname(declared: string | undefined, actual: string): boolean {
   return declared?.toLowerCase() === actual.toLowerCase();
-}
-
-/** The host file as it runs here, with the changes that wait for approval. */
-export interface ActiveHost {
-  alias: string;
-  path: string;
-  actors: Map<string, Tier[]>;
-  held: HeldChange[];
-}
-
-/**
- * Applies this machine's approvals to a host file. The first start on a machine approves it as it
- * stands; afterwards only what was approved runs, unless every change is trusted (protocol.md §6).
- */
-export async function activate(
-  approvalsPath: string,
-  found: { path: string; file: HostFile },
-  trust: boolean,
-): Promise<ActiveHost> {
-  const { path, file } = found;
-  const approvals = await loadApprovals(approvalsPath);
-  if (!approvals.started || trust) {
-    approvals.started = true;
-    approvals.hosts[file.alias] = commandsOf(file);
-    await saveApprovals(approvalsPath, approvals);
-  }
-  const { host, held } = inForce(file, approvedFor(approvals, file.alias));
-  return { alias: host.alias, path, actors: host.actors, held };
 }
 
 /** Why a transport's version is not ours, or undefined (protocol.md §1). */

@@ -67,6 +67,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
     if (hosts.active === undefined ? isNew || known === undefined : scan?.configured === true)
       await hosts.load(tip);
     const approved = await hosts.applyApprovals();
+    await hosts.lookAtSettings();
     const { active } = hosts;
     if (active !== undefined && fetch && refreshed.ok && deliveries.mailboxes.held().length > 0)
       await deliveries.readAgain(active.alias, tip);

@@ -10,7 +10,8 @@ import { shown } from '../protocol/result.ts';
 import { knownAgent } from '../protocol/agents.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { deliverOrNote } from './deliver.ts';
-import { approveCommand, thisHost, writeTier } from './hosts.ts';
+import { approveWritten } from './approvals.ts';
+import { thisHost, writeTier } from './hosts.ts';
 import { resolveFrom } from './resolve.ts';
 
 export interface ActorInfo {
@@ -103,8 +104,8 @@ export async function addActor(
   const host = await thisHost(context, input.host);
   const from = resolveFrom(context, undefined, input.login);
   const cli = knownAgent(input.cli)?.headless ?? input.cli;
+  await approveWritten(context, host.file.alias, name, tier, cli);
   const created = await writeProfile(context, input, from);
-  await approveCommand(context, host.file.alias, name, tier, cli);
   await writeTier(context, host, name, tier, cli, from);
   return { path: created, host: host.file.alias, cli };
 }

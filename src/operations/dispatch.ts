@@ -10,11 +10,13 @@ import { Refusals } from '../dispatcher/refusals.ts';
 import { serve } from '../dispatcher/serve.ts';
 import type { Served } from '../dispatcher/serve-options.ts';
 import { packageVersion } from '../package.ts';
+import { LAST_HOST_FILE } from '../state/approvals.ts';
 import { Cursors } from '../state/cursors.ts';
 import { sweep } from '../state/files.ts';
 import { Holds } from '../state/holds.ts';
 import { acquire } from '../state/lock.ts';
 import { RunBudget } from '../state/run-budget.ts';
+import { approvingIn } from './approvals.ts';
 import { shareConnections, type Context } from './context.ts';
 import { permission, publishing } from './publishing.ts';
 import { serveSend } from './serve-send.ts';
@@ -85,13 +87,12 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     },
   });
   const hosts = new HostWatch({
-    transport,
+    approving: approvingIn(context),
     machine: {
       hostname: context.hostname,
       ...(input.host === undefined ? {} : { alias: input.host }),
     },
-    approvals: paths.approvals,
-    lastGood: join(paths.root, 'host-file.md'),
+    lastGood: join(paths.root, LAST_HOST_FILE),
     trust: input.trustHostFile,
     log,
   });

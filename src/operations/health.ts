@@ -1,3 +1,5 @@
+import type { HeldChange } from '../protocol/approval.ts';
+import { changeText } from '../protocol/approval-text.ts';
 import { heldProblems } from './held.ts';
 import type { Status } from './status.ts';
 
@@ -62,6 +64,7 @@ function mailProblems({
   dead_letters: letters,
   push_budget: budget,
   host,
+  held,
   broken_state_files: broken,
 }: Omit<Status, 'health'>): string[] {
   const problems: string[] = [];
@@ -106,12 +109,25 @@ function mailProblems({
     problems.push(
       `failed deliveries that are retried by themselves: ${String(retrying)}; see why with: crosstalk dlq`,
     );
-  if (host !== null && host.held.length > 0) {
-    problems.push(
-      `held changes of commands: ${String(host.held.length)}; look at them with: crosstalk host show, accept them with: crosstalk host approve`,
-    );
-  }
+  problems.push(...changeProblems(held));
   for (const path of broken)
     problems.push(`${path} could not be read and was set aside; look into it by hand`);
   return problems;
+}
+
+/** So many held changes are named; a flood of them must not bury what else is wrong. */
+const NAMED_CHANGES = 5;
+
+function changeProblems(held: readonly HeldChange[]): string[] {
+  const lines = held
+    .slice(0, NAMED_CHANGES)
+    .map((change) =>
+      change.refused === undefined
+        ? `held until approved: ${changeText(change)}; look at it with: crosstalk host show, accept it with: crosstalk host approve ${change.digest}`
+        : `held: ${changeText(change)}`,
+    );
+  const more = held.length - lines.length;
+  return more > 0
+    ? [...lines, `and ${String(more)} more held changes; see them with: crosstalk host show`]
+    : lines;
 }

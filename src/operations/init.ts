@@ -12,7 +12,8 @@ import { shown } from '../protocol/result.ts';
 import { redact } from '../transport/failure.ts';
 import { createRepository, defaultBranch, inspectRemote, makeClone } from '../transport/setup.ts';
 import type { Failure } from '../transport/transport.ts';
-import { openTransport } from './context.ts';
+import { approveWritten } from './approvals.ts';
+import { openTransport, withContext, type Context } from './context.ts';
 import { join as joinTransport } from './join.ts';
 import type { Surroundings } from './locate.ts';
 import { daysOf } from './sync.ts';
@@ -129,7 +130,14 @@ async function create(
   };
   return {
     ...result,
-    pushed: await firstOpen(surroundings, dir, remote !== undefined, input.note),
+    pushed: await withContext(
+      surroundings,
+      { transport: dir, note: input.note },
+      async (context) => {
+        await approveWritten(context, alias, input.actor, 'default', input.cli, true);
+        return remote !== undefined && push(context);
+      },
+    ),
   };
 }
 
@@ -146,28 +154,14 @@ async function bringInto(dir: string, env: NodeJS.ProcessEnv): Promise<Failure |
   }
 }
 
-/**
- * Opens the new transport, so that the settings of its clone are recorded as they are now, and pushes
- * it where there is a remote; a failure leaves a working local transport that is pushed later.
- */
-async function firstOpen(
-  { env }: Surroundings,
-  dir: string,
-  hasRemote: boolean,
-  note: (line: string) => void,
-): Promise<boolean> {
-  const { transport } = await openTransport(dir, env);
-  try {
-    if (!hasRemote) return false;
-    const pushed = await transport.refresh();
-    if (!pushed.ok)
-      note(
-        `the transport is made, but not pushed: ${pushed.failure.reason}; push it with: crosstalk sync`,
-      );
-    return pushed.ok;
-  } finally {
-    transport.close();
-  }
+/** The first push; a failure leaves a working local transport that is pushed later. */
+async function push({ transport, note }: Context): Promise<boolean> {
+  const pushed = await transport.refresh();
+  if (!pushed.ok)
+    note(
+      `the transport is made, but not pushed: ${pushed.failure.reason}; push it with: crosstalk sync`,
+    );
+  return pushed.ok;
 }
 
 function checkInput({ alias, actor, channel, cli, window }: InitInput): void {

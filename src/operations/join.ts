@@ -5,6 +5,7 @@ import { CrosstalkError } from '../errors.ts';
 import { hostFile } from '../protocol/layout.ts';
 import { toName } from '../protocol/names.ts';
 import { authorOf } from '../protocol/outgoing.ts';
+import { approveWritten } from './approvals.ts';
 import { tipOf, withContext, type Context } from './context.ts';
 import { deliver } from './deliver.ts';
 import type { Initialised, InitInput } from './init.ts';
@@ -19,6 +20,7 @@ export async function join(
 ): Promise<Initialised> {
   return withContext(surroundings, { transport: input.dir, note: input.note }, async (context) => {
     const { alias, machine } = await identity(context, input.alias);
+    await approveWritten(context, alias, input.actor, 'default', input.cli, true);
     const { files, channel } = await additions(context, input);
     files.push({
       path: hostFile(alias),

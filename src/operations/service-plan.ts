@@ -1,9 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import { findHost, readHosts } from '../dispatcher/host.ts';
 import { CrosstalkError } from '../errors.ts';
 import { shown } from '../protocol/result.ts';
-import { loadHeartbeat } from '../state/heartbeat.ts';
 import {
   capture,
   environmentFile,
@@ -19,7 +17,8 @@ import { shellWord } from '../service/quoting.ts';
 import type { ManagerKind, ServiceSpec } from '../service/spec.ts';
 import { stepsOf, type Step, type Target } from '../service/steps.ts';
 import { systemdUnit } from '../service/unit.ts';
-import { refreshOrNote, tipOf, type Context } from './context.ts';
+import { refreshOrNote, type Context } from './context.ts';
+import { findThisHost } from './hosts.ts';
 import { findClis, whereIs } from './service-clis.ts';
 import type { Machine } from './service-machine.ts';
 import { managerOf } from './service-manager.ts';
@@ -128,11 +127,7 @@ async function hostOf(
   alias: string;
   actors: { name: string; tiers: { name: string; cli: string; count: number }[] }[];
 }> {
-  const served = alias ?? (await loadHeartbeat(context.paths.heartbeat))?.host ?? undefined;
-  const found = findHost(await readHosts(context.transport, await tipOf(context)), {
-    hostname: context.hostname,
-    ...(served !== undefined && { alias: served }),
-  });
+  const found = await findThisHost(context, alias);
   if (found.kind !== 'found') throw new CrosstalkError('not_found', found.problem);
   const actors = [...found.file.actors].map(([name, tiers]) => ({ name, tiers }));
   return { alias: found.file.alias, actors };

@@ -1,12 +1,16 @@
+import { activate, type ActiveHost } from '../dispatcher/approvals.ts';
 import { profileOf } from '../dispatcher/run.ts';
 import { CrosstalkError } from '../errors.ts';
 import { KNOWN_AGENTS } from '../protocol/agents.ts';
+import { optionsOf } from '../protocol/approval-record.ts';
+import { nameText, valueText } from '../protocol/approval-text.ts';
 import { OPERATOR_FILE, PROTOCOL_FILE } from '../protocol/layout.ts';
 import { isName } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
 import { knownActors } from './actors.ts';
+import { approvingIn } from './approvals.ts';
 import { tipOf, type Context } from './context.ts';
-import { showHost } from './hosts.ts';
+import { thisHost } from './hosts.ts';
 import { firstOnPath } from './path.ts';
 import { nonEmpty, resolveFrom } from './resolve.ts';
 import { startSession } from './start-session.ts';
@@ -22,32 +26,7 @@ export async function openActor(
   input: { actor: string; tier?: string; host?: string },
 ): Promise<number> {
   const { actor } = input;
-  const { alias, file, held } = await showHost(context, input.host);
-  const tiers = file.actors.get(actor);
-  if (tiers === undefined) {
-    const served = [...file.actors.keys()].join(', ');
-    throw new CrosstalkError(
-      'not_found',
-      `the host ${alias} does not serve ${shown(actor)}, it serves ${served}; add it with: crosstalk actor add ${isName(actor) ? actor : '<name>'} --cli <command>`,
-    );
-  }
-  const tier = input.tier === undefined ? tiers[0] : tiers.find(({ name }) => name === input.tier);
-  if (tier === undefined) {
-    throw new CrosstalkError(
-      'not_found',
-      `${actor} has no tier ${shown(input.tier)}, it has ${tiers.map(({ name }) => name).join(', ')}; choose one of them`,
-    );
-  }
-  const change = held.find((one) => one.actor === actor && one.tier === tier.name);
-  const command = change === undefined ? tier.cli : change.approved;
-  if (command === undefined) {
-    throw new CrosstalkError(
-      'refused',
-      `the command of ${actor} (${tier.name}) is new and not approved on this machine: ${shown(tier.cli)}; see it with: crosstalk host show, accept it with: crosstalk host approve`,
-    );
-  }
-  if (change !== undefined)
-    context.note('its command was changed; this is the approved one. See: crosstalk host show');
+  const { command } = await approvedTier(context, input);
   const tip = await tipOf(context);
   const protocol = (await context.archive.text(tip, PROTOCOL_FILE)) ?? '';
   const profile = await profileOf(context.archive, tip, actor);
@@ -59,6 +38,57 @@ export async function openActor(
     env: { ...withoutDispatch(context.env), CROSSTALK_FROM: actor },
     recipient: actor,
   });
+}
+
+/**
+ * The tier a session runs in, as it is approved here. Opening one counts as a start: the first on
+ * this clone approves the host file as it stands, and says so.
+ */
+async function approvedTier(
+  context: Context,
+  { actor, tier: wanted, host }: { actor: string; tier?: string; host?: string },
+): Promise<{ command: string }> {
+  const found = await thisHost(context, host);
+  const active = await activate(approvingIn(context), found, await tipOf(context));
+  noteFirstStart(context, active);
+  const { alias, held } = active;
+  const declared = found.file.actors.get(actor);
+  if (declared === undefined) {
+    const served = [...found.file.actors.keys()].join(', ');
+    throw new CrosstalkError(
+      'not_found',
+      `the host ${alias} does not serve ${shown(actor)}, it serves ${served}; add it with: crosstalk actor add ${isName(actor) ? actor : '<name>'} --cli <command>`,
+    );
+  }
+  const running = active.actors.get(actor) ?? [];
+  const name = wanted ?? (running[0] ?? declared[0])?.name;
+  const inForce = running.find((tier) => tier.name === name);
+  const change = held.find((one) => one.actor === actor && one.tier === name);
+  if (inForce === undefined && change === undefined) {
+    throw new CrosstalkError(
+      'not_found',
+      `${actor} has no tier ${shown(name)}, it has ${declared.map((tier) => tier.name).join(', ')}; choose one of them`,
+    );
+  }
+  if (inForce === undefined) {
+    const next =
+      change?.refused ?? `accept it with: crosstalk host approve ${change?.digest ?? ''}`;
+    throw new CrosstalkError(
+      'refused',
+      `the command of ${actor} (${name ?? ''}) is new and not approved on this machine: ${shown(change?.proposed)}; see it with: crosstalk host show; ${next}`,
+    );
+  }
+  if (change !== undefined)
+    context.note('its command was changed; this is the approved one. See: crosstalk host show');
+  return { command: inForce.cli };
+}
+
+function noteFirstStart({ note }: Context, { alias, adopted }: ActiveHost): void {
+  if (adopted === undefined) return;
+  note(`the first start of ${alias} on this machine approves its host file as it stands:`);
+  for (const [actor, tiers] of adopted)
+    for (const tier of tiers)
+      note(`  ${nameText(`${actor}.${tier.name}`)}: ${valueText(optionsOf(tier))}`);
 }
 
 /**

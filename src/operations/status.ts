@@ -1,12 +1,11 @@
-import { findHost, readHosts } from '../dispatcher/host.ts';
-import { inForce, type HeldChange } from '../protocol/approval.ts';
-import { approvedFor, loadApprovals } from '../state/approvals.ts';
+import type { HeldChange } from '../protocol/approval.ts';
 import { Cursors } from '../state/cursors.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import { loadHeartbeat, type Heartbeat } from '../state/heartbeat.ts';
 import type { Headroom } from '../state/remote-budget.ts';
 import { holderOf } from '../state/lock.ts';
 import { readPause, type Pause } from '../state/pause.ts';
+import { knownHost } from './approvals.ts';
 import { takeCensus } from './census.ts';
 import { tipOf, type Context } from './context.ts';
 import type { IndexOptions } from './indexing.ts';
@@ -34,6 +33,8 @@ export interface Status {
   holds: HeldAgent[];
   host: HostStatus | null;
   host_problem: string | null;
+  /** Everything that waits for `crosstalk host approve`: of the host file and of git settings. */
+  held: HeldChange[];
   /** Null when none is running on this machine; `age_s` is the heartbeat's age. */
   dispatcher: (Heartbeat & { age_s: number }) | null;
   channels: {
@@ -97,6 +98,7 @@ export async function status(
     holds: await heldAgents(context),
     host: host.status,
     host_problem: host.problem,
+    held: host.held,
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
     channels: channels.map(({ id, name, parent }) => ({
       id,
@@ -138,24 +140,17 @@ export async function status(
 async function hostStatus(
   context: Context,
   alias: string | undefined,
-): Promise<{ status: HostStatus | null; problem: string | null }> {
-  const entries = await readHosts(context.transport, await tipOf(context));
-  const found = findHost(entries, {
-    hostname: context.hostname,
-    ...(alias === undefined ? {} : { alias }),
-  });
-  if (found.kind !== 'found') return { status: null, problem: found.problem };
-  const approvals = await loadApprovals(context.paths.approvals);
-  const { host, held } = approvals.started
-    ? inForce(found.file, approvedFor(approvals, found.file.alias))
-    : { host: found.file, held: [] };
+): Promise<{ status: HostStatus | null; problem: string | null; held: HeldChange[] }> {
+  const { host, problem, held } = await knownHost(context, alias);
+  if (host === undefined) return { status: null, problem: problem ?? null, held };
   return {
     problem: null,
+    held,
     status: {
       alias: host.alias,
-      path: found.path,
-      held,
-      actors: [...host.actors].map(([name, tiers]) => ({
+      path: host.path,
+      held: held.filter(({ actor }) => actor !== undefined),
+      actors: [...host.inForce].map(([name, tiers]) => ({
         name,
         tiers: tiers.map((tier) => ({ name: tier.name, cli: tier.cli, count: tier.count })),
       })),

@@ -1,4 +1,5 @@
 import { knownAgent, type AgentCli } from './agents.ts';
+import { leadingCall, programName } from './call.ts';
 
 /** The account that a command line of a known agent CLI works with. */
 export interface AgentAccount {
@@ -9,26 +10,13 @@ export interface AgentAccount {
   folder?: string;
 }
 
-const ASSIGNMENT = /^([A-Za-z_]\w*)=("[^"]*"|'[^']*'|[^\s"';|&<>()]*)\s+/;
-const STARTER = /^(?:exec|env|command|nice)\s+/;
-const PROGRAM = /^(?:"([^"]+)"|'([^']+)'|([^\s"';|&<>()]+))/;
-
 /** The account of a command that starts a known agent CLI, after assignments, `exec` or `env`. */
 export function accountOf(command: string): AgentAccount | undefined {
-  const assigned = new Map<string, string>();
-  let rest = command.trimStart();
-  for (;;) {
-    const [whole = '', name = '', value = ''] = ASSIGNMENT.exec(rest) ?? [];
-    if (whole !== '') assigned.set(name, value.replace(/^(["'])(.*)\1$/s, '$2'));
-    const skipped = whole === '' ? (STARTER.exec(rest)?.[0] ?? '') : whole;
-    if (skipped === '') break;
-    rest = rest.slice(skipped.length);
-  }
-  const [, double, single, bare] = PROGRAM.exec(rest) ?? [];
-  const program = double ?? single ?? bare;
-  const agent = knownAgent(program?.split('/').at(-1) ?? '');
+  const call = leadingCall(command);
+  const agent = call && knownAgent(programName(call));
   if (agent === undefined) return undefined;
-  const folder = assigned.get(agent.account.variable ?? '');
+  const { variable } = agent.account;
+  const folder = call?.assignments.findLast(({ name }) => name === variable)?.value;
   return folder === undefined
     ? { agent, id: agent.name }
     : { agent, id: `${agent.name} at ${folder}`, folder };

@@ -1,3 +1,4 @@
+import { leadingCall, programName } from './call.ts';
 import { REFUSALS, type RefusalPatterns } from './refusal-patterns.ts';
 
 /**
@@ -128,6 +129,6 @@ export function knownAgent(name: string): AgentCli | undefined {
 
 /** The known agent CLI that a command line starts, whatever its flags. */
 export function agentOf(command: string): AgentCli | undefined {
-  const program = command.trim().split(/\s+/)[0]?.split('/').at(-1);
-  return program === undefined ? undefined : knownAgent(program);
+  const call = leadingCall(command);
+  return call && knownAgent(programName(call));
 }

@@ -1,54 +1,221 @@
+import {
+  canonical,
+  copy,
+  optionsOf,
+  own,
+  plain,
+  tierOf,
+  wholeOf,
+  type Approved,
+  type Options,
+  type Value,
+} from './approval-record.ts';
 import type { HostFile, Tier } from './host-file.ts';
 
-/** Actor → tier → command line that this machine has approved. */
-export type Approved = Record<string, Record<string, string>>;
+/**
+ * What an operator approves on this machine, whole or not at all (trust.md §2): `tier`, a command
+ * with everything that decides how it runs; `default`, the tier an actor runs in when nobody asks
+ * for one; `setting`, a value of the clone's git configuration.
+ */
+type ThingKind = 'tier' | 'default' | 'setting';
 
-/** A command in the host file that this machine has not approved (protocol.md §6). */
+/** A change that this machine has not approved (protocol.md §6). */
 export interface HeldChange {
-  actor: string;
-  tier: string;
-  /** The command in force; absent when the tier is new. */
+  /** 12 hex digits that stand for exactly what is proposed. */
+  digest: string;
+  kind: ThingKind;
+  /** `actor.tier`, the actor, or the setting's name. */
+  name: string;
+  actor?: string;
+  tier?: string;
+  /** The command, tier or setting in force; absent when there is none. */
   approved?: string;
-  proposed: string;
+  /** Absent for a setting that is gone. */
+  proposed?: string;
+  /** Every option that differs; a value is absent where there is none. */
+  changes: { option: string; approved?: Value; proposed?: Value }[];
+  /** Why it cannot be approved, and what to do instead. */
+  refused?: string;
 }
 
-/** Every command of a host file, in the form approvals are kept. */
-export function commandsOf(host: HostFile): Approved {
-  const commands: Approved = Object.create(null) as Approved;
-  for (const [actor, tiers] of host.actors) {
-    const slots: Record<string, string> = Object.create(null) as Record<string, string>;
-    for (const tier of tiers) slots[tier.name] = tier.cli;
-    commands[actor] = slots;
-  }
-  return commands;
+const DIGEST_LENGTH = 12;
+
+/** SHA-256 of a text in hex; an argument because the protocol is pure. */
+export type Hash = (text: string) => string;
+/** Why a tier is never run, or undefined. */
+export type Refusal = (tier: Tier) => string | undefined;
+
+/** A setting that is not as it was recorded. */
+export interface ChangedSetting {
+  name: string;
+  recorded?: readonly string[];
+  proposed?: readonly string[];
 }
 
 /**
- * The host file as this machine runs it: approved commands stay in force, new ones wait. An
- * actor none of whose tiers is approved keeps an empty list: its mail waits, and is not lost.
+ * The host file as this machine runs it: what is approved stays in force whole, the rest waits. An
+ * actor none of whose tiers is approved keeps an empty list: its mail waits, and is not lost. A
+ * tier that is gone is no longer served, unless it is the default one, which stays until another
+ * is approved as such.
  */
 export function inForce(
   host: HostFile,
   approved: Approved,
+  hash: Hash,
+  refusal: Refusal = () => undefined,
 ): { host: HostFile; held: HeldChange[] } {
   const held: HeldChange[] = [];
   const actors = new Map<string, Tier[]>();
   for (const [actor, tiers] of host.actors) {
-    const known = Object.hasOwn(approved, actor) ? approved[actor] : undefined;
-    const running: Tier[] = [];
+    const known = own(approved, actor);
+    const run = (name: string): Tier | undefined => {
+      const options = known && own(known.tiers, name);
+      const tier = options && tierOf(name, options);
+      return tier === undefined || refusal(tier) !== undefined ? undefined : tier;
+    };
+    const running = tiers.flatMap(({ name }) => run(name) ?? []);
     for (const tier of tiers) {
-      const command = known && Object.hasOwn(known, tier.name) ? known[tier.name] : undefined;
-      if (command !== undefined) running.push({ ...tier, cli: command });
-      if (command !== tier.cli) {
-        held.push({
-          actor,
-          tier: tier.name,
-          proposed: tier.cli,
-          ...(command === undefined ? {} : { approved: command }),
-        });
-      }
+      const before = run(tier.name);
+      if (before === undefined || canonical(wholeOf(before)) !== canonical(wholeOf(tier)))
+        held.push(changedTier(hash, actor, tier, before, refusal(tier)));
     }
-    actors.set(actor, running);
+    const first = known?.default;
+    const declared = tiers[0]?.name;
+    if (first !== undefined && declared !== undefined && first !== declared) {
+      held.push(changedDefault(hash, actor, first, declared));
+      const stays = run(first);
+      const others = running.filter(({ name }) => name !== first);
+      actors.set(actor, stays === undefined ? running : [stays, ...others]);
+    } else actors.set(actor, running);
   }
   return { host: { ...host, actors }, held };
+}
+
+/** Settings that are not as they were recorded, as held changes. */
+export function heldSettings(changed: readonly ChangedSetting[], hash: Hash): HeldChange[] {
+  return changed.map(({ name, recorded, proposed }) => {
+    const before = recorded?.map(withoutLogin);
+    const after = proposed?.map(withoutLogin);
+    return {
+      digest: digestOf(hash, ['setting', name], proposed ?? null),
+      kind: 'setting',
+      name: withoutLogin(name),
+      ...(before === undefined ? {} : { approved: before.join('\n') }),
+      ...(after === undefined ? {} : { proposed: after.join('\n') }),
+      changes: [{ option: 'value', ...sides(single(before), single(after)) }],
+    };
+  });
+}
+
+/**
+ * A value without the login that a web address holds: a secret, and the one part of such an address
+ * that git hands to nobody but the server. In any other value a part left out could be what matters.
+ */
+function withoutLogin(value: string): string {
+  return value.replace(/^((?:url\.)?https?:\/\/)[^/?#\s@]*@/, '$1***@');
+}
+
+/**
+ * The approvals once these changes of a host file are accepted. The first tier approved of an
+ * actor is its default one.
+ */
+export function accept(
+  approved: Approved,
+  host: HostFile,
+  changes: readonly HeldChange[],
+): Approved {
+  const result = copy(approved);
+  for (const [actor, tiers] of host.actors) {
+    const accepted = changes.filter((change) => change.actor === actor);
+    if (accepted.length === 0) continue;
+    const known = (result[actor] ??= { tiers: plain({}) });
+    for (const tier of tiers) {
+      if (accepted.some((change) => change.kind === 'tier' && change.tier === tier.name)) {
+        known.tiers[tier.name] = optionsOf(tier);
+        known.default ??= tier.name;
+      }
+    }
+    const first = tiers[0]?.name;
+    if (first !== undefined && accepted.some(({ kind }) => kind === 'default'))
+      known.default = first;
+  }
+  return result;
+}
+
+/** The approvals with one tier that the operator has just written: a command and nothing else. */
+export function withTier(approved: Approved, actor: string, tier: string, cli: string): Approved {
+  const result = copy(approved);
+  const known = (result[actor] ??= { tiers: plain({}) });
+  known.tiers[tier] = { cli };
+  known.default ??= tier;
+  return result;
+}
+
+function changedTier(
+  hash: Hash,
+  actor: string,
+  tier: Tier,
+  before: Tier | undefined,
+  refused: string | undefined,
+): HeldChange {
+  const now = wholeOf(tier);
+  const then = before === undefined ? undefined : wholeOf(before);
+  const options = then === undefined ? Object.keys(optionsOf(tier)) : [...keys(then, now)];
+  return {
+    digest: digestOf(hash, ['tier', actor, tier.name], now),
+    kind: 'tier',
+    name: `${actor}.${tier.name}`,
+    actor,
+    tier: tier.name,
+    ...(before === undefined ? {} : { approved: before.cli }),
+    proposed: tier.cli,
+    changes: options
+      .map((option) => ({ option, ...sides(then && own(then, option), own(now, option)) }))
+      .filter((change) => canonical(change.approved) !== canonical(change.proposed)),
+    ...(refused === undefined ? {} : { refused }),
+  };
+}
+
+function changedDefault(hash: Hash, actor: string, from: string, to: string): HeldChange {
+  return {
+    digest: digestOf(hash, ['default', actor], to),
+    kind: 'default',
+    name: actor,
+    actor,
+    approved: from,
+    proposed: to,
+    changes: [{ option: 'default', approved: from, proposed: to }],
+  };
+}
+
+function digestOf(hash: Hash, what: readonly [ThingKind, ...string[]], content: unknown): string {
+  return hash(canonical([...what, content])).slice(0, DIGEST_LENGTH);
+}
+
+function single(values: readonly string[] | undefined): Value | undefined {
+  return values?.length === 1 ? values[0] : values;
+}
+
+function sides(
+  approved: Value | undefined,
+  proposed: Value | undefined,
+): { approved?: Value; proposed?: Value } {
+  return {
+    ...(approved === undefined ? {} : { approved }),
+    ...(proposed === undefined ? {} : { proposed }),
+  };
+}
+
+function keys(...records: readonly Options[]): Set<string> {
+  return new Set(records.flatMap((record) => Object.keys(record)));
+}
+
+/** The approvals by which a host file runs as it stands, but for what is refused. */
+export function acceptWhole(host: HostFile, hash: Hash, refusal: Refusal): Approved {
+  const { held } = inForce(host, {}, hash, refusal);
+  return accept(
+    {},
+    host,
+    held.filter(({ refused }) => refused === undefined),
+  );
 }

@@ -1,5 +1,6 @@
 import { agentOf, knownAgent } from './agents.ts';
-import { wordsOf, type Word } from './words.ts';
+import { plainCall, programName } from './call.ts';
+import type { Word } from './words.ts';
 
 /** How a command is started on a terminal. */
 export interface Interactive {
@@ -70,6 +71,7 @@ const HEADLESS: ReadonlyMap<string, Headless> = new Map([
 
 /** Linux takes no argument of 128 KiB or more. */
 const LONGEST_ARGUMENT = 120 * 1024;
+const STARTER = /^(?:env|nice)$/;
 const PROGRAM = /^[\w./~-]+$/;
 /** What a shell does itself. */
 const NO_PROGRAM = new Set(
@@ -77,7 +79,6 @@ const NO_PROGRAM = new Set(
     ' ',
   ),
 );
-const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
 
 /**
  * How a command line of a host file, or one an operator gave, is started on a terminal: a known CLI
@@ -87,24 +88,32 @@ const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
  * @param file a file that holds them too, for what is too long for an argument
  */
 export function interactive(command: string, text: string, file: string): Interactive {
-  const words = wordsOf(command);
-  const first = words?.findIndex(({ raw }) => !ASSIGNMENT.test(raw)) ?? -1;
-  const start = words?.[first];
-  const known = start === undefined ? agentOf(command) : knownAgent(nameOf(start));
+  const call = plainCall(command);
+  const known = call === undefined ? agentOf(command) : knownAgent(programName(call));
   if (known === undefined)
-    return { argv: ['/bin/sh', '-c', unknown(command, start)], instructed: false };
+    return { argv: ['/bin/sh', '-c', unknown(command, call?.program)], instructed: false };
   const [name = '', ...template] = known.interactive;
   const instructions = template.map((part) => filled(part, text, file));
   // Of a line that only a shell can take apart, the CLI is known and nothing else.
-  if (words === undefined || start === undefined)
-    return { argv: [name, ...instructions], program: name, instructed: true };
-  const { value: program, raw } = start;
+  if (call === undefined) return { argv: [name, ...instructions], program: name, instructed: true };
+  const { value: program, raw } = call.program;
   const there = program === undefined ? {} : { program };
-  const before = words.slice(0, first);
-  const kept = withoutHeadless(words.slice(first + 1), HEADLESS.get(known.name));
+  // `env` and `nice` are programs and start a program: `exec` of the shell comes before them.
+  const before = call.before.filter((word) => word.value !== 'exec' && word.value !== 'command');
+  const starter = before.findIndex(({ raw: word }) => STARTER.test(word));
+  const set = starter < 0 ? before : before.slice(0, starter);
+  const starters = starter < 0 ? [] : before.slice(starter);
+  const kept = withoutHeadless(call.args, HEADLESS.get(known.name));
   if (program !== undefined && before.length === 0 && kept.length === 0)
     return { argv: [program, ...instructions], program, instructed: true };
-  const line = [...before.map(rawOf), 'exec', raw, '"$@"', ...kept.map(rawOf)].join(' ');
+  const line = [
+    ...set.map(rawOf),
+    'exec',
+    ...starters.map(rawOf),
+    raw,
+    '"$@"',
+    ...kept.map(rawOf),
+  ].join(' ');
   return { argv: ['/bin/sh', '-c', line, 'sh', ...instructions], ...there, instructed: true };
 }
 
@@ -112,11 +121,6 @@ export function interactive(command: string, text: string, file: string): Intera
 function unknown(command: string, start: Word | undefined): string {
   const isProgram = start !== undefined && PROGRAM.test(start.raw) && !NO_PROGRAM.has(start.raw);
   return isProgram && command.trim().startsWith(start.raw) ? `exec ${command.trim()}` : command;
-}
-
-/** The name of the program a word stands for, whatever folder it is in. */
-function nameOf({ raw, value }: Word): string {
-  return (value ?? raw.replace(/["']/g, '')).split('/').at(-1) ?? '';
 }
 
 function rawOf({ raw }: Word): string {

@@ -1,3 +1,5 @@
+import { escapeInvisible } from './quoted.ts';
+
 /** What a reader of untrusted text returns: the typed value, or every problem found in it. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: string[] };
 
@@ -9,10 +11,10 @@ export function unreadable(...problems: string[]): Parsed<never> {
   return { ok: false, problems };
 }
 
-/** A value from a file, short and on one line, fit for an error message. */
+/** A value from a file, short and on one line, with what cannot be seen escaped: for an error message. */
 export function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : describe(value);
-  const flat = text.replace(/\p{Cc}/gu, ' ');
+  const flat = escapeInvisible(text.slice(0, 61));
   return `"${flat.length > 60 ? `${flat.slice(0, 57)}...` : flat}"`;
 }
 

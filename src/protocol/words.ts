@@ -15,6 +15,16 @@ const OPERATOR = /[|&;<>()`\r\n]/;
  * only a shell can tell where its words end.
  */
 export function wordsOf(line: string): Word[] | undefined {
+  const { words, whole } = scan(line);
+  return whole ? words : undefined;
+}
+
+/**
+ * The words up to where the first simple command of a line ends.
+ *
+ * @returns `whole` says whether that is all of the line
+ */
+export function scan(line: string): { words: Word[]; whole: boolean } {
   const words: Word[] = [];
   let raw = '';
   let value = '';
@@ -31,8 +41,12 @@ export function wordsOf(line: string): Word[] | undefined {
       end();
       continue;
     }
-    if (quote === '' && (OPERATOR.test(letter) || (letter === '#' && raw === ''))) return undefined;
-    if (quote === '"' && (letter === '`' || (letter === '$' && next === '('))) return undefined;
+    if (quote === '' && (OPERATOR.test(letter) || (letter === '#' && raw === ''))) {
+      end();
+      return { words, whole: false };
+    }
+    if (quote === '"' && (letter === '`' || (letter === '$' && next === '(')))
+      return { words, whole: false };
     raw += letter;
     if (letter === quote) quote = '';
     else if (quote === '' && (letter === '"' || letter === "'")) quote = letter;
@@ -45,6 +59,7 @@ export function wordsOf(line: string): Word[] | undefined {
       value += letter;
     }
   }
+  if (quote !== '') return { words, whole: false };
   end();
-  return quote === '' ? words : undefined;
+  return { words, whole: true };
 }

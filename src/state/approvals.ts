@@ -1,28 +1,130 @@
-import { access, rm } from 'node:fs/promises';
+import { access, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { CrosstalkError } from '../errors.ts';
+import { fromCommands, type Approved, type Options } from '../protocol/approval-record.ts';
+import { parseHostFile } from '../protocol/host-file.ts';
+import { isName } from '../protocol/names.ts';
+import type { Started } from './clone-id.ts';
 import { isRecord, readJson, writeDurably } from './files.ts';
+import { acquire } from './lock.ts';
 
-type Commands = Record<string, Record<string, string>>;
-
-/** The commands this machine has approved (protocol.md §6). */
+/** What this machine has approved (trust.md §2). */
 export interface Approvals {
-  /** False until a dispatcher first started here: that start approves the host file as it stands. */
+  /** False until something was approved here: the first start approves the host file as it stands. */
   started: boolean;
-  /** Alias → actor → tier → command line. */
-  hosts: Record<string, Commands>;
+  /** The host this clone serves when none is named. */
+  alias?: string;
+  /** By alias. */
+  hosts: Record<string, Approved>;
 }
+
+/** In the state directory: the last host file that could be read. */
+export const LAST_HOST_FILE = 'host-file.md';
+/** Milliseconds another process may take to write its approvals. */
+const WAIT_MS = 10_000;
 
 /**
  * The approvals on disk. A file that cannot be read approves nothing: it is no first start, and
- * every command waits for `crosstalk host approve`.
+ * everything waits for `crosstalk host approve`. One of 6.0.0 is brought to the present form, once.
+ *
+ * @param clone whether anything was approved for it: then a missing file is one that was lost
  */
-export async function loadApprovals(path: string): Promise<Approvals> {
-  const read = await readJson(path);
-  if (read === undefined) return { started: await exists(`${path}.broken`), hosts: {} };
-  const { started, hosts } = isRecord(read.value) ? read.value : {};
-  if (!isRecord(hosts) || !Object.values(hosts).every(isCommands))
-    return { started: true, hosts: {} };
-  return { started: started !== false, hosts: hosts as Record<string, Commands> };
+export async function loadApprovals(path: string, clone?: Started): Promise<Approvals> {
+  const { approvals, isOld } = await read(path, clone);
+  if (!isOld) return approvals;
+  // Where nothing can be written it is brought to the present form at the next look.
+  return updateApprovals(path, (found) => found, clone).catch(() => approvals);
 }
+
+/**
+ * Changes the approvals, one process at a time.
+ *
+ * @param change is given the approvals as they are, and returns what they are to be
+ * @returns what was written
+ * @throws CrosstalkError `locked` when another process writes them and does not end
+ */
+export async function updateApprovals(
+  path: string,
+  change: (approvals: Approvals) => Approvals,
+  clone?: Started,
+): Promise<Approvals> {
+  const lock = await acquire(dirname(path), 'approvals', { wait: WAIT_MS });
+  if (!lock.ok)
+    throw new CrosstalkError(
+      'locked',
+      `process ${String(lock.holder.pid)} is writing ${path}; try again when it has ended`,
+    );
+  try {
+    const approvals = change((await read(path, clone)).approvals);
+    await writeDurably(path, `${JSON.stringify({ version: 2, ...approvals }, undefined, 1)}\n`);
+    await rm(`${path}.broken`, { force: true });
+    if (approvals.started) await clone?.mark();
+    return approvals;
+  } finally {
+    await lock.release();
+  }
+}
+
+/** What is approved of one host's file. */
+export function approvedFor({ hosts }: Approvals, alias: string): Approved {
+  return Object.hasOwn(hosts, alias) ? (hosts[alias] ?? {}) : {};
+}
+
+const NOTHING: Approvals = { started: true, hosts: {} };
+
+async function read(
+  path: string,
+  clone: Started | undefined,
+): Promise<{ approvals: Approvals; isOld: boolean }> {
+  const file = await readJson(path);
+  if (file === undefined) {
+    const started = clone?.was === true || (await exists(`${path}.broken`));
+    return { approvals: { started, hosts: {} }, isOld: false };
+  }
+  if (!isRecord(file.value)) return { approvals: NOTHING, isOld: false };
+  const { version, started, alias, hosts } = file.value;
+  if (version === 1 || version === undefined) {
+    const approvals = await migrated(path, hosts, started !== false);
+    return approvals === undefined
+      ? { approvals: NOTHING, isOld: false }
+      : { approvals, isOld: true };
+  }
+  if (version !== 2 || !isRecord(hosts) || !Object.values(hosts).every(isApproved))
+    return { approvals: NOTHING, isOld: false };
+  return {
+    approvals: {
+      started: started !== false,
+      ...(isName(alias) ? { alias } : {}),
+      hosts: hosts as Record<string, Approved>,
+    },
+    isOld: false,
+  };
+}
+
+/** The form of 6.0.0: alias → actor → tier → command. */
+async function migrated(
+  path: string,
+  hosts: unknown,
+  started: boolean,
+): Promise<Approvals | undefined> {
+  if (!isRecord(hosts) || !Object.values(hosts).every(isCommands)) return undefined;
+  const text = await readFile(join(dirname(path), LAST_HOST_FILE), 'utf8').catch(() => '');
+  const last = parseHostFile(text);
+  const file = last.ok ? last.value : undefined;
+  const aliases = Object.keys(hosts);
+  const [only] = aliases;
+  const converted = Object.entries(hosts as Record<string, Commands>).map(
+    ([alias, commands]) =>
+      [alias, fromCommands(commands, file?.alias === alias ? file : undefined)] as const,
+  );
+  return {
+    started,
+    ...(aliases.length === 1 && isName(only) ? { alias: only } : {}),
+    hosts: Object.fromEntries(converted),
+  };
+}
+
+type Commands = Record<string, Record<string, string>>;
 
 function isCommands(value: unknown): value is Commands {
   return (
@@ -33,19 +135,32 @@ function isCommands(value: unknown): value is Commands {
   );
 }
 
+function isApproved(value: unknown): value is Approved {
+  return (
+    isRecord(value) &&
+    Object.values(value).every(
+      (actor) =>
+        isRecord(actor) &&
+        (actor['default'] === undefined || typeof actor['default'] === 'string') &&
+        isRecord(actor['tiers']) &&
+        Object.values(actor['tiers']).every(isOptions),
+    )
+  );
+}
+
+const NUMBERS = ['count', 'timeout', 'attempts', 'retry_delay', 'max_runs_per_hour', 'max_depth'];
+
+function isOptions(value: unknown): value is Options {
+  return (
+    isRecord(value) &&
+    typeof value['cli'] === 'string' &&
+    NUMBERS.every((name) => !Object.hasOwn(value, name) || typeof value[name] === 'number')
+  );
+}
+
 async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,
   );
-}
-
-export async function saveApprovals(path: string, approvals: Approvals): Promise<void> {
-  await writeDurably(path, `${JSON.stringify({ version: 1, ...approvals }, undefined, 1)}\n`);
-  await rm(`${path}.broken`, { force: true });
-}
-
-/** The approved commands of one alias. */
-export function approvedFor(approvals: Approvals, alias: string): Commands {
-  return Object.hasOwn(approvals.hosts, alias) ? (approvals.hosts[alias] ?? {}) : {};
 }

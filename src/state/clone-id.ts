@@ -91,7 +91,10 @@ export async function startedOf(home: string, clone: CloneFolder): Promise<Start
   const marks = marksOf(home, clone);
   const registered = await readRegistry(marks.registry, clone);
   const was = registered.started || (await exists(marks.started));
+  let isMarked = registered.started && (await exists(marks.started));
   const mark = async (): Promise<void> => {
+    if (isMarked) return;
+    isMarked = true;
     await writeFileIn(marks.started, '');
     const now = await readRegistry(marks.registry, clone);
     await writeRegistry(marks, clone, { ...now, started: true });

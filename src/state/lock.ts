@@ -8,9 +8,9 @@ import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 /**
  * `dispatcher`: one a machine and transport. `writer`: whoever publishes just now. `turn`: whose turn
  * it is to push, among the clones of one remote. `budget`: whoever counts. `index`: whoever brings
- * the search index up to date.
+ * the search index up to date. `approvals`: whoever writes what is approved.
  */
-export type LockName = 'dispatcher' | 'writer' | 'turn' | 'budget' | 'index';
+export type LockName = 'dispatcher' | 'writer' | 'turn' | 'budget' | 'index' | 'approvals';
 
 export interface Holder extends ProcessIdentity {
   /** ISO 8601 UTC. */

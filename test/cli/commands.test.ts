@@ -484,7 +484,7 @@ it('doctor is content while all is well, and says what to do where it is not', a
   expect(ill.out).toContain('broken mail: no dispatcher is running here');
   await host.pointTo(bus.hub);
   await host.run('sync');
-  await host.run('host', 'approve', '--host', 'front');
+  await host.approve();
   expect((await host.run('doctor', '--host', 'front')).out).toContain(
     'no-such-agent is not on the PATH',
   );

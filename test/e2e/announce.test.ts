@@ -133,7 +133,7 @@ it('a changed command is held for a session too', async () => {
     code: 1,
     err: expect.stringContaining('is new and not approved on this machine: "exit 52"') as string,
   });
-  await host.run('host', 'approve', '--host', 'front');
+  await host.approve();
   expect((await open()).code).toBe(51);
 });
 

@@ -196,9 +196,10 @@ it('a changed command is held until it is approved, and runs afterwards', async 
   const first = await host.send('worker', 'which?');
   expect((await host.run('replies', '--wait', first)).out).toContain('  approved');
   await host.send('intruder', 'waits');
-  expect((await host.run('status')).out).toContain('Held command changes');
-  const approved = await host.run('host', 'approve', '--host', 'front');
-  expect(approved.out).toContain('  - echo approved\n  + echo sneaked in\n');
+  expect((await host.run('status')).out).toContain('Held changes');
+  const shown = await host.run('host', 'show', '--host', 'front');
+  expect(shown.out).toContain('  cli\n  - "echo approved"\n  + "echo sneaked in"\n');
+  expect((await host.approve()).map(({ digest }) => digest)).toContain(held['digest']);
   const second = await host.send('worker', 'and now?');
   expect((await host.run('replies', '--wait', second)).out).toContain('  sneaked in');
   await until('the mail that waited', () => bus.from('intruder').length === 1);
@@ -214,6 +215,8 @@ it('without a matching host file the dispatcher says so, idles, and starts once 
     'hosts/late.md': '---\nalias: late\nactors:\n  worker:\n    default: echo late but here\n---\n',
   });
   await program.saw('host_file_loaded');
+  const { digest } = await program.saw('host_change_held');
+  await host.run('host', 'approve', '--host', 'late', String(digest));
   const question = await host.send('worker', 'hello');
   expect((await host.run('replies', '--wait', question)).out).toContain('late but here');
 });
@@ -387,7 +390,7 @@ it('a host file that is removed leaves nobody to serve, and mail waits until it 
   expect((await host.run('replies', '--wait', question)).out).toContain('  done');
 });
 
-it('two host files that both claim this machine: it says which, and leaves the last good one in force', async () => {
+it('a second file that claims this machine’s alias is reported, and changes nothing, also after a restart', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'echo done' });
   const running = host.start();
@@ -395,12 +398,28 @@ it('two host files that both claim this machine: it says which, and leaves the l
   host.edit({
     'hosts/impostor.md': '---\nalias: front\nactors:\n  worker:\n    default: echo impostor\n---\n',
   });
-  const said = await running.saw('host_file_missing');
+  const said = await running.saw('host_file_invalid');
   expect(said['problem']).toContain(
-    'several host files say alias: front: hosts/front.md, hosts/impostor.md',
+    '"hosts/impostor.md" claims to be the host file of front, which is hosts/front.md',
   );
-  const question = await host.send('worker', 'who is it?');
-  expect((await host.run('replies', '--wait', question)).out).toContain('  done');
+  for (const restart of [false, true]) {
+    if (restart) await running.stop();
+    const question = await host.send('worker', 'who is it?');
+    if (restart) await host.once();
+    expect((await host.run('replies', '--wait', question)).out).toContain('  done');
+  }
+});
+
+it('two host files neither of which is named after the alias: it says which, and serves neither', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const text = '---\nalias: late\nactors:\n  worker:\n    default: echo late\n---\n';
+  host.edit({ 'hosts/one.md': text, 'hosts/two.md': text });
+  const program = new Program(host, ...dispatch, 'late');
+  const said = await program.saw('host_file_missing');
+  expect(said['problem']).toContain(
+    'several host files say alias: late: hosts/one.md, hosts/two.md',
+  );
 });
 
 it('an actor without a profile is run all the same', async () => {

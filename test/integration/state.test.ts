@@ -85,7 +85,7 @@ it('approvals that cannot be read approve nothing: commands wait until they are 
     const log = await host.once();
     expect(log.map(({ event }) => event)).toContain('host_change_held');
     expect((await host.run('replies', question)).out).toMatch(/^PENDING/);
-    await host.run('host', 'approve', '--host', 'front');
+    await host.approve();
     await host.once();
     expect((await host.run('replies', question)).out).toContain('  done');
   }

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach } from 'vitest';
 import { stringify } from 'yaml';
 import { parseMessage, type Message } from '../../src/protocol/message.ts';
+import { stateHome } from '../../src/state/directory.ts';
 import { openTransport } from '../../src/operations/context.ts';
 import { placeOf } from '../../src/protocol/layout.ts';
 import { command, type Ran, type RunOptions } from './command.ts';
@@ -17,6 +18,17 @@ export type Actors = Record<string, string | Tiers>;
 export interface Event {
   event: string;
   [field: string]: unknown;
+}
+
+/** A change that waits for approval. */
+export interface Held {
+  digest: string;
+  kind: string;
+  name: string;
+  approved?: string;
+  proposed?: string;
+  changes: { option: string; approved?: unknown; proposed?: unknown }[];
+  refused?: string;
 }
 
 /** A message on the remote and where it lives. */
@@ -61,6 +73,7 @@ export class Bus {
     );
     if (made.code !== 0) throw new Error(made.err);
     host.declare(actors);
+    await host.approve();
     return host;
   }
 
@@ -162,6 +175,17 @@ export class Host {
     this.edit({ [`hosts/${this.alias}.md`]: `---\n${stringify(fields, { lineWidth: 0 })}---\n` });
   }
 
+  /** Makes the machine one on which nothing was ever approved for this clone. */
+  neverStarted(): void {
+    const clones = join(stateHome({ ...process.env, ...this.env }), 'clones');
+    for (const path of [
+      join(this.state, 'approvals.json'),
+      join(this.dir, '.git', 'crosstalk', 'started'),
+      clones,
+    ])
+      rmSync(path, { recursive: true, force: true });
+  }
+
   /** Gives the machine another remote, as an operator who means it. */
   async pointTo(remote: string): Promise<void> {
     git(this.dir, 'remote', 'set-url', 'origin', remote);
@@ -173,6 +197,18 @@ export class Host {
     const { transport } = await openTransport(this.dir, { ...process.env, ...this.env });
     await transport.acceptSettings(await transport.changedSettings());
     transport.close();
+  }
+
+  /** Approves everything that is held, by digest, as an operator who has looked at it; returns it. */
+  async approve(): Promise<Held[]> {
+    const shown = await this.run('host', 'show', '--host', this.alias, '--json');
+    if (shown.code !== 0) throw new Error(shown.err);
+    const { held } = JSON.parse(shown.out) as { held: Held[] };
+    if (held.length === 0) return [];
+    const digests = held.map(({ digest }) => digest);
+    const approved = await this.run('host', 'approve', '--host', this.alias, ...digests);
+    if (approved.code !== 0) throw new Error(approved.err);
+    return held;
   }
 
   /** Commits and pushes files from another clone: somebody else's work in the same transport. */

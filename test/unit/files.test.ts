@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseProfile } from '../../src/protocol/actor.ts';
 import { agentOf, KNOWN_AGENTS, knownAgent } from '../../src/protocol/agents.ts';
-import { commandsOf, inForce } from '../../src/protocol/approval.ts';
 import { formatChannel, parseChannel } from '../../src/protocol/channel.ts';
 import {
   chooseTier,
@@ -59,28 +58,6 @@ describe('a host file', () => {
       ],
     });
     expect(parse('alias: a\n')).toEqual({ ok: false, problems: ['actors is missing'] });
-  });
-  it('runs only approved commands; an unapproved change of anything else takes effect', () => {
-    const before = value('alias: mac\nactors:\n  a: {one: x}\n');
-    const after = value(
-      'alias: mac\nactors:\n  a: {two: new, one: {cli: y, count: 4}}\n  __proto__x: {t: z}\n  b: {t: z}\n'.replace(
-        '  __proto__x: {t: z}\n',
-        '',
-      ),
-    );
-    const { host, held } = inForce(after, commandsOf(before));
-    expect(host.actors.get('a')).toEqual([{ ...TIER_DEFAULTS, name: 'one', cli: 'x', count: 4 }]);
-    expect(host.actors.get('b')).toEqual([]);
-    expect(held).toEqual([
-      { actor: 'a', tier: 'two', proposed: 'new' },
-      { actor: 'a', tier: 'one', approved: 'x', proposed: 'y' },
-      { actor: 'b', tier: 't', proposed: 'z' },
-    ]);
-    expect(inForce(after, commandsOf(after)).held).toEqual([]);
-  });
-  it('cannot be approved through a name every object has', () => {
-    const host = value('alias: mac\nactors:\n  constructor: {name: x}\n  toString: {t: y}\n');
-    expect(inForce(host, {}).held).toHaveLength(2);
   });
 });
 

@@ -1,54 +1,115 @@
-import { approveHost, showHost, type HostShown } from '../../operations/hosts.ts';
-import { inTransport, print, text, type Call } from '../command.ts';
-import { table } from '../render.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { approve, knownHost, showHost, type HostShown } from '../../operations/approvals.ts';
+import type { Context } from '../../operations/context.ts';
+import { optionsOf } from '../../protocol/approval-record.ts';
+import { nameText, valueText } from '../../protocol/approval-text.ts';
+import type { HeldChange } from '../../protocol/approval.ts';
+import { asAscii } from '../../protocol/quoted.ts';
+import { flag, inTransport, note, text, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {
-  const approve = call.name === 'host approve';
-  return inTransport(call, async (context) => {
-    const shown = await (approve ? approveHost : showHost)(context, text(call, 'host'));
-    const { alias, path, held, file, started } = shown;
-    const actors = [...file.actors].map(([name, tiers]) => ({ name, tiers }));
-    return print(
-      call,
-      {
-        alias,
-        path,
-        hostname: file.hostname ?? null,
-        actors,
-        held,
-        approved: approve || (started && held.length === 0),
-        started,
-      },
-      () => (approve ? renderApproved(shown) : renderShown(shown)),
-    );
-  });
+  return inTransport(call, (context) =>
+    call.name === 'host approve' ? approveChosen(call, context) : show(call, context),
+  );
 }
 
-function renderShown({ alias, path, file, held, started }: HostShown): string {
-  const rows = [...file.actors].flatMap(([name, tiers]) =>
-    tiers.map((tier) => [name, tier.name, tier.cli]),
+async function show(call: Call, context: Context): Promise<number> {
+  const shown = await showHost(context, text(call, 'host'));
+  if (shown.problem !== undefined) note(call, shown.problem);
+  return printed(
+    call,
+    { ...facts(shown), approved: shown.started && shown.held.length === 0 },
+    () => renderShown(shown),
   );
+}
+
+/** What is named by digest; on a terminal what somebody says yes to, having seen it. */
+async function approveChosen(call: Call, context: Context): Promise<number> {
+  const alias = text(call, 'host');
+  const given = call.args.flatMap((digest) => digest ?? []);
+  const shown = await knownHost(context, alias);
+  const digests = given.length > 0 ? given : await asked(call, shown);
+  const approved = digests.length === 0 ? [] : await approve(context, alias, digests);
+  return printed(call, { ...facts(shown), held: approved, approved: approved.length > 0 }, () =>
+    approved.length === 0
+      ? 'nothing was approved'
+      : [
+          ...approved.map(changeLines),
+          `Approved: ${approved.map(({ digest }) => digest).join(' ')}`,
+        ].join('\n'),
+  );
+}
+
+/** Shows everything that is held and asks once for each change; `all` is yes to the rest. */
+async function asked(call: Call, { held }: HostShown): Promise<string[]> {
+  const { io } = call;
+  if (io.ask === undefined)
+    throw new CrosstalkError(
+      'usage',
+      `which change? ${String(held.length)} held; look at them with: crosstalk host show, then name those you accept: crosstalk host approve <digest>...`,
+    );
+  if (held.length === 0) {
+    note(call, 'nothing is held');
+    return [];
+  }
+  io.err(`${held.map(changeLines).join('\n')}\n`);
+  const open = held.filter(({ refused }) => refused === undefined);
+  const chosen: string[] = [];
+  for (const [at, { digest, name }] of open.entries()) {
+    const rest = open.length - at;
+    const choice = rest > 1 ? `[y/N/all ${String(rest)}]` : '[y/N]';
+    const answer = (await io.ask(`Approve ${digest} (${nameText(name)})? ${choice} `)).trim();
+    if (/^all$/i.test(answer)) return [...chosen, ...open.slice(at).map((change) => change.digest)];
+    if (/^y(es)?$/i.test(answer)) chosen.push(digest);
+  }
+  return chosen;
+}
+
+function facts({ host, held, started }: HostShown): Record<string, unknown> {
+  return {
+    alias: host?.alias ?? null,
+    path: host?.path ?? null,
+    hostname: host?.file.hostname ?? null,
+    actors: [...(host?.file.actors ?? [])].map(([name, tiers]) => ({ name, tiers })),
+    held,
+    started,
+  };
+}
+
+function renderShown({ host, held, started }: HostShown): string {
+  const actors = [...(host?.inForce ?? [])].flatMap(([actor, tiers]) =>
+    tiers.map((tier) => `  ${nameText(`${actor}.${tier.name}`)}  ${valueText(optionsOf(tier))}`),
+  );
+  const first = started
+    ? ''
+    : ' (nothing is approved here yet; the first start, by dispatch or open, approves these)';
   return [
-    `${alias}: ${path}${started ? '' : ' (no dispatcher has started here yet; the first start approves these commands)'}`,
-    table(rows, '  '),
+    ...(host === undefined ? [] : [`${host.alias}: ${host.path}${first}`, ...actors]),
     ...(held.length === 0
       ? []
-      : [`Held until approved with: crosstalk host approve`, difference(held)]),
+      : [
+          'Held, and not in force until approved with: crosstalk host approve <digest>',
+          ...held.map(changeLines),
+        ]),
   ].join('\n');
 }
 
-function renderApproved({ alias, held }: HostShown): string {
-  return held.length === 0
-    ? `${alias}: nothing was held, all commands are approved`
-    : `${difference(held)}\n${alias}: approved`;
+/** A held change: its digest, and both texts of every option that differs. */
+function changeLines({ digest, name, changes, refused }: HeldChange): string {
+  return [
+    `${digest}  ${nameText(name)}`,
+    ...changes.flatMap(({ option, approved, proposed }) => [
+      `  ${nameText(option)}`,
+      ...(approved === undefined ? [] : [`  - ${valueText(approved)}`]),
+      ...(proposed === undefined ? ['  + (removed)'] : [`  + ${valueText(proposed)}`]),
+    ]),
+    ...(refused === undefined ? [] : [`  cannot be approved: ${refused}`]),
+  ].join('\n');
 }
 
-function difference(held: HostShown['held']): string {
-  return held
-    .flatMap(({ actor, tier, approved, proposed }) => [
-      `  ${actor}.${tier}`,
-      ...(approved === undefined ? [] : [`  - ${approved}`]),
-      `  + ${proposed}`,
-    ])
-    .join('\n');
+/** Prints a result; what a person decides by is plain ASCII in either form. */
+function printed(call: Call, value: unknown, render: () => string): number {
+  const body = flag(call, 'json') ? asAscii(JSON.stringify(value, undefined, 2)) : render();
+  if (body !== '') call.io.out(`${body}\n`);
+  return 0;
 }

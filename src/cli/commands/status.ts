@@ -1,3 +1,4 @@
+import { changeText, commandText, nameText } from '../../protocol/approval-text.ts';
 import { status, type Status } from '../../operations/status.ts';
 import { inTransport, print, text, type Call } from '../command.ts';
 import { age, painter, table } from '../render.ts';
@@ -23,12 +24,8 @@ function render(s: Status, paint: Paint): string {
     part(paint, 'Actors', actors(s)),
     part(
       paint,
-      'Held command changes',
-      (s.host?.held ?? []).map(({ actor, tier, approved, proposed }) => [
-        `${actor}.${tier}`,
-        `in force: ${approved ?? 'nothing'}`,
-        `proposed: ${proposed}`,
-      ]),
+      'Held changes',
+      s.held.map((change) => [change.digest, changeText(change)]),
     ),
     part(
       paint,
@@ -134,9 +131,9 @@ function actors({ host }: Status): string[][] {
   return (host?.actors ?? []).flatMap(({ name, tiers }) =>
     tiers.map((tier) => [
       name,
-      tier.name,
+      nameText(tier.name),
       tier.count === 1 ? '' : `${String(tier.count)} at once`,
-      tier.cli.replace(/\s+/g, ' '),
+      commandText(tier.cli),
     ]),
   );
 }

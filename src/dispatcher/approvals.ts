@@ -1,0 +1,131 @@
+import { acceptWhole, heldSettings, inForce, type HeldChange } from '../protocol/approval.ts';
+import { tierOf } from '../protocol/approval-record.ts';
+import type { HostFile, Tier } from '../protocol/host-file.ts';
+import { approvalHash } from '../state/approval-key.ts';
+import { approvedFor, loadApprovals, updateApprovals, type Approvals } from '../state/approvals.ts';
+import type { Started } from '../state/clone-id.ts';
+import type { SettingChange, Transport } from '../transport/transport.ts';
+import { refusalsOf } from './transport-files.ts';
+
+/** What approvals are judged by: a clone, its record, and whose machine this is. */
+export interface Approving {
+  transport: Transport;
+  /** The path of the approvals. */
+  approvals: string;
+  /** HOME, which command lines may name. */
+  home: string;
+  /**
+   * Whether anything was approved for the clone: when the approvals are lost then, or are in another
+   * state directory, that is no first start, and everything is held.
+   */
+  clone: Started;
+}
+
+/** The host file as it runs here, with the changes that wait for approval. */
+export interface ActiveHost {
+  alias: string;
+  path: string;
+  actors: Map<string, Tier[]>;
+  held: HeldChange[];
+  /** False while nothing has been approved here: the next start approves the file as it stands. */
+  started: boolean;
+  /** What this start has approved, being the first. */
+  adopted?: Map<string, Tier[]>;
+}
+
+interface Found {
+  path: string;
+  file: HostFile;
+}
+
+/**
+ * A host file by this machine's approvals, without approving anything (trust.md §2). Where nothing
+ * was approved yet, it is as it would be after the first start.
+ */
+export async function weigh(
+  parts: Approving,
+  { path, file }: Found,
+  tip: string | undefined,
+): Promise<ActiveHost & { approvals: Approvals }> {
+  const approvals = await loadApprovals(parts.approvals, parts.clone);
+  const { hash, refusal } = await judges(parts, file, approvals, tip);
+  const approved = approvals.started
+    ? approvedFor(approvals, file.alias)
+    : acceptWhole(file, hash, refusal);
+  const { host, held } = inForce(file, approved, hash, refusal);
+  return {
+    alias: file.alias,
+    path,
+    actors: host.actors,
+    held,
+    started: approvals.started,
+    approvals,
+  };
+}
+
+/**
+ * Starts with a host file: the first start on a clone that nobody approved anything for approves it
+ * as it stands; afterwards only what was approved runs, unless every change is trusted. The alias
+ * is remembered as the one this clone serves.
+ *
+ * @param how `trust`: every change is; `named`: the operator has named this host, so it replaces the
+ * one that was remembered
+ */
+export async function activate(
+  parts: Approving,
+  found: Found,
+  tip: string | undefined,
+  how: { trust?: boolean; named?: boolean } = {},
+): Promise<ActiveHost> {
+  const { alias } = found.file;
+  const trust = how.trust === true;
+  const before = await weigh(parts, found, tip);
+  const isFirst = !before.started;
+  const isRemembered =
+    before.approvals.alias === alias ||
+    (before.approvals.alias !== undefined && how.named !== true);
+  if (!isFirst && !trust && isRemembered) return before;
+  const { hash, refusal } = await judges(parts, found.file, before.approvals, tip);
+  await updateApprovals(
+    parts.approvals,
+    (approvals) => ({
+      ...approvals,
+      started: true,
+      alias: how.named === true ? alias : (approvals.alias ?? alias),
+      hosts:
+        trust || !approvals.started
+          ? { ...approvals.hosts, [alias]: acceptWhole(found.file, hash, refusal) }
+          : approvals.hosts,
+    }),
+    parts.clone,
+  );
+  const active = await weigh(parts, found, tip);
+  return isFirst && !trust ? { ...active, adopted: active.actors } : active;
+}
+
+/** Changed settings of the clone, as held changes. */
+export async function changedSettings({
+  transport,
+  approvals,
+}: Approving): Promise<{ changes: readonly SettingChange[]; held: HeldChange[] }> {
+  const changes = await transport.changedSettings();
+  const held = changes.length === 0 ? [] : heldSettings(changes, await approvalHash(approvals));
+  return { changes, held };
+}
+
+/** What digests are made by, and what may never run: asked of each command there is. */
+export async function judges(
+  { transport, approvals, home }: Approving,
+  file: HostFile,
+  known: Approvals,
+  tip: string | undefined,
+): Promise<{ hash: (text: string) => string; refusal: (tier: Tier) => string | undefined }> {
+  const recorded = Object.values(approvedFor(known, file.alias)).flatMap(({ tiers }) =>
+    Object.entries(tiers).map(([name, options]) => tierOf(name, options)),
+  );
+  const declared = [...file.actors.values()].flat();
+  return {
+    hash: await approvalHash(approvals),
+    refusal: await refusalsOf(transport, tip, home, [...declared, ...recorded]),
+  };
+}

@@ -1,0 +1,36 @@
+import type { Value } from './approval-record.ts';
+import type { HeldChange } from './approval.ts';
+import { asAscii, quoted } from './quoted.ts';
+
+/** How much of a text a line has room for; `host show` prints all of it. */
+const SHORT = 100;
+
+/** A value as a person decides by it: JSON of printable ASCII. */
+export function valueText(value: Value | undefined): string {
+  return value === undefined ? 'nothing' : asAscii(JSON.stringify(value));
+}
+
+/** A name that cannot pass for something else. */
+export function nameText(name: string): string {
+  return /^[\w.-]+$/.test(name) ? name : quoted(name);
+}
+
+/** A command as it is written, unless something in it might not be seen. */
+export function commandText(cli: string): string {
+  return /^[\x20-\x7e]*$/.test(cli) ? cli : quoted(cli);
+}
+
+/** A held change on one line, cut short. */
+export function changeText({ name, changes, refused }: HeldChange): string {
+  const parts = changes.map(
+    ({ option, approved, proposed }) =>
+      `${option} ${short(proposed)} (in force: ${short(approved)})`,
+  );
+  const why = refused === undefined ? '' : `; refused: ${refused}`;
+  return `${nameText(name)}: ${parts.length === 0 ? 'as approved before' : parts.join(', ')}${why}`;
+}
+
+function short(value: Value | undefined): string {
+  const text = valueText(value);
+  return text.length > SHORT ? `${text.slice(0, SHORT)}...` : text;
+}

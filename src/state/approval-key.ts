@@ -1,0 +1,32 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { writeWhole } from './files.ts';
+
+const KEY = /^[0-9a-f]{64}$/;
+
+/**
+ * The hash behind the digests of held changes. It takes a key that never leaves this machine: a
+ * digest is short enough to be typed, so whoever could compute it would find two texts with the
+ * same one, have the harmless one looked at and the other one approved.
+ *
+ * @param approvals the path of the approvals; the key is kept beside them, made when there is none
+ */
+export async function approvalHash(approvals: string): Promise<(text: string) => string> {
+  const path = join(dirname(approvals), 'approval-key');
+  const key = (await load(path)) ?? (await make(path));
+  return (text) => createHmac('sha256', Buffer.from(key, 'hex')).update(text).digest('hex');
+}
+
+async function load(path: string): Promise<string | undefined> {
+  const text = (await readFile(path, 'utf8').catch(() => '')).trim();
+  return KEY.test(text) ? text : undefined;
+}
+
+/** Losing the key costs nothing: digests that were shown are then unknown, and shown anew. */
+async function make(path: string): Promise<string> {
+  const key = randomBytes(32).toString('hex');
+  // Where nothing can be written nothing can be approved either, and may still be looked at.
+  await writeWhole(path, `${key}\n`).catch(() => undefined);
+  return (await load(path)) ?? key;
+}
