@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import { Archive } from '../dispatcher/archive.ts';
+import { findEar } from '../dispatcher/ear.ts';
 import { checkVersion } from '../dispatcher/host.ts';
 import { Publisher, type Outcome } from '../dispatcher/publisher.ts';
 import { CrosstalkError } from '../errors.ts';
@@ -80,6 +81,9 @@ export async function withContext<T>(
       note: options.note,
     };
     await shareConnections(transport, paths, false);
+    const ear = await findEar(paths.socket);
+    if (ear.kind === 'foreign')
+      context.note(`the dispatcher of this machine is not asked: ${ear.problem}`);
     if (options.anyVersion !== true) await requireVersion(context);
     return await work(context);
   } finally {
