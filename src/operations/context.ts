@@ -6,6 +6,7 @@ import { Archive } from '../dispatcher/archive.ts';
 import { findEar } from '../dispatcher/ear.ts';
 import { checkVersion } from '../dispatcher/host.ts';
 import { Publisher, type Outcome } from '../dispatcher/publisher.ts';
+import { withoutCredentials, withoutWebToken } from '../credentials.ts';
 import { CrosstalkError } from '../errors.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import { DeadLetters } from '../state/dead-letters.ts';
@@ -57,11 +58,13 @@ export async function withContext<T>(
   work: (context: Context) => Promise<T>,
 ): Promise<T> {
   const dir = await locateTransport(surroundings, options.transport);
-  const transport = await Transport.open(dir, surroundings.env, MAX_MESSAGE_BYTES);
+  const env = withoutWebToken(surroundings.env);
+  const transport = await Transport.open(dir, env, MAX_MESSAGE_BYTES);
   try {
     const paths = await stateDirectory(surroundings.env, transport);
     const context: Context = {
       ...surroundings,
+      env,
       transport,
       archive: new Archive(transport),
       paths,
@@ -78,7 +81,9 @@ export async function withContext<T>(
       random: Math.random,
       newId: () => ulid(),
       suffix: () => randomBytes(6).toString('hex'),
-      note: options.note,
+      note: (line) => {
+        options.note(withoutCredentials(line));
+      },
     };
     await shareConnections(transport, paths, false);
     const ear = await findEar(paths.socket);
