@@ -19,7 +19,7 @@ import { command, type Ran } from '../support/command.ts';
 import { git } from '../support/git.ts';
 import { McpClient } from '../support/mcp.ts';
 import { Program } from '../support/process.ts';
-import { freePort, startHttp } from '../support/servers.ts';
+import { freePort, startHttp, startSilent } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { TOKEN, Web } from '../support/web.ts';
 
@@ -104,7 +104,6 @@ async function everything(host: Host, log: string): Promise<string> {
     seen.push(await host.runWith({ env }, ...argv));
   };
   await run('send', '--to', 'worker', 'hello');
-  await run('send', '--to', 'failing', 'hello');
   await run('dispatch', '--once', '--host', 'front', '--log', log);
   await run('dispatch', '--once', '--host', 'front');
   for (const argv of [
@@ -140,8 +139,14 @@ it.each(['wrong password', 'nobody listens', 'refused push'])(
   'the credentials of a remote are told by no command, log or answer: %s',
   async (how) => {
     const bus = new Bus();
-    const leaking = `echo "fatal: https://${USERINFO}@host/x.git is gone" >&2; exit 1`;
-    const host = await bus.host('front', { worker: 'echo done', failing: leaking });
+    // An agent CLI that tells what its own git told it.
+    const leaking = join(bus.root, 'leaking.sh');
+    writeFileSync(leaking, `echo "fatal: https://${USERINFO}@host/x.git is gone" >&2; exit 1`);
+    const host = await bus.host('front', { worker: 'echo done', failing: `sh ${leaking}` });
+    await host.send('failing', 'hello');
+    const first = JSON.stringify(await host.once(), undefined, 1);
+    expect(secretsIn(first)).toEqual([]);
+    expect(first).toContain('host/x.git is gone');
     git(bus.hub, 'config', 'http.receivepack', how === 'refused push' ? 'false' : 'true');
     const address =
       how === 'nobody listens'
@@ -249,20 +254,44 @@ it.skipIf(!hasOwnGit).each(['init', 'join'])(
     const dir = join(bus.root, 'new');
     const all = { ...env, CROSSTALK_STATE_DIR: join(bus.root, 'state') };
     const url = `http://${USERINFO}@${address}/hub.git`;
-    // The operator's own command line is the operator's: only what we start is looked at.
     const run = (...argv: string[]): Promise<Ran> => command(argv, { cwd: bus.root, env: all });
     const made = await run('init', dir, '--remote', url, '--alias', 'new', '--cli', 'echo done');
     expect([made.code, made.err]).toEqual([0, '']);
     for (const argv of [
       ['send', '--to', 'concierge', 'hello'],
       ['dispatch', '--once', '--host', 'new'],
-      ['doctor'],
       ['sync'],
     ])
       expect((await run(...argv, '--transport', dir)).code).toBe(0);
+    // It tries a push, and may find other things that are wrong.
+    await run('doctor', '--transport', dir);
     expect(seen()).toContain('git-remote-http ');
     expect(secretsIn(seen())).toEqual([]);
     expect(bus.from('concierge')).toHaveLength(1);
+  },
+);
+
+it.skipIf(process.platform !== 'linux')(
+  'a password that was given to init on its command line is gone from it before the remote is asked',
+  async () => {
+    const bus = new Bus();
+    const url = `http://${USERINFO}@${await startSilent()}/hub.git`;
+    const host = { dir: bus.root, env: {} };
+    const program = new Program(
+      host,
+      'init',
+      join(bus.root, 'new'),
+      '--remote',
+      url,
+      '--cli',
+      'true',
+    );
+    await until('a command line without it', () => {
+      const line = readFileSync(`/proc/${String(program.child.pid)}/cmdline`, 'utf8');
+      return line !== '' && secretsIn(line).length === 0;
+    });
+    expect(program.running).toBe(true);
+    await program.stop('SIGINT');
   },
 );
 

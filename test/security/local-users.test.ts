@@ -5,9 +5,11 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -90,9 +92,9 @@ describe.skipIf(noOtherUser !== '')(`other users of this machine${noOtherUser}`,
     const bus = new Bus();
     const host = await bus.host('front', { worker: 'echo done' });
     // Reachable for everybody, unlike the folders of the tests.
-    const state = execFileSync('mktemp', ['-d', '/tmp/crosstalk-open-XXXXXX']).toString().trim();
+    const state = mkdtempSync('/tmp/crosstalk-open-');
     onTestFinished(() => {
-      execFileSync('rm', ['-rf', state]);
+      rmSync(state, { recursive: true, force: true });
     });
     chmodSync(state, 0o777);
     writeFileSync(join(state, 'of somebody else'), '');
@@ -120,9 +122,9 @@ describe.skipIf(noOtherUser !== '')(`other users of this machine${noOtherUser}`,
   });
 
   it('who owns a symlink, a folder or a socket in our place is not asked', async () => {
-    const root = execFileSync('mktemp', ['-d', '/tmp/crosstalk-mixed-XXXXXX']).toString().trim();
+    const root = mkdtempSync('/tmp/crosstalk-mixed-');
     onTestFinished(() => {
-      execFileSync('rm', ['-rf', root]);
+      rmSync(root, { recursive: true, force: true });
     });
     chmodSync(root, 0o1777);
     const asked = (path: string): Promise<unknown> => ask(path, { op: 'ping' }, 5000);

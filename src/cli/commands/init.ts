@@ -1,9 +1,12 @@
-import { withoutWebToken } from '../../credentials.ts';
+import { withoutCredentials, withoutWebToken } from '../../credentials.ts';
 import { init } from '../../operations/init.ts';
-import { flag, given, note, print, type Call } from '../command.ts';
+import { flag, given, note, print, text, type Call } from '../command.ts';
 
 export async function run(call: Call): Promise<number> {
   const { io, args } = call;
+  const remote = text(call, 'remote') ?? '';
+  // Other users see the command lines of all processes, but for what is written over.
+  if (withoutCredentials(remote) !== remote) process.title = 'crosstalk init';
   const made = await init(
     { env: withoutWebToken(io.env), cwd: io.cwd },
     {
