@@ -19,7 +19,7 @@ const layers = [
 ];
 
 /** Leaf files at the root of src that everybody may import. */
-const LEAVES = '^src/(errors|package|crash-points)\\.ts$';
+const LEAVES = '^src/(errors|credentials|package|crash-points)\\.ts$';
 
 module.exports = {
   forbidden: [
@@ -39,7 +39,8 @@ module.exports = {
       name: 'leaves-import-nothing-of-ours',
       severity: 'error',
       from: { path: LEAVES },
-      to: { path: '^src/' },
+      // What errors say has passed it.
+      to: { path: '^src/', pathNot: '^src/credentials\\.ts$' },
     },
     ...layers.map(([name, may]) => ({
       name: `${name}-imports-only-what-is-right-of-it`,

@@ -1,3 +1,5 @@
+import { withoutCredentials, withoutCredentialsIn } from './credentials.ts';
+
 /** Every failure we expect carries a stable code; see docs/failures.md. */
 export type ErrorCode =
   | 'usage'
@@ -14,7 +16,8 @@ export type ErrorCode =
 
 /**
  * The one error class that operations throw. `message` is the line the user reads: what, where,
- * the value seen; what to do next. `data` holds the same facts for `--json`.
+ * the value seen; what to do next. `data` holds the same facts for `--json`. Neither ever holds the
+ * credentials of a URL, whatever it was made of (trust.md §5).
  */
 export class CrosstalkError extends Error {
   readonly code: ErrorCode;
@@ -25,17 +28,20 @@ export class CrosstalkError extends Error {
     message: string,
     options: { data?: Record<string, unknown>; cause?: unknown } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(
+      withoutCredentials(message),
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
     this.name = 'CrosstalkError';
     this.code = code;
-    this.data = options.data ?? {};
+    this.data = withoutCredentialsIn(options.data ?? {});
   }
 }
 
-/** The message of whatever was thrown, on one line. */
+/** The message of whatever was thrown, on one line, without credentials. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text.trim().replace(/\s*\n\s*/g, ' · ');
+  return withoutCredentials(text.trim().replace(/\s*\n\s*/g, ' · '));
 }
 
 /** True for a Node system error with this code, such as ENOENT. */

@@ -1,3 +1,4 @@
+import { withoutCredentials } from '../credentials.ts';
 import type { Context } from '../operations/context.ts';
 import type { Io } from './io.ts';
 
@@ -57,7 +58,7 @@ export function wordsOf({ args }: Call): string {
 
 /** One line of diagnosis on stderr. */
 export function note({ io, name }: Call, line: string): void {
-  io.err(`crosstalk ${name}: ${line}\n`);
+  io.err(`crosstalk ${name}: ${withoutCredentials(line)}\n`);
 }
 
 /** Opens the transport the call is about; a command that needs none does not load what it takes. */

@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { withoutWebToken } from '../credentials.ts';
 import type { Io } from './io.ts';
 import { EXIT } from './exit.ts';
 import { colourless, harmless } from './render.ts';
@@ -32,7 +33,7 @@ function processIo(stop: AbortSignal, hurry: AbortSignal): Io {
   const out = (text: string): boolean =>
     process.stdout.write(process.stdout.isTTY ? harmless(text) : text);
   return {
-    env: process.env,
+    env: givenEnvironment(),
     cwd: process.cwd(),
     out,
     outBytes: (bytes) =>
@@ -50,6 +51,15 @@ function processIo(stop: AbortSignal, hurry: AbortSignal): Io {
     stop,
     hurry,
   };
+}
+
+/** What this process was given. What it starts does not inherit all of it. */
+function givenEnvironment(): NodeJS.ProcessEnv {
+  const given = { ...process.env };
+  const inherited = withoutWebToken(given);
+  for (const name of Object.keys(given))
+    if (!(name in inherited)) Reflect.deleteProperty(process.env, name);
+  return given;
 }
 
 async function readAll(stream: NodeJS.ReadableStream): Promise<string> {

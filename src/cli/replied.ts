@@ -2,6 +2,7 @@ import { CrosstalkError } from '../errors.ts';
 import { repliedJson } from '../operations/as-json.ts';
 import type { Replied } from '../operations/replies.ts';
 import { shown } from '../protocol/result.ts';
+import { marked } from '../protocol/structure.ts';
 import { print, text, type Call } from './command.ts';
 import { indent, painter } from './render.ts';
 
@@ -33,13 +34,18 @@ export function printReplied(call: Call, found: readonly Replied[]): void {
   print(call, found.map(repliedJson), () => found.map((one) => render(call, one)).join('\n'));
 }
 
+/** What a line of ours begins with, after blanks and what is not seen. */
+const OURS = /^[\p{Z}\p{C}>]*(?:REPLIED|PENDING|from\s+\S+)\s+\d{4}\//u;
+
 function render({ io }: Call, { ref, replies: list }: Replied): string {
   const paint = painter(io);
   if (list.length === 0) return `${paint('yellow', 'PENDING')} ${ref.relPath}`;
   return [
     `${paint('green', 'REPLIED')} ${ref.relPath}`,
-    ...list.map(
-      ({ relPath, message }) => `  from ${message.from} ${relPath}\n${indent(message.body)}`,
-    ),
+    ...list.map(({ relPath, message }) => {
+      // Indented as much as the line above it, a text could pass for another reply.
+      const body = marked(message.body, (line) => OURS.test(line));
+      return `  from ${message.from} ${relPath}\n${indent(body)}`;
+    }),
   ].join('\n');
 }

@@ -1,3 +1,4 @@
+import { withoutCredentials } from '../credentials.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { EXIT } from './exit.ts';
 import type { Io } from './io.ts';
@@ -58,13 +59,13 @@ function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
   if (!code.startsWith('commander.')) throw error;
   if (code === 'commander.help') {
     io.err(
-      `crosstalk ${argv.join(' ')}: a subcommand is missing; see: crosstalk ${argv[0] ?? ''} --help\n`,
+      `crosstalk ${withoutCredentials(argv.join(' '))}: a subcommand is missing; see: crosstalk ${argv[0] ?? ''} --help\n`,
     );
     return EXIT.usage;
   }
   const words = argv.filter((word) => !word.startsWith('-'));
   const name = code === 'commander.unknownCommand' ? '' : (words[0] ?? '');
-  const what = message
+  const what = withoutCredentials(message)
     .replace(/^error: /, '')
     .replace(/\.?\n\s*/g, ' ')
     .trim();
@@ -79,7 +80,7 @@ function report(io: Io, name: string, error: unknown): number {
   if (code === 'aborted') return EXIT.interrupted;
   io.err(`crosstalk ${name}: ${message}\n`);
   if ((io.env['CROSSTALK_DEBUG'] ?? '') !== '' && error instanceof Error)
-    io.err(`${error.stack ?? ''}\n`);
+    io.err(`${withoutCredentials(error.stack ?? '')}\n`);
   return code === 'usage' ? EXIT.usage : EXIT.failed;
 }
 

@@ -1,3 +1,4 @@
+import { withoutCredentials } from '../credentials.ts';
 import { passed } from '../crash-points.ts';
 import type { Outcome } from '../agent/outcome.ts';
 import type { InvocationResult } from '../agent/invoke.ts';
@@ -183,10 +184,10 @@ function deadLetter(
     tier: job.tier.name,
     command: job.tier.cli,
     reason: failure.reason,
-    detail: failure.detail,
+    detail: withoutCredentials(failure.detail),
     exit_code: result.exitCode,
     signal: result.signal,
-    stderr_tail: result.stderrTail,
+    stderr_tail: withoutCredentials(result.stderrTail),
     attempts: (previous?.attempts ?? 0) + 1,
     attempts_since_release: counted,
     first_failed_at: previous?.first_failed_at ?? at.toISOString(),

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { passed } from '../crash-points.ts';
 import { outcomeOf, type Outcome } from '../agent/outcome.ts';
 import { invoke, type InvocationResult } from '../agent/invoke.ts';
@@ -165,6 +166,7 @@ async function promptOf(archive: Archive, job: Job, briefing: Briefing): Promise
     archive.channel(job.tip, job.channel),
   ]);
   return formatPrompt({
+    word: randomBytes(8).toString('hex'),
     protocol: protocol ?? '',
     profile: profile?.body ?? '',
     channel: about,

@@ -1,7 +1,10 @@
-import { chmod, mkdir, rm } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
-import { dirname } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
+import { findEar, makeEar, removeEar } from './ear.ts';
+import { onLines } from './lines.ts';
 import type { Outcome } from './publisher.ts';
+import { parseAnswer, parseRequest } from './wake-lines.ts';
 
 /** What other processes of this machine may ask the dispatcher, one JSON object a line. */
 export type WakeRequest =
@@ -21,24 +24,21 @@ export interface WakeAnswer {
   outcomes?: Record<string, Outcome>;
 }
 
-/** A message of 1 MiB whose every byte takes six in JSON. */
-const MAX_LINE = 8 * 1024 * 1024;
-
 /**
- * The dispatcher's ear: a unix socket in the state directory. Nothing depends on its answers:
+ * The dispatcher's ear: a unix socket known by a path in the state directory. Nothing depends on its answers:
  * a message is in the outbox before anybody speaks of it, or the command that hands it over still
  * has it and can do the same again. The caller holds the dispatcher lock, so a socket file that
  * is already there belongs to nobody alive.
  *
  * @param answer told by `gone` when nobody waits for its answer any more; who is refused one finds
  *   the socket closed
+ * @throws CrosstalkError `refused` where other users of this machine could take its place
  */
 export async function listen(
   path: string,
   answer: (request: WakeRequest, gone: AbortSignal) => Promise<WakeAnswer>,
 ): Promise<{ close: () => Promise<void> }> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await rm(path, { force: true });
+  const place = await makeEar(path);
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     const gone = new AbortController();
@@ -59,9 +59,12 @@ export async function listen(
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(path, resolve);
+    // The socket is made within the call: it is nobody else's from the first moment.
+    const before = isMainThread ? process.umask(0o177) : undefined;
+    server.listen(place, resolve);
+    if (before !== undefined) process.umask(before);
   });
-  await chmod(path, 0o600);
+  await chmod(place, 0o600);
   return { close: () => closeServer(server, open, path) };
 }
 
@@ -73,10 +76,13 @@ async function closeServer(server: Server, open: Set<Socket>, path: string): Pro
   }, 200);
   await closed;
   clearTimeout(timer);
-  await rm(path, { force: true });
+  await removeEar(path);
 }
 
-/** `nobody`: none is listening, or it went away before it answered, or we no longer wait for it. */
+/**
+ * `nobody`: none is listening, or it went away before it answered, or we no longer wait for it, or
+ * it need not be our dispatcher that listens.
+ */
 export type Asked =
   { kind: 'answered'; answer: WakeAnswer } | { kind: 'nobody' } | { kind: 'timeout' };
 
@@ -86,14 +92,16 @@ export type Asked =
  * @param timeout milliseconds to wait for the answer
  * @param signal ends the wait
  */
-export function ask(
+export async function ask(
   path: string,
   request: WakeRequest,
   timeout: number,
   signal?: AbortSignal,
 ): Promise<Asked> {
+  const ear = await findEar(path);
+  if (ear.kind !== 'found') return { kind: 'nobody' };
   return new Promise((resolve) => {
-    const socket = createConnection(path);
+    const socket = createConnection(ear.path);
     const done = (asked: Asked): void => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
@@ -120,40 +128,4 @@ export function ask(
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted === true) abort();
   });
-}
-
-function onLines(socket: Socket, receive: (line: string) => void): void {
-  let pending = '';
-  socket.setEncoding('utf8');
-  socket.on('error', () => socket.destroy());
-  socket.on('data', (chunk: string) => {
-    const lines = (pending + chunk).split('\n');
-    pending = lines.pop() ?? '';
-    if (pending.length > MAX_LINE) socket.destroy();
-    for (const line of lines) receive(line);
-  });
-}
-
-function parseRequest(line: string): WakeRequest | undefined {
-  const value = parseJson(line) as
-    Partial<{ op: string; ids: unknown; request: unknown; tip: unknown }> | null | undefined;
-  if (value?.op === 'ping' || value?.op === 'wake') return { op: value.op };
-  if (value?.op === 'news')
-    return typeof value.tip === 'string' ? { op: 'news', tip: value.tip } : undefined;
-  if (value?.op === 'send') return { op: 'send', request: value.request };
-  if (value?.op !== 'publish' || !Array.isArray(value.ids)) return undefined;
-  return { op: 'publish', ids: value.ids.filter((id): id is string => typeof id === 'string') };
-}
-
-function parseAnswer(line: string): WakeAnswer | undefined {
-  const value = parseJson(line) as Partial<WakeAnswer> | null | undefined;
-  return typeof value?.pid === 'number' ? (value as WakeAnswer) : undefined;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

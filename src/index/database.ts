@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import type {
   DatabaseSyncInstance,
   SqliteModule,
@@ -124,6 +124,7 @@ export function isBroken(error: unknown): boolean {
 export async function openDatabase(path: string, say: (line: string) => void): Promise<Database> {
   const sqlite = await loadSqlite();
   for (let tries = 1; ; tries++) {
+    if (path !== ':memory:') keepPrivate(path);
     const connection = new sqlite.DatabaseSync(path, { timeout: BUSY_TRIES * BUSY_WAIT_MS });
     try {
       prepare(connection);
@@ -147,6 +148,21 @@ export async function openDatabase(path: string, say: (line: string) => void): P
 export function moveAside(path: string): void {
   if (existsSync(path)) renameSync(path, `${path}.aside`);
   for (const part of ['-wal', '-shm']) rmSync(`${path}${part}`, { force: true });
+}
+
+/**
+ * Makes the file, if need be, so that only its owner may read it, whatever the umask: SQLite gives its
+ * other files the same rights. What was made with more loses them.
+ */
+function keepPrivate(path: string): void {
+  // A place that cannot be written is SQLite's to complain about.
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+    for (const part of [path, `${path}-wal`, `${path}-shm`])
+      if (existsSync(part) && (statSync(part).mode & 0o077) !== 0) chmodSync(part, 0o600);
+  } catch {
+    return;
+  }
 }
 
 class OtherVersion extends Error {}

@@ -3,8 +3,10 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import { Archive } from '../dispatcher/archive.ts';
+import { findEar } from '../dispatcher/ear.ts';
 import { checkVersion } from '../dispatcher/host.ts';
 import { Publisher, type Outcome } from '../dispatcher/publisher.ts';
+import { withoutCredentials, withoutWebToken } from '../credentials.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import { DeadLetters } from '../state/dead-letters.ts';
@@ -67,10 +69,12 @@ export async function withContext<T>(
   work: (context: Context) => Promise<T>,
 ): Promise<T> {
   const dir = await locateTransport(surroundings, options.transport);
-  const { paths, started, transport } = await openTransport(dir, surroundings.env);
+  const env = withoutWebToken(surroundings.env);
+  const { paths, started, transport } = await openTransport(dir, env);
   try {
     const context: Context = {
       ...surroundings,
+      env,
       transport,
       archive: new Archive(transport),
       paths,
@@ -88,9 +92,14 @@ export async function withContext<T>(
       random: Math.random,
       newId: () => ulid(),
       suffix: () => randomBytes(6).toString('hex'),
-      note: options.note,
+      note: (line) => {
+        options.note(withoutCredentials(line));
+      },
     };
     await shareConnections(transport, paths, false);
+    const ear = await findEar(paths.socket);
+    if (ear.kind === 'foreign')
+      context.note(`the dispatcher of this machine is not asked: ${ear.problem}`);
     if (options.anyVersion !== true) await requireVersion(context);
     return await work(context);
   } finally {

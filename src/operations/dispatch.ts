@@ -12,6 +12,7 @@ import type { Served } from '../dispatcher/serve-options.ts';
 import { packageVersion } from '../package.ts';
 import { LAST_HOST_FILE } from '../state/approvals.ts';
 import { Cursors } from '../state/cursors.ts';
+import { isPrivate } from '../state/directory.ts';
 import { sweep } from '../state/files.ts';
 import { Holds } from '../state/holds.ts';
 import { acquire } from '../state/lock.ts';
@@ -164,6 +165,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       log('dispatcher_replaced', { from: version, to: served.successor });
     return served;
   } finally {
-    await transport.closeConnections(paths.connections);
+    if (await isPrivate(paths.connections, false))
+      await transport.closeConnections(paths.connections);
   }
 }

@@ -4,6 +4,7 @@ import { CrosstalkError, type ErrorCode } from '../errors.ts';
 import { likelySocket } from '../state/directory.ts';
 import { locateTransport, type Surroundings } from './locate.ts';
 import type { SendInput, Sent } from './send.ts';
+import { parseSendAnswer } from './send-answer.ts';
 
 /** A `send` as one process hands it to another, with all that makes its outcome the same twice. */
 export interface SendRequest {
@@ -57,8 +58,7 @@ export async function handOver(
     ANSWER_LIMIT_MS,
   );
   if (asked.kind === 'timeout') return 'timeout';
-  const answer =
-    asked.kind === 'answered' ? (asked.answer.send as SendAnswer | undefined) : undefined;
+  const answer = asked.kind === 'answered' ? parseSendAnswer(asked.answer.send) : undefined;
   if (answer === undefined) return undefined;
   for (const line of answer.notes) note(line);
   if (answer.error !== undefined) throw new CrosstalkError(answer.error.code, answer.error.message);

@@ -7,6 +7,7 @@ import { nameText, valueText } from '../protocol/approval-text.ts';
 import { OPERATOR_FILE, PROTOCOL_FILE } from '../protocol/layout.ts';
 import { isName } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
+import { HEADINGS, quoted } from '../protocol/structure.ts';
 import { knownActors } from './actors.ts';
 import { approvingIn } from './approvals.ts';
 import { tipOf, type Context } from './context.ts';
@@ -30,7 +31,8 @@ export async function openActor(
   const tip = await tipOf(context);
   const protocol = (await context.archive.text(tip, PROTOCOL_FILE)) ?? '';
   const profile = await profileOf(context.archive, tip, actor);
-  const text = `${protocol.trim()}\n\n# Your profile: ${actor}\n\n${profile?.body.trim() ?? ''}\n\nYou are "${actor}" in an interactive session that an operator opened.\n`;
+  const role = quoted(profile?.body.trim() ?? '');
+  const text = `${quoted(protocol.trim())}\n\n# ${HEADINGS.profile}: ${actor}\n\n${role}\n\nYou are "${actor}" in an interactive session that an operator opened.\n`;
   return startSession(context, {
     name: `actor-${actor}`,
     command,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { lstat, mkdir, rm } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { access, mkdir, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type CloneFolder,
   type Started,
 } from './clone-id.ts';
+import { foreignHand, tighten } from './private.ts';
 
 /** Where each piece of a machine's own state lives; nothing of it is ever committed. */
 export interface StatePaths {
@@ -40,18 +41,16 @@ export interface StatePaths {
   /** What a chat keeps. */
   chat: string;
   bin: string;
+  /** By which the dispatcher's socket is known; where it is, `dispatcher/ear.ts` says. */
   socket: string;
   /** For the sockets of shared ssh connections. */
   connections: string;
 }
 
-/** A unix socket's path may not be longer than this everywhere. */
-const MAX_SOCKET_PATH = 100;
 /** Room for what ssh adds: /ssh/, a digest of 40 characters, and 17 while it makes the socket. */
 const MAX_CONNECTION_FOLDER = 40;
 
 function statePaths(root: string): StatePaths {
-  const socket = join(root, 'wake.sock');
   return {
     root,
     git: join(root, 'git'),
@@ -75,10 +74,7 @@ function statePaths(root: string): StatePaths {
       Buffer.byteLength(root) <= MAX_CONNECTION_FOLDER
         ? join(root, 'ssh')
         : join(shortFolder('/tmp', root), 'ssh'),
-    socket:
-      Buffer.byteLength(socket) <= MAX_SOCKET_PATH
-        ? socket
-        : join(shortFolder(tmpdir(), root), 'wake.sock'),
+    socket: join(root, 'wake.sock'),
   };
 }
 
@@ -97,9 +93,8 @@ function shortFolder(parent: string, root: string): string {
 export async function isPrivate(folder: string, make: boolean): Promise<boolean> {
   for (const path of [dirname(folder), folder]) {
     if (make) await mkdir(path, { recursive: true, mode: 0o700 }).catch(() => undefined);
-    const found = await lstat(path).catch(() => undefined);
-    const ours = found?.isDirectory() === true && found.uid === (process.getuid?.() ?? found.uid);
-    if (!ours || (found.mode & 0o077) !== 0) return false;
+    const isThere = await exists(path);
+    if (!isThere || (await foreignHand(path, 'folder')) !== undefined) return false;
   }
   return true;
 }
@@ -171,5 +166,13 @@ async function create(root: string): Promise<StatePaths> {
       { cause: error },
     );
   }
+  await tighten(root);
   return statePaths(root);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }

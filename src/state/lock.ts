@@ -1,3 +1,4 @@
+import * as fs from 'node:fs';
 import { access, link, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -104,6 +105,7 @@ async function succeed(
   const unlock = await lockfile.lock(root, {
     lockfilePath: join(root, `${name}.guard`),
     realpath: false,
+    fs: { ...fs, mkdir: makePrivate },
     stale: 2000,
     update: 1000,
     retries: { retries: 400, factor: 1, minTimeout: 5, maxTimeout: 25, randomize: true },
@@ -118,6 +120,11 @@ async function succeed(
   } finally {
     await unlock().catch(() => undefined);
   }
+}
+
+/** The guard is a folder, which would be open to others where the umask is. */
+function makePrivate(path: string, done: fs.NoParamCallback): void {
+  fs.mkdir(path, 0o700, done);
 }
 
 function lockPath(root: string, name: LockName): string {

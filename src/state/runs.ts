@@ -62,7 +62,7 @@ export class Runs {
   async noteSent(id: string, relPath: string): Promise<void> {
     if (!RUN_ID.test(id)) return;
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await appendFile(this.#sentPath(id), `${relPath}\n`);
+    await appendFile(this.#sentPath(id), `${relPath}\n`, { mode: 0o600 });
   }
 
   /** The relPaths of what was sent during a run. */

@@ -1,3 +1,5 @@
+import { withoutCredentials } from '../credentials.ts';
+
 /** Why a git call did not do what was asked, as far as we must tell cases apart. */
 type FailureKind =
   | 'behind'
@@ -60,7 +62,7 @@ const TELLING =
 
 /** The telling lines of git's output on one line: no hints, no credentials, at most 400 characters. */
 function summary(output: string): string {
-  const lines = redact(output)
+  const lines = withoutCredentials(output)
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !/^(hint:|To |Done$|=)/.test(line));
@@ -69,7 +71,7 @@ function summary(output: string): string {
   return text.length > 400 ? `${text.slice(0, 397)}...` : text;
 }
 
-/** Takes user names and passwords out of URLs. */
+/** Takes user names and passwords out of URLs, for what must stay as 6.0.0 made it; see `credentials.ts`. */
 export function redact(text: string): string {
   return text.replace(/(\w+:\/\/)[^/@\s]+@/g, '$1');
 }

@@ -10,6 +10,8 @@ import { readRef } from './refs.ts';
  */
 const FIXED: readonly Setting[] = [
   ['core.bare', 'true'],
+  // What git writes here is nobody else's to read, whatever the umask.
+  ['core.sharedrepository', '0600'],
   ['core.hookspath', '/dev/null'],
   ['core.fsmonitor', 'false'],
   ['core.untrackedcache', 'false'],

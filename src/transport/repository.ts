@@ -163,13 +163,14 @@ export async function openRepository(
   git.useBatchSsh(settings.has('core.sshcommand'));
   const url = record.recorded.find(([name]) => name === 'remote.origin.url')?.[1];
   const origin = url === undefined ? undefined : accessOf(url, clone.dir).url;
+  const isShared = valueOf(record.recorded, 'core.sharedrepository') !== undefined;
   const optional = {
     origin,
     from: settings.get('crosstalk.from'),
     agent: settings.get('crosstalk.agent'),
     window: settings.get('crosstalk.window'),
     limits: remoteLimits(origin, settings),
-    objectsDir: settings.has('core.sharedrepository') ? undefined : clone.objectsDir,
+    objectsDir: isShared ? undefined : clone.objectsDir,
     partial: settings.get('remote.origin.promisor') === 'true' ? true : undefined,
   };
   return {

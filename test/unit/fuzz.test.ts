@@ -173,6 +173,7 @@ it(`${String(FILES)} generated files never crash, hang or get a wrong name accep
         activation(message, 'worker', 'front', () => 'worker');
         openQuestions({ relPath: 'x', message }, 'worker', () => message);
         formatPrompt({
+          word: '0123456789abcdef',
           protocol: '',
           profile: '',
           channel: { id: '', name: '', body: '' },

@@ -8,7 +8,9 @@ import {
 } from '../../src/protocol/prompt.ts';
 import { path, said } from '../support/messages.ts';
 
+const word = '0123456789abcdef';
 const parts: PromptParts = {
+  word,
   protocol: '# PROTOCOL',
   profile: 'PROFILE',
   channel: { id: 'the-id', name: 'general', body: 'CHANNEL BODY' },
@@ -23,6 +25,7 @@ const parts: PromptParts = {
 it('a prompt holds its parts in order and says to whom stdout goes, answering what', () => {
   const prompt = formatPrompt(parts);
   const marks = [
+    `[crosstalk ${word}]`,
     '# PROTOCOL',
     'PROFILE',
     'CHANNEL BODY',
@@ -46,9 +49,9 @@ it('a prompt without an open question says that nobody waits', () => {
   expect(prompt).toContain('nobody waits for an answer');
 });
 
-it('each message stands behind its delimiter line, with its body as it is', () => {
-  expect(formatBatch([said(1, 'x', 'b')])).toBe(
-    `--- Message 1 of 1 (from: x, ref: ${path(1)}) ---\nmessage 1\n`,
+it('each message stands behind the line with the word and its delimiter line, with its body as it is', () => {
+  expect(formatBatch([said(1, 'x', 'b')], word)).toBe(
+    `[crosstalk ${word}]\n--- Message 1 of 1 (from: x, ref: ${path(1)}) ---\nmessage 1\n`,
   );
 });
 

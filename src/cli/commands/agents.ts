@@ -1,3 +1,4 @@
+import { withoutWebToken } from '../../credentials.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { findAgents, type AgentReport } from '../../operations/agents.ts';
 import { shown } from '../../protocol/result.ts';
@@ -11,7 +12,7 @@ export async function run(call: Call): Promise<number> {
   const { io } = call;
   const timeout = limit(call);
   const reports = await findAgents({
-    env: io.env,
+    env: withoutWebToken(io.env),
     names: call.args.filter((name) => name !== undefined),
     ...(flag(call, 'run') && { run: timeout }),
     now: () => new Date(),

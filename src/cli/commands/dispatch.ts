@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { withoutCredentialsIn } from '../../credentials.ts';
 import { levelOf, type EventName, type Fields, type Log } from '../../dispatcher/log.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { dispatch } from '../../operations/dispatch.ts';
@@ -41,7 +42,12 @@ export function run(call: Call): Promise<number> {
 function logger(call: Call): Log {
   const { io } = call;
   const file = text(call, 'log');
-  if (file === undefined && io.errIsTty && !flag(call, 'json')) return liveView(io);
+  if (file === undefined && io.errIsTty && !flag(call, 'json')) {
+    const view = liveView(io);
+    return (event, fields = {}) => {
+      view(event, withoutCredentialsIn(fields));
+    };
+  }
   let write = io.err;
   if (file !== undefined) {
     const opened = openLog(resolve(io.cwd, file), flag(call, 'supervised'));
@@ -51,7 +57,7 @@ function logger(call: Call): Log {
   }
   return (event: EventName, fields: Fields = {}) => {
     write(
-      `${JSON.stringify({ ts: new Date().toISOString(), level: levelOf(event), event, ...fields })}\n`,
+      `${JSON.stringify({ ts: new Date().toISOString(), level: levelOf(event), event, ...withoutCredentialsIn(fields) })}\n`,
     );
   };
 }

@@ -1,10 +1,14 @@
+import { withoutCredentials, withoutWebToken } from '../../credentials.ts';
 import { init } from '../../operations/init.ts';
-import { flag, given, note, print, type Call } from '../command.ts';
+import { flag, given, note, print, text, type Call } from '../command.ts';
 
 export async function run(call: Call): Promise<number> {
   const { io, args } = call;
+  const remote = text(call, 'remote') ?? '';
+  // Other users see the command lines of all processes, but for what is written over.
+  if (withoutCredentials(remote) !== remote) process.title = 'crosstalk init';
   const made = await init(
-    { env: io.env, cwd: io.cwd },
+    { env: withoutWebToken(io.env), cwd: io.cwd },
     {
       ...(args[0] === undefined ? {} : { dir: args[0] }),
       ...given(call, 'remote', 'alias', 'actor', 'cli', 'channel', 'window'),

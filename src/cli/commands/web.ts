@@ -15,6 +15,7 @@ export function run(call: Call): Promise<number> {
   const port = portOf(call);
   const host = text(call, 'host') ?? '127.0.0.1';
   const token = text(call, 'token') ?? nonEmpty(io.env['CROSSTALK_WEB_TOKEN']);
+  if (text(call, 'token') !== undefined) hideToken(call);
   return inTransport(call, async (context) => {
     let forget: (() => Promise<void>) | undefined;
     const options = {
@@ -35,6 +36,15 @@ export function run(call: Call): Promise<number> {
     }
     return EXIT.ok;
   });
+}
+
+/** Other users see the command lines of all processes, but for what is written over. */
+function hideToken(call: Call): void {
+  process.title = 'crosstalk web';
+  note(
+    call,
+    '--token stands on a command line, where other users of this machine can read it; CROSSTALK_WEB_TOKEN keeps it to yourself',
+  );
 }
 
 function announce(call: Call, host: string, { url, port, token }: Address): void {

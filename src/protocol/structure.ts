@@ -1,0 +1,183 @@
+/**
+ * What the lines of a prompt that are ours look like, and how a line of somebody else's text that
+ * looks like one is marked (trust.md §4, decision 0024). Nothing here asks where a text came from:
+ * whatever is not written by us goes through {@link quoted}.
+ */
+
+/** The headings of a prompt. Foreign text cannot produce a line that reads like one. */
+export const HEADINGS = {
+  profile: 'Your profile',
+  channel: 'This channel',
+  place: 'Where you are',
+  thread: 'The thread so far',
+};
+
+/** Put before a foreign line that looks like one of ours. */
+export const MARK = '> ';
+
+const WORD_NAME = 'crosstalk';
+
+/** The line before each delimiter line; `word` was made for this prompt and is known to nobody else. */
+export function wordLine(word: string): string {
+  return `[${WORD_NAME} ${word}]`;
+}
+
+/**
+ * Everything that some reader takes for the end of a line: beside line feed and carriage return the
+ * separators of ASCII, next line, and the line and paragraph separators of Unicode.
+ */
+// eslint-disable-next-line no-control-regex -- these are the characters meant
+const BREAK = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g;
+
+/**
+ * A text with {@link MARK} before each line that looks like a line of ours, and not changed
+ * otherwise. {@link unquoted} is its inverse, whatever the text.
+ *
+ * @param word of this prompt, if it has one: a line with it, although nobody can know it, is marked too
+ */
+export function quoted(text: string, word?: string): string {
+  return marked(text, (line) => isOurs(line, word));
+}
+
+/** A text with {@link MARK} before each of its lines that `isLike` takes for one of ours. */
+export function marked(text: string, isLike: (line: string) => boolean): string {
+  return eachLine(text, (line) => (isLike(line) ? MARK + line : line));
+}
+
+/** The text as it was before {@link quoted}: a line that looks like one of ours carries a mark. */
+export function unquoted(text: string, word?: string): string {
+  return eachLine(text, (line) => (isOurs(line, word) ? line.slice(MARK.length) : line));
+}
+
+/** Every line with `prefix` before it, for a text that is quoted as a whole. */
+export function indented(text: string, prefix: string): string {
+  return eachLine(text, (line) => prefix + line);
+}
+
+/** Foreign words within a line of ours: no break, nothing that is not seen. */
+export function inLine(text: string): string {
+  return text.replace(/[\p{C}\u2028\u2029]+/gu, ' ').trim();
+}
+
+function eachLine(text: string, change: (line: string) => string): string {
+  const parts: string[] = [];
+  let start = 0;
+  for (const { 0: end, index } of text.matchAll(BREAK)) {
+    parts.push(change(text.slice(start, index)), end);
+    start = index + end.length;
+  }
+  parts.push(change(text.slice(start)));
+  return parts.join('');
+}
+
+/** Letters of a title without blanks, as {@link Seen} gives those of a line. */
+const plain = (title: string): string => title.toLowerCase().replaceAll(' ', '');
+const TITLES = Object.values(HEADINGS).map(plain);
+/** How an entry of the thread is introduced: `> <from> to <to> (ref: …):`. */
+const ENTRY = '(ref:';
+
+/**
+ * Whether a line reads like one of ours: `--- Message …`, a heading, the line with the word, or the
+ * first line of an entry of the thread. It is judged by what is seen of it: what stands for a
+ * letter in another script or width is one, what is not seen or only decorates does not count.
+ *
+ * Looks at no more of the line than it takes, which for nearly every line is its first character.
+ */
+function isOurs(line: string, word: string | undefined): boolean {
+  if (word !== undefined && line.includes(word)) return true;
+  const seen = new Seen(line);
+  let next = seen.next();
+  let dashes = 0;
+  for (; next === '-' || next === '—'; next = seen.next()) dashes += next === '-' ? 1 : 2;
+  if (dashes >= 2 && seen.goesOn(next, ['message'])) return true;
+  if (next === '#') {
+    while (next === '#') next = seen.next();
+    return seen.goesOn(next, TITLES);
+  }
+  if (next === '[') return seen.goesOn(seen.next(), [WORD_NAME]);
+  return seen.isQuote && seen.has(next, ENTRY);
+}
+
+/** Not seen, or only blank: separators, controls, formats, marks, what is ignored, fillers. */
+const UNSEEN = /[\p{Z}\p{C}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/u;
+/** Quotes, and what makes text bold, code or struck out. */
+const DECORATION = '>*_`~\\|+';
+const DASH = /[\p{Pd}\u02c9\u2212\u23af\u2500\u2501\u2796\u30fc]/u;
+const LETTER = /\p{L}/u;
+/** A letter of another script, which may look like any of ours. */
+const ANY = 'any letter';
+
+/** What is seen of a line, one character after the other; characters, not the line, are normalised. */
+class Seen {
+  readonly #line: string;
+  #at = 0;
+  /** What a character stood for that stands for several, such as `⒨`. */
+  #rest = '';
+  /** A `>` came by. */
+  isQuote = false;
+
+  constructor(line: string) {
+    this.#line = line;
+  }
+
+  /** The next character in lower case; `—` for a dash that is none of ASCII; empty at the end. */
+  next(): string {
+    for (;;) {
+      if (this.#rest === '') {
+        const code = this.#line.codePointAt(this.#at);
+        if (code === undefined) return '';
+        const character = String.fromCodePoint(code);
+        this.#at += character.length;
+        if (code === 0x1b) this.#skipSequence();
+        else this.#rest = code < 0x80 ? character : character.normalize('NFKD');
+        continue;
+      }
+      const [first = ''] = this.#rest;
+      this.#rest = this.#rest.slice(first.length);
+      if (first === '>') this.isQuote = true;
+      const isSeen =
+        first >= '!' && first <= '~' ? !DECORATION.includes(first) : !UNSEEN.test(first);
+      if (isSeen) return like(first);
+    }
+  }
+
+  /** Whether what is seen from here on, `first` included, begins with one of the titles. */
+  goesOn(first: string, titles: readonly string[]): boolean {
+    let possible = titles;
+    let next = first;
+    for (let index = 0; next !== ''; index++) {
+      const letter = next;
+      possible = possible.filter((title) => letter === ANY || title[index] === letter);
+      if (possible.some((title) => title.length === index + 1)) return true;
+      if (possible.length === 0) return false;
+      next = this.next();
+    }
+    return false;
+  }
+
+  /** Whether what is seen from here on has `part`, of which no beginning comes again within it. */
+  has(first: string, part: string): boolean {
+    let found = 0;
+    for (let next = first; next !== ''; next = this.next()) {
+      const fits = next === part[found] || (next === ANY && LETTER.test(part[found] ?? ''));
+      found = fits ? found + 1 : next === part[0] ? 1 : 0;
+      if (found === part.length) return true;
+    }
+    return false;
+  }
+
+  /** Past the rest of a terminal's escape sequence, such as a colour. */
+  #skipSequence(): void {
+    if (this.#line[this.#at] !== '[') return;
+    this.#at++;
+    while (/[ -?]/.test(this.#line[this.#at] ?? '')) this.#at++;
+    this.#at++;
+  }
+}
+
+function like(character: string): string {
+  if (character >= '!' && character <= '~') return character.toLowerCase();
+  if (DASH.test(character)) return '—';
+  if (character === '♯') return '#';
+  return LETTER.test(character) ? ANY : character;
+}

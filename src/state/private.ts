@@ -1,0 +1,85 @@
+import { chmod, lstat, readdir } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Rights of the group and of others. */
+const OTHERS = 0o077;
+const OTHERS_WRITE = 0o022;
+
+/** This process's user; undefined where the system has none. */
+function self(): number | undefined {
+  return process.getuid?.();
+}
+
+/** Whether a file is this user's. */
+export function isOwn(found: Pick<Stats, 'uid'>): boolean {
+  return found.uid === (self() ?? found.uid);
+}
+
+/**
+ * Why somebody else may have a hand in a folder or socket (trust.md §5); undefined when nobody has.
+ * A symlink is not followed: whoever made it decides where it leads.
+ *
+ * @param allow `read` where others may look into it
+ * @returns undefined too when there is nothing at `path`
+ */
+export async function foreignHand(
+  path: string,
+  kind: 'folder' | 'socket',
+  allow: 'nothing' | 'read' = 'nothing',
+): Promise<string | undefined> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined) return undefined;
+  if (kind === 'folder' ? !found.isDirectory() : !found.isSocket()) return `${path} is no ${kind}`;
+  if (!isOwn(found)) return `${path} belongs to the user ${String(found.uid)}, not to you`;
+  const others = found.mode & (allow === 'read' ? OTHERS_WRITE : OTHERS);
+  return others === 0
+    ? undefined
+    : `${path} is open to other users (mode ${(found.mode & 0o777).toString(8)})`;
+}
+
+/** What may lie in a state directory, of any version: with anything else in it, it is not ours alone. */
+const OURS =
+  /^(cursors|approvals|paused|run-budget|holds|heartbeat|chat|clone|git-settings)\.json(\..*)?$|^(outbox|dead-letters|runs|sessions|log|bin|session-bin|ssh|work|run|git|clones)$|^index\.db.*$|^(service\.env|web\.html|wake\.sock|host-file\.md|approval-key)(\..*)?$|^(dispatcher|writer|approvals|turn|budget|index)\.(lock|guard).*$/;
+
+/** Folders that hold nothing but files of ours. */
+const FLAT = new Set(['outbox', 'dead-letters', 'runs', 'sessions', 'log', 'bin', 'session-bin']);
+
+/** Folders that are everybody's, or hold more than this, whatever CROSSTALK_STATE_DIR says. */
+const COMMON = new Set(['/', '/tmp', '/var/tmp', '/dev/shm', '/run', tmpdir(), homedir()]);
+
+/**
+ * Takes the rights of other users away from a state directory that was made with some, by hand or by
+ * an older version: from what lies in it, and from the folder itself unless other things than ours are
+ * in it. What belongs to somebody else stays as it is.
+ */
+export async function tighten(root: string): Promise<void> {
+  const found = await lstat(root).catch(() => undefined);
+  if (found?.isDirectory() !== true || !isOwn(found) || (found.mode & OTHERS) === 0) return;
+  const names = await readdir(root).catch(() => undefined);
+  if (names === undefined) return;
+  const ours = names.filter((name) => OURS.test(name));
+  for (const name of ours) {
+    const path = join(root, name);
+    const inside =
+      FLAT.has(name) && (await openMode(path)) !== undefined ? await readdir(path) : [];
+    for (const one of inside) await close(join(path, one));
+    await close(path);
+  }
+  const isOthersToo = COMMON.has(root) || ours.length < names.length;
+  if (!isOthersToo) await close(root);
+}
+
+/** Takes the rights of others away from a file or folder of ours. */
+async function close(path: string): Promise<void> {
+  const mode = await openMode(path);
+  if (mode !== undefined) await chmod(path, mode & 0o777 & ~OTHERS).catch(() => undefined);
+}
+
+/** The mode of a file or folder of ours that others have rights to. */
+async function openMode(path: string): Promise<number | undefined> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined || found.isSymbolicLink() || !isOwn(found)) return undefined;
+  return (found.mode & OTHERS) === 0 ? undefined : found.mode;
+}
