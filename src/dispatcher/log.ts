@@ -24,6 +24,9 @@ export type EventName =
   | 'quarantined'
   | 'parked'
   | 'cursor_lost'
+  | 'workspace_cleaned'
+  | 'workspaces_removed'
+  | 'drop_refused'
   | 'epoch_begun'
   | 'maintained'
   | 'woken'
@@ -50,6 +53,8 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   quarantined: 'error',
   parked: 'warn',
   cursor_lost: 'warn',
+  workspace_cleaned: 'warn',
+  drop_refused: 'warn',
   internal_error: 'error',
 };
 

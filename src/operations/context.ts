@@ -78,8 +78,10 @@ export async function withContext<T>(
       newId: () => ulid(),
       suffix: () => randomBytes(6).toString('hex'),
       note: options.note,
+      // Something else follows the bus for a run, which may be kept from the network.
+      ...(surroundings.agentMode?.runDir !== undefined && { isFollowed: true }),
     };
-    await shareConnections(transport, paths, false);
+    if (context.isFollowed !== true) await shareConnections(transport, paths, false);
     if (options.anyVersion !== true) await requireVersion(context);
     return await work(context);
   } finally {
@@ -102,10 +104,10 @@ export async function shareConnections(
     transport.shareConnections(paths.connections, open);
 }
 
-async function requireVersion({ transport }: Context): Promise<void> {
+async function requireVersion({ transport, isFollowed }: Context): Promise<void> {
   const problem = await checkVersion(transport, await transport.tip());
   if (problem === undefined) return;
-  await transport.refresh();
+  if (isFollowed !== true) await transport.refresh();
   const still = await checkVersion(transport, await transport.tip());
   if (still !== undefined) throw new CrosstalkError('unsupported_version', still);
 }

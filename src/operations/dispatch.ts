@@ -9,14 +9,17 @@ import { Publisher } from '../dispatcher/publisher.ts';
 import { Refusals } from '../dispatcher/refusals.ts';
 import { serve } from '../dispatcher/serve.ts';
 import type { Served } from '../dispatcher/serve-options.ts';
+import { isAgentSetting } from '../protocol/agent-settings.ts';
 import { packageVersion } from '../package.ts';
 import { Cursors } from '../state/cursors.ts';
 import { sweep } from '../state/files.ts';
 import { Holds } from '../state/holds.ts';
 import { acquire } from '../state/lock.ts';
 import { RunBudget } from '../state/run-budget.ts';
+import { Workspaces } from '../state/workspaces.ts';
 import { shareConnections, type Context } from './context.ts';
 import { permission, publishing } from './publishing.ts';
+import { serveRun } from './serve-run.ts';
 import { serveSend } from './serve-send.ts';
 import { Replacement } from './replacement.ts';
 import { entryPath } from './service-machine.ts';
@@ -46,7 +49,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   const { log } = input;
   // Read now: another may be installed by the time it is asked for.
   const version = packageVersion();
-  await prepareBin(paths.bin);
+  await prepareBin(paths.bin, { state: paths.root, transport: transport.dir });
   await shareConnections(transport, paths, true);
   await sweep([paths.root, paths.outbox, paths.deadLetters, paths.runs]);
   const deliveries = new Deliveries({
@@ -119,6 +122,12 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     publisher,
     hosts,
     log,
+    workspaces: new Workspaces(paths.work, isAgentSetting),
+    desks: {
+      folder: paths.run,
+      serveRun: (run, request, durable) =>
+        serveRun(context, (id) => publisher.publish(id), run, request, durable),
+    },
     stateDir: paths.root,
     binDir: paths.bin,
     environment: env,

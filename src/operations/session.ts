@@ -1,14 +1,21 @@
+import { join } from 'node:path';
+import { withoutOurs } from '../dispatcher/run-environment.ts';
 import { profileOf } from '../dispatcher/run.ts';
+import { gitGuards, workplaceOf } from '../dispatcher/workplace.ts';
 import { CrosstalkError } from '../errors.ts';
+import { isAgentSetting } from '../protocol/agent-settings.ts';
 import { KNOWN_AGENTS } from '../protocol/agents.ts';
 import { OPERATOR_FILE, PROTOCOL_FILE } from '../protocol/layout.ts';
 import { isName } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
+import { Workspaces } from '../state/workspaces.ts';
 import { knownActors } from './actors.ts';
 import { tipOf, type Context } from './context.ts';
+import { withoutDispatch } from './dispatch-link.ts';
 import { showHost } from './hosts.ts';
 import { firstOnPath } from './path.ts';
 import { nonEmpty, resolveFrom } from './resolve.ts';
+import { prepareBin } from './shim.ts';
 import { startSession } from './start-session.ts';
 
 /**
@@ -52,12 +59,36 @@ export async function openActor(
   const protocol = (await context.archive.text(tip, PROTOCOL_FILE)) ?? '';
   const profile = await profileOf(context.archive, tip, actor);
   const text = `${protocol.trim()}\n\n# Your profile: ${actor}\n\n${profile?.body.trim() ?? ''}\n\nYou are "${actor}" in an interactive session that an operator opened.\n`;
+  const { env, paths, transport, now } = context;
+  const place = await workplaceOf(
+    {
+      workspaces: new Workspaces(paths.work, isAgentSetting),
+      dir: transport.dir,
+      stateDir: paths.root,
+      environment: env,
+      log: (_event, fields) => {
+        context.note(`removed from ${String(fields?.['dir'])}: ${String(fields?.['removed'])}`);
+      },
+      now,
+    },
+    { actor, tier },
+  );
+  // A model that is persuaded here has the same allowance as in a run.
+  const bin = join(paths.sessions, `actor-${actor}-bin`);
+  await prepareBin(bin, { state: paths.root, transport: transport.dir, actor, workdir: place.dir });
   return startSession(context, {
     name: `actor-${actor}`,
     command,
     text,
-    env: { ...withoutDispatch(context.env), CROSSTALK_FROM: actor },
+    env: {
+      ...withoutOurs(env),
+      ...gitGuards(place, env),
+      CROSSTALK_FROM: actor,
+      CROSSTALK_WORKDIR: place.dir,
+    },
     recipient: actor,
+    cwd: place.dir,
+    bin,
   });
 }
 
@@ -75,7 +106,17 @@ export async function attachOperator(
   const text = (await context.archive.text(await tipOf(context), OPERATOR_FILE)) ?? '';
   const env = await operatorEnv(context);
   const recipient = resolveFrom({ ...context, env }, undefined, input.login);
-  return startSession(context, { name: 'operator', command, text, env, recipient });
+  const { paths, cwd } = context;
+  await prepareBin(paths.sessionBin);
+  return startSession(context, {
+    name: 'operator',
+    command,
+    text,
+    env: { ...env, CROSSTALK_STATE_DIR: paths.root },
+    recipient,
+    cwd,
+    bin: paths.sessionBin,
+  });
 }
 
 async function chosenAgent(
@@ -106,10 +147,4 @@ async function operatorEnv(context: Context): Promise<NodeJS.ProcessEnv> {
     actors.some(({ name }) => name === from);
   if (isActor) delete env['CROSSTALK_FROM'];
   return env;
-}
-
-function withoutDispatch(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(env).filter(([name]) => !name.startsWith('CROSSTALK_DISPATCH_')),
-  );
 }
