@@ -58,6 +58,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     options: [
       ['--cli <command>', 'claude, codex, gemini, opencode, qwen, pi, or a command line'],
       ['--tier <tier>', 'the tier this command is for (default: default)'],
+      ['--workdir <dir>', 'where it works (default: an empty folder for each thread)'],
       ['--description <text>', 'for a new profile'],
       HOST,
     ],

@@ -21,6 +21,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--actor <name>', 'the first actor this machine serves (default: concierge)'],
       ['--cli <command>', 'its CLI: claude, codex, gemini, opencode, qwen, pi, or a command line'],
       ['--channel <name>', 'the first channel (default: general)'],
+      ['--workdir <dir>', 'where the actor works (default: an empty folder for each thread)'],
       ['--window <days>', 'joining: the checkout shows messages of so many days, as 7d'],
     ],
     example: 'crosstalk init team --remote git@example.com:team/bus.git --cli claude',

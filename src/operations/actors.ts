@@ -12,6 +12,7 @@ import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { deliverOrNote } from './deliver.ts';
 import { approveCommand, thisHost, writeTier } from './hosts.ts';
 import { resolveFrom } from './resolve.ts';
+import { chosenWorkdir } from './workdir-option.ts';
 
 export interface ActorInfo {
   name: string;
@@ -79,6 +80,8 @@ export interface AddActorInput {
   /** A command line, or the name of a known agent CLI. */
   cli: string;
   tier: string;
+  /** Where it works; a workspace for each thread without it. */
+  workdir?: string;
   description?: string;
   host?: string;
   login: string;
@@ -103,9 +106,14 @@ export async function addActor(
   const host = await thisHost(context, input.host);
   const from = resolveFrom(context, undefined, input.login);
   const cli = knownAgent(input.cli)?.headless ?? input.cli;
+  const workdir =
+    input.workdir === undefined
+      ? undefined
+      : await chosenWorkdir(context, input.workdir, context.transport.dir);
+  const slot = { cli, ...(workdir !== undefined && { workdir }) };
   const created = await writeProfile(context, input, from);
   await approveCommand(context, host.file.alias, name, tier, cli);
-  await writeTier(context, host, name, tier, cli, from);
+  await writeTier(context, host, name, tier, slot, from);
   return { path: created, host: host.file.alias, cli };
 }
 

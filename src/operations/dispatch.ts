@@ -17,6 +17,7 @@ import { Holds } from '../state/holds.ts';
 import { acquire } from '../state/lock.ts';
 import { RunBudget } from '../state/run-budget.ts';
 import { Workspaces } from '../state/workspaces.ts';
+import { WorkspaceSweep } from '../dispatcher/workspace-sweep.ts';
 import { shareConnections, type Context } from './context.ts';
 import { permission, publishing } from './publishing.ts';
 import { serveRun } from './serve-run.ts';
@@ -111,6 +112,15 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     log,
     now: context.now,
   });
+  const workspaces = new Workspaces(paths.work, isAgentSetting);
+  const sweeper = new WorkspaceSweep({
+    workspaces,
+    archive,
+    deliveries,
+    deadLetters,
+    log,
+    now: context.now,
+  });
   const dispatcher = new Dispatcher({
     guards,
     transport,
@@ -122,7 +132,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     publisher,
     hosts,
     log,
-    workspaces: new Workspaces(paths.work, isAgentSetting),
+    workspaces,
     desks: {
       folder: paths.run,
       serveRun: (run, request, durable) =>
@@ -151,6 +161,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
         dispatcher,
         outbox,
         publisher,
+        sweep: sweeper,
         mayRead: () => permission(context.budget)('read'),
         log,
       },
@@ -172,6 +183,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       log('dispatcher_replaced', { from: version, to: served.successor });
     return served;
   } finally {
+    await sweeper.finish();
     await transport.closeConnections(paths.connections);
   }
 }

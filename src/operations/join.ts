@@ -9,7 +9,7 @@ import { tipOf, withContext, type Context } from './context.ts';
 import { deliver } from './deliver.ts';
 import type { Initialised, InitInput } from './init.ts';
 import type { Surroundings } from './locate.ts';
-import { hostText, newActor, newChannel } from './starter-files.ts';
+import { hostText, newActor, newChannel, slotIn } from './starter-files.ts';
 import type { TemplateFile } from './template.ts';
 
 /** Adds this machine to a transport that was just cloned: its host file, and a channel if asked. */
@@ -22,7 +22,7 @@ export async function join(
     const { files, channel } = await additions(context, input);
     files.push({
       path: hostFile(alias),
-      content: hostText(alias, machine, input.actor, input.cli),
+      content: hostText(alias, machine, input.actor, slotIn(input)),
     });
     const delivered = await deliver(
       context,
@@ -40,12 +40,12 @@ export async function join(
       input.note(`joined here, but not pushed: ${delivered.reason}; push it with: crosstalk sync`);
     }
     await new Checkout(context.transport, context.now).follow();
-    const { dir, actor, cli } = input;
+    const { dir, actor } = input;
     return {
       dir,
       alias,
       actor,
-      cli,
+      ...slotIn(input),
       joined: true,
       pushed: delivered.published,
       ...(channel === undefined ? {} : { channel }),

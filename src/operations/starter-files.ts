@@ -20,17 +20,33 @@ export function newChannel(name: string, createdBy: string): TemplateFile {
   };
 }
 
+/** What a host file says of a tier: its command, and where it works when that is no workspace. */
+export interface TierSlot {
+  cli: string;
+  workdir?: string;
+}
+
+/** That of an input that may hold more. */
+export function slotIn({ cli, workdir }: TierSlot): TierSlot {
+  return { cli, ...(workdir !== undefined && { workdir }) };
+}
+
+/** The same as it is written: a command alone stays a plain line. */
+export function slotOf({ cli, workdir }: TierSlot): string | Record<string, string> {
+  return workdir === undefined ? cli : { cli, workdir };
+}
+
 /** A host file serving one actor. `machine` is left out when another host file claims it. */
 export function hostText(
   alias: string,
   machine: string | undefined,
   actor: string,
-  cli: string,
+  slot: TierSlot,
 ): string {
   const fields = {
     alias,
     ...(machine === undefined ? {} : { hostname: machine }),
-    actors: { [actor]: { default: cli } },
+    actors: { [actor]: { default: slotOf(slot) } },
   };
   return formatDocument(fields, `The machine ${alias}.\n`);
 }

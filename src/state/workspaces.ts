@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, readdir, realpath, rm, unlink } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, realpath, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
 import { isRecord, readJson, writeWhole } from './files.ts';
@@ -23,6 +23,8 @@ export interface Workspace {
 
 /** The workspace of sessions with an actor: they belong to no thread. */
 const SESSION = 'session';
+/** Ends the name of one that is being removed. */
+const GONE = '.gone';
 
 /**
  * The folders in which runs work, `<state>/work/<actor>/<thread>/` (trust.md §1): each empty at first,
@@ -31,6 +33,8 @@ const SESSION = 'session';
 export class Workspaces {
   readonly #folder: string;
   readonly #isSetting: (name: string) => boolean;
+  /** What must not come between a look and a removal. */
+  #last: Promise<unknown> = Promise.resolve();
 
   /** @param isSetting names of what is removed before each run */
   constructor(folder: string, isSetting: (name: string) => boolean) {
@@ -46,15 +50,17 @@ export class Workspaces {
    * @returns and the names of what was removed
    * @throws CrosstalkError `refused` where something that cannot be removed is in its place
    */
-  async open(
+  open(
     of: Omit<WorkspaceRecord, 'used'>,
     suffix: string,
     now: Date,
   ): Promise<{ dir: string; removed: string[] }> {
-    const parent = await this.#actorFolder(of.actor);
-    const name = await this.#nameFor(parent, of, suffix);
-    await this.#save(parent, name, { ...of, used: now.toISOString() });
-    return this.#clean(join(parent, name));
+    return this.#alone(async () => {
+      const parent = await this.#actorFolder(of.actor);
+      const dir = join(parent, await this.#nameFor(parent, of, suffix));
+      await this.touch(dir, of, now);
+      return this.#clean(dir);
+    });
   }
 
   /** The workspace of sessions with an actor. */
@@ -73,6 +79,7 @@ export class Workspaces {
     for (const actor of await names(this.#folder)) {
       const parent = join(this.#folder, actor);
       for (const file of await names(parent)) {
+        if (file.endsWith(GONE)) await removeTree(join(parent, file));
         if (!file.endsWith('.json')) continue;
         const record = await this.#record(join(parent, file));
         const dir = join(parent, file.slice(0, -'.json'.length));
@@ -83,10 +90,25 @@ export class Workspaces {
     return found;
   }
 
-  /** Removes a workspace, then its record: so that one half removed is found again. */
-  async remove({ dir }: Workspace): Promise<void> {
-    await removeTree(dir);
-    await rm(`${dir}.json`, { force: true });
+  /** Removes a workspace, unless it was used meanwhile; false then. */
+  async removeUnused({ dir }: Workspace, moment: Date): Promise<boolean> {
+    const gone = `${dir}${GONE}`;
+    const removed = await this.#alone(async () => {
+      const record = await this.#record(`${dir}.json`);
+      if (record === undefined || Date.parse(record.used) >= moment.getTime()) return false;
+      await removeTree(gone);
+      await rename(dir, gone).catch(() => undefined);
+      await rm(`${dir}.json`, { force: true });
+      return true;
+    });
+    if (removed) await removeTree(gone);
+    return removed;
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
   }
 
   async #actorFolder(actor: string): Promise<string> {
@@ -114,10 +136,6 @@ export class Workspaces {
     const { actor, channel, root, used } = value;
     const texts = [actor, channel, root, used].every((text) => typeof text === 'string');
     return texts ? (value as unknown as WorkspaceRecord) : undefined;
-  }
-
-  #save(parent: string, name: string, record: WorkspaceRecord): Promise<void> {
-    return writeWhole(join(parent, `${name}.json`), `${JSON.stringify(record)}\n`);
   }
 
   async #clean(dir: string): Promise<{ dir: string; removed: string[] }> {
