@@ -1,7 +1,15 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { Bus } from '../support/bus.ts';
+import { Bus, type Host } from '../support/bus.ts';
 import { headless } from './clis.ts';
 import { machine, underTest } from './machine.ts';
 import { startModelServer, type ModelServer, type Script } from './server.ts';
@@ -15,6 +23,16 @@ async function model(script: Script): Promise<ModelServer> {
   const server = await startModelServer(script);
   onTestFinished(() => server.close());
   return server;
+}
+
+/** Puts the state where no sandbox lets anybody write: many let theirs write to /tmp. */
+function moveState(host: Host): void {
+  const state = mkdtempSync('/var/tmp/crosstalk-test-');
+  onTestFinished(() => {
+    rmSync(state, { recursive: true, force: true });
+  });
+  if (existsSync(host.state)) cpSync(host.state, state, { recursive: true });
+  host.env['CROSSTALK_STATE_DIR'] = state;
 }
 
 /** Settings of claude that run a command when it starts. */
@@ -43,6 +61,7 @@ it.each(each('claude', 'codex', 'pi', 'opencode', 'gemini'))(
       return next === undefined ? { say: 'All seen.' } : { shell: next };
     });
     const host = await machine(bus, 'laptop', server.url, { worker: cli });
+    moveState(host);
     const running = host.start();
     const question = await host.send('worker', 'Look around, please.');
     const replied = await host.run('replies', '--wait', '--timeout', '150', question);
@@ -62,7 +81,8 @@ it.each(each('claude', 'codex', 'pi', 'opencode', 'gemini'))(
     expect(added).toContain('Remembered: ');
     expect(listed).toContain('Zebras are counted');
     expect(running.count('drop_refused')).toBe(0);
-    expect(readdirSync(join(host.state, 'run'))).toEqual([]);
+    expect(readdirSync(join(host.env['CROSSTALK_STATE_DIR'] ?? '', 'run'))).toEqual([]);
+    expect(status).not.toContain('not running');
   },
 );
 
