@@ -25,7 +25,7 @@ export interface RunFacts {
  *
  * @param durable to be called once nothing of it can be lost any more
  */
-export type ServeRun = (run: RunFacts, request: unknown, durable: () => void) => Promise<unknown>;
+type ServeRun = (run: RunFacts, request: unknown, durable: () => void) => Promise<unknown>;
 
 export interface DeskParts {
   /** Holds the directories of runs. */

@@ -83,6 +83,7 @@ export async function openActor(
     env: {
       ...withoutOurs(env),
       ...gitGuards(place, env),
+      ...standIns(command, place.dir),
       CROSSTALK_FROM: actor,
       CROSSTALK_WORKDIR: place.dir,
     },
@@ -90,6 +91,14 @@ export async function openActor(
     cwd: place.dir,
     bin,
   });
+}
+
+/** A command for runs names the run's directory, which a session has not: codex takes no empty one. */
+function standIns(command: string, dir: string): NodeJS.ProcessEnv {
+  const named = ['CROSSTALK_RUN_DIR', 'CROSSTALK_STATE_DIR'].filter((name) =>
+    command.includes(name),
+  );
+  return Object.fromEntries(named.map((name) => [name, dir]));
 }
 
 /**

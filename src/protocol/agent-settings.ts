@@ -9,6 +9,7 @@ const OF_OTHERS: readonly string[] = [
   '.git',
   '.env*',
   '.direnv',
+  '.jj',
   'bunfig.toml',
   '.npmrc',
   '.yarnrc*',

@@ -184,11 +184,14 @@ test('a session as an actor has the commands of a run, and that actor alone', as
 crosstalk attach --agent "touch ${bus.root}/attached"; echo "attach: $?"
 crosstalk send --to other --from operator "no"; echo "from: $?"
 crosstalk send --to other "yes"; echo "send: $?"
-pwd; env | grep ^CROSSTALK_STATE
+pwd; env | grep ^CROSSTALK_STATE; echo "added: $1"
 `,
   );
   chmodSync(script, 0o755);
-  const host = await bus.host('laptop', { worker: script, other: 'true' });
+  const host = await bus.host('laptop', {
+    worker: `${script} "$CROSSTALK_RUN_DIR"`,
+    other: 'true',
+  });
   const session = new Program(host, 'open', '--actor', 'worker', '--host', 'laptop');
   await session.ended();
   expect(session.out).toContain('attach: 2');
@@ -196,6 +199,8 @@ pwd; env | grep ^CROSSTALK_STATE
   expect(session.out).toContain('send: 0');
   expect(session.out).toContain(join(host.state, 'work', 'worker', 'session'));
   expect(session.out).not.toContain('CROSSTALK_STATE');
+  // What a command for runs names is a folder, and none of the state directory's own.
+  expect(session.out).toContain(`added: ${join(host.state, 'work', 'worker', 'session')}\n`);
   expect(existsSync(join(bus.root, 'attached'))).toBe(false);
   expect(bus.messages().map(({ message }) => message.from)).toEqual(['worker']);
 });
