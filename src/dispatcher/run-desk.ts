@@ -1,5 +1,6 @@
 import { watch, type FSWatcher } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   DropFolder,
   makeRunDirectory,
@@ -36,6 +37,8 @@ export interface DeskParts {
 
 /** A unix socket's path may not be longer than this everywhere. */
 const MAX_SOCKET_PATH = 100;
+/** Milliseconds after which the end of a run waits no longer for something it asked for. */
+const LONGEST_MS = 30_000;
 /** Milliseconds between looks into the drop folder, where the system does not tell of changes. */
 const LOOK_MS = 300;
 
@@ -127,11 +130,16 @@ export class RunDesk {
   }
 
   async #takeDrops(): Promise<void> {
-    const drops = await this.#drops.take().catch(() => []);
-    for (const { id, request } of drops) {
-      void this.#serve(request, id)
-        .then((answer) => this.#drops.answer(id, answer))
-        .catch(() => undefined);
+    for (;;) {
+      const drops = await this.#drops.take().catch(() => []);
+      if (drops.length === 0) return;
+      for (const { id, request } of drops) {
+        void this.#serve(request, id)
+          .then((answer) => this.#drops.answer(id, answer))
+          .catch(() => undefined);
+      }
+      // No more of them in memory than one look takes.
+      await Promise.all(this.#underway);
     }
   }
 
@@ -144,7 +152,11 @@ export class RunDesk {
         ? request
         : undefined;
     const answer = this.#parts.serveRun(this.#run, named, durable);
-    const settled = Promise.race([safe, answer.catch(() => undefined)]);
+    const settled = Promise.race([
+      safe,
+      answer.catch(() => undefined),
+      sleep(LONGEST_MS, undefined, { ref: false }),
+    ]);
     this.#underway.add(settled);
     void settled.finally(() => this.#underway.delete(settled));
     return answer;

@@ -18,6 +18,8 @@ const MAX_DROP_BYTES = 8 * 1024 * 1024;
 /** Entries of a drop folder that are looked at, and drops that one run may leave. */
 const MAX_ENTRIES = 4000;
 const MAX_DROPS = 1000;
+/** Bytes that one look reads: what is left is there for the next. */
+const MAX_LOOK_BYTES = 32 * 1024 * 1024;
 const DROP = /^([0-9A-HJKMNP-TV-Z]{26})\.json$/;
 
 /** The directory of a run below `<state>/run`: short, because a socket is in it. */
@@ -66,6 +68,7 @@ export class DropFolder {
   /** The folder by its handle, where the system has a path for that. */
   readonly #path: string;
   readonly #taken = new Set<string>();
+  #left = 0;
   /** What could not be read, as it was then: it may still be written to. */
   readonly #unread = new Map<string, string>();
 
@@ -88,11 +91,13 @@ export class DropFolder {
     }
   }
 
-  /** What is there whole and was not taken before, oldest first. */
+  /** What is there whole and was not taken before, oldest first; as much as one look reads. */
   async take(): Promise<Drop[]> {
     const drops: Drop[] = [];
+    this.#left = MAX_LOOK_BYTES;
     for (const id of await this.#ids()) {
       if (this.#taken.has(id) || this.#taken.size >= MAX_DROPS) continue;
+      if (this.#left <= 0) break;
       const request = await this.#read(id);
       if (request === undefined) continue;
       this.#taken.add(id);
@@ -144,6 +149,7 @@ export class DropFolder {
         const stats = await file.stat();
         if (!stats.isFile() || stats.nlink !== 1) throw new Error('not a file of its own');
         if (stats.size > MAX_DROP_BYTES) throw new Error(`${String(stats.size)} bytes`);
+        this.#left -= stats.size;
         const { buffer, bytesRead } = await file.read(Buffer.alloc(stats.size), 0, stats.size, 0);
         const value: unknown = JSON.parse(buffer.toString('utf8', 0, bytesRead));
         if (typeof value !== 'object' || value === null) throw new Error('no request');
