@@ -52,7 +52,9 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   const version = packageVersion();
   await prepareBin(paths.bin, { state: paths.root, transport: transport.dir });
   await shareConnections(transport, paths, true);
-  await sweep([paths.root, paths.outbox, paths.deadLetters, paths.runs]);
+  const workspaces = new Workspaces(paths.work, isAgentSetting);
+  const records = await workspaces.folders();
+  await sweep([paths.root, paths.outbox, paths.deadLetters, paths.runs, paths.bin, ...records]);
   const deliveries = new Deliveries({
     transport,
     archive,
@@ -112,7 +114,6 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     log,
     now: context.now,
   });
-  const workspaces = new Workspaces(paths.work, isAgentSetting);
   const sweeper = new WorkspaceSweep({
     workspaces,
     archive,

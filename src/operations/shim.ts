@@ -22,7 +22,7 @@ export async function prepareBin(
   const script = `#!/bin/sh\n${guard}exec ${line} "$@"\n`;
   for (const name of ['crosstalk', 'ct']) {
     // Whole at any moment: a run may be calling it.
-    const fresh = join(folder, `.${name}.${String(process.pid)}`);
+    const fresh = join(folder, `${name}.${String(process.pid)}.0.tmp`);
     await writeFile(fresh, script, { mode: 0o700 });
     await chmod(fresh, 0o700);
     await rename(fresh, join(folder, name));

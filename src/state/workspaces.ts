@@ -73,11 +73,15 @@ export class Workspaces {
     await writeWhole(`${dir}.json`, `${JSON.stringify({ ...of, used: now.toISOString() })}\n`);
   }
 
+  /** The folders that hold workspaces and their records, one for each actor. */
+  async folders(): Promise<string[]> {
+    return (await names(this.#folder)).map((actor) => join(this.#folder, actor));
+  }
+
   /** The workspaces that no run has used since a moment. */
   async unusedSince(moment: Date): Promise<Workspace[]> {
     const found: Workspace[] = [];
-    for (const actor of await names(this.#folder)) {
-      const parent = join(this.#folder, actor);
+    for (const parent of await this.folders()) {
       for (const file of await names(parent)) {
         if (file.endsWith(GONE)) await removeTree(join(parent, file));
         if (!file.endsWith('.json')) continue;
