@@ -8,7 +8,7 @@ import { parseHostFile } from '../protocol/host-file.ts';
 import { authorOf } from '../protocol/outgoing.ts';
 import { approvedFor, loadApprovals, saveApprovals } from '../state/approvals.ts';
 import { loadHeartbeat } from '../state/heartbeat.ts';
-import { slotOf, type TierSlot } from './starter-files.ts';
+import { slotOf, type TierSlot } from './tier-slot.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { deliverOrNote } from './deliver.ts';
 

@@ -19,7 +19,8 @@ import { join as joinTransport } from './join.ts';
 import type { Surroundings } from './locate.ts';
 import { daysOf } from './sync.ts';
 import { firstOnPath } from './path.ts';
-import { hostText, newActor, newChannel, slotIn } from './starter-files.ts';
+import { hostText, newActor, newChannel } from './starter-files.ts';
+import { slotIn } from './tier-slot.ts';
 import { templateFiles } from './template.ts';
 import { chooseWorkdir, type WorkdirInput } from './workdir-option.ts';
 

@@ -9,7 +9,8 @@ import { tipOf, withContext, type Context } from './context.ts';
 import { deliver } from './deliver.ts';
 import type { Initialised, InitInput } from './init.ts';
 import type { Surroundings } from './locate.ts';
-import { hostText, newActor, newChannel, slotIn } from './starter-files.ts';
+import { hostText, newActor, newChannel } from './starter-files.ts';
+import { slotIn } from './tier-slot.ts';
 import type { TemplateFile } from './template.ts';
 
 /** Adds this machine to a transport that was just cloned: its host file, and a channel if asked. */

@@ -4,6 +4,7 @@ import { formatDocument } from '../protocol/frontmatter.ts';
 import { channelFile, profileFiles } from '../protocol/layout.ts';
 import { profileText } from './actors.ts';
 import type { TemplateFile } from './template.ts';
+import { slotOf, type TierSlot } from './tier-slot.ts';
 
 /** The profile of an actor the template does not bring. */
 export function newActor(actor: string, existing: readonly { path: string }[]): TemplateFile[] {
@@ -18,22 +19,6 @@ export function newChannel(name: string, createdBy: string): TemplateFile {
     path: channelFile(id),
     content: formatChannel({ id, name, createdBy, createdAt: new Date().toISOString(), body: '' }),
   };
-}
-
-/** What a host file says of a tier: its command, and where it works when that is no workspace. */
-export interface TierSlot {
-  cli: string;
-  workdir?: string;
-}
-
-/** That of an input that may hold more. */
-export function slotIn({ cli, workdir }: TierSlot): TierSlot {
-  return { cli, ...(workdir !== undefined && { workdir }) };
-}
-
-/** The same as it is written: a command alone stays a plain line. */
-export function slotOf({ cli, workdir }: TierSlot): string | Record<string, string> {
-  return workdir === undefined ? cli : { cli, workdir };
 }
 
 /** A host file serving one actor. `machine` is left out when another host file claims it. */
