@@ -10,7 +10,8 @@
  * 3. `cli_started`: a shell that waits for its go on stdin; our death is its end of input, and it
  *    ends without having run the command.
  * 4. `run_recorded`, `cli_ended`: no output is on record, so the run counts as never made. The
- *    next start ends what is left of it and delivers again: at least once.
+ *    next start ends what is left of it, takes over what it has dropped, and delivers again: at
+ *    least once.
  * 5. `output_recorded`, `run_removed`: the outbox holds the final bytes. The next start takes the
  *    delivery as running until they are published, and never runs the CLI for it again.
  * 6. `commits_built`: commits nobody refers to; they are built again. `pushed`: the remote has

@@ -8,7 +8,13 @@ export type Outcome =
   | {
       kind: 'failed';
       reason:
-        'not_started' | 'exit_code' | 'signal' | 'timed_out' | 'too_much_output' | 'empty_answer';
+        | 'not_started'
+        | 'exit_code'
+        | 'signal'
+        | 'timed_out'
+        | 'too_much_output'
+        | 'empty_answer'
+        | 'bad_workdir';
       detail: string;
     };
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../errors.ts';
+import { readInRun } from './run-files.ts';
 import { text, type Call } from './command.ts';
 
 /**
@@ -18,6 +19,7 @@ export async function readBody(call: Call, what: string): Promise<string> {
     throw new CrosstalkError('usage', 'both a text and --file were given; give one of them');
   }
   if (file !== undefined) {
+    if (io.agentMode !== undefined) return readInRun(io.agentMode, io.cwd, file);
     try {
       return await readFile(resolve(io.cwd, file), 'utf8');
     } catch (error) {

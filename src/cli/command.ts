@@ -70,7 +70,7 @@ export async function inTransport<T>(
   const { io } = call;
   const { withContext } = await import('../operations/context.ts');
   return withContext(
-    { env: io.env, cwd: io.cwd },
+    { env: io.env, cwd: io.cwd, ...(io.agentMode && { agentMode: io.agentMode }) },
     {
       note: (line) => {
         note(call, line);

@@ -64,6 +64,7 @@ const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--restore': { kind: 'files' },
   '--level': fixed(['debug', 'info', 'warn', 'error']),
   '--transport': { kind: 'folders' },
+  '--workdir': { kind: 'folders' },
   '--cli': fixed(KNOWN_AGENTS.map(({ name }) => name)),
   '--install': fixed(CLIENT_NAMES),
   '--agent': fixed(KNOWN_AGENTS.map(({ name }) => name)),

@@ -38,6 +38,8 @@ export const DISPATCH_ENVIRONMENT: Facts = [
   ['CROSSTALK_DISPATCH_RE', 'relPaths of the batch, separated by commas'],
   ['CROSSTALK_DISPATCH_ID', 'id of this dispatch'],
   ['CROSSTALK_DISPATCH_TIP', 'the commit the batch was read at'],
+  ['CROSSTALK_WORKDIR', 'where the run works'],
+  ['CROSSTALK_RUN_DIR', 'the run’s own directory; makes crosstalk the smaller program of runs'],
   ['CROSSTALK_INSTRUCTIONS', 'set by open and attach: a file with the session’s instructions'],
 ];
 

@@ -1,3 +1,5 @@
+import type { AgentMode } from '../operations/agent-mode.ts';
+
 /** Where a command reads and writes; tests give their own. */
 export interface Io {
   env: NodeJS.ProcessEnv;
@@ -16,6 +18,8 @@ export interface Io {
   outIsTty: boolean;
   errIsTty: boolean;
   login: string;
+  /** Set where a run gives the command (trust.md §3). */
+  agentMode?: AgentMode;
   /** Aborted by the first SIGINT or SIGTERM, for commands that end cleanly. */
   stop: AbortSignal;
   /** Aborted by the second. */

@@ -5,6 +5,11 @@ const TIMEOUT = [
   'how long to wait (default: 600); exit code 3 when it is over',
 ] as const;
 
+const NO_WAITING =
+  'a run that waits for mail to itself waits for ever; end, and you are woken by the answer';
+const DECIDES =
+  'what becomes of mail that failed is decided by an operator, in a terminal of their own';
+
 /** The commands that show messages and what became of them, and wait for them. */
 export const READING_COMMANDS: readonly CommandSpec[] = [
   {
@@ -16,6 +21,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
       ['--wait', 'wait until each is answered'],
       TIMEOUT,
     ],
+    inRun: { wait: NO_WAITING, timeout: NO_WAITING },
     example: 'crosstalk replies --wait 2026/06/09/190000000Z-1f2e3d4c.md',
     load: () => import('./commands/replies.ts'),
   },
@@ -43,6 +49,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
       ['--limit <n>', 'at most so many, the newest (default: 20)'],
     ],
     interrupt: 'clean',
+    inRun: { follow: NO_WAITING },
     example: 'crosstalk log general --follow',
     load: () => import('./commands/log.ts'),
   },
@@ -51,6 +58,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     args: '<message>',
     summary: 'one message whole',
     options: [['--raw', 'the file as it is in git']],
+    inRun: true,
     example: 'crosstalk read 1f2e3d4c',
     load: () => import('./commands/read.ts'),
   },
@@ -58,6 +66,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     name: 'status',
     summary: 'health, host, actors, channels, cursors, outbox, dead letters',
     options: [HOST],
+    inRun: true,
     example: 'crosstalk status',
     load: () => import('./commands/status.ts'),
   },
@@ -65,6 +74,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     name: 'explain',
     args: '<message> <actor>',
     summary: 'why a message wakes an actor, or does not',
+    inRun: true,
     example: 'crosstalk explain 1f2e3d4c concierge',
     load: () => import('./commands/explain.ts'),
   },
@@ -79,6 +89,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
       ['--clear', 'forget all'],
       ['--yes', 'do not ask'],
     ],
+    inRun: { retry: DECIDES, drop: DECIDES, clear: DECIDES, yes: DECIDES },
     example: 'crosstalk dlq --retry all',
     load: () => import('./commands/dlq.ts'),
   },

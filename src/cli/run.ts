@@ -1,5 +1,6 @@
 import { withoutCredentials } from '../credentials.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
+import { assertCommandInRun, assertInRun, inAgentMode } from './agent-mode.ts';
 import { EXIT } from './exit.ts';
 import type { Io } from './io.ts';
 import type { Chosen } from './program.ts';
@@ -13,15 +14,18 @@ import type { CommandSpec } from './spec.ts';
  * @returns the exit code
  */
 export async function run(
-  argv: readonly string[],
-  io: Io,
+  given: readonly string[],
+  surroundings: Io,
   onChosen: (spec: CommandSpec) => void = () => undefined,
 ): Promise<number> {
+  const { argv, io } = await inAgentMode(given, surroundings);
   let name = argv.find((word) => !word.startsWith('-')) ?? '';
   try {
+    if (io.agentMode !== undefined) await assertCommandInRun(argv);
     const chosen = await parse(argv, io);
     if (typeof chosen === 'number') return chosen;
     name = chosen.spec.name;
+    if (io.agentMode !== undefined) await assertInRun(io.agentMode, io.cwd, chosen);
     onChosen(chosen.spec);
     const module = await chosen.spec.load();
     return await module.run({ io, name, args: chosen.args, options: chosen.options });

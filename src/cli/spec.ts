@@ -14,6 +14,11 @@ export interface CommandSpec {
   example: string;
   /** Works without a transport, so it takes no `--transport`. */
   standalone?: boolean;
+  /**
+   * A run has it too (trust.md §3); where it has some options alone, those it does not have are here,
+   * each with the reason. All other commands answer a run that they are not for it.
+   */
+  inRun?: true | Readonly<Record<string, string>>;
   /** Called by programs, so no help names it. */
   hidden?: boolean;
   /** `clean`: stops by itself when asked. `child`: leaves Ctrl-C to the program it runs. */

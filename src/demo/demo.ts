@@ -42,7 +42,7 @@ const LIMIT_MS = 60_000;
  */
 export async function runDemo(io: DemoIo, { keep }: { keep: boolean }): Promise<number> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'crosstalk-demo-')));
-  const environment = { ...io.env, CROSSTALK_DEMO_REPOSITORY: io.cwd, CROSSTALK_FROM: 'operator' };
+  const environment = { ...io.env, DEMO_REPOSITORY: io.cwd, CROSSTALK_FROM: 'operator' };
   const front = machine(root, 'front', environment);
   const back = machine(root, 'back', environment);
   const say = storyteller(io);

@@ -1,20 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endProcessGroup } from '../agent/invoke.ts';
 import { chooseTier, type Tier } from '../protocol/host-file.ts';
 import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Runs } from '../state/runs.ts';
+import type { Workspaces } from '../state/workspaces.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Guards } from './guards.ts';
 import type { HostWatch } from './host-watch.ts';
 import { Lanes } from './lanes.ts';
+import { endLeftovers } from './leftovers.ts';
 import type { Log } from './log.ts';
 import type { Publisher } from './publisher.ts';
 import { record } from './record.ts';
 import { Retries } from './retries.ts';
-import { runJob, type Job } from './run.ts';
+import { runJob, type Job, type RunParts } from './run.ts';
 
 /** Everything a dispatcher is made of; one file constructs it (operations/context). */
 export interface DispatcherParts {
@@ -28,6 +29,8 @@ export interface DispatcherParts {
   hosts: HostWatch;
   guards: Guards;
   log: Log;
+  desks: RunParts['desks'];
+  workspaces: Workspaces;
   stateDir: string;
   binDir: string;
   environment: NodeJS.ProcessEnv;
@@ -83,12 +86,8 @@ export class Dispatcher {
 
   /** Ends what the CLIs of a dispatcher that died left running: their mail is delivered again. */
   async endLeftovers(): Promise<void> {
-    const leftovers = await this.#parts.runs.leftovers();
-    const alive = leftovers.filter((run) => run.alive);
-    for (const { process } of alive) endProcessGroup(process.pid, 'SIGTERM');
-    if (alive.length > 0) await sleep(500);
-    for (const { process } of alive) endProcessGroup(process.pid, 'SIGKILL');
-    for (const { id } of leftovers) await this.#parts.runs.end(id);
+    const { runs, desks, log } = this.#parts;
+    await endLeftovers(runs, { ...desks, log });
   }
 
   /**

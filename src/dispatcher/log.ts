@@ -24,6 +24,9 @@ export type EventName =
   | 'quarantined'
   | 'parked'
   | 'cursor_lost'
+  | 'workspace_cleaned'
+  | 'workspaces_removed'
+  | 'drop_refused'
   | 'epoch_begun'
   | 'maintained'
   | 'foreign_path'
@@ -52,6 +55,8 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   quarantined: 'error',
   parked: 'warn',
   cursor_lost: 'warn',
+  workspace_cleaned: 'warn',
+  drop_refused: 'warn',
   internal_error: 'error',
 };
 

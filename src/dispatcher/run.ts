@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { passed } from '../crash-points.ts';
 import { outcomeOf, type Outcome } from '../agent/outcome.ts';
-import { invoke, type InvocationResult } from '../agent/invoke.ts';
+import type { InvocationResult } from '../agent/invoke.ts';
+import { CrosstalkError } from '../errors.ts';
 import type { Lookup } from '../protocol/causality.ts';
 import { chainLevels, openQuestionsOfBatch } from '../protocol/causality.ts';
 import type { Tier } from '../protocol/host-file.ts';
@@ -17,10 +17,13 @@ import { answeredBefore, awaitsPeers, mayBeSilent } from '../protocol/pending.ts
 import { formatPrompt } from '../protocol/prompt.ts';
 import type { Refusal } from '../protocol/refusal.ts';
 import { answerMessages, planAnswers, type AnswerPlan } from '../protocol/reply.ts';
-import { threadOf, threadStart } from '../protocol/thread.ts';
+import { threadOf, threadRoot, threadStart } from '../protocol/thread.ts';
 import type { Runs } from '../state/runs.ts';
 import type { Archive } from './archive.ts';
 import { refusedIfSo } from './refusals.ts';
+import { NOTHING_RAN, runIn } from './run-cli.ts';
+import type { DeskParts } from './run-desk.ts';
+import { workplaceOf, type Workplace, type WorkplaceParts } from './workplace.ts';
 
 /** One activation: a batch of messages for one run of one actor's CLI. */
 export interface Job {
@@ -48,24 +51,19 @@ export type JobResult =
   | { kind: 'refused'; refusal: Refusal; result: InvocationResult }
   | { kind: 'failed'; failure: Outcome & { kind: 'failed' }; result: InvocationResult };
 
-export interface RunParts {
+export interface RunParts extends WorkplaceParts {
   archive: Archive;
   runs: Runs;
-  dir: string;
-  stateDir: string;
+  desks: Omit<DeskParts, 'log'>;
   /** Holds a `crosstalk` executable; comes first on the CLI's PATH. */
   binDir: string;
-  environment: NodeJS.ProcessEnv;
   signal: AbortSignal;
-  now: () => Date;
   /** The IANA time zone of this machine. */
   zone: string;
 }
 
 /** Messages of the thread's channel that are looked at for a prompt, at most. */
 const MAX_THREAD_SCAN = 5000;
-const TERM_GRACE_MS = 5000;
-
 /** What a batch is about: read once, used for the prompt and for linking the answer. */
 interface Briefing {
   batch: Located[];
@@ -92,24 +90,26 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
     const detail = `the thread is ${String(briefing.depth)} messages deep, more than ${String(job.tier.maxDepth)}`;
     return { kind: 'parked', detail };
   }
+  const { actor, channel } = job;
+  const root = threadRoot(briefing.batch, briefing.lookup);
+  const thread = { channel, root };
+  let place: Workplace;
+  try {
+    place = await workplaceOf(parts, { actor, tier: job.tier, thread });
+  } catch (error) {
+    if (!(error instanceof CrosstalkError)) throw error;
+    return failed(NOTHING_RAN, 'bad_workdir', error.message);
+  }
   const maxOutput = MAX_MESSAGE_BYTES;
-  const result = await invoke({
-    command: job.tier.cli,
-    cwd: parts.dir,
-    env: environmentOf(parts, job),
-    input: await promptOf(parts.archive, job, briefing),
-    timeout: job.tier.timeout,
-    grace: TERM_GRACE_MS,
+  const result = await runIn(parts, job, place, {
+    input: await promptOf(parts.archive, job, briefing, place),
+    batch: briefing.batch,
     maxOutput,
-    signal: parts.signal,
-    onStart: async (pid) => {
-      passed('cli_started');
-      const { id, actor, channel, messages } = job;
-      await parts.runs.begin({ id, actor, channel, messages }, pid);
-      passed('run_recorded');
-    },
   });
-  passed('cli_ended');
+  if (place.workspace)
+    await parts.workspaces
+      .touch(place.dir, { actor, ...thread }, parts.now())
+      .catch(() => undefined);
   const outcome = outcomeOf(result, { timeout: job.tier.timeout, maxOutput });
   if (outcome.kind === 'stopped') return { kind: 'stopped' };
   if (outcome.kind === 'failed') return { kind: 'failed', failure: outcome, result };
@@ -158,7 +158,12 @@ async function brief(archive: Archive, { tip, channel, messages, actor }: Job): 
   };
 }
 
-async function promptOf(archive: Archive, job: Job, briefing: Briefing): Promise<string> {
+async function promptOf(
+  archive: Archive,
+  job: Job,
+  briefing: Briefing,
+  place: Workplace,
+): Promise<string> {
   const { batch, lookup, channel, plans } = briefing;
   const [protocol, profile, about] = await Promise.all([
     archive.text(job.tip, PROTOCOL_FILE),
@@ -173,6 +178,7 @@ async function promptOf(archive: Archive, job: Job, briefing: Briefing): Promise
     actor: job.actor,
     host: job.host,
     tier: job.tier.name,
+    workdir: { path: place.dir, workspace: place.workspace },
     answers: plans,
     thread: threadOf(batch, job.actor, channel, lookup),
     batch,
@@ -207,23 +213,4 @@ async function silenceIsFine(
     awaitsPeers: awaitsPeers(job.actor, questions, channel, lookup),
     answeredBefore: answeredBefore(job.actor, questions, channel),
   });
-}
-
-/** The environment of a dispatched CLI (cli.md). */
-function environmentOf(
-  { dir, stateDir, binDir, environment }: RunParts,
-  job: Job,
-): NodeJS.ProcessEnv {
-  return {
-    ...environment,
-    PATH: `${binDir}:${environment['PATH'] ?? ''}`,
-    CROSSTALK_TRANSPORT: dir,
-    CROSSTALK_STATE_DIR: stateDir,
-    CROSSTALK_DISPATCH_ACTOR: job.actor,
-    CROSSTALK_DISPATCH_HOST: job.host,
-    CROSSTALK_DISPATCH_CHANNEL: job.channel,
-    CROSSTALK_DISPATCH_RE: job.messages.join(','),
-    CROSSTALK_DISPATCH_ID: job.id,
-    CROSSTALK_DISPATCH_TIP: job.tip,
-  };
 }

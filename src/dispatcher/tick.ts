@@ -7,6 +7,7 @@ import { checkVersion } from './host.ts';
 import type { Guards } from './guards.ts';
 import type { HostWatch } from './host-watch.ts';
 import type { Log } from './log.ts';
+import type { WorkspaceSweep } from './workspace-sweep.ts';
 import type { Publisher } from './publisher.ts';
 
 export interface TickParts {
@@ -19,6 +20,7 @@ export interface TickParts {
   publisher: Publisher;
   /** Resolves when the remote may be asked. */
   mayRead: () => Promise<void>;
+  sweep: WorkspaceSweep;
   log: Log;
   signal: AbortSignal;
 }
@@ -81,6 +83,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
     void publisher.flush().catch(() => undefined);
   await deliveries.save();
   passed('cursors_saved');
+  parts.sweep.tidy(tip);
 
   log('tick', {
     tip,

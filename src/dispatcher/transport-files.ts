@@ -16,7 +16,7 @@ export async function refusalOf(
   transport: Transport,
   tip: string | undefined,
   home: string,
-  cli: string,
+  { cli, workdir }: Pick<Tier, 'cli' | 'workdir'>,
 ): Promise<string | undefined> {
   const places: Places = {
     transport: [...new Set([transport.dir, await resolved(transport.dir)])],
@@ -28,7 +28,8 @@ export async function refusalOf(
     if (places.transport.some((folder) => isIn(path, folder) || isIn(real, folder)))
       return reason(path);
   }
-  for (const path of relative) {
+  // In a folder of its own a command means the files that are there.
+  for (const path of workdir === undefined ? relative : []) {
     const named =
       isOurs(path) ||
       (looksLikeFile(path) && tip !== undefined && (await isFile(transport, tip, path)));
@@ -45,9 +46,12 @@ export async function refusalsOf(
   tiers: readonly Tier[],
 ): Promise<(tier: Tier) => string | undefined> {
   const known = new Map<string, string | undefined>();
-  for (const { cli } of tiers)
-    if (!known.has(cli)) known.set(cli, await refusalOf(transport, tip, home, cli));
-  return ({ cli }) => known.get(cli);
+  const keyOf = ({ cli, workdir }: Tier): string => JSON.stringify([cli, workdir === undefined]);
+  for (const tier of tiers) {
+    const key = keyOf(tier);
+    if (!known.has(key)) known.set(key, await refusalOf(transport, tip, home, tier));
+  }
+  return (tier) => known.get(keyOf(tier));
 }
 
 function reason(path: string): string {

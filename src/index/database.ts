@@ -50,6 +50,8 @@ CREATE VIRTUAL TABLE notes USING fts5 (
 
 /** SQLite's result codes for a file that is damaged, or no database at all. */
 const BROKEN = new Set([11, 26]);
+/** For a file that may not be written, read or locked as a writer does: permission, read-only, I/O, open. */
+const UNWRITABLE = new Set([3, 8, 10, 14, 23]);
 const BUSY = 5;
 const BUSY_TRIES = 500;
 const BUSY_WAIT_MS = 10;
@@ -107,6 +109,11 @@ export class Database {
     this.#statements.set(sql, statement);
     return statement;
   }
+}
+
+/** Whether an error says that the file, or what has to be beside it, cannot be written. */
+export function isUnwritable(error: unknown): boolean {
+  return UNWRITABLE.has(codeOf(error) & 0xff);
 }
 
 /** Whether an error says that the file is damaged. */

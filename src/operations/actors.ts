@@ -13,6 +13,7 @@ import { deliverOrNote } from './deliver.ts';
 import { approveWritten } from './approvals.ts';
 import { thisHost, writeTier } from './hosts.ts';
 import { resolveFrom } from './resolve.ts';
+import { chosenWorkdir } from './workdir-option.ts';
 
 export interface ActorInfo {
   name: string;
@@ -80,6 +81,8 @@ export interface AddActorInput {
   /** A command line, or the name of a known agent CLI. */
   cli: string;
   tier: string;
+  /** Where it works; a workspace for each thread without it. */
+  workdir?: string;
   description?: string;
   host?: string;
   login: string;
@@ -104,9 +107,14 @@ export async function addActor(
   const host = await thisHost(context, input.host);
   const from = resolveFrom(context, undefined, input.login);
   const cli = knownAgent(input.cli)?.headless ?? input.cli;
-  await approveWritten(context, host.file.alias, name, tier, cli);
+  const workdir =
+    input.workdir === undefined
+      ? undefined
+      : await chosenWorkdir(context, input.workdir, context.transport.dir);
+  const slot = { cli, ...(workdir !== undefined && { workdir }) };
+  await approveWritten(context, host.file.alias, name, tier, slot);
   const created = await writeProfile(context, input, from);
-  await writeTier(context, host, name, tier, cli, from);
+  await writeTier(context, host, name, tier, slot, from);
   return { path: created, host: host.file.alias, cli };
 }
 

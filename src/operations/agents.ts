@@ -186,7 +186,7 @@ function settings(
   return {
     cwd: folder,
     // Where the table's commands let their CLI write.
-    env: { ...Object.fromEntries(own), CROSSTALK_STATE_DIR: folder },
+    env: { ...Object.fromEntries(own), CROSSTALK_RUN_DIR: folder },
     grace: GRACE_MS,
     maxOutput: MAX_OUTPUT,
     signal,

@@ -9,6 +9,7 @@ import { shown } from '../protocol/result.ts';
 import { approvedFor, loadApprovals, updateApprovals } from '../state/approvals.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { findThisHost } from './hosts.ts';
+import type { TierSlot } from './tier-slot.ts';
 
 /** What approvals are judged by in this clone. */
 export function approvingIn({ transport, paths, started, env }: Context): Approving {
@@ -137,10 +138,10 @@ export async function approveWritten(
   alias: string,
   actor: string,
   tier: string,
-  cli: string,
+  slot: TierSlot,
   joins = false,
 ): Promise<void> {
-  await requireOutside(context, cli);
+  await requireOutside(context, slot);
   await updateApprovals(
     context.paths.approvals,
     (approvals) => ({
@@ -149,16 +150,19 @@ export async function approveWritten(
       started: true,
       hosts: {
         ...approvals.hosts,
-        [alias]: withTier(approvedFor(approvals, alias), actor, tier, cli),
+        [alias]: withTier(approvedFor(approvals, alias), actor, tier, slot),
       },
     }),
     context.started,
   );
 }
 
-async function requireOutside(context: Context, cli: string): Promise<void> {
+async function requireOutside(context: Context, slot: TierSlot): Promise<void> {
   const { transport, home } = approvingIn(context);
-  const refused = await refusalOf(transport, await transport.tip(), home, cli);
+  const refused = await refusalOf(transport, await transport.tip(), home, slot);
   if (refused !== undefined)
-    throw new CrosstalkError('refused', `the command ${shown(cli)} cannot be used: ${refused}`);
+    throw new CrosstalkError(
+      'refused',
+      `the command ${shown(slot.cli)} cannot be used: ${refused}`,
+    );
 }

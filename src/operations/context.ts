@@ -95,11 +95,15 @@ export async function withContext<T>(
       note: (line) => {
         options.note(withoutCredentials(line));
       },
+      // Something else follows the bus for a run, which may be kept from the network.
+      ...(surroundings.agentMode?.runDir !== undefined && { isFollowed: true }),
     };
-    await shareConnections(transport, paths, false);
-    const ear = await findEar(paths.socket);
-    if (ear.kind === 'foreign')
-      context.note(`the dispatcher of this machine is not asked: ${ear.problem}`);
+    if (context.isFollowed !== true) {
+      await shareConnections(transport, paths, false);
+      const ear = await findEar(paths.socket);
+      if (ear.kind === 'foreign')
+        context.note(`the dispatcher of this machine is not asked: ${ear.problem}`);
+    }
     if (options.anyVersion !== true) await requireVersion(context);
     return await work(context);
   } finally {
@@ -151,10 +155,10 @@ export async function shareConnections(
     transport.shareConnections(paths.connections, open);
 }
 
-async function requireVersion({ transport }: Context): Promise<void> {
+async function requireVersion({ transport, isFollowed }: Context): Promise<void> {
   const problem = await checkVersion(transport, await transport.tip());
   if (problem === undefined) return;
-  await transport.refresh();
+  if (isFollowed !== true) await transport.refresh();
   const still = await checkVersion(transport, await transport.tip());
   if (still !== undefined) throw new CrosstalkError('unsupported_version', still);
 }

@@ -79,7 +79,8 @@ export async function deliverOrNote(context: Context, commits: OutboxCommit[]): 
       `queued, not on the remote yet: ${delivered.reason}; it is pushed by the dispatcher or by: crosstalk sync`,
     );
   }
-  await new Checkout(context.transport, context.now).follow();
+  // A dispatcher keeps it readable itself.
+  if (context.publish === undefined) await new Checkout(context.transport, context.now).follow();
   return delivered;
 }
 

@@ -9,6 +9,7 @@ import { Publisher } from '../dispatcher/publisher.ts';
 import { Refusals } from '../dispatcher/refusals.ts';
 import { serve } from '../dispatcher/serve.ts';
 import type { Served } from '../dispatcher/serve-options.ts';
+import { isAgentSetting } from '../protocol/agent-settings.ts';
 import { packageVersion } from '../package.ts';
 import { LAST_HOST_FILE } from '../state/approvals.ts';
 import { Cursors } from '../state/cursors.ts';
@@ -18,8 +19,11 @@ import { Holds } from '../state/holds.ts';
 import { acquire } from '../state/lock.ts';
 import { RunBudget } from '../state/run-budget.ts';
 import { approvingIn } from './approvals.ts';
+import { Workspaces } from '../state/workspaces.ts';
+import { WorkspaceSweep } from '../dispatcher/workspace-sweep.ts';
 import { shareConnections, type Context } from './context.ts';
 import { permission, publishing } from './publishing.ts';
+import { serveRun } from './serve-run.ts';
 import { serveSend } from './serve-send.ts';
 import { Replacement } from './replacement.ts';
 import { entryPath } from './service-machine.ts';
@@ -49,9 +53,11 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   const { log } = input;
   // Read now: another may be installed by the time it is asked for.
   const version = packageVersion();
-  await prepareBin(paths.bin);
+  await prepareBin(paths.bin, { state: paths.root, transport: transport.dir });
   await shareConnections(transport, paths, true);
-  await sweep([paths.root, paths.outbox, paths.deadLetters, paths.runs]);
+  const workspaces = new Workspaces(paths.work, isAgentSetting);
+  const records = await workspaces.folders();
+  await sweep([paths.root, paths.outbox, paths.deadLetters, paths.runs, paths.bin, ...records]);
   const deliveries = new Deliveries({
     transport,
     archive,
@@ -110,6 +116,14 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     log,
     now: context.now,
   });
+  const sweeper = new WorkspaceSweep({
+    workspaces,
+    archive,
+    deliveries,
+    deadLetters,
+    log,
+    now: context.now,
+  });
   const dispatcher = new Dispatcher({
     guards,
     transport,
@@ -121,6 +135,12 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     publisher,
     hosts,
     log,
+    workspaces,
+    desks: {
+      folder: paths.run,
+      serveRun: (run, request, durable) =>
+        serveRun(context, (id) => publisher.publish(id), run, request, durable),
+    },
     stateDir: paths.root,
     binDir: paths.bin,
     environment: env,
@@ -144,6 +164,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
         dispatcher,
         outbox,
         publisher,
+        sweep: sweeper,
         mayRead: () => permission(context.budget)('read'),
         log,
       },
@@ -165,6 +186,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       log('dispatcher_replaced', { from: version, to: served.successor });
     return served;
   } finally {
+    await sweeper.finish();
     if (await isPrivate(paths.connections, false))
       await transport.closeConnections(paths.connections);
   }

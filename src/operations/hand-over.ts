@@ -16,9 +16,8 @@ export interface SendRequest {
   at: string;
   /** From a CSPRNG; the suffixes of its messages come from it. */
   seed: string;
+  /** Everything it goes by: nothing is taken from the environment of either process. */
   input: SendInput;
-  /** The `CROSSTALK_…` variables of the command. */
-  env: Record<string, string>;
 }
 
 /** What the dispatcher says to it. */
@@ -44,19 +43,14 @@ const ANSWER_LIMIT_MS = 30_000;
 export async function handOver(
   surroundings: Surroundings,
   transport: string | undefined,
-  request: Omit<SendRequest, 'dir' | 'env'>,
+  request: Omit<SendRequest, 'dir'>,
   note: (line: string) => void,
 ): Promise<Sent | 'timeout' | undefined> {
   const { env } = surroundings;
   const dir = await realpath(await locateTransport(surroundings, transport));
   const socket = await likelySocket(env, dir);
   if (socket === undefined) return undefined;
-  const variables = Object.entries(env).filter(([name]) => name.startsWith('CROSSTALK_'));
-  const asked = await ask(
-    socket,
-    { op: 'send', request: { ...request, dir, env: Object.fromEntries(variables) } },
-    ANSWER_LIMIT_MS,
-  );
+  const asked = await ask(socket, { op: 'send', request: { ...request, dir } }, ANSWER_LIMIT_MS);
   if (asked.kind === 'timeout') return 'timeout';
   const answer = asked.kind === 'answered' ? parseSendAnswer(asked.answer.send) : undefined;
   if (answer === undefined) return undefined;

@@ -5,6 +5,7 @@ import { parseHostFile } from '../protocol/host-file.ts';
 import { authorOf } from '../protocol/outgoing.ts';
 import { loadApprovals } from '../state/approvals.ts';
 import { loadHeartbeat } from '../state/heartbeat.ts';
+import { slotOf, type TierSlot } from './tier-slot.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { deliverOrNote } from './deliver.ts';
 
@@ -49,11 +50,11 @@ export async function writeTier(
   host: ThisHost,
   actor: string,
   tier: string,
-  cli: string,
+  slot: TierSlot,
   from: string,
 ): Promise<void> {
   const text = (await context.archive.text(await tipOf(context), host.path)) ?? '';
-  const content = withTier(text, actor, tier, cli);
+  const content = withTier(text, actor, tier, slot);
   const result = parseHostFile(content);
   if (!result.ok)
     throw new CrosstalkError(
@@ -70,9 +71,9 @@ export async function writeTier(
   ]);
 }
 
-function withTier(text: string, actor: string, tier: string, cli: string): string {
+function withTier(text: string, actor: string, tier: string, slot: TierSlot): string {
   const end = text.indexOf('\n---', 3);
   const header = parseDocument(text.slice(4, end + 1));
-  header.setIn(['actors', actor, tier], cli);
+  header.setIn(['actors', actor, tier], slotOf(slot));
   return `---\n${header.toString({ lineWidth: 0 })}---${text.slice(end + 4)}`;
 }

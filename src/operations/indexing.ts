@@ -1,12 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { reasonOf } from '../errors.ts';
-import { isBroken } from '../index/database.ts';
+import { isBroken, isUnwritable } from '../index/database.ts';
 import { Index } from '../index/index.ts';
 import { emptyBatch, type Batch } from '../index/writer.ts';
 import { CHANNELS, MEMORIES } from '../protocol/layout.ts';
 import type { FileRef } from '../dispatcher/archive.ts';
 import { acquire } from '../state/lock.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
+import { IN_MEMORY, placeApart, type IndexPlace } from './index-place.ts';
 import { dayFolders, MISSING, readChanges, readFiles } from './index-files.ts';
 
 export interface IndexOptions {
@@ -36,15 +37,20 @@ export async function withIndex<T>(
   options: IndexOptions,
   use: (index: Index, complete: boolean) => Promise<T> | T,
 ): Promise<T> {
+  let place: IndexPlace = { path: context.paths.index, lock: context.paths.root };
   for (let tries = 1; ; tries++) {
-    const index = await open(context);
+    const index = await open(context, place.path);
     try {
-      const complete = await bringUp(context, index, options);
+      const complete = await bringUp(context, index, place, options);
       return await use(index, complete);
     } catch (error) {
-      if (!isBroken(error) || tries > 1) throw error;
+      if (isUnwritable(error) && tries === 1) {
+        place = await placeApart(context);
+        continue;
+      }
+      if (!isBroken(error) || tries > 2) throw error;
       context.note(`the search index is damaged (${reasonOf(error)}); it is built again`);
-      abandon(context, index);
+      abandon(place.path, index);
     }
   }
 }
@@ -58,7 +64,8 @@ export interface Built {
 /** Brings the index up to date, or makes it anew. */
 export async function buildIndex(context: Context, anew: boolean): Promise<Built> {
   await refreshOrNote(context);
-  if (anew) abandon(context, await open(context));
+  const { index: path } = context.paths;
+  if (anew) abandon(path, await open(context, path));
   const tip = await tipOf(context);
   return withIndex(context, {}, (index) => {
     const { channels, malformed } = index.counts();
@@ -73,8 +80,7 @@ export async function buildIndex(context: Context, anew: boolean): Promise<Built
  */
 const opened = new Map<string, { index: Index; inode: number }>();
 
-async function open(context: Context): Promise<Index> {
-  const path = context.paths.index;
+async function open(context: Context, path: string): Promise<Index> {
   const inodeOf = (): Promise<number | undefined> =>
     stat(path).then(
       ({ ino }) => ino,
@@ -88,24 +94,31 @@ async function open(context: Context): Promise<Index> {
     return index;
   } catch (error) {
     if ((error as { errcode?: unknown }).errcode === undefined) throw error;
+    const { path: apart } = await placeApart(context);
+    if (apart !== path) return open(context, apart);
     context.note(`the search index cannot be kept in ${path}: ${reasonOf(error)}`);
-    return Index.open(':memory:', context.note);
+    return Index.open(IN_MEMORY, context.note);
   }
 }
 
-function abandon({ paths }: Context, index: Index): void {
-  opened.delete(paths.index);
+function abandon(path: string, index: Index): void {
+  opened.delete(path);
   index.abandon();
 }
 
 /** Brings it to the tip; false when patience ended before. */
-async function bringUp(context: Context, index: Index, options: IndexOptions): Promise<boolean> {
+async function bringUp(
+  context: Context,
+  index: Index,
+  place: IndexPlace,
+  options: IndexOptions,
+): Promise<boolean> {
   const tip = await tipOf(context);
   const { progress } = index;
   if (progress.tip === tip && index.missing(MISSING).length === 0) return true;
   const deadline = Date.now() + (options.patience ?? Infinity);
   const wait = Math.min(LOCK_WAIT_MS, options.patience ?? LOCK_WAIT_MS);
-  const lock = await acquire(context.paths.root, 'index', { wait }).catch(() => undefined);
+  const lock = await acquire(place.lock, 'index', { wait }).catch(() => undefined);
   if (lock?.ok === false) return index.progress.tip === tip;
   try {
     const work = new Update(context, index, deadline);

@@ -19,9 +19,11 @@ import type { Surroundings } from './locate.ts';
 import { daysOf } from './sync.ts';
 import { firstOnPath } from './path.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';
+import { slotIn } from './tier-slot.ts';
 import { templateFiles } from './template.ts';
+import { chooseWorkdir, type WorkdirInput } from './workdir-option.ts';
 
-export interface InitInput {
+export interface InitInput extends WorkdirInput {
   dir?: string;
   remote?: string;
   alias?: string;
@@ -40,6 +42,8 @@ export interface Initialised {
   alias: string;
   actor: string;
   cli: string;
+  /** Where it works, when that is no workspace. */
+  workdir?: string;
   /** The channel made, by name; undefined when a joined transport already has one. */
   channel?: string;
   joined: boolean;
@@ -60,10 +64,12 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
   await assertEmpty(dir);
   const made = await mkdir(dir, { recursive: true });
   try {
-    const settings = {
+    const settings: { cli: string; actor: string; workdir?: string } = {
       ...(await chooseCli(surroundings, input)),
       actor: input.actor ?? DEFAULTS.actor,
     };
+    const workdir = await chooseWorkdir(surroundings, { ...input, actor: settings.actor }, dir);
+    if (workdir !== undefined) settings.workdir = workdir;
     const remote =
       input.remote === undefined ? undefined : remoteUrl(input.remote, surroundings.cwd);
     const state =
@@ -107,7 +113,7 @@ async function create(
   files.push(...newActor(input.actor, files));
   files.push({
     path: hostFile(alias),
-    content: hostText(alias, hostname(), input.actor, input.cli),
+    content: hostText(alias, hostname(), input.actor, slotIn(input)),
   });
   files.push(newChannel(channel, from));
   for (const { path, content } of files) {
@@ -124,7 +130,7 @@ async function create(
     dir: await realpath(dir),
     alias,
     actor: input.actor,
-    cli: input.cli,
+    ...slotIn(input),
     channel,
     joined: false,
   };
@@ -134,7 +140,7 @@ async function create(
       surroundings,
       { transport: dir, note: input.note },
       async (context) => {
-        await approveWritten(context, alias, input.actor, 'default', input.cli, true);
+        await approveWritten(context, alias, input.actor, 'default', slotIn(input), true);
         return remote !== undefined && push(context);
       },
     ),

@@ -11,6 +11,7 @@ import { deliver } from './deliver.ts';
 import type { Initialised, InitInput } from './init.ts';
 import type { Surroundings } from './locate.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';
+import { slotIn } from './tier-slot.ts';
 import type { TemplateFile } from './template.ts';
 
 /** Adds this machine to a transport that was just cloned: its host file, and a channel if asked. */
@@ -20,11 +21,11 @@ export async function join(
 ): Promise<Initialised> {
   return withContext(surroundings, { transport: input.dir, note: input.note }, async (context) => {
     const { alias, machine } = await identity(context, input.alias);
-    await approveWritten(context, alias, input.actor, 'default', input.cli, true);
+    await approveWritten(context, alias, input.actor, 'default', slotIn(input), true);
     const { files, channel } = await additions(context, input);
     files.push({
       path: hostFile(alias),
-      content: hostText(alias, machine, input.actor, input.cli),
+      content: hostText(alias, machine, input.actor, slotIn(input)),
     });
     const delivered = await deliver(
       context,
@@ -42,12 +43,12 @@ export async function join(
       input.note(`joined here, but not pushed: ${delivered.reason}; push it with: crosstalk sync`);
     }
     await new Checkout(context.transport, context.now).follow();
-    const { dir, actor, cli } = input;
+    const { dir, actor } = input;
     return {
       dir,
       alias,
       actor,
-      cli,
+      ...slotIn(input),
       joined: true,
       pushed: delivered.published,
       ...(channel === undefined ? {} : { channel }),

@@ -1,12 +1,15 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
+import type { AgentMode } from './agent-mode.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
 
 /** The surroundings a command runs in; read once, passed along. */
 export interface Surroundings {
   env: NodeJS.ProcessEnv;
   cwd: string;
+  /** Set where a run gives the command (trust.md §3). */
+  agentMode?: AgentMode;
 }
 
 /**

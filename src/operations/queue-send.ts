@@ -5,6 +5,7 @@ import { isRelPath } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
 import type { WebRef, WebSendRequest, WebSent } from '../protocol/web-api.ts';
 import { directPublisher, type Context } from './context.ts';
+import { withoutDispatch } from './dispatch-link.ts';
 import { messagesIn } from './own-state.ts';
 import { resolveChannel } from './resolve.ts';
 import { send } from './send.ts';
@@ -32,7 +33,7 @@ export async function queueSend(
   const id = context.newId();
   const theirs: Context = {
     ...context,
-    env: await answering(context, request),
+    env: withoutDispatch(context.env),
     note: (line) => {
       notes.push(line);
     },
@@ -46,6 +47,7 @@ export async function queueSend(
     },
   };
   const { to, body, channel, from, tier } = request;
+  const link = await answering(context, request);
   const sent = await send(theirs, {
     to,
     body,
@@ -56,6 +58,7 @@ export async function queueSend(
     ...(channel !== undefined && { channel }),
     ...(from !== undefined && { from }),
     ...(tier !== undefined && { tier }),
+    ...(link !== undefined && { link, channel: link.channel }),
   });
   const { from: writer, messages } = sent;
   return {
@@ -64,22 +67,19 @@ export async function queueSend(
   };
 }
 
-/** The environment that makes it an answer, as one that is written while another is being processed. */
+/** What makes it an answer, as one that is written while another is being processed. */
 async function answering(
   context: Context,
   { re, channel }: WebSendRequest,
-): Promise<NodeJS.ProcessEnv> {
-  const env = Object.fromEntries(
-    Object.entries(context.env).filter(([name]) => !name.startsWith('CROSSTALK_DISPATCH_')),
-  );
-  if (re === undefined) return env;
+): Promise<{ triggers: string[]; channel: string } | undefined> {
+  if (re === undefined) return undefined;
   if (!isRelPath(re))
     throw new CrosstalkError(
       'usage',
       `re is ${shown(re)}, expected the path of a message: YYYY/MM/DD/HHMMSSmmmZ-<hex>.md`,
     );
   const { id } = await resolveChannel(context, channel);
-  return { ...env, CROSSTALK_DISPATCH_RE: re, CROSSTALK_DISPATCH_CHANNEL: id };
+  return { triggers: [re], channel: id };
 }
 
 async function publish(context: Context, id: string): Promise<Outcome> {

@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import { relPathAt } from '../protocol/names.ts';
 import type { Context } from './context.ts';
+import { fromEnvironment } from './dispatch-link.ts';
 import { handOver } from './hand-over.ts';
 import type { SendInput, Sent } from './send.ts';
-import { sendAgain, suffixOf } from './serve-send.ts';
+import { suffixOf } from './seed.ts';
+import { sendAgain } from './serve-send.ts';
 
 /** A message that is about to be sent. */
 export interface Sending {
@@ -30,7 +32,7 @@ export function prepareSend(
   context: Context,
   input: Omit<SendInput, 'isNew' | 'wait' | 'unanswered' | 'id'>,
 ): Sending {
-  const whole: SendInput = { ...input, isNew: true, wait: true };
+  const whole = fromEnvironment(context.env, { ...input, isNew: true, wait: true });
   const seed = randomBytes(16).toString('hex');
   const request = { id: ulid(), at: context.now().toISOString(), seed, input: whole };
   const go = async (): Promise<Sent> => {

@@ -15,7 +15,8 @@ import { parseRecipients, sendMessages } from '../protocol/reply.ts';
 import { shown } from '../protocol/result.ts';
 import { tipOf, type Context } from './context.ts';
 import { deliver, type Delivered } from './deliver.ts';
-import { nonEmpty, resolveChannel, resolveFrom } from './resolve.ts';
+import type { DispatchLink } from './dispatch-link.ts';
+import { resolveChannel, resolveFrom } from './resolve.ts';
 
 export interface SendInput {
   to: string;
@@ -29,6 +30,10 @@ export interface SendInput {
   login: string;
   /** Why nobody is asked to push it now: a dispatcher that took too long goes on with it. */
   unanswered?: string;
+  /** The dispatch it is sent in; absent outside of one. */
+  link?: DispatchLink;
+  /** Called once it is safe on disk. */
+  onDurable?: () => void;
   /** Of the outbox entry, when the same message may have been handed over before. */
   id?: string;
 }
@@ -69,7 +74,7 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
   const news = new News(context);
   const from = resolveFrom(context, input.from, input.login);
   const channel = await channelOf(context, input.channel, news);
-  const dispatch = await dispatchOf(context, channel.id, input.isNew);
+  const dispatch = await dispatchOf(context, channel.id, input);
   const at = context.now();
   const messages = sendMessages(
     {
@@ -88,8 +93,9 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
   }));
   const { id } = dispatch;
   const noteSent = async (): Promise<void> => {
-    if (id === undefined) return;
-    for (const { relPath } of written) await context.runs.noteSent(id, relPath);
+    if (id !== undefined)
+      for (const { relPath } of written) await context.runs.noteSent(id, relPath);
+    input.onDurable?.();
   };
   // Who serves the addressees is only for a warning: it is looked up while the push is under way.
   const tasks = messages.filter(({ re }) => re.length === 0).flatMap(({ to }) => to);
@@ -165,25 +171,23 @@ async function channelOf(
 }
 
 /**
- * The dispatch a `send` is made in, from the environment of a dispatched CLI. Links are paths
- * inside one channel, so a message to another channel carries none.
+ * What the dispatch that a `send` is made in makes of it. Links are paths inside one channel, so a
+ * message to another channel carries none.
  */
 async function dispatchOf(
   context: Context,
   channel: string,
-  isNew: boolean,
+  { link = {}, isNew }: SendInput,
 ): Promise<{ id?: string; host?: string; triggers: Located[] }> {
-  const { env, archive } = context;
-  const id = nonEmpty(env['CROSSTALK_DISPATCH_ID']);
-  const alias = nonEmpty(env['CROSSTALK_DISPATCH_HOST']);
-  const paths = (env['CROSSTALK_DISPATCH_RE'] ?? '').split(',').filter(isRelPath);
-  const linked = !isNew && (env['CROSSTALK_DISPATCH_CHANNEL'] ?? channel) === channel;
+  const { id, host, triggers = [] } = link;
+  const paths = triggers.filter(isRelPath);
+  const linked = !isNew && (link.channel ?? channel) === channel;
   return {
     ...(id === undefined ? {} : { id }),
-    ...(alias === undefined || !isName(alias) ? {} : { host: alias }),
+    ...(host === undefined || !isName(host) ? {} : { host }),
     triggers:
       linked && paths.length > 0
-        ? await archive.messages(await tipOf(context), channel, paths)
+        ? await context.archive.messages(await tipOf(context), channel, paths)
         : [],
   };
 }

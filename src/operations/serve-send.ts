@@ -1,9 +1,11 @@
-import { createHash } from 'node:crypto';
 import type { Outcome } from '../dispatcher/publisher.ts';
+import { withoutOurs } from '../dispatcher/run-environment.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import type { Context } from './context.ts';
+import { isDispatchLink } from './dispatch-link.ts';
 import { isRecord } from '../state/files.ts';
 import type { SendAnswer, SendRequest } from './hand-over.ts';
+import { suffixOf } from './seed.ts';
 import { send, type Sent } from './send.ts';
 
 /**
@@ -18,13 +20,11 @@ export async function serveSend(
   request: unknown,
 ): Promise<SendAnswer | undefined> {
   if (!isSendRequest(request) || request.dir !== context.transport.dir) return undefined;
-  const { env } = request;
   const notes: string[] = [];
-  const own = Object.entries(context.env).filter(([name]) => !name.startsWith('CROSSTALK_'));
   const note = (line: string): void => {
     notes.push(line);
   };
-  const theirs = { ...context, env: { ...Object.fromEntries(own), ...env }, publish, note };
+  const theirs = { ...context, env: withoutOurs(context.env), publish, note };
   try {
     const input = { ...request.input, ...(await configuredSender(context, request)) };
     return { sent: await sendAgain(theirs, { ...request, input }), notes };
@@ -37,10 +37,9 @@ export async function serveSend(
 /** `git config crosstalk.from` as it is now: a dispatcher lives long. */
 async function configuredSender(
   { transport }: Context,
-  { input, env }: SendRequest,
+  { input }: SendRequest,
 ): Promise<{ from?: string }> {
-  const named = [input.from, env['CROSSTALK_DISPATCH_ACTOR'], env['CROSSTALK_FROM']];
-  if (named.some((name) => name !== undefined && name !== '')) return {};
+  if (input.from !== undefined) return {};
   await transport.reread();
   const from = transport.defaultFrom;
   return from === undefined || from === '' ? {} : { from };
@@ -60,17 +59,10 @@ export function sendAgain(
 
 /** It comes from a command of the same user, perhaps of another version. */
 function isSendRequest(value: unknown): value is SendRequest {
-  if (!isRecord(value) || !isRecord(value['input']) || !isRecord(value['env'])) return false;
+  if (!isRecord(value) || !isRecord(value['input'])) return false;
   const { dir, id, at, seed, input } = value;
+  if (input['link'] !== undefined && !isDispatchLink(input['link'])) return false;
   return [dir, id, at, seed, input['to'], input['body'], input['login']].every(
     (text) => typeof text === 'string',
   );
-}
-
-/** The suffix of one of the messages of a `send`: as random as its seed, and the same each time. */
-export function suffixOf(seed: string, serial: number): string {
-  return createHash('sha256')
-    .update(`${seed}/${String(serial)}`)
-    .digest('hex')
-    .slice(0, 12);
 }

@@ -158,12 +158,16 @@ async function captureHere({ env, paths }: Context, names: readonly string[]): P
     parseEnvironmentFile,
     () => undefined,
   );
-  return capture({ ...env, PATH: await lastingPath(env['PATH'] ?? '', paths.bin) }, names, before);
+  return capture(
+    { ...env, PATH: await lastingPath(env['PATH'] ?? '', [paths.bin, paths.sessionBin]) },
+    names,
+    before,
+  );
 }
 
 /** A PATH without what ends with this shell, is relative, or is there twice. */
-async function lastingPath(path: string, ours: string): Promise<string> {
-  const folders = path.split(delimiter).filter((one) => one.startsWith('/') && one !== ours);
+async function lastingPath(path: string, ours: readonly string[]): Promise<string> {
+  const folders = path.split(delimiter).filter((one) => one.startsWith('/') && !ours.includes(one));
   const lasting = folders.map((folder) =>
     /fnm_multishells|^\/run\/user\//.test(folder)
       ? realpath(folder).catch(() => folder)

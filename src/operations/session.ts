@@ -1,19 +1,27 @@
 import { activate, type ActiveHost } from '../dispatcher/approvals.ts';
+import { join } from 'node:path';
+import { withoutOurs } from '../dispatcher/run-environment.ts';
 import { profileOf } from '../dispatcher/run.ts';
+import { gitGuards, workplaceOf } from '../dispatcher/workplace.ts';
 import { CrosstalkError } from '../errors.ts';
+import { isAgentSetting } from '../protocol/agent-settings.ts';
 import { KNOWN_AGENTS } from '../protocol/agents.ts';
 import { optionsOf } from '../protocol/approval-record.ts';
 import { nameText, valueText } from '../protocol/approval-text.ts';
+import type { Tier } from '../protocol/host-file.ts';
 import { OPERATOR_FILE, PROTOCOL_FILE } from '../protocol/layout.ts';
 import { isName } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
 import { HEADINGS, quoted } from '../protocol/structure.ts';
+import { Workspaces } from '../state/workspaces.ts';
 import { knownActors } from './actors.ts';
 import { approvingIn } from './approvals.ts';
 import { tipOf, type Context } from './context.ts';
+import { withoutDispatch } from './dispatch-link.ts';
 import { thisHost } from './hosts.ts';
 import { firstOnPath } from './path.ts';
 import { nonEmpty, resolveFrom } from './resolve.ts';
+import { prepareBin } from './shim.ts';
 import { startSession } from './start-session.ts';
 
 /**
@@ -27,19 +35,52 @@ export async function openActor(
   input: { actor: string; tier?: string; host?: string },
 ): Promise<number> {
   const { actor } = input;
-  const { command } = await approvedTier(context, input);
+  const tier = await approvedTier(context, input);
   const tip = await tipOf(context);
   const protocol = (await context.archive.text(tip, PROTOCOL_FILE)) ?? '';
   const profile = await profileOf(context.archive, tip, actor);
   const role = quoted(profile?.body.trim() ?? '');
   const text = `${quoted(protocol.trim())}\n\n# ${HEADINGS.profile}: ${actor}\n\n${role}\n\nYou are "${actor}" in an interactive session that an operator opened.\n`;
+  const { env, paths, transport, now } = context;
+  const place = await workplaceOf(
+    {
+      workspaces: new Workspaces(paths.work, isAgentSetting),
+      dir: transport.dir,
+      stateDir: paths.root,
+      environment: env,
+      log: (_event, fields) => {
+        context.note(`removed from ${String(fields?.['dir'])}: ${String(fields?.['removed'])}`);
+      },
+      now,
+    },
+    { actor, tier },
+  );
+  // A model that is persuaded here has the same allowance as in a run.
+  const bin = join(paths.sessions, `actor-${actor}-bin`);
+  await prepareBin(bin, { state: paths.root, transport: transport.dir, actor, workdir: place.dir });
   return startSession(context, {
     name: `actor-${actor}`,
-    command,
+    command: tier.cli,
     text,
-    env: { ...withoutDispatch(context.env), CROSSTALK_FROM: actor },
+    env: {
+      ...withoutOurs(env),
+      ...gitGuards(place, env),
+      ...standIns(tier.cli, place.dir),
+      CROSSTALK_FROM: actor,
+      CROSSTALK_WORKDIR: place.dir,
+    },
     recipient: actor,
+    cwd: place.dir,
+    bin,
   });
+}
+
+/** A command for runs names the run's directory, which a session has not: codex takes no empty one. */
+function standIns(command: string, dir: string): NodeJS.ProcessEnv {
+  const named = ['CROSSTALK_RUN_DIR', 'CROSSTALK_STATE_DIR'].filter((name) =>
+    command.includes(name),
+  );
+  return Object.fromEntries(named.map((name) => [name, dir]));
 }
 
 /**
@@ -49,7 +90,7 @@ export async function openActor(
 async function approvedTier(
   context: Context,
   { actor, tier: wanted, host }: { actor: string; tier?: string; host?: string },
-): Promise<{ command: string }> {
+): Promise<Tier> {
   const found = await thisHost(context, host);
   const active = await activate(approvingIn(context), found, await tipOf(context));
   noteFirstStart(context, active);
@@ -82,7 +123,7 @@ async function approvedTier(
   }
   if (change !== undefined)
     context.note('its command was changed; this is the approved one. See: crosstalk host show');
-  return { command: inForce.cli };
+  return inForce;
 }
 
 function noteFirstStart({ note }: Context, { alias, adopted }: ActiveHost): void {
@@ -107,7 +148,17 @@ export async function attachOperator(
   const text = (await context.archive.text(await tipOf(context), OPERATOR_FILE)) ?? '';
   const env = await operatorEnv(context);
   const recipient = resolveFrom({ ...context, env }, undefined, input.login);
-  return startSession(context, { name: 'operator', command, text, env, recipient });
+  const { paths, cwd } = context;
+  await prepareBin(paths.sessionBin);
+  return startSession(context, {
+    name: 'operator',
+    command,
+    text,
+    env: { ...env, CROSSTALK_STATE_DIR: paths.root },
+    recipient,
+    cwd,
+    bin: paths.sessionBin,
+  });
 }
 
 async function chosenAgent(
@@ -138,10 +189,4 @@ async function operatorEnv(context: Context): Promise<NodeJS.ProcessEnv> {
     actors.some(({ name }) => name === from);
   if (isActor) delete env['CROSSTALK_FROM'];
   return env;
-}
-
-function withoutDispatch(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(env).filter(([name]) => !name.startsWith('CROSSTALK_DISPATCH_')),
-  );
 }

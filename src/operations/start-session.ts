@@ -10,7 +10,6 @@ import { shown } from '../protocol/result.ts';
 import { announcerFor } from './announcer.ts';
 import type { Context } from './context.ts';
 import { canStart } from './path.ts';
-import { prepareBin } from './shim.ts';
 
 export interface SessionInput {
   /** Of its instructions file. */
@@ -23,6 +22,10 @@ export interface SessionInput {
   env: NodeJS.ProcessEnv;
   /** Whose messages are announced while it runs. */
   recipient: string;
+  /** Where it works. */
+  cwd: string;
+  /** Holds the `crosstalk` it finds; see {@link prepareBin}. */
+  bin: string;
 }
 
 /** Milliseconds between a signal that ends a session and KILL. */
@@ -44,14 +47,12 @@ export async function startSession(context: Context, input: SessionInput): Promi
   const { argv, program, instructed } = interactive(input.command, input.text, file);
   if (!instructed)
     note(`instructions for this session are in ${file}, also named by CROSSTALK_INSTRUCTIONS`);
-  await prepareBin(paths.bin);
-  const cwd = transport.dir;
-  const path = `${paths.bin}:${input.env['PATH'] ?? ''}`;
+  const { cwd } = input;
+  const path = `${input.bin}:${input.env['PATH'] ?? ''}`;
   const env = {
     ...input.env,
     PATH: path,
     CROSSTALK_TRANSPORT: transport.dir,
-    CROSSTALK_STATE_DIR: paths.root,
     CROSSTALK_INSTRUCTIONS: file,
   };
   if (program !== undefined && !(await canStart(program, path, cwd)))

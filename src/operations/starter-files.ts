@@ -4,6 +4,7 @@ import { formatDocument } from '../protocol/frontmatter.ts';
 import { channelFile, profileFiles } from '../protocol/layout.ts';
 import { profileText } from './actors.ts';
 import type { TemplateFile } from './template.ts';
+import { slotOf, type TierSlot } from './tier-slot.ts';
 
 /** The profile of an actor the template does not bring. */
 export function newActor(actor: string, existing: readonly { path: string }[]): TemplateFile[] {
@@ -25,12 +26,12 @@ export function hostText(
   alias: string,
   machine: string | undefined,
   actor: string,
-  cli: string,
+  slot: TierSlot,
 ): string {
   const fields = {
     alias,
     ...(machine === undefined ? {} : { hostname: machine }),
-    actors: { [actor]: { default: cli } },
+    actors: { [actor]: { default: slotOf(slot) } },
   };
   return formatDocument(fields, `The machine ${alias}.\n`);
 }

@@ -86,7 +86,10 @@ export async function status(
   ]);
   const now = context.now().getTime();
   const age = (at: string): number => Math.max(0, Math.round((now - Date.parse(at)) / 1000));
-  const running = holder !== undefined && heartbeat?.pid === holder.pid ? heartbeat : undefined;
+  // A run's sandbox may hide the process; it is there, or there would be no run.
+  const inRun = context.agentMode?.runDir !== undefined;
+  const isThere = inRun || (holder !== undefined && heartbeat?.pid === holder.pid);
+  const running = isThere ? heartbeat : undefined;
   const host = await hostStatus(context, alias ?? running?.host ?? undefined);
   const facts: Omit<Status, 'health'> = {
     transport: transport.dir,
@@ -134,7 +137,7 @@ export async function status(
     malformed: Object.entries(census.malformed).map(([path, reason]) => ({ path, reason })),
     broken_state_files: [...(await outbox.broken()), ...(await deadLetters.broken())],
   };
-  return { ...facts, health: judge(facts, holder !== undefined) };
+  return { ...facts, health: judge(facts, inRun || holder !== undefined) };
 }
 
 async function hostStatus(

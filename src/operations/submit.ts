@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
+import { fromEnvironment } from './dispatch-link.ts';
 import { handOver } from './hand-over.ts';
+import { sendInRun } from './in-run.ts';
 import type { Surroundings } from './locate.ts';
 import type { SendInput, Sent } from './send.ts';
 
@@ -22,14 +24,22 @@ export async function submit(
     id: ulid(),
     at: new Date().toISOString(),
     seed: randomBytes(16).toString('hex'),
-    input,
+    input: fromEnvironment(surroundings.env, input),
   };
+  if (surroundings.agentMode !== undefined) {
+    const sent = await sendInRun(surroundings.agentMode, request, options.note);
+    if (sent !== undefined) {
+      onSent(sent);
+      return;
+    }
+  }
   const served = await handOver(surroundings, options.transport, request, options.note);
   if (typeof served === 'object') {
     onSent(served);
     return;
   }
-  if (served === 'timeout') input.unanswered = 'the dispatcher has not answered yet, and goes on';
+  if (served === 'timeout')
+    request.input.unanswered = 'the dispatcher has not answered yet, and goes on';
   // Handing over does without all that this loads.
   const { withContext } = await import('./context.ts');
   await withContext(surroundings, options, async (context) => {

@@ -17,6 +17,11 @@ export interface AgentCli {
   account: AccountPlace;
   /** What it prints when it does not work for reasons that time or a login mend. */
   refusals: RefusalPatterns;
+  /**
+   * What it reads from the folder it works in as settings or instructions: names of files and folders,
+   * in lower case, `*` at the end for anything. A run may not leave them there (trust.md §1).
+   */
+  settings: readonly string[];
   /** The command line for a host file. */
   headless: string;
   /** The command and arguments for an interactive session. */
@@ -46,6 +51,14 @@ export const KNOWN_AGENTS: readonly AgentCli[] = [
       keys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
     },
     refusals: REFUSALS.claude,
+    settings: [
+      '.claude',
+      '.mcp.json',
+      'claude.md',
+      'claude.local.md',
+      '.claude-plugin',
+      '.worktreeinclude',
+    ],
     headless: 'claude -p --permission-mode acceptEdits --allowedTools "Bash(crosstalk:*)"',
     interactive: ['claude', '--append-system-prompt', '{text}'],
   },
@@ -60,8 +73,9 @@ export const KNOWN_AGENTS: readonly AgentCli[] = [
       keys: ['CODEX_API_KEY', 'OPENAI_API_KEY'],
     },
     refusals: REFUSALS.codex,
+    settings: ['.codex', 'agents.md', 'agents.override.md', '.agents'],
     headless:
-      'codex exec --skip-git-repo-check --sandbox workspace-write --add-dir "$CROSSTALK_STATE_DIR" -c allow_login_shell=false -',
+      'codex exec --skip-git-repo-check --sandbox workspace-write --add-dir "$CROSSTALK_RUN_DIR" -c allow_login_shell=false -',
     interactive: ['codex', '-c', 'allow_login_shell=false', '-c', 'developer_instructions={toml}'],
   },
   {
@@ -75,6 +89,7 @@ export const KNOWN_AGENTS: readonly AgentCli[] = [
       keys: ['GEMINI_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA'],
     },
     refusals: REFUSALS.gemini,
+    settings: ['.gemini', 'gemini.md', '.geminiignore', '.env*'],
     headless:
       'gemini --skip-trust --approval-mode auto_edit --allowed-tools "run_shell_command(crosstalk)" -m gemini-2.5-pro',
     interactive: ['gemini', '-i', '{text}'],
@@ -90,6 +105,14 @@ export const KNOWN_AGENTS: readonly AgentCli[] = [
       keys: ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'OPENROUTER_API_KEY'],
     },
     refusals: REFUSALS.opencode,
+    settings: [
+      '.opencode',
+      'opencode.json',
+      'opencode.jsonc',
+      'agents.md',
+      'claude.md',
+      'context.md',
+    ],
     headless: 'opencode run',
     interactive: ['opencode', '--prompt', '{text}'],
   },
@@ -103,6 +126,7 @@ export const KNOWN_AGENTS: readonly AgentCli[] = [
       keys: ['OPENAI_API_KEY', 'DASHSCOPE_API_KEY'],
     },
     refusals: REFUSALS.qwen,
+    settings: ['.qwen', 'qwen.md', '.qwenignore', 'agents.md', '.env*'],
     headless: 'qwen --approval-mode auto-edit --allowed-tools "run_shell_command(crosstalk)"',
     interactive: ['qwen', '-i', '{text}'],
   },
@@ -117,6 +141,7 @@ export const KNOWN_AGENTS: readonly AgentCli[] = [
       keys: ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY'],
     },
     refusals: REFUSALS.pi,
+    settings: ['.pi', 'agents.md', 'claude.md', '.agents'],
     headless: 'pi -p',
     interactive: ['pi', '--append-system-prompt', '{text}'],
   },

@@ -142,11 +142,16 @@ export function accept(
   return result;
 }
 
-/** The approvals with one tier that the operator has just written: a command and nothing else. */
-export function withTier(approved: Approved, actor: string, tier: string, cli: string): Approved {
+/** The approvals with one tier that the operator has just written, all other options by default. */
+export function withTier(
+  approved: Approved,
+  actor: string,
+  tier: string,
+  options: { readonly cli: string; readonly workdir?: string },
+): Approved {
   const result = copy(approved);
   const known = (result[actor] ??= { tiers: plain({}) });
-  known.tiers[tier] = { cli };
+  known.tiers[tier] = { ...options };
   known.default ??= tier;
   return result;
 }

@@ -8,6 +8,8 @@ export interface Tier {
   name: string;
   /** Run by `/bin/sh -c`; the prompt comes on stdin. */
   cli: string;
+  /** Where it works, absolute or beginning with `~/`; absent: in a workspace (trust.md §1). */
+  workdir?: string;
   /** How many runs may go on at once. */
   count: number;
   timeout: number;
@@ -84,11 +86,16 @@ function parseActors(value: unknown, problems: string[]): Map<string, Tier[]> {
 function parseTier(actor: string, name: string, slot: unknown, problems: string[]): Tier {
   const where = `actors.${actor}.${name}`;
   const options = isMapping(slot) ? slot : { cli: slot };
-  const { cli, count, timeout, attempts, retry_delay: retryDelay } = options;
+  const { cli, workdir, count, timeout, attempts, retry_delay: retryDelay } = options;
   const { max_runs_per_hour: maxRuns, max_depth: maxDepth } = options;
   if (!isTier(name)) problems.push(`${where}: ${shown(name)} is not a tier name`);
   if (typeof cli !== 'string' || cli.trim() === '') {
     problems.push(field(`${where}.cli`, cli, 'a command line'));
+  }
+  if (workdir !== undefined && !isWorkdir(workdir)) {
+    problems.push(
+      field(`${where}.workdir`, workdir, 'a folder, absolute or below ~, such as ~/src/app'),
+    );
   }
   const number = (key: string, value: unknown, fallback: number): number => {
     if (value === undefined) return fallback;
@@ -107,6 +114,7 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
   return {
     name,
     cli: String(cli),
+    ...(isWorkdir(workdir) && { workdir }),
     count: number('count', count, TIER_DEFAULTS.count),
     timeout: duration('timeout', timeout, TIER_DEFAULTS.timeout),
     attempts: number('attempts', attempts, TIER_DEFAULTS.attempts),
@@ -114,6 +122,11 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
     maxRunsPerHour: number('max_runs_per_hour', maxRuns, TIER_DEFAULTS.maxRunsPerHour),
     maxDepth: number('max_depth', maxDepth, TIER_DEFAULTS.maxDepth),
   };
+}
+
+/** Whether a text names a folder without regard to where it is read: absolute, or below `~`. */
+export function isWorkdir(text: unknown): text is string {
+  return typeof text === 'string' && /^(?:\/|~(?:\/|$))/.test(text) && !/\p{Cc}/u.test(text);
 }
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -143,6 +143,14 @@ export class Mailboxes {
     return { commit: oldest.since, settled: settled.map(({ relPath }) => relPath) };
   }
 
+  /** What is not settled in a channel, whoever it is for. */
+  unsettled(channel: string): string[] {
+    const items = [...this.#boxes.values()].flat();
+    return items
+      .filter((item) => item.channel === channel && item.state !== 'settled')
+      .map(({ relPath }) => relPath);
+  }
+
   /** The channels in which an actor has something unsettled. */
   lagging(actor: string): string[] {
     return [...this.#boxes.values()].flatMap((box) => {

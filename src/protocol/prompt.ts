@@ -14,6 +14,8 @@ export interface PromptParts {
   actor: string;
   host: string;
   tier: string;
+  /** Where the run works; `workspace`: in a folder of its own, kept for the thread. */
+  workdir: { path: string; workspace: boolean };
   answers: AnswerPlan[];
   /** The causal chain of the batch and what else came of it, oldest first. */
   thread: Located[];
@@ -54,10 +56,10 @@ function section(title: string, text: string): string {
   return text === '' ? '' : `# ${title}\n\n${text}`;
 }
 
-function whereYouAre({ actor, host, tier, channel, answers, batch }: PromptParts): string {
+function whereYouAre({ actor, host, tier, channel, workdir, answers, batch }: PromptParts): string {
   return [
     `- You are the actor "${actor}" on the host "${host}" (tier ${tier}); your address is ${actor}@${host}.`,
-    `- The channel is "${inLine(channel.name)}", id ${channel.id}. Your working directory is the transport.`,
+    `- The channel is "${inLine(channel.name)}", id ${channel.id}. Your working directory is ${inLine(workdir.path)}${workdir.workspace ? ', kept for this thread' : ''}.`,
     `- Your stdout ${stdoutGoesTo(answers)}`,
     `- To give somebody work or answer somebody else: crosstalk send --to <name> "<text>" (--new for unrelated work).`,
     `- To see whether they answered: crosstalk replies <path>. To see the transport: crosstalk status.`,

@@ -36,6 +36,20 @@ export function threadOf(
   return [...thread.values()].sort((a, b) => (a.relPath < b.relPath ? -1 : 1));
 }
 
+/**
+ * The first message of the thread that a batch belongs to: what it descends from, by `re` and `cause`,
+ * that descends from nothing itself; the oldest by path where there are several, and where the beginning
+ * is not known.
+ *
+ * @param batch at least one message
+ */
+export function threadRoot(batch: readonly Located[], lookup: Lookup): string {
+  const all = chainLevels(batch, lookup).flat();
+  const roots = all.filter(({ message }) => message.re.length === 0 && message.cause.length === 0);
+  const paths = (roots.length > 0 ? roots : all).map(({ relPath }) => relPath);
+  return paths.sort()[0] ?? '';
+}
+
 /** The oldest message the thread of a batch can hold, by path; undefined when nothing precedes it. */
 export function threadStart(batch: readonly Located[], lookup: Lookup): string | undefined {
   const [, ...behind] = chainLevels(batch, lookup);

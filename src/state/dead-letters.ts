@@ -7,6 +7,7 @@ type FailureReason =
   | 'timed_out'
   | 'too_much_output'
   | 'empty_answer'
+  | 'bad_workdir'
   | 'too_deep';
 
 /** A failed delivery (protocol.md §8). Stored and shown under these names. */

@@ -40,7 +40,14 @@ export interface StatePaths {
   serviceEnv: string;
   /** What a chat keeps. */
   chat: string;
+  /** The `crosstalk` of runs, in agent mode (trust.md §3). */
   bin: string;
+  /** The `crosstalk` of an operator's sessions. */
+  sessionBin: string;
+  /** Where runs work (trust.md §1). */
+  work: string;
+  /** What runs have for themselves (trust.md §3). */
+  run: string;
   /** By which the dispatcher's socket is known; where it is, `dispatcher/ear.ts` says. */
   socket: string;
   /** For the sockets of shared ssh connections. */
@@ -70,6 +77,9 @@ function statePaths(root: string): StatePaths {
     serviceEnv: join(root, 'service.env'),
     chat: join(root, 'chat.json'),
     bin: join(root, 'bin'),
+    sessionBin: join(root, 'session-bin'),
+    work: join(root, 'work'),
+    run: join(root, 'run'),
     connections:
       Buffer.byteLength(root) <= MAX_CONNECTION_FOLDER
         ? join(root, 'ssh')

@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readFile, rm, statfs } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
 import { JsonFolder, isRecord } from './files.ts';
@@ -9,8 +9,12 @@ export interface RunRecord {
   /** The dispatch id, a ULID. */
   id: string;
   actor: string;
+  /** The host's alias; absent in what 6.0 has written. */
+  host?: string;
   channel: string;
   messages: string[];
+  /** Where it works; absent in what 6.0 has written. */
+  workdir?: string;
   /** The leader of the CLI's process group. */
   process: ProcessIdentity;
 }
@@ -50,6 +54,13 @@ export class Runs {
   async end(id: string): Promise<void> {
     await this.#records.remove(id);
     await rm(this.#sentPath(id), { force: true });
+  }
+
+  /** The run whose directory has this name; see {@link runDirectory}. */
+  async ofDirectory(name: string): Promise<RunRecord | undefined> {
+    const ids = await readdir(this.#folder).catch(() => []);
+    const file = ids.find((id) => id.endsWith(`${name}.json`));
+    return file === undefined ? undefined : this.#records.get(file.slice(0, -'.json'.length));
   }
 
   /** Runs that a dead dispatcher left behind, and whether their process still goes on. */

@@ -53,7 +53,7 @@ export const REAL_CLIS: readonly RealCli[] = [
     package: '@openai/codex',
     version: '0.169.0',
     settings: (server, folder) => ({
-      env: { CROSSTALK_TEST_KEY: KEY },
+      env: { FAKE_MODEL_KEY: KEY },
       files: {
         '.codex/config.toml': `model = "fake"
 model_provider = "fake"
@@ -62,7 +62,7 @@ check_for_update_on_startup = false
 name = "fake"
 base_url = "${server}/v1"
 wire_api = "responses"
-env_key = "CROSSTALK_TEST_KEY"
+env_key = "FAKE_MODEL_KEY"
 request_max_retries = 1
 stream_max_retries = 1
 [analytics]

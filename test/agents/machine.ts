@@ -12,18 +12,21 @@ export function underTest(...names: CliName[]): RealCli[] {
 /**
  * Joins a machine whose actors are real agent CLIs with the command lines we propose, in a HOME of
  * its own, with `server` as their only model.
+ *
+ * @param folder one that they trust; workspaces are no such folders
  */
 export async function machine(
   bus: Bus,
   alias: string,
   server: string,
   actors: Record<string, RealCli>,
+  folder?: string,
 ): Promise<Host> {
   const commands = Object.entries(actors).map(([name, cli]) => [name, headless(cli)]);
   const host = await bus.host(alias, Object.fromEntries(commands) as Record<string, string>);
   const home = join(bus.root, `${alias}-home`);
   mkdirSync(home);
   const { cache } = inject('agents');
-  Object.assign(host.env, homeFor(Object.values(actors), server, home, cache, host.dir));
+  Object.assign(host.env, homeFor(Object.values(actors), server, home, cache, folder));
   return host;
 }

@@ -26,7 +26,7 @@ it.each(cases)('%s says in words that we know when %s', async (_cli, _when, refu
   const ran = await invoke({
     command: headless(cli),
     cwd,
-    env: { ...process.env, ...settings, CROSSTALK_STATE_DIR: cwd, ...refusal.env },
+    env: { ...process.env, ...settings, CROSSTALK_RUN_DIR: cwd, ...refusal.env },
     input: 'Say one word, please.\n',
     timeout: 150_000,
     grace: 1000,

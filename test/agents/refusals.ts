@@ -133,11 +133,11 @@ export const REFUSALS: readonly Refusal[] = [
   {
     cli: 'codex',
     when: 'there is no key',
-    env: { CROSSTALK_TEST_KEY: undefined },
+    env: { FAKE_MODEL_KEY: undefined },
     turn: unasked,
     exitCode: 1,
     on: 'stderr',
-    says: /^ERROR: Missing environment variable: `CROSSTALK_TEST_KEY`\.$/,
+    says: /^ERROR: Missing environment variable: `FAKE_MODEL_KEY`\.$/,
     held: 'not_logged_in',
   },
   {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { Bus } from '../support/bus.ts';
@@ -27,7 +28,7 @@ it.skipIf(!hasTmux).each(clis)(
     }));
     onTestFinished(() => server.close());
     const bus = new Bus();
-    const host = await machine(bus, 'front', server.url, { worker: cli });
+    const host = await machine(bus, 'front', server.url, { worker: cli }, join(bus.root, 'front'));
     const env = { ...host.env, CROSSTALK_TRANSPORT: host.dir, CROSSTALK_FROM: 'anna' };
     const pane = new Pane(host.dir, env, [100, 30]);
 

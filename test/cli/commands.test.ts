@@ -434,7 +434,7 @@ it('dlq forgets only when told so', async () => {
   expect((await host.run('dlq', '--clear', '--yes')).code).toBe(0);
 });
 
-it('open and attach start the right CLI in the transport with the right text', async () => {
+it('open and attach start the right CLI in the right place with the right text', async () => {
   const bus = new Bus();
   const bin = join(bus.root, 'bin');
   mkdirSync(bin);
@@ -453,12 +453,15 @@ it('open and attach start the right CLI in the transport with the right text', a
     5,
   );
   expect(readFileSync(seen, 'utf8')).toMatch(
-    new RegExp(`^${host.dir}\n--append-system-prompt\n# You are an actor`),
+    new RegExp(
+      `^${join(host.state, 'work/worker/session')}\n--append-system-prompt\n# You are an actor`,
+    ),
   );
   expect((await host.runWith({ env }, 'open', '--host', 'front', '--actor', 'other')).code).toBe(0);
   expect(readFileSync(seen, 'utf8')).toContain('# Your profile: other');
   expect((await host.runWith({ env }, 'attach')).code).toBe(5);
   expect(readFileSync(seen, 'utf8')).toContain('# Operator mode');
+  expect(readFileSync(seen, 'utf8')).toMatch(new RegExp(`^${bus.root}\n`));
   expect(
     (await host.runWith({ env }, 'open', '--host', 'front', '--actor', 'nobody')).err,
   ).toContain('does not serve "nobody", it serves worker, other');

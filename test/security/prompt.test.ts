@@ -34,6 +34,7 @@ function parts(texts: {
     return { ...one, message: { ...one.message, body } };
   };
   return {
+    workdir: { path: '/work', workspace: true },
     word: WORD,
     protocol: elsewhere,
     profile: `P${elsewhere}`,

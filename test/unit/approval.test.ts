@@ -87,7 +87,7 @@ describe('what is approved of a host file', () => {
   });
 
   it('is the command alone where that is all an operator wrote', () => {
-    const approved = withTier({}, 'a', 'one', 'x');
+    const approved = withTier({}, 'a', 'one', { cli: 'x' });
     expect(weighed(before, approved).held).toEqual([]);
   });
 

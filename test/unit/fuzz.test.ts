@@ -179,6 +179,7 @@ it(`${String(FILES)} generated files never crash, hang or get a wrong name accep
           channel: { id: '', name: '', body: '' },
           actor: 'worker',
           host: 'front',
+          workdir: { path: '/work', workspace: true },
           tier: 'default',
           answers: [],
           thread: [{ relPath: 'x', message }],

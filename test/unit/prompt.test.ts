@@ -17,6 +17,7 @@ const parts: PromptParts = {
   actor: 'boss',
   host: 'mac',
   tier: 'large',
+  workdir: { path: '/work/here', workspace: true },
   answers: [{ to: { name: 'operator' }, re: [path(1)], answers: true }],
   thread: [said(1, 'operator', 'boss'), said(2, 'boss', 'w1', { cause: [1] })],
   batch: [said(3, 'w1', 'boss', { re: [2] }), said(4, 'w1', 'boss', { re: [2] })],

@@ -141,7 +141,7 @@ describe('not logged in', () => {
         'ERROR: unexpected status 401 Unauthorized: Incorrect API key provided: dummy-key., url: http://127.0.0.1:38237/v1/responses',
       ),
     ],
-    ['codex', '', codex('ERROR: Missing environment variable: `CROSSTALK_TEST_KEY`.')],
+    ['codex', '', codex('ERROR: Missing environment variable: `FAKE_MODEL_KEY`.')],
     [
       'gemini',
       '',

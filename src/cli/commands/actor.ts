@@ -47,7 +47,7 @@ function add(call: Call): Promise<number> {
       name: call.args[0] ?? '',
       cli,
       tier: text(call, 'tier') ?? 'default',
-      ...given(call, 'description', 'host'),
+      ...given(call, 'description', 'host', 'workdir'),
       login: call.io.login,
     });
     return print(call, added, () =>

@@ -1,6 +1,8 @@
 import { CrosstalkError } from '../../errors.ts';
 import { createChannel, listChannels } from '../../operations/channels.ts';
 import { resolveFrom } from '../../operations/resolve.ts';
+import type { Channel } from '../../protocol/channel.ts';
+import { byDispatcher } from '../by-dispatcher.ts';
 import { given, inTransport, print, text, type Call } from '../command.ts';
 import { localTime } from '../message-view.ts';
 import { table } from '../render.ts';
@@ -9,7 +11,7 @@ export function run(call: Call): Promise<number> {
   return call.name === 'channel list' ? list(call) : create(call);
 }
 
-function create(call: Call): Promise<number> {
+async function create(call: Call): Promise<number> {
   const name = call.args[0] ?? text(call, 'name');
   if (name === undefined) {
     throw new CrosstalkError(
@@ -17,12 +19,11 @@ function create(call: Call): Promise<number> {
       'a name is missing; make a channel with: crosstalk channel --name <name>, list them with: crosstalk channel list',
     );
   }
+  const input = { name, ...given(call, 'parent', 'description', 'from'), login: call.io.login };
+  const made = await byDispatcher(call, 'channel', input);
+  if (made !== undefined) return print(call, made, () => (made as Channel).id);
   return inTransport(call, async (context) => {
-    const channel = await createChannel(context, {
-      name,
-      ...given(call, 'parent', 'description', 'from'),
-      login: call.io.login,
-    });
+    const channel = await createChannel(context, input);
     return print(call, channel, () => channel.id);
   });
 }

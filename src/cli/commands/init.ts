@@ -11,7 +11,8 @@ export async function run(call: Call): Promise<number> {
     { env: withoutWebToken(io.env), cwd: io.cwd },
     {
       ...(args[0] === undefined ? {} : { dir: args[0] }),
-      ...given(call, 'remote', 'alias', 'actor', 'cli', 'channel', 'window'),
+      ...given(call, 'remote', 'alias', 'actor', 'cli', 'channel', 'window', 'workdir'),
+      ...(io.ask !== undefined && !flag(call, 'json') && { askWorkdir: asking(io.ask) }),
       login: io.login,
       note: (line) => {
         note(call, line);
@@ -23,9 +24,17 @@ export async function run(call: Call): Promise<number> {
       made.joined ? `Joined as ${made.alias}.` : `A new transport with the host ${made.alias}.`,
       ...(made.channel === undefined ? [] : [`Channel: ${made.channel}`]),
       `Actor: ${made.actor}, run by: ${made.cli}`,
+      ...(made.workdir === undefined ? [] : [`It works in: ${made.workdir}`]),
       `Next: crosstalk dispatch${made.joined ? ` --host ${made.alias}` : ''}, and in another shell: crosstalk send --to ${made.actor} "hello"`,
       `Transport: ${made.dir}`,
     ];
     return (flag(call, 'json') ? [] : lines).join('\n');
   });
+}
+
+function asking(ask: (question: string) => Promise<string>): (actor: string) => Promise<string> {
+  return (actor) =>
+    ask(
+      `Where shall ${actor} work? A folder, such as ~/src/app, or just Enter for an empty one of its own: `,
+    );
 }

@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
 import { addedMemoryJson, memoryJson } from '../../operations/as-json.ts';
-import { addMemory } from '../../operations/memory-add.ts';
+import { addMemory, type AddedMemory } from '../../operations/memory-add.ts';
 import { exportMemories, importMemories } from '../../operations/memory-folder.ts';
 import {
   listMemories,
@@ -10,6 +10,7 @@ import {
 } from '../../operations/memory-list.ts';
 import { memorySuffix } from '../../protocol/memory.ts';
 import { readBody } from '../body.ts';
+import { byDispatcher } from '../by-dispatcher.ts';
 import {
   flag,
   given,
@@ -51,18 +52,21 @@ async function add(call: Call): Promise<number> {
     );
   }
   const body = await readBody(call, 'note');
-  return inTransport(call, async (context) => {
-    const added = await addMemory(context, {
-      subject,
-      body,
-      scope: text(call, 'scope') ?? 'global',
-      alias: list(call, 'alias'),
-      ...given(call, 'supersedes', 'from'),
-      login: call.io.login,
-    });
+  const input = {
+    subject,
+    body,
+    scope: text(call, 'scope') ?? 'global',
+    alias: list(call, 'alias'),
+    ...given(call, 'supersedes', 'from'),
+    login: call.io.login,
+  };
+  const told = (added: AddedMemory): number => {
     const word = added.delivered.published ? 'Remembered' : 'Queued';
     return print(call, addedMemoryJson(added), () => `${word}: ${added.file}`);
-  });
+  };
+  const added = await byDispatcher(call, 'memory', input);
+  if (added !== undefined) return told(added as AddedMemory);
+  return inTransport(call, async (context) => told(await addMemory(context, input)));
 }
 
 function listAll(call: Call): Promise<number> {

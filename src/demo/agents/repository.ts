@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The repository the demo was started from. */
-export const repository = process.env['CROSSTALK_DEMO_REPOSITORY'] ?? process.cwd();
+export const repository = process.env['DEMO_REPOSITORY'] ?? process.cwd();
 
 /** What git prints, or undefined where the folder is no repository. */
 export function git(...args: string[]): string | undefined {

@@ -1,0 +1,81 @@
+import { realpath } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { CrosstalkError } from '../errors.ts';
+import { readAgentMode, type AgentMode } from '../operations/agent-mode.ts';
+import { shown } from '../protocol/result.ts';
+import type { Io } from './io.ts';
+import type { Chosen } from './program.ts';
+import { FROM, type CommandSpec } from './spec.ts';
+
+/** Said where a command is not for runs at all. */
+const WHO_MAY =
+  'which has the commands to send, to read and to look things up; an operator may, in a terminal of their own';
+
+/** Finds out whether a run gives the command, and fixes what a run cannot choose (trust.md §3). */
+export async function inAgentMode(
+  argv: readonly string[],
+  io: Io,
+): Promise<{ argv: readonly string[]; io: Io }> {
+  const read = await readAgentMode(argv, io.env);
+  if (read === undefined) return { argv, io };
+  const { mode, words } = read;
+  const env = { ...io.env };
+  if (mode.state !== undefined) env['CROSSTALK_STATE_DIR'] = mode.state;
+  if (mode.transport !== undefined) env['CROSSTALK_TRANSPORT'] = mode.transport;
+  if (mode.runDir === undefined)
+    for (const name of Object.keys(env))
+      if (name.startsWith('CROSSTALK_DISPATCH_')) Reflect.deleteProperty(env, name);
+  if (mode.actor !== undefined) env['CROSSTALK_FROM'] = mode.actor;
+  return { argv: words, io: { ...io, env, agentMode: mode } };
+}
+
+/**
+ * Refuses a command that a run does not have, before its arguments are looked at.
+ *
+ * @throws CrosstalkError `usage`
+ */
+export async function assertCommandInRun(argv: readonly string[]): Promise<void> {
+  if (argv.some((word) => word === '--help' || word === '-h')) return;
+  const { COMMANDS } = await import('./table.ts');
+  const [first = '', second = ''] = argv;
+  const named = COMMANDS.find(({ name }) => name === `${first} ${second}`);
+  const spec = named ?? COMMANDS.find(({ name }) => name === first);
+  if (spec !== undefined && spec.inRun === undefined) throw notForRuns(WHO_MAY);
+}
+
+/**
+ * Refuses what a run does not have.
+ *
+ * @throws CrosstalkError `usage` for another command, another sender or another transport
+ */
+export async function assertInRun(
+  mode: AgentMode,
+  cwd: string,
+  { spec, options }: Chosen,
+): Promise<void> {
+  if (spec.inRun === undefined) throw notForRuns(WHO_MAY);
+  if (spec.inRun !== true) {
+    for (const [option, why] of Object.entries(spec.inRun))
+      if (options[option] !== undefined) throw notForRuns(`--${option}: ${why}`);
+  }
+  const { from, transport } = options;
+  if (typeof from === 'string' && writes(spec) && mode.actor !== undefined && from !== mode.actor)
+    throw notForRuns(`--from ${shown(from)}: it writes as ${mode.actor}; leave --from out`);
+  if (typeof transport !== 'string' || mode.transport === undefined) return;
+  const [asked, fixed] = await Promise.all(
+    [resolve(cwd, transport), mode.transport].map((dir) => realpath(dir).catch(() => dir)),
+  );
+  if (asked !== fixed)
+    throw notForRuns(
+      `--transport ${shown(transport)}: its transport is ${mode.transport}; leave --transport out`,
+    );
+}
+
+/** Whether `--from` says who writes, and does not choose among messages. */
+function writes({ options }: CommandSpec): boolean {
+  return options?.includes(FROM) === true;
+}
+
+function notForRuns(why: string): CrosstalkError {
+  return new CrosstalkError('usage', `not for a run, ${why}`);
+}

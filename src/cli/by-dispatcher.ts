@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import { ulid } from 'ulid';
+import { CrosstalkError } from '../errors.ts';
+import { askDispatcher, noRun, type RunRequest, type RunWork } from '../operations/in-run.ts';
+import { note, type Call } from './command.ts';
+
+/**
+ * Lets the dispatcher do what a run may not do itself.
+ *
+ * @returns its result; undefined where this command has to do it
+ * @throws CrosstalkError `timed_out` where nobody answers: it is done later
+ */
+export async function byDispatcher<K extends 'channel' | 'memory'>(
+  call: Call,
+  kind: K,
+  input: RunWork[K],
+): Promise<unknown> {
+  const { agentMode } = call.io;
+  if (agentMode === undefined) return undefined;
+  if (agentMode.runDir === undefined) {
+    if (agentMode.actor === undefined) throw noRun();
+    return undefined;
+  }
+  const request: RunRequest<K> = {
+    kind,
+    id: ulid(),
+    at: new Date().toISOString(),
+    seed: randomBytes(16).toString('hex'),
+    input,
+  };
+  const answered = await askDispatcher(agentMode.runDir, request, (line) => {
+    note(call, line);
+  });
+  if (answered !== undefined) return answered.result;
+  throw new CrosstalkError(
+    'timed_out',
+    'the dispatcher has not answered; what you asked for is safe, and is done when it looks again',
+  );
+}

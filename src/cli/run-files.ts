@@ -1,0 +1,50 @@
+import { constants } from 'node:fs';
+import { open, realpath } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
+import { CrosstalkError, reasonOf } from '../errors.ts';
+import type { AgentMode } from '../operations/agent-mode.ts';
+import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
+import { shown } from '../protocol/result.ts';
+
+/**
+ * A file that a run sends: a regular one below the folder it works in, its own directory or the checkout,
+ * wherever symlinks lead (trust.md §3). Git's own folder of the checkout is none: credentials may be there.
+ *
+ * @throws CrosstalkError `usage` for any other
+ */
+export async function readInRun(mode: AgentMode, cwd: string, file: string): Promise<string> {
+  const refused = (why: string): CrosstalkError =>
+    new CrosstalkError(
+      'usage',
+      `--file ${shown(file)} ${why}; a run may send files below its working directory, CROSSTALK_RUN_DIR or the checkout`,
+    );
+  const path = await realpath(resolve(cwd, file)).catch((error: unknown) => {
+    throw refused(`cannot be read: ${reasonOf(error)}`);
+  });
+  if (!(await isAllowed(mode, path))) throw refused(`is not for a run: it lies elsewhere`);
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: unknown) => {
+    throw refused(`cannot be read: ${reasonOf(error)}`);
+  });
+  try {
+    const found = await handle.stat();
+    if (!found.isFile()) throw refused('is not for a run: it is no regular file');
+    if (found.size > MAX_MESSAGE_BYTES) throw refused(`has ${String(found.size)} bytes, too many`);
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}
+
+async function isAllowed(
+  { workdir, runDir, transport }: AgentMode,
+  path: string,
+): Promise<boolean> {
+  const below = async (folder: string | undefined): Promise<boolean> => {
+    if (folder === undefined) return false;
+    const root = await realpath(folder).catch(() => undefined);
+    return root !== undefined && root !== sep && path.startsWith(root + sep);
+  };
+  if ((await below(workdir)) || (await below(runDir))) return true;
+  return (await below(transport)) && !(await below(join(transport ?? '', '.git')));
+}

@@ -1,0 +1,58 @@
+import { invoke, type InvocationResult } from '../agent/invoke.ts';
+import { passed } from '../crash-points.ts';
+import { formatMessage, type Located } from '../protocol/message.ts';
+import { suffixOf } from '../protocol/names.ts';
+import { RunDesk } from './run-desk.ts';
+import { runEnvironment } from './run-environment.ts';
+import type { Job, RunParts } from './run.ts';
+import type { Workplace } from './workplace.ts';
+
+const TERM_GRACE_MS = 5000;
+
+/** What is on record of a run that could not begin. */
+export const NOTHING_RAN: InvocationResult = {
+  exitCode: null,
+  signal: null,
+  stdout: '',
+  stderrTail: '',
+  timedOut: false,
+  aborted: false,
+  tooMuchOutput: false,
+  duration: 0,
+};
+
+/** Runs the CLI, and hears what it says meanwhile. */
+export async function runIn(
+  parts: RunParts,
+  job: Job,
+  place: Workplace,
+  { input, batch, maxOutput }: { input: string; batch: Located[]; maxOutput: number },
+): Promise<InvocationResult> {
+  const { id, actor, host, channel, messages, tier } = job;
+  const files = batch.map(({ relPath, message }, index) => ({
+    name: `${String(index + 1)}-${suffixOf(relPath)}.md`,
+    content: formatMessage(message),
+  }));
+  const desk = await RunDesk.open({ ...parts.desks, log: parts.log }, job, files);
+  try {
+    const result = await invoke({
+      command: tier.cli,
+      cwd: place.dir,
+      env: runEnvironment(parts, job, place, desk.dir),
+      input,
+      timeout: tier.timeout,
+      grace: TERM_GRACE_MS,
+      maxOutput,
+      signal: parts.signal,
+      onStart: async (pid) => {
+        passed('cli_started');
+        await parts.runs.begin({ id, actor, host, channel, messages, workdir: place.dir }, pid);
+        passed('run_recorded');
+      },
+    });
+    passed('cli_ended');
+    return result;
+  } finally {
+    await desk.close();
+  }
+}

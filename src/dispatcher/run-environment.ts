@@ -1,0 +1,40 @@
+import type { Job } from './run.ts';
+import { gitGuards, type Workplace } from './workplace.ts';
+
+/**
+ * The environment of a dispatched CLI (cli.md). Of our own variables it has those that are set here and
+ * no other: the dispatcher's may hold secrets, and name the state directory.
+ *
+ * @param binDir holds the `crosstalk` of agent mode
+ */
+export function runEnvironment(
+  { environment, binDir, dir }: { environment: NodeJS.ProcessEnv; binDir: string; dir: string },
+  job: Job,
+  place: Workplace,
+  runDir: string,
+): NodeJS.ProcessEnv {
+  // A command that 6.0.0 proposed lets its CLI write there: what it wants to say lies there now.
+  const asBefore = /\bCROSSTALK_STATE_DIR\b/.test(job.tier.cli);
+  return {
+    ...withoutOurs(environment),
+    ...gitGuards(place, environment),
+    PATH: `${binDir}:${environment['PATH'] ?? ''}`,
+    CROSSTALK_TRANSPORT: dir,
+    CROSSTALK_RUN_DIR: runDir,
+    ...(asBefore && { CROSSTALK_STATE_DIR: runDir }),
+    CROSSTALK_WORKDIR: place.dir,
+    CROSSTALK_DISPATCH_ACTOR: job.actor,
+    CROSSTALK_DISPATCH_HOST: job.host,
+    CROSSTALK_DISPATCH_CHANNEL: job.channel,
+    CROSSTALK_DISPATCH_RE: job.messages.join(','),
+    CROSSTALK_DISPATCH_ID: job.id,
+    CROSSTALK_DISPATCH_TIP: job.tip,
+  };
+}
+
+/** An environment without variables of ours. */
+export function withoutOurs(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([name]) => !name.startsWith('CROSSTALK_')),
+  );
+}

@@ -1,0 +1,97 @@
+import { realpath, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join, sep } from 'node:path';
+import { CrosstalkError } from '../errors.ts';
+import { suffixOf } from '../protocol/names.ts';
+import { shown } from '../protocol/result.ts';
+import type { Workspaces } from '../state/workspaces.ts';
+import type { Log } from './log.ts';
+
+/** Where a run works. */
+export interface Workplace {
+  /** Absolute, without symlinks. */
+  dir: string;
+  /** A folder of our making, and not the operator's. */
+  workspace: boolean;
+}
+
+export interface WorkplaceParts {
+  workspaces: Workspaces;
+  /** The transport's checkout. */
+  dir: string;
+  stateDir: string;
+  environment: NodeJS.ProcessEnv;
+  log: Log;
+  now: () => Date;
+}
+
+/** Whose run it is: for a session as an actor there is no thread. */
+export interface Worker {
+  actor: string;
+  tier: { name: string; workdir?: string };
+  thread?: { channel: string; root: string };
+}
+
+/**
+ * Where an actor's runs work (trust.md §1): in the folder that its tier names, else in its workspace for
+ * the thread, from which settings of agent CLIs are removed.
+ *
+ * @throws CrosstalkError `invalid` for a folder in which nothing may run
+ */
+export async function workplaceOf(parts: WorkplaceParts, worker: Worker): Promise<Workplace> {
+  const { actor, tier, thread } = worker;
+  if (tier.workdir !== undefined)
+    return { dir: await workdirOf(parts, tier.workdir), workspace: false };
+  const { dir, removed } =
+    thread === undefined
+      ? await parts.workspaces.openSession(actor)
+      : await parts.workspaces.open({ actor, ...thread }, suffixOf(thread.root), parts.now());
+  if (removed.length > 0) parts.log('workspace_cleaned', { actor, dir, removed });
+  return { dir, workspace: true };
+}
+
+/**
+ * The folder that `workdir` names.
+ *
+ * @throws CrosstalkError `invalid` when it is none, or one that others can write to over the bus
+ */
+export async function workdirOf(
+  { dir, stateDir, environment }: Pick<WorkplaceParts, 'dir' | 'stateDir' | 'environment'>,
+  workdir: string,
+): Promise<string> {
+  const bad = (why: string): CrosstalkError =>
+    new CrosstalkError(
+      'invalid',
+      `the working directory ${shown(workdir)} ${why}; make it, or change workdir in the host file`,
+    );
+  const home = environment['HOME'] ?? homedir();
+  const path = /^~(?=\/|$)/.test(workdir) ? join(home, workdir.slice(1)) : workdir;
+  const real = await realpath(path).catch(() => undefined);
+  if (real === undefined) throw bad('does not exist');
+  if (!(await stat(real)).isDirectory()) throw bad('is no folder');
+  for (const [what, folder] of [
+    ['the transport, which others can write to', dir],
+    ['the state directory', stateDir],
+  ] as const) {
+    const root = await realpath(folder).catch(() => folder);
+    if (real === root || real.startsWith(root + sep)) throw bad(`is, or lies in, ${what}`);
+  }
+  return real;
+}
+
+/** Variables by which the git of a run does not look above its workspace, or take it for a repository. */
+export function gitGuards(
+  { dir, workspace }: Workplace,
+  environment: NodeJS.ProcessEnv,
+): Record<string, string> {
+  if (!workspace) return {};
+  const above = environment['GIT_CEILING_DIRECTORIES'] ?? '';
+  const count = Number(environment['GIT_CONFIG_COUNT'] ?? 0) || 0;
+  return {
+    GIT_CEILING_DIRECTORIES: above === '' ? dirname(dir) : `${dirname(dir)}:${above}`,
+    // Files named HEAD, config, objects and refs would make the folder itself a repository.
+    GIT_CONFIG_COUNT: String(count + 1),
+    [`GIT_CONFIG_KEY_${String(count)}`]: 'safe.bareRepository',
+    [`GIT_CONFIG_VALUE_${String(count)}`]: 'explicit',
+  };
+}

@@ -1,0 +1,87 @@
+import { threadRoot } from '../protocol/thread.ts';
+import { relPathAt } from '../protocol/names.ts';
+import type { DeadLetters } from '../state/dead-letters.ts';
+import type { Workspaces } from '../state/workspaces.ts';
+import type { Archive } from './archive.ts';
+import type { Deliveries } from './deliveries.ts';
+import type { Log } from './log.ts';
+
+export interface SweepParts {
+  workspaces: Workspaces;
+  archive: Archive;
+  deliveries: Pick<Deliveries, 'mailboxes'>;
+  deadLetters: DeadLetters;
+  log: Log;
+  now: () => Date;
+}
+
+const HOUR_MS = 3_600_000;
+/** How long a workspace outlives its thread (trust.md §1). */
+const KEPT_MS = 7 * 24 * HOUR_MS;
+/** Messages of a channel that are looked at. With more than these nothing is removed there. */
+const MAX_RECENT = 5000;
+
+/**
+ * Removes workspaces whose thread has had no message and no run for seven days and that no delivery needs.
+ * It looks at the start and every hour, beside the hot path; and at messages only where a workspace has not
+ * been used for so long.
+ */
+export class WorkspaceSweep {
+  readonly #parts: SweepParts;
+  #next = 0;
+  #sweeping: Promise<void> | undefined;
+
+  constructor(parts: SweepParts) {
+    this.#parts = parts;
+  }
+
+  /** Starts a sweep when one is due and none is under way. */
+  tidy(tip: string | undefined): void {
+    const now = this.#parts.now().getTime();
+    if (tip === undefined || now < this.#next || this.#sweeping !== undefined) return;
+    this.#next = now + HOUR_MS;
+    this.#sweeping = this.#sweep(tip)
+      .catch(() => undefined)
+      .finally(() => {
+        this.#sweeping = undefined;
+      });
+  }
+
+  /** Resolves when no sweep is under way. */
+  async finish(): Promise<void> {
+    await this.#sweeping;
+  }
+
+  async #sweep(tip: string): Promise<void> {
+    const { workspaces, now, log } = this.#parts;
+    const edge = new Date(now().getTime() - KEPT_MS);
+    const unused = await workspaces.unusedSince(edge);
+    const removed: string[] = [];
+    for (const channel of new Set(unused.map(({ record }) => record.channel))) {
+      const alive = await this.#aliveIn(tip, channel, edge);
+      if (alive === undefined) continue;
+      for (const workspace of unused) {
+        const { actor, root, channel: its } = workspace.record;
+        if (its !== channel || alive.has(root)) continue;
+        if (await workspaces.removeUnused(workspace, edge)) removed.push(`${actor}/${root}`);
+      }
+    }
+    if (removed.length > 0) log('workspaces_removed', { count: removed.length, threads: removed });
+  }
+
+  /** The first messages of the threads in which something goes on; undefined when they are too many. */
+  async #aliveIn(tip: string, channel: string, edge: Date): Promise<Set<string> | undefined> {
+    const { archive, deliveries, deadLetters } = this.#parts;
+    const recent = await archive.since(tip, channel, relPathAt(edge, '00000000'), MAX_RECENT + 1);
+    if (recent.length > MAX_RECENT) return undefined;
+    const needed = [
+      ...deliveries.mailboxes.unsettled(channel),
+      ...(await deadLetters.all())
+        .filter((letter) => letter.channel === channel)
+        .flatMap(({ messages }) => messages),
+    ];
+    const all = [...recent, ...(await archive.messages(tip, channel, needed))];
+    const lookup = await archive.chain(tip, channel, all);
+    return new Set(all.map((message) => threadRoot([message], lookup)));
+  }
+}

@@ -1,0 +1,99 @@
+import { lstat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Runs } from '../state/runs.ts';
+
+/** What fixes a command that a run, or a session as an actor, gives (trust.md §3). */
+export interface AgentMode {
+  /** The state directory, where it is known. */
+  state?: string;
+  /** The only transport there is. */
+  transport?: string;
+  /** Who writes, as far as this process can know: for a run the dispatcher decides. */
+  actor?: string;
+  /** The run's own directory; absent in a session as an actor. */
+  runDir?: string;
+  /** Where the run works. */
+  workdir?: string;
+}
+
+/** The first word on the command line of the `crosstalk` that a run finds on its PATH. */
+const FLAG = '--agent-mode';
+
+/** What such a command line begins with. Runs share it, so for them actor and folder are left open. */
+export function agentModeWords(mode: {
+  state: string;
+  transport: string;
+  actor?: string;
+  workdir?: string;
+}): string[] {
+  return [FLAG, mode.state, mode.transport, mode.actor ?? '', mode.workdir ?? ''];
+}
+
+/**
+ * The agent mode of a command line: what the line says, which no variable undoes, else what
+ * `CROSSTALK_RUN_DIR` implies, for a `crosstalk` that was found in another way.
+ *
+ * @returns and the words that are left for the command; undefined outside of a run
+ */
+export async function readAgentMode(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ mode: AgentMode; words: readonly string[] } | undefined> {
+  const named = nonEmpty(env['CROSSTALK_RUN_DIR']);
+  const [flag, state, transport, actor, folder, ...words] = argv;
+  const onLine = flag === FLAG;
+  if (!onLine && named === undefined) return undefined;
+  const fixed = onLine
+    ? { state: nonEmpty(state), transport: nonEmpty(transport), actor: nonEmpty(actor) }
+    : {
+        state: undefined,
+        transport: nonEmpty(env['CROSSTALK_TRANSPORT']),
+        actor: nonEmpty(env['CROSSTALK_DISPATCH_ACTOR']),
+      };
+  // A session as an actor has no run, whatever the environment says.
+  const inSession = onLine && fixed.actor !== undefined;
+  const runDir =
+    named === undefined || inSession ? undefined : await ownRunDirectory(named, fixed.state);
+  const by = fixed.actor ?? (runDir && nonEmpty(env['CROSSTALK_DISPATCH_ACTOR']));
+  const workdir = onLine
+    ? (nonEmpty(folder) ?? (runDir && (await recordedWorkdir(runDir).catch(() => undefined))))
+    : nonEmpty(env['CROSSTALK_WORKDIR']);
+  const root = fixed.state ?? (runDir === undefined ? undefined : dirname(dirname(runDir)));
+  return {
+    mode: {
+      ...(root !== undefined && { state: root }),
+      ...(fixed.transport !== undefined && { transport: fixed.transport }),
+      ...(by !== undefined && { actor: by }),
+      ...(runDir !== undefined && { runDir }),
+      ...(workdir !== undefined && { workdir: resolve(workdir) }),
+    },
+    words: onLine ? words : argv,
+  };
+}
+
+/** Where the run of a directory works, by the dispatcher's record of it. */
+async function recordedWorkdir(runDir: string): Promise<string | undefined> {
+  const runs = new Runs(join(dirname(dirname(runDir)), 'runs'));
+  return (await runs.ofDirectory(basename(runDir)))?.workdir;
+}
+
+/** A run's directory, where the path is one: `<state>/run/<id>`, a folder of ours alone. */
+async function ownRunDirectory(
+  path: string,
+  state: string | undefined,
+): Promise<string | undefined> {
+  const dir = resolve(path);
+  const parent = dirname(dir);
+  if (state === undefined ? basename(parent) !== 'run' : parent !== join(state, 'run'))
+    return undefined;
+  const found = await lstat(dir).catch(() => undefined);
+  const ours =
+    found?.isDirectory() === true &&
+    found.uid === (process.getuid?.() ?? found.uid) &&
+    (found.mode & 0o077) === 0;
+  return ours ? dir : undefined;
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === undefined || text === '' ? undefined : text;
+}

@@ -1,0 +1,48 @@
+import { KNOWN_AGENTS } from './agents.ts';
+
+/**
+ * What programs that are no agent CLI, but are started with one or by one, take from the folder they are
+ * started in, and what makes them run something: `.git` holds hooks and commands that `git status`
+ * executes, `.env` and `bunfig.toml` are read by the runtime inside of some CLIs, `.npmrc` by `npx`.
+ */
+const OF_OTHERS: readonly string[] = [
+  '.git',
+  '.env*',
+  '.direnv',
+  '.jj',
+  'bunfig.toml',
+  '.npmrc',
+  '.yarnrc*',
+  '.pnpmfile.*',
+  'mise.toml',
+  'mise.local.toml',
+  '.mise*',
+  '.config',
+  '.tool-versions',
+  '.vscode',
+  '.idea',
+  '.cursor*',
+  '.windsurf*',
+  '.clinerules',
+  '.aider*',
+  '.devcontainer*',
+];
+
+const ALL = [...KNOWN_AGENTS.flatMap(({ settings }) => settings), ...OF_OTHERS];
+const NAMES: ReadonlySet<string> = new Set(ALL);
+const BEGINNINGS = [
+  ...new Set(ALL.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1))),
+];
+
+/** Letters that some file systems do not tell from none at all. */
+const UNSEEN = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
+
+/**
+ * Whether a file or folder of this name, in the folder an agent CLI works in, is a setting of one. It is
+ * asked for all of them, whichever is to run, and for every spelling that a file system may take for the
+ * name.
+ */
+export function isAgentSetting(name: string): boolean {
+  const plain = name.normalize('NFKC').replace(UNSEEN, '').toLowerCase();
+  return NAMES.has(plain) || BEGINNINGS.some((beginning) => plain.startsWith(beginning));
+}

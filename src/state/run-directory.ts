@@ -1,0 +1,167 @@
+import { constants } from 'node:fs';
+import {
+  lstat,
+  mkdir,
+  open,
+  opendir,
+  readdir,
+  rename,
+  rm,
+  writeFile,
+  type FileHandle,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasCode, reasonOf } from '../errors.ts';
+
+/** Bytes of one drop: a message of 1 MiB whose every byte takes six in JSON. */
+const MAX_DROP_BYTES = 8 * 1024 * 1024;
+/** Entries of a drop folder that are looked at, and drops that one run may leave. */
+const MAX_ENTRIES = 4000;
+const MAX_DROPS = 1000;
+/** Bytes that one look reads: what is left is there for the next. */
+const MAX_LOOK_BYTES = 32 * 1024 * 1024;
+const DROP = /^([0-9A-HJKMNP-TV-Z]{26})\.json$/;
+
+/** The directory of a run below `<state>/run`: short, because a socket is in it. */
+export function runDirectory(folder: string, id: string): string {
+  return join(folder, id.slice(-10));
+}
+
+/** Makes the directory of a run, with its drop folder and the files of its batch. */
+export async function makeRunDirectory(
+  folder: string,
+  id: string,
+  batch: readonly { name: string; content: string }[],
+): Promise<string> {
+  const dir = runDirectory(folder, id);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const path of [dir, join(dir, 'drop'), join(dir, 'batch')])
+    await mkdir(path, { mode: 0o700 });
+  for (const { name, content } of batch)
+    await writeFile(join(dir, 'batch', name), content, { mode: 0o600, flag: 'wx' });
+  return dir;
+}
+
+/** Removes the directory of a run. */
+export async function removeRunDirectory(dir: string): Promise<void> {
+  await rm(dir, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+}
+
+/** The directories that runs have left. */
+export async function runDirectories(folder: string): Promise<string[]> {
+  return (await readdir(folder).catch(() => [])).map((name) => join(folder, name));
+}
+
+/** What a run has dropped: `id` is its name, a ULID. */
+export interface Drop {
+  id: string;
+  request: unknown;
+}
+
+/**
+ * The drop folder of a run, read as hostile: the run may write to it and to the directory it is in. The
+ * folder is opened before the run begins and reached through that handle, so that whatever is put in its
+ * place later is not looked at; files are opened without following symlinks, and are bounded.
+ */
+export class DropFolder {
+  readonly #handle: FileHandle;
+  /** The folder by its handle, where the system has a path for that. */
+  readonly #path: string;
+  readonly #taken = new Set<string>();
+  #left = 0;
+  /** What could not be read, as it was then: it may still be written to. */
+  readonly #unread = new Map<string, string>();
+
+  private constructor(handle: FileHandle, path: string) {
+    this.#handle = handle;
+    this.#path = path;
+  }
+
+  /** Opens the drop folder of a run's directory; undefined where there is none. */
+  static async open(dir: string): Promise<DropFolder | undefined> {
+    const path = join(dir, 'drop');
+    const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+    try {
+      if (!(await lstat(dir)).isDirectory()) return undefined;
+      const handle = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      const byHandle = `/proc/self/fd/${String(handle.fd)}`;
+      return new DropFolder(handle, process.platform === 'linux' ? byHandle : path);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** What is there whole and was not taken before, oldest first; as much as one look reads. */
+  async take(): Promise<Drop[]> {
+    const drops: Drop[] = [];
+    this.#left = MAX_LOOK_BYTES;
+    for (const id of await this.#ids()) {
+      if (this.#taken.has(id) || this.#taken.size >= MAX_DROPS) continue;
+      if (this.#left <= 0) break;
+      const request = await this.#read(id);
+      if (request === undefined) continue;
+      this.#taken.add(id);
+      drops.push({ id, request });
+    }
+    return drops;
+  }
+
+  /** What was left in it and is nothing that can be taken: names and reasons. */
+  get refused(): { name: string; reason: string }[] {
+    return [...this.#unread].map(([id, seen]) => ({
+      name: `${id}.json`,
+      reason: seen.slice(seen.indexOf(' ') + 1),
+    }));
+  }
+
+  /** Puts an answer beside a drop; it is whole when it appears. */
+  async answer(id: string, answer: unknown): Promise<void> {
+    const temporary = join(this.#path, `.${id}.answer`);
+    await writeFile(temporary, JSON.stringify(answer), { mode: 0o600, flag: 'wx' });
+    await rename(temporary, join(this.#path, `${id}.answer.json`));
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+
+  async #ids(): Promise<string[]> {
+    const ids: string[] = [];
+    let entries = 0;
+    for await (const { name } of await opendir(this.#path)) {
+      const id = DROP.exec(name)?.[1];
+      if (id !== undefined) ids.push(id);
+      if (++entries >= MAX_ENTRIES) break;
+    }
+    return ids.sort();
+  }
+
+  async #read(id: string): Promise<object | undefined> {
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+    let seen = '';
+    try {
+      const path = join(this.#path, `${id}.json`);
+      const found = await lstat(path);
+      seen = `${String(found.size)}-${String(found.mtimeMs)}`;
+      if (this.#unread.get(id)?.startsWith(`${seen} `) === true) return undefined;
+      const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      try {
+        const stats = await file.stat();
+        if (!stats.isFile() || stats.nlink !== 1) throw new Error('not a file of its own');
+        if (stats.size > MAX_DROP_BYTES) throw new Error(`${String(stats.size)} bytes`);
+        this.#left -= stats.size;
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(stats.size), 0, stats.size, 0);
+        const value: unknown = JSON.parse(buffer.toString('utf8', 0, bytesRead));
+        if (typeof value !== 'object' || value === null) throw new Error('no request');
+        this.#unread.delete(id);
+        return value;
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT'))
+        this.#unread.set(id, `${seen} ${reasonOf(error).slice(0, 200)}`);
+      return undefined;
+    }
+  }
+}

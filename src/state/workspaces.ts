@@ -1,0 +1,198 @@
+import { createHash } from 'node:crypto';
+import { chmod, lstat, mkdir, readdir, realpath, rename, rm, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
+import { isRecord, readJson, writeWhole } from './files.ts';
+
+/** What a workspace is for, kept beside it. */
+export interface WorkspaceRecord {
+  actor: string;
+  channel: string;
+  /** The relPath of the thread's first message. */
+  root: string;
+  /** When a run last began or ended in it, ISO 8601 UTC. */
+  used: string;
+}
+
+/** A workspace that is there. */
+export interface Workspace {
+  /** Absolute, without symlinks. */
+  dir: string;
+  record: WorkspaceRecord;
+}
+
+/** The workspace of sessions with an actor: they belong to no thread. */
+const SESSION = 'session';
+/** Ends the name of one that is being removed. */
+const GONE = '.gone';
+
+/**
+ * The folders in which runs work, `<state>/work/<actor>/<thread>/` (trust.md §1): each empty at first,
+ * and kept for the thread. Its record lies beside it, out of reach of what works in it.
+ */
+export class Workspaces {
+  readonly #folder: string;
+  readonly #isSetting: (name: string) => boolean;
+  /** What must not come between a look and a removal. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** @param isSetting names of what is removed before each run */
+  constructor(folder: string, isSetting: (name: string) => boolean) {
+    this.#folder = folder;
+    this.#isSetting = isSetting;
+  }
+
+  /**
+   * The workspace of an actor and a thread, made if need be and without settings of agent CLIs.
+   *
+   * @param suffix of the thread's first message. Whoever writes another message under the same one gets
+   *   another workspace.
+   * @returns and the names of what was removed
+   * @throws CrosstalkError `refused` where something that cannot be removed is in its place
+   */
+  open(
+    of: Omit<WorkspaceRecord, 'used'>,
+    suffix: string,
+    now: Date,
+  ): Promise<{ dir: string; removed: string[] }> {
+    return this.#alone(async () => {
+      const parent = await this.#actorFolder(of.actor);
+      const dir = join(parent, await this.#nameFor(parent, of, suffix));
+      await this.touch(dir, of, now);
+      return this.#clean(dir);
+    });
+  }
+
+  /** The workspace of sessions with an actor. */
+  async openSession(actor: string): Promise<{ dir: string; removed: string[] }> {
+    return this.#clean(join(await this.#actorFolder(actor), SESSION));
+  }
+
+  /** Notes that a run has ended in a workspace. */
+  async touch(dir: string, of: Omit<WorkspaceRecord, 'used'>, now: Date): Promise<void> {
+    await writeWhole(`${dir}.json`, `${JSON.stringify({ ...of, used: now.toISOString() })}\n`);
+  }
+
+  /** The folders that hold workspaces and their records, one for each actor. */
+  async folders(): Promise<string[]> {
+    return (await names(this.#folder)).map((actor) => join(this.#folder, actor));
+  }
+
+  /** The workspaces that no run has used since a moment. */
+  async unusedSince(moment: Date): Promise<Workspace[]> {
+    const found: Workspace[] = [];
+    for (const parent of await this.folders()) {
+      for (const file of await names(parent)) {
+        if (file.endsWith(GONE)) await removeTree(join(parent, file));
+        if (!file.endsWith('.json')) continue;
+        const record = await this.#record(join(parent, file));
+        const dir = join(parent, file.slice(0, -'.json'.length));
+        if (record !== undefined && Date.parse(record.used) < moment.getTime())
+          found.push({ dir, record });
+      }
+    }
+    return found;
+  }
+
+  /** Removes a workspace, unless it was used meanwhile; false then. */
+  async removeUnused({ dir }: Workspace, moment: Date): Promise<boolean> {
+    const gone = `${dir}${GONE}`;
+    const removed = await this.#alone(async () => {
+      const record = await this.#record(`${dir}.json`);
+      if (record === undefined || Date.parse(record.used) >= moment.getTime()) return false;
+      await removeTree(gone);
+      await rename(dir, gone).catch(() => undefined);
+      await rm(`${dir}.json`, { force: true });
+      return true;
+    });
+    if (removed) await removeTree(gone);
+    return removed;
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #actorFolder(actor: string): Promise<string> {
+    await ownFolder(this.#folder);
+    // Git compares paths without symlinks.
+    const parent = join(await realpath(this.#folder), actor);
+    await ownFolder(parent);
+    return parent;
+  }
+
+  async #nameFor(
+    parent: string,
+    { channel, root }: Omit<WorkspaceRecord, 'used'>,
+    suffix: string,
+  ): Promise<string> {
+    const known = await this.#record(join(parent, `${suffix}.json`));
+    if (known === undefined || (known.channel === channel && known.root === root)) return suffix;
+    const digest = createHash('sha256').update(`${channel}/${root}`).digest('hex');
+    return `${suffix}-${digest.slice(0, 16)}`;
+  }
+
+  async #record(path: string): Promise<WorkspaceRecord | undefined> {
+    const value = (await readJson(path))?.value;
+    if (!isRecord(value)) return undefined;
+    const { actor, channel, root, used } = value;
+    const texts = [actor, channel, root, used].every((text) => typeof text === 'string');
+    return texts ? (value as unknown as WorkspaceRecord) : undefined;
+  }
+
+  async #clean(dir: string): Promise<{ dir: string; removed: string[] }> {
+    await ownFolder(dir);
+    const removed = (await readdir(dir)).filter((name) => this.#isSetting(name)).sort();
+    for (const name of removed) await removeTree(join(dir, name));
+    return { dir, removed };
+  }
+}
+
+/** Makes a folder that is really one, ours, and nobody else's to look into; never follows a symlink. */
+async function ownFolder(path: string): Promise<void> {
+  const there = await lstat(path).catch(() => undefined);
+  if (there !== undefined && !there.isDirectory()) await unlink(path);
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  const { uid, mode } = await lstat(path);
+  if (uid !== (process.getuid?.() ?? uid))
+    throw new CrosstalkError('refused', `${path} belongs to another user; remove it`);
+  if ((mode & 0o777) !== 0o700) await chmod(path, 0o700);
+}
+
+/**
+ * Removes a file, or a folder with what is in it, whatever permissions a run has taken from it. Symlinks
+ * are removed and not followed.
+ */
+async function removeTree(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true, maxRetries: 2 });
+  } catch {
+    try {
+      await permit(path);
+      await rm(path, { recursive: true, force: true, maxRetries: 2 });
+    } catch (error) {
+      throw new CrosstalkError(
+        'refused',
+        `cannot remove ${path}: ${reasonOf(error)}; remove it yourself`,
+        { cause: error },
+      );
+    }
+  }
+}
+
+async function permit(path: string): Promise<void> {
+  if (!(await lstat(path)).isDirectory()) return;
+  await chmod(path, 0o700);
+  for (const name of await readdir(path)) await permit(join(path, name));
+}
+
+async function names(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return [];
+    throw error;
+  }
+}
