@@ -14,7 +14,7 @@ export function unreadable(...problems: string[]): Parsed<never> {
 /** A value from a file, short and on one line, with what cannot be seen escaped: for an error message. */
 export function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : describe(value);
-  const flat = escapeInvisible(text.slice(0, 61));
+  const flat = escapeInvisible(text.slice(0, 61).replace(/[\t\r\n]/g, ' '));
   return `"${flat.length > 60 ? `${flat.slice(0, 57)}...` : flat}"`;
 }
 
