@@ -44,7 +44,9 @@ const OURS =
   /^(cursors|approvals|paused|run-budget|holds|heartbeat|chat|clone|git-settings)\.json(\..*)?$|^(outbox|dead-letters|runs|sessions|log|bin|session-bin|ssh|work|run|git|clones)$|^index\.db.*$|^(service\.env|web\.html|wake\.sock|host-file\.md|approval-key)(\..*)?$|^(dispatcher|writer|approvals|turn|budget|index)\.(lock|guard).*$/;
 
 /** Folders that hold nothing but files of ours. */
-const FLAT = new Set(['outbox', 'dead-letters', 'runs', 'sessions', 'log', 'bin', 'session-bin']);
+const FULL = new Set(
+  ['outbox', 'dead-letters', 'runs', 'sessions', 'log', 'bin', 'session-bin'].concat('git'),
+);
 
 /** Folders that are everybody's, or hold more than this, whatever CROSSTALK_STATE_DIR says. */
 const COMMON = new Set(['/', '/tmp', '/var/tmp', '/dev/shm', '/run', tmpdir(), homedir()]);
@@ -62,13 +64,21 @@ export async function tighten(root: string): Promise<void> {
   const ours = names.filter((name) => OURS.test(name));
   for (const name of ours) {
     const path = join(root, name);
-    const inside =
-      FLAT.has(name) && (await openMode(path)) !== undefined ? await readdir(path) : [];
-    for (const one of inside) await close(join(path, one));
+    if (FULL.has(name) && (await openMode(path)) !== undefined) await closeAll(path);
     await close(path);
   }
   const isOthersToo = COMMON.has(root) || ours.length < names.length;
   if (!isOthersToo) await close(root);
+}
+
+/** Takes the rights of others away from all that is in a folder; no symlink is followed. */
+async function closeAll(folder: string): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await closeAll(path);
+    await close(path);
+  }
 }
 
 /** Takes the rights of others away from a file or folder of ours. */
