@@ -50,7 +50,7 @@ function wrapLine(line: string, width: number): string[] {
   if (widthOf(line) <= width) return [line];
   const lines: string[] = [];
   let current = '';
-  for (const word of line.match(/\s*\S+/g) ?? []) {
+  for (const word of line.split(/(?<=\S)(?=\s)/)) {
     if (widthOf(current + word) <= width) {
       current += word;
       continue;

@@ -1,4 +1,5 @@
 import { knownAgent, type AgentCli } from './agents.ts';
+import { withoutTrailing } from './trailing.ts';
 
 /** The account that a command line of a known agent CLI works with. */
 export interface AgentAccount {
@@ -50,6 +51,6 @@ export function loginFiles(
     .replace(/^~(?=\/|$)/, () => home)
     .replace(/\$HOME\b|\$\{HOME\}/g, () => home);
   if (!expanded.startsWith('/') || /[$`]/.test(expanded)) return [];
-  const root = expanded.replace(/\/+$/, '');
+  const root = withoutTrailing(expanded, /\//);
   return files.map((file) => `${root}/${file}`);
 }

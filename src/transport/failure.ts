@@ -71,5 +71,5 @@ function summary(output: string): string {
 
 /** Takes user names and passwords out of URLs. */
 export function redact(text: string): string {
-  return text.replace(/(\w+:\/\/)[^/@\s]+@/g, '$1');
+  return text.replace(/(?<=\w:\/\/)[^/@\s]+@/g, '');
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { redact } from './failure.ts';
+import { withoutTrailing } from '../protocol/trailing.ts';
 
 /**
  * The id of a transport, which names its folder of machine-local state (protocol.md §1): from
@@ -11,8 +12,7 @@ export function transportId(repository: { origin?: string; dir: string }): strin
   const source =
     repository.origin === undefined ? repository.dir : plainUrl(repository.origin, repository.dir);
   const stem =
-    source
-      .replace(/\/+$/, '')
+    withoutTrailing(source, /\//)
       .replace(/\.git$/, '')
       .split(/[/:]/)
       .at(-1) ?? '';
@@ -25,9 +25,7 @@ export function transportId(repository: { origin?: string; dir: string }): strin
 }
 
 function plainUrl(url: string, dir: string): string {
-  const plain = redact(url)
-    .replace(/\/+$/, '')
-    .replace(/\.git$/, '');
+  const plain = withoutTrailing(redact(url), /\//).replace(/\.git$/, '');
   return /^\w+:\/\//.test(plain) || /^[^/]+:/.test(plain) ? plain : join(resolve(dir, plain));
 }
 
@@ -39,6 +37,6 @@ function plainUrl(url: string, dir: string): string {
 export async function guessTransportId(dir: string): Promise<string> {
   const config = await readFile(join(dir, '.git', 'config'), 'utf8').catch(() => '');
   const section = /^\[remote "origin"\]\s*$([^[]*)/m.exec(config)?.[1] ?? '';
-  const origin = /^\s*url\s*=\s*(.+?)\s*$/m.exec(section)?.[1];
+  const origin = /^[ \t]*url[ \t]*=(.*)$/m.exec(section)?.[1]?.trim();
   return transportId({ dir, ...(origin !== undefined && { origin }) });
 }
