@@ -13,16 +13,13 @@ import { prefetch } from './partial.ts';
 import type { SettingChange } from './settings.ts';
 import { keepTo } from './sparse.ts';
 import { configChanged, openRepository, type Repository } from './repository.ts';
-import {
-  changesBetween,
-  commitOrder,
-  filesContaining,
-  listTree,
-  readFolder,
-  walkFolder,
-  type Change,
-  type TreeEntry,
-} from './tree.ts';
+import { folderUse } from '../protocol/layout.ts';
+import { commitOrder } from './order.ts';
+import { changesBetween, listTree, readFolder, walkFolder } from './tree.ts';
+import type { TreeEntry, WalkedEntry } from './tree.ts';
+import { filesContaining } from './grep.ts';
+import { Repeats } from './repeats.ts';
+import type { Change } from './walk.ts';
 
 export type Refreshed =
   { ok: true; tip: string | undefined } | { ok: false; failure: Failure; tip: string | undefined };
@@ -144,27 +141,28 @@ export class Transport {
   prefetch(oids: readonly string[]): Promise<void> {
     return prefetch(this.#repository, oids);
   }
-  changes(from: string, to: string, paths?: readonly string[]): Promise<Change[]> {
-    return changesBetween(this.#repository.git, from, to, paths);
+  /** What differs between two commits where something of ours can be; see {@link changesBetween}. */
+  changes(from: string, to: string, paths: readonly string[] = []): AsyncGenerator<Change[]> {
+    return changesBetween(this.#repository.git, this.objects, from, to, paths, folderUse);
   }
   /** The entries of folders at a commit: names inside a folder are below its path. */
-  async list(commit: string, folders: readonly string[], recursive = false): Promise<TreeEntry[]> {
+  async list(commit: string, folders: readonly string[]): Promise<TreeEntry[]> {
     const [only, ...more] = folders;
-    if (only !== undefined && more.length === 0 && !recursive) {
-      const entries = await readFolder(this.objects, commit, only);
-      if (entries !== undefined) return entries;
-    }
-    return listTree(this.#repository.git, commit, folders, { recursive });
+    const entries =
+      only !== undefined && more.length === 0
+        ? await readFolder(this.objects, commit, only)
+        : undefined;
+    return entries ?? listTree(this.#repository.git, commit, folders);
   }
-  /** The files below a folder at a commit, a folder at a time; see {@link walkFolder}. */
-  walk(commit: string, folder: string): AsyncGenerator<TreeEntry[]> {
-    return walkFolder(this.#repository.git, this.objects, commit, folder);
+  /** The files of ours below a folder at a commit, some at a time; see {@link walkFolder}. */
+  walk(commit: string, folder: string): AsyncGenerator<WalkedEntry[]> {
+    return walkFolder(this.#repository.git, this.objects, commit, folder, folderUse);
   }
-  filesContaining(commit: string, folder: string, strings: readonly string[]): Promise<string[]> {
-    return filesContaining(this.#repository.git, commit, folder, strings);
+  filesContaining(commit: string, folder: string, string: string): Promise<string[]> {
+    return filesContaining(this.#repository.git, this.objects, commit, folder, string, folderUse);
   }
   order(since: string | undefined, tip: string, paths: readonly string[]): Promise<string[]> {
-    return commitOrder(this.#repository.git, since, tip, paths);
+    return commitOrder(this.#repository.git, this.objects, since, tip, paths);
   }
 
   /** Whether `commit` still belongs to the history of `tip`: false after a rewrite. */
@@ -257,4 +255,6 @@ export class Transport {
   }
 }
 
+export { Repeats };
 export type { Change, CheckoutState, Commit, Failure, Published, SettingChange, TreeEntry, Turns };
+export type { WalkedEntry };
