@@ -59,7 +59,7 @@ function wrapLine(line: string, width: number): string[] {
     if (current !== '') lines.push(current);
     const parts = broken(bare, width);
     current = parts.pop() ?? '';
-    lines.push(...parts);
+    for (const part of parts) lines.push(part);
   }
   return [...lines, current];
 }

@@ -33,8 +33,12 @@ export async function filesContaining(
     // git grep ends with 1 and says nothing when nothing matches. It dies of a corrupt object: then
     // every file may be one that contains the string.
     if (!outcome.ok && outcome.stderr !== '') return files.map(({ path }) => path);
-    for (const name of outcome.stdout.toString('utf8').split('\0'))
-      if (name.startsWith(`${commit}:`)) found.add(name.slice(commit.length + 1));
+    for (const name of outcome.stdout.toString('utf8').split('\0')) {
+      if (!name.startsWith(`${commit}:`)) continue;
+      const path = name.slice(commit.length + 1);
+      // Between folder and file stands a slash or a colon, as git's version has it.
+      found.add(path).add(path.replace(':', '/'));
+    }
   }
   return files.flatMap(({ path }) => (found.has(path) ? [path] : []));
 }
