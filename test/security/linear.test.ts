@@ -48,7 +48,7 @@ const attempt = (read: () => unknown): unknown => {
 
 /** Every function that meets text of other people, or of agent CLIs and git, which repeat it. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
-  body: (text) => body(plainPaint as never, text),
+  body: (text) => body(plainPaint, text),
   channelNameProblem,
   classify,
   clean,
@@ -89,7 +89,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
     parseMessage(Buffer.from(`---\n${text.slice(0, 65_000)}\n---\n`)),
   parsePlainHeader,
   parseRecipients,
-  parseTree: (text) => parseTree(Buffer.from(text), 20),
+  parseTree: (text) => attempt(() => parseTree(Buffer.from(text), 20)),
   placeOf: (text) => placeOf(`data/channels/${text}`),
   'plainOf, as long as the page shows marks': (text) => plainOf(text.slice(-MARKDOWN_LIMIT)),
   reasonOf,
@@ -115,7 +115,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
 
 /** What expressions and loops are slow at: runs of what they look for, that do not end as they should. */
 const PARTS = [
-  ...'\n \ta0-*#`~"\\/|<[({@:.\r',
+  ...Array.from('\n \ta0-*#`~"\\/|<[({@:.\r'),
   '\r\n',
   ' \n',
   'a ',

@@ -17,8 +17,7 @@ export const headers = {
     'a:\n' + repeated(n, (i) => `- &a${String(i)} x\n- *a${String(i)}\n`),
   sameanch: (n: number): string => 'a:\n' + repeated(n, () => `- &a x\n- *a\n`),
   tags: (n: number): string => 'a:\n' + '- !b x\n'.repeat(n / 7),
-  tagd: (n: number): string =>
-    '' + repeated(n, (i) => `%TAG !a${String(i)}! tag:x\n`) + '---\na: b\n',
+  tagd: (n: number): string => repeated(n, (i) => `%TAG !a${String(i)}! tag:x\n`) + '---\na: b\n',
   plainml: (n: number): string => 'a:\n' + ' b\n'.repeat(n / 3),
   plainmlblank: (n: number): string => 'a: b\n' + '\n'.repeat(n) + ' b\n',
   plainspace: (n: number): string => 'a: b' + ' '.repeat(n) + 'c\n',
