@@ -1,9 +1,9 @@
 import js from '@eslint/js';
+import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
 /** Packages and modules that only these files may import (CONTRIBUTING.md). */
 const DANGEROUS = {
-  'gray-matter': ['src/protocol/frontmatter.ts'],
   'simple-git': ['src/transport/setup.ts'],
   'proper-lockfile': ['src/state/lock.ts'],
   'node:child_process': [
@@ -57,7 +57,11 @@ export default tseslint.config(
   },
   {
     files: ['src/**/*.ts', 'src/**/*.tsx'],
+    plugins: { regexp },
     rules: {
+      // Text from a message may be a megabyte of what an expression is slowest at.
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential', ignorePartial: false }],
       'max-lines': ['error', { max: 250 }],
       'no-restricted-properties': [
         'error',
@@ -121,14 +125,6 @@ export default tseslint.config(
           message: 'Randomness is an argument.',
         },
       ],
-    },
-  },
-  {
-    files: ['src/protocol/frontmatter.ts'],
-    rules: {
-      '@typescript-eslint/no-restricted-imports': restricted(
-        Object.keys(DANGEROUS).filter((name) => name !== 'gray-matter'),
-      ),
     },
   },
   {

@@ -41,7 +41,8 @@ export class CrosstalkError extends Error {
 /** The message of whatever was thrown, on one line, without credentials. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return withoutCredentials(text.trim().replace(/\s*\n\s*/g, ' · '));
+  const lines = text.split('\n').map((line) => line.trim());
+  return withoutCredentials(lines.filter((line) => line !== '').join(' · '));
 }
 
 /** True for a Node system error with this code, such as ENOENT. */

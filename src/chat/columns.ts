@@ -2,14 +2,31 @@ import stringWidth from 'string-width';
 
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const MARK = '…';
+/** Characters that are segmented at a time: the time that takes grows with the square of them. */
+const PIECE = 500;
+
 /** Columns a text takes on a terminal. */
 export function widthOf(text: string): number {
-  return stringWidth(text);
+  if (text.length <= PIECE) return stringWidth(text);
+  return graphemes(text).reduce((width, one) => width + stringWidth(one), 0);
 }
 
 /** What a reader takes for single characters. */
 export function graphemes(text: string): string[] {
-  return Array.from(GRAPHEMES.segment(text), ({ segment }) => segment);
+  const found: string[] = [];
+  for (let at = 0; at < text.length;) {
+    const parts = Array.from(
+      GRAPHEMES.segment(text.slice(at, at + PIECE)),
+      ({ segment }) => segment,
+    );
+    // The last one may go on in the next piece.
+    if (at + PIECE < text.length && parts.length > 1) parts.pop();
+    for (const part of parts) {
+      found.push(part);
+      at += part.length;
+    }
+  }
+  return found;
 }
 
 /** The beginning of a text that fits, with `…` where something is missing. */
@@ -50,7 +67,7 @@ function wrapLine(line: string, width: number): string[] {
   if (widthOf(line) <= width) return [line];
   const lines: string[] = [];
   let current = '';
-  for (const word of line.match(/\s*\S+/g) ?? []) {
+  for (const word of line.split(/(?<=\S)(?=\s)/)) {
     if (widthOf(current + word) <= width) {
       current += word;
       continue;
@@ -59,7 +76,7 @@ function wrapLine(line: string, width: number): string[] {
     if (current !== '') lines.push(current);
     const parts = broken(bare, width);
     current = parts.pop() ?? '';
-    lines.push(...parts);
+    for (const part of parts) lines.push(part);
   }
   return [...lines, current];
 }

@@ -54,7 +54,8 @@ export function read(text: string, known: readonly string[], to: string): Said {
 }
 
 function command(text: string): Said {
-  const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(text) ?? [];
+  const name = /^\/(\S*)/.exec(text)?.[1] ?? '';
+  const argument = text.slice(1 + name.length).trimStart();
   const exact = COMMANDS.find((one) => one.name === name);
   const [only, ...others] = COMMANDS.filter((one) => name !== '' && one.name.startsWith(name));
   const chosen = exact ?? (others.length === 0 ? only : undefined);

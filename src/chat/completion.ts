@@ -1,6 +1,7 @@
 import type { ChatState, Completion } from './model.ts';
 import type { Choice } from './port.ts';
 import { COMMANDS } from './commands.ts';
+import { trailingStart } from '../protocol/trailing.ts';
 
 /**
  * The words that could stand where the cursor is: addresses after `@` and `/to`, channels after
@@ -11,8 +12,8 @@ import { COMMANDS } from './commands.ts';
 function completionAt(state: ChatState): Completion | undefined {
   const { text, cursor } = state.input;
   const before = text.slice(0, cursor);
-  const word = /\S*$/.exec(before)?.[0] ?? '';
-  const start = cursor - word.length;
+  const start = trailingStart(before, /\S/);
+  const word = before.slice(start);
   const [, command = ''] = /^\/(\w+)\s/.exec(before) ?? [];
   const found = (
     choices: readonly Choice[],

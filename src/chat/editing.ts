@@ -1,4 +1,5 @@
 import { broken, graphemes, widthOf } from './columns.ts';
+import { trailingStart, withoutTrailing } from '../protocol/trailing.ts';
 
 /** What is being typed; `cursor` counts UTF-16 units and stands between characters. */
 export interface Input {
@@ -56,7 +57,7 @@ function target({ text, cursor }: Input, motion: Motion): number {
     case 'right':
       return cursor + (graphemes(after)[0]?.length ?? 0);
     case 'wordLeft':
-      return before.replace(/\S*\s*$/, '').length;
+      return trailingStart(withoutTrailing(before, /\s/), /\S/);
     case 'wordRight':
       return cursor + (/^\s*\S*/.exec(after)?.[0].length ?? 0);
     case 'lineStart':

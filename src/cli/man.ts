@@ -77,7 +77,7 @@ function command(spec: CommandSpec): string[] {
 /** `-f, --follow` and `--to <names>`: what is typed bold, what stands for something italic. */
 function optionTerm(flags: string): string {
   return flags
-    .split(/(<[^>]+>)/)
+    .split(/(<[^<>]+>)/)
     .filter((part) => part !== '')
     .map((part) => (part.startsWith('<') ? italic(part) : bold(part)))
     .join('');

@@ -25,7 +25,7 @@ export function localTime(at: Date): string {
   return `${date} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':')}`;
 }
 
-const FENCE = /^\s*(`{3,}|~{3,})(.*)$/;
+const FENCE = /^\s*(`{3,}|~{3,})/;
 const HEADING = /^ {0,3}#{1,6}(\s|$)/;
 
 /**
@@ -36,9 +36,9 @@ export function body(paint: Paint, text: string): string {
   let fence = '';
   const lines = colourless(text).trimEnd().split('\n');
   const painted = lines.map((line) => {
-    const [, mark = '', rest = ''] = FENCE.exec(line) ?? [];
+    const [opening = '', mark = ''] = FENCE.exec(line) ?? [];
     if (fence !== '') {
-      if (mark.startsWith(fence) && rest.trim() === '') fence = '';
+      if (mark.startsWith(fence) && line.slice(opening.length).trim() === '') fence = '';
       return paint('dim', line);
     }
     fence = mark;

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { colourless } from '../protocol/steering.ts';
 import type { Io } from './io.ts';
+import { withoutTrailing } from '../protocol/trailing.ts';
 
 export { colourless };
 
@@ -32,8 +33,7 @@ export function table(rows: readonly (readonly string[])[], indent = ''): string
 
 /** Each line moved right. */
 export function indent(text: string, by = '  '): string {
-  return text
-    .replace(/\n+$/, '')
+  return withoutTrailing(text, /\n/)
     .replace(/^/gm, by)
     .replace(/^[ ]+$/gm, '');
 }

@@ -1,18 +1,26 @@
 import type { Lookup } from '../protocol/causality.ts';
 import { MAX_STEPS } from '../protocol/causality.ts';
 import { parseChannel, type Channel } from '../protocol/channel.ts';
-import { channelFile, CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
+import { channelFile, CHANNELS, folderUse, messageFile, placeOf } from '../protocol/layout.ts';
 import { parseMessage, type Located, type Message } from '../protocol/message.ts';
 import { dayOf, isChannelId } from '../protocol/names.ts';
 import { unreadable, type Parsed } from '../protocol/result.ts';
-import type { Transport } from '../transport/transport.ts';
+import { Repeats, type Transport } from '../transport/transport.ts';
+import { Kept } from './kept.ts';
 
 /** A file as a tree or a comparison of trees names it. */
 export interface FileRef {
   path: string;
   oid: string;
   mode: string;
+  /** Of a folder that was not entered: why. */
+  unread?: string;
 }
+
+/** Of messages, and of channels, that are kept as they were read. */
+const KEPT_BYTES = 16 * 1024 * 1024;
+/** Where there are more channels, each of their files is read once, at the cost of another look. */
+const MANY_CHANNELS = 1000;
 
 /** No chain reads more messages than this, however many a hostile message names. */
 const MAX_CHAIN = 2000;
@@ -20,8 +28,10 @@ const MAX_CHAIN = 2000;
 /** Messages and channels as they stand at a commit, read through one open git process. */
 export class Archive {
   readonly #transport: Transport;
-  /** By the id of the file's content: a dispatcher meets the same few again and again. */
-  readonly #channels = new Map<string, Channel>();
+  readonly #channels = new Kept<Omit<Channel, 'id'> | { name?: undefined }>(KEPT_BYTES);
+  readonly #messages = new Kept<Parsed<Message>>(KEPT_BYTES);
+  /** By name of the object: one that stands at many places is read once. */
+  readonly #reading = new Map<string, Promise<Parsed<Message> | undefined>>();
 
   constructor(transport: Transport) {
     this.#transport = transport;
@@ -31,7 +41,7 @@ export class Archive {
   async message(commit: string, channel: string, relPath: string): Promise<Message | undefined> {
     const object = await this.#transport.objects.read(`${commit}:${messageFile(channel, relPath)}`);
     if (object?.type !== 'blob' || object.content === undefined) return undefined;
-    const message = parseMessage(object.content);
+    const message = this.#parsed(object.oid, object.content);
     return message.ok ? message.value : undefined;
   }
 
@@ -53,11 +63,27 @@ export class Archive {
   async parse(file: FileRef): Promise<Parsed<Message> | undefined> {
     if (file.mode === '120000') return unreadable('a symlink');
     if (file.mode === '160000') return unreadable('a submodule');
-    const object = await this.#transport.objects.read(file.oid);
+    if (file.mode === '040000') return unreadable(file.unread ?? 'a folder');
+    const known = this.#messages.get(file.oid);
+    if (known !== undefined) return known;
+    const reading = this.#reading.get(file.oid) ?? this.#read(file.oid);
+    this.#reading.set(file.oid, reading);
+    return reading.finally(() => this.#reading.delete(file.oid));
+  }
+
+  async #read(oid: string): Promise<Parsed<Message> | undefined> {
+    const object = await this.#transport.objects.read(oid);
     if (object === undefined) return undefined;
-    if (object.content === undefined)
-      return unreadable(`larger than 1 MiB: ${String(object.size)} bytes`);
-    return parseMessage(object.content);
+    if (object.content !== undefined) return this.#parsed(object.oid, object.content);
+    const tooLarge = unreadable(`larger than 1 MiB: ${String(object.size)} bytes`);
+    return this.#messages.keep(object.oid, tooLarge, 0);
+  }
+
+  #parsed(oid: string, content: Buffer): Parsed<Message> {
+    return (
+      this.#messages.get(oid) ??
+      this.#messages.keep(oid, frozen(parseMessage(content)), content.byteLength)
+    );
   }
 
   /**
@@ -87,12 +113,16 @@ export class Archive {
   /** Messages of a channel from the day before `relPath` on, by path; at most `limit` of the first. */
   async since(commit: string, channel: string, relPath: string, limit: number): Promise<Located[]> {
     const start = dayBefore(relPath);
-    const folders = await this.#foldersFrom(commit, `${CHANNELS}/${channel}`, start.split('/'));
-    const files = await this.#transport.list(commit, folders, true);
-    const paths = files.flatMap(({ path }) => {
-      const place = placeOf(path);
-      return place.kind === 'message' ? [place.relPath] : [];
-    });
+    const folder = `${CHANNELS}/${channel}`;
+    const paths: string[] = [];
+    for (const from of await this.#foldersFrom(commit, folder, start.split('/'))) {
+      for await (const files of this.#transport.walk(commit, from))
+        for (const { path } of files) {
+          const place = placeOf(path);
+          if (place.kind === 'message') paths.push(place.relPath);
+        }
+      if (paths.length >= limit) break;
+    }
     return this.messages(commit, channel, paths.slice(0, limit));
   }
 
@@ -104,7 +134,9 @@ export class Archive {
   ): Promise<string[]> {
     if (first === undefined) return [parent];
     const entries = await this.#transport.list(commit, [parent]);
-    const folders = entries.filter(({ type }) => type === 'tree').map(({ path }) => path);
+    const folders = entries
+      .filter(({ type, path }) => type === 'tree' && folderUse(path) === 'enter')
+      .map(({ path }) => path);
     const edge = `${parent}/${first}`;
     const inside = folders.includes(edge) ? await this.#foldersFrom(commit, edge, rest) : [];
     return [...inside, ...folders.filter((path) => path > edge)];
@@ -113,24 +145,60 @@ export class Archive {
   /** Every channel; one without a readable `CHANNEL.md` goes by its id (protocol.md §9). */
   async channels(commit: string): Promise<Channel[]> {
     const entries = await this.#transport.list(commit, [CHANNELS]);
-    const ids = entries.map(({ path }) => path.slice(CHANNELS.length + 1)).filter(isChannelId);
-    return Promise.all(ids.map((id) => this.channel(commit, id)));
+    const repeats = new Repeats();
+    const ids = entries.flatMap(({ path, oid, type }) => {
+      const id = path.slice(CHANNELS.length + 1);
+      if (type !== 'tree' || !isChannelId(id)) return [];
+      const look = repeats.look(CHANNELS, [oid]);
+      if (look === 'again') repeats.charge(CHANNELS, 0);
+      return look === 'enough' ? [] : [id];
+    });
+    if (ids.length <= MANY_CHANNELS) return Promise.all(ids.map((id) => this.channel(commit, id)));
+    const channels: Channel[] = [];
+    for (const id of ids) {
+      const path = channelFile(id);
+      const files = await this.#transport.list(commit, [`${CHANNELS}/${id}`]);
+      const file = files.find((one) => one.path === path);
+      channels.push(await this.#channelAt(id, file?.oid));
+    }
+    return channels;
   }
 
-  async channel(commit: string, id: string): Promise<Channel> {
-    const object = await this.#transport.objects.read(`${commit}:${channelFile(id)}`);
-    if (object?.type !== 'blob' || object.content === undefined) return { id, name: id, body: '' };
-    const known = this.#channels.get(object.oid);
-    if (known?.id === id) return known;
-    const parsed = parseChannel(object.content.toString('utf8'), id);
-    const channel = parsed.ok ? parsed.value : { id, name: id, body: '' };
-    this.#channels.set(object.oid, channel);
-    return channel;
+  channel(commit: string, id: string): Promise<Channel> {
+    return this.#channelAt(id, `${commit}:${channelFile(id)}`);
+  }
+
+  /** @param name the id of the content of its file, or another name of that */
+  async #channelAt(id: string, name: string | undefined): Promise<Channel> {
+    const kept = name === undefined ? { name: undefined } : await this.#channelOf(name);
+    return kept.name === undefined ? { id, name: id, body: '' } : { ...kept, id };
+  }
+
+  async #channelOf(name: string): Promise<Omit<Channel, 'id'> | { name?: undefined }> {
+    const known = this.#channels.get(name);
+    if (known !== undefined) return known;
+    const object = await this.#transport.objects.read(name);
+    if (object?.type !== 'blob' || object.content === undefined) return {};
+    const { oid, content } = object;
+    const read = (): Omit<Channel, 'id'> | { name?: undefined } => {
+      const channel = parseChannel(content.toString('utf8'), '');
+      return channel.ok ? channel.value : {};
+    };
+    return this.#channels.get(oid) ?? this.#channels.keep(oid, read(), content.byteLength);
   }
 
   text(commit: string, path: string): Promise<string | undefined> {
     return this.#transport.objects.text(commit, path);
   }
+}
+
+/** Everybody who asks gets the same one. */
+function frozen(result: Parsed<Message>): Parsed<Message> {
+  if (result.ok) {
+    const { to, re, cause, extra } = result.value;
+    for (const part of [...to, to, re, cause, extra, result.value]) Object.freeze(part);
+  }
+  return Object.freeze(result);
 }
 
 function dayBefore(relPath: string): string {

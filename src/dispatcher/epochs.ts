@@ -1,4 +1,4 @@
-import { messageFile } from '../protocol/layout.ts';
+import { CHANNELS, messageFile } from '../protocol/layout.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
@@ -24,16 +24,19 @@ const DAY_SECONDS = 86_400;
  * only when a message is older than the commit that brought it by more than a day.
  */
 export async function withoutRestored<T extends Pick<Delivery, 'channel' | 'relPath'>>(
-  { epochs, objects }: Transport,
+  transport: Transport,
   from: string,
   to: string,
   woken: T[],
 ): Promise<T[]> {
   if (woken.length === 0) return woken;
-  const tip = (await objects.read(to))?.content?.toString('utf8') ?? '';
+  const tip = (await transport.objects.read(to))?.content?.toString('utf8') ?? '';
   const seconds = Number(COMMITTED.exec(tip)?.[1] ?? 0) - DAY_SECONDS;
   const recent = new Date(seconds * 1000).toISOString().slice(0, 10).replaceAll('-', '/');
   if (!woken.some(({ relPath }) => relPath < recent)) return woken;
-  const restored = await epochs.restoredBetween(from, to);
+  const restored = new Set<string>();
+  for (const merge of await transport.epochs.restoredBy(from, to))
+    for await (const changes of transport.changes(`${merge}^1`, merge, [CHANNELS]))
+      for (const { path, status } of changes) if (status === 'A') restored.add(path);
   return woken.filter(({ channel, relPath }) => !restored.has(messageFile(channel, relPath)));
 }

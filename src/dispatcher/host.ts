@@ -1,6 +1,7 @@
 import { parseHostFile, type HostFile } from '../protocol/host-file.ts';
 import { hostFile, HOSTS, versionProblem, VERSION_FILE } from '../protocol/layout.ts';
 import type { Transport } from '../transport/transport.ts';
+import { Kept } from './kept.ts';
 
 /** What the host files of a transport say about this machine. */
 export type FoundHost =
@@ -31,25 +32,39 @@ export interface HostEntry {
   result: ReturnType<typeof parseHostFile>;
 }
 
-/** Host files that were read before, by the id of their content. */
-const parsed = new Map<string, HostEntry['result']>();
-const MAX_PARSED = 1000;
+/** Host files that were read before. */
+const kept = new Kept<HostEntry['result']>(4 * 1024 * 1024);
+/** Files read at a time. */
+const CHUNK = 100;
+/** Paths named in one line. */
+const MAX_NAMED = 5;
 
 /** Reads every host file at a commit. */
 export async function readHosts(transport: Transport, commit: string): Promise<HostEntry[]> {
   const files = await transport.list(commit, [HOSTS]);
   const wanted = files.filter(({ path, mode }) => path.endsWith('.md') && mode.startsWith('100'));
-  return Promise.all(
-    wanted.map(async ({ path, oid }) => {
-      const known = parsed.get(oid);
-      if (known !== undefined) return { path, result: known };
-      const object = await transport.objects.read(oid);
-      const result = parseHostFile(object?.content?.toString('utf8') ?? '');
-      if (parsed.size >= MAX_PARSED) parsed.clear();
-      if (object !== undefined) parsed.set(oid, result);
-      return { path, result };
-    }),
-  );
+  // The same content may stand there under any number of names.
+  const results = new Map<string, HostEntry['result']>();
+  const oids = [...new Set(wanted.map(({ oid }) => oid))];
+  for (let at = 0; at < oids.length; at += CHUNK) {
+    const read = oids.slice(at, at + CHUNK).map(async (oid) => {
+      results.set(oid, await readHost(transport, oid));
+    });
+    await Promise.all(read);
+  }
+  return wanted.flatMap(({ path, oid }) => {
+    const result = results.get(oid);
+    return result === undefined ? [] : [{ path, result }];
+  });
+}
+
+async function readHost(transport: Transport, oid: string): Promise<HostEntry['result']> {
+  const known = kept.get(oid);
+  if (known !== undefined) return known;
+  const object = await transport.objects.read(oid);
+  const content = object?.content;
+  const result = parseHostFile(content?.toString('utf8') ?? '');
+  return object === undefined ? result : kept.keep(oid, result, content?.byteLength ?? 0);
 }
 
 /**
@@ -75,7 +90,9 @@ export function findHost(entries: readonly HostEntry[], machine: Machine): Found
     return { kind: 'found', ...only, others };
   }
   if (only !== undefined) {
-    const paths = [only, ...more].map(({ path }) => path).join(', ');
+    const listed = matches.slice(0, MAX_NAMED).map(({ path }) => path);
+    if (matches.length > MAX_NAMED) listed.push(`and ${String(matches.length - MAX_NAMED)} more`);
+    const paths = listed.join(', ');
     return {
       kind: 'ambiguous',
       problem: `several host files say ${wanted}: ${paths}; say which with --host <alias>`,

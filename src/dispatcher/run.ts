@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { linksBytes, MAX_LINKS_BYTES } from '../protocol/mailbox.ts';
 import { outcomeOf, type Outcome } from '../agent/outcome.ts';
 import type { InvocationResult } from '../agent/invoke.ts';
 import { CrosstalkError } from '../errors.ts';
@@ -125,6 +126,11 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   const writer = { actor: job.actor, host: job.host, at: parts.now() };
   const answers = answerMessages(briefing.plans, briefing.batch, outcome.text, writer);
   const size = Math.max(...answers.map((message) => Buffer.byteLength(formatMessage(message))));
+  const links = Math.max(...answers.map(({ re, cause }) => linksBytes(re) + linksBytes(cause)));
+  if (links > MAX_LINKS_BYTES) {
+    const detail = 'the answer would name more messages than a header of 64 KiB has room for';
+    return failed(result, 'too_much_output', detail);
+  }
   return size > MAX_MESSAGE_BYTES
     ? failed(
         result,

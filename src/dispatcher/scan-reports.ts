@@ -2,6 +2,11 @@ import { messageFile } from '../protocol/layout.ts';
 import type { Log } from './log.ts';
 import type { Scan } from './scan.ts';
 
+/** Malformed and changed files of one scan that have a line each. */
+const LINES = 100;
+/** What was said is remembered up to so many; then some of it may be said again. */
+const REMEMBERED = 10_000;
+
 /** Logs what scans came upon beside deliveries, each malformed file and each skip once. */
 export class ScanReports {
   readonly #log: Log;
@@ -17,9 +22,16 @@ export class ScanReports {
       path: messageFile(channel, relPath),
       reason: 'its content is missing from this clone; delivered when it is found',
     }));
-    for (const { path, reason } of [...scan.malformed, ...unread])
+    const malformed = scan.malformed.named.filter(({ path }) => this.#isNew(path));
+    for (const one of malformed.slice(0, LINES)) this.#log('message_malformed', { ...one });
+    const more = Math.max(0, malformed.length - LINES) + scan.malformed.more;
+    if (more > 0) this.#log('message_malformed', { more, next: 'crosstalk status' });
+    for (const { path, reason } of unread)
       if (this.#isNew(path)) this.#log('message_malformed', { path, reason });
-    for (const change of scan.changed) this.#log('message_changed', change);
+    const { changed } = scan;
+    for (const one of changed.named.slice(0, LINES)) this.#log('message_changed', { ...one });
+    const moreChanged = Math.max(0, changed.named.length - LINES) + changed.more;
+    if (moreChanged > 0) this.#log('message_changed', { more: moreChanged });
     for (const skipped of scan.skipped) {
       const key = `${skipped.actor} ${skipped.channel}/${skipped.relPath}`;
       if (this.#isNew(key)) this.#log('route_skipped', { ...skipped });
@@ -28,12 +40,13 @@ export class ScanReports {
 
   /** What an archive took away is no news of its own, however much it is. */
   archived(tip: string, scan: Scan): void {
-    this.#log('epoch_begun', { tip, archived: scan.changed.length });
-    scan.changed = [];
+    this.#log('epoch_begun', { tip, archived: scan.changed.named.length + scan.changed.more });
+    scan.changed = { named: [], more: 0 };
   }
 
   #isNew(key: string): boolean {
     const isNew = !this.#said.has(key);
+    if (this.#said.size >= REMEMBERED) this.#said.clear();
     this.#said.add(key);
     return isNew;
   }

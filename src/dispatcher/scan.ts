@@ -8,24 +8,9 @@ import type { Transport } from '../transport/transport.ts';
 import type { Archive, FileRef } from './archive.ts';
 import { inCommitOrder } from './commit-order.ts';
 import { withoutRestored } from './epochs.ts';
+import { add, emptyScan, type Scan } from './scan-findings.ts';
 
-/** What a scan came upon, in commit order. */
-export interface Scan {
-  /** For whom a message is whose content is missing, only the message would tell: for each actor. */
-  deliveries: Delivery[];
-  /** Messages that the actors of this host wrote on this host, by channel. */
-  own: Map<string, Located[]>;
-  malformed: { path: string; reason: string }[];
-  /** Messages whose content is missing from this clone. */
-  unread: { channel: string; relPath: string }[];
-  /** Messages that somebody edited or deleted: said, and nothing else is done about it. */
-  changed: { path: string; change: 'edited' | 'deleted' }[];
-  /** Messages kept away only by an `@host` (protocol.md §3). */
-  skipped: { channel: string; relPath: string; actor: string }[];
-  /** Files that say how to run: hosts, profiles, upstream. */
-  configured: boolean;
-  added: number;
-}
+export type { Scan };
 
 /** For whom a scan is made. */
 export interface Audience {
@@ -55,23 +40,28 @@ export async function scanAdded(
   to: string,
 ): Promise<Scan> {
   const scan = emptyScan();
-  const changes = await sources.transport.changes(from, to);
-  const files: FileRef[] = [];
-  for (const change of changes) {
-    const { kind } = placeOf(change.path);
-    if (kind === 'host' || kind === 'profile' || kind === 'upstream') scan.configured = true;
-    else if (change.status === 'A') files.push(change);
-    else if (kind === 'message') {
-      scan.changed.push({
-        path: change.path,
-        change: change.status === 'D' ? 'deleted' : 'edited',
-      });
+  const read: Read[] = [];
+  let files: FileRef[] = [];
+  const take = async (): Promise<void> => {
+    for (const item of await readRelevant(sources.archive, audience, files, scan)) read.push(item);
+    files = [];
+  };
+  for await (const changes of sources.transport.changes(from, to)) {
+    for (const change of changes) {
+      const { kind } = placeOf(change.path);
+      if (kind === 'host' || kind === 'profile' || kind === 'upstream') scan.configured = true;
+      else if (change.status === 'A') files.push(change);
+      else if (kind === 'message') {
+        const { path, status } = change;
+        add(scan.changed, { path, change: status === 'D' ? 'deleted' : 'edited' });
+      }
     }
+    if (files.length >= MANY) await take();
   }
-  const read = await readRelevant(sources.archive, audience, files, scan);
+  await take();
   const routed = await route(sources, audience, to, read, scan);
   const woken = await withoutRestored(sources.transport, from, to, routed);
-  woken.push(...unreadFor(audience, scan));
+  for (const one of unreadFor(audience, scan)) woken.push(one);
   scan.deliveries = await inCommitOrder(sources.transport, from, to, woken);
   return scan;
 }
@@ -95,8 +85,8 @@ export async function scanUnanswered(
       append(relevant, item.channel, item);
     files = [];
   };
-  for await (const folder of sources.transport.walk(tip, CHANNELS)) {
-    files.push(...folder);
+  for await (const some of sources.transport.walk(tip, CHANNELS)) {
+    for (const file of some) files.push(file);
     if (files.length >= MANY) await read();
   }
   await read();
@@ -112,10 +102,10 @@ export async function scanUnanswered(
       const own = found.filter(({ message }) => message.from === actor);
       const waking = woken.filter((delivery) => delivery.actor === actor);
       const open = new Set(unanswered(waking, own, actor, lookup).map(({ relPath }) => relPath));
-      pending.push(...waking.filter(({ relPath }) => open.has(relPath)));
+      for (const one of waking) if (open.has(one.relPath)) pending.push(one);
     }
   }
-  pending.push(...unreadFor(audience, scan));
+  for (const one of unreadFor(audience, scan)) pending.push(one);
   scan.deliveries = await inCommitOrder(sources.transport, undefined, tip, pending);
   return scan;
 }
@@ -143,19 +133,6 @@ function unreadFor({ actors }: Audience, { unread }: Scan): Delivery[] {
   );
 }
 
-function emptyScan(): Scan {
-  return {
-    deliveries: [],
-    own: new Map(),
-    malformed: [],
-    unread: [],
-    changed: [],
-    skipped: [],
-    configured: false,
-    added: 0,
-  };
-}
-
 /** The messages that concern the audience, without their bodies; a part of the files at a time. */
 async function readRelevant(
   archive: Archive,
@@ -167,9 +144,8 @@ async function readRelevant(
   for (let at = 0; at < files.length; at += CHUNK) {
     const read = await readAll(archive, files.slice(at, at + CHUNK), scan);
     const concerning = read.filter((item) => concerns(item, audience));
-    relevant.push(
-      ...concerning.map((item) => ({ ...item, message: { ...item.message, body: '' } })),
-    );
+    for (const item of concerning)
+      relevant.push({ ...item, message: { ...item.message, body: '' } });
   }
   return relevant;
 }
@@ -178,7 +154,8 @@ async function readAll(archive: Archive, files: readonly FileRef[], scan: Scan):
   const read = await Promise.all(
     files.map(async (file): Promise<Read | undefined> => {
       const place = placeOf(file.path);
-      if (place.kind === 'stray') scan.malformed.push({ path: file.path, reason: place.reason });
+      if (place.kind === 'stray')
+        add(scan.malformed, { path: file.path, reason: file.unread ?? place.reason });
       if (place.kind !== 'message') return undefined;
       const message = await archive.parse(file);
       if (message === undefined) {
@@ -187,7 +164,7 @@ async function readAll(archive: Archive, files: readonly FileRef[], scan: Scan):
       }
       if (message.ok)
         return { relPath: place.relPath, channel: place.channel, message: message.value };
-      scan.malformed.push({ path: file.path, reason: message.problems.join('; ') });
+      add(scan.malformed, { path: file.path, reason: message.problems.join('; ') });
       return undefined;
     }),
   );

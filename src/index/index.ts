@@ -15,8 +15,13 @@ export interface Progress {
 /** Counts as `status` shows them. */
 export interface Counts {
   channels: Record<string, { messages: number; last: string }>;
+  /** Some of the malformed files, the first by path, with what is wrong with each. */
   malformed: Record<string, string>;
+  malformedTotal: number;
 }
+
+/** Malformed files that are named; a hostile push has any number of them. */
+const MAX_MALFORMED = 1000;
 
 /** FTS5 merges parts of its lists when there are so many of one size. */
 const USUAL_MERGE = 4;
@@ -106,7 +111,11 @@ export class Index {
   /** Counts messages and malformed files, as `status` shows them. */
   counts(): Counts {
     const channels = this.database.all('SELECT uuid, messages, last FROM channels');
-    const malformed = this.database.all('SELECT path, reason FROM malformed ORDER BY path');
+    const malformed = this.database.all(
+      'SELECT path, reason FROM malformed ORDER BY path LIMIT ?',
+      MAX_MALFORMED,
+    );
+    const total = this.database.get('SELECT count(*) AS total FROM malformed');
     return {
       channels: Object.fromEntries(
         channels.map((row) => [
@@ -117,6 +126,7 @@ export class Index {
       malformed: Object.fromEntries(
         malformed.map((row) => [text(row, 'path'), text(row, 'reason')]),
       ),
+      malformedTotal: total === undefined ? 0 : number(total, 'total'),
     };
   }
 

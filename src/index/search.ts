@@ -1,5 +1,6 @@
 import { number, text, type Database } from './database.ts';
 import { placeIn, relPathIn } from './keys.ts';
+import { withoutTrailing } from '../protocol/trailing.ts';
 
 export interface Query {
   /** Words, `"phrases"` and `beginnings*`, in any order; all of them are wanted. */
@@ -167,7 +168,7 @@ export function termsOf(words: string): string[] {
   const terms: string[] = [];
   for (const [, phrase, star, word = ''] of words.replaceAll('\0', ' ').matchAll(TERM)) {
     const isPrefix = phrase === undefined ? word.endsWith('*') : star === '*';
-    const plain = phrase ?? word.replace(/\*+$/, '');
+    const plain = phrase ?? withoutTrailing(word, /\*/);
     if (HAS_WORD.test(plain)) terms.push(`"${plain}"${isPrefix ? '*' : ''}`);
   }
   return terms.slice(0, 32);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { withoutTrailing } from '../protocol/trailing.ts';
 
 /** Characters of one text in a result; the rest can be read from where it was cut. */
 export const TEXT_LIMIT = 16_000;
@@ -62,7 +63,7 @@ export class Untrusted {
     const part = rest.length > limit ? withoutHalf(rest.slice(0, limit)) : rest;
     this.#left -= part.length;
     const name = oneLine(from).replace(/["<>]/g, '');
-    const lines = [`<untrusted-${this.#word} from="${name}">`, clean(part).replace(/\n+$/, '')];
+    const lines = [`<untrusted-${this.#word} from="${name}">`, withoutTrailing(clean(part), /\n/)];
     lines.push(`</untrusted-${this.#word}>`);
     if (part.length < rest.length) {
       const end = offset + part.length;

@@ -148,7 +148,7 @@ async function versionOf(path: string, input: AgentsInput): Promise<string | und
       timeout: VERSION_LIMIT_MS,
     }),
   );
-  return /\d+\.\d+(?:\.\d+)?[\w.+-]*/.exec(result.stdout.slice(0, 1000))?.[0];
+  return /(?<!\d)\d+\.\d+(?:\.\d+)?[\w.+-]*/.exec(result.stdout.slice(0, 1000))?.[0];
 }
 
 /** Runs the headless command of the table on one word, in an empty folder. */

@@ -90,10 +90,12 @@ export async function restore(context: Context, bundle: string): Promise<Restore
   for (let tries = 1; ; tries++) {
     await askRemote(context);
     const tip = await tipOf(context);
-    const there = new Set((await transport.list(tip, [CHANNELS], true)).map(({ path }) => path));
+    const there = new Set<string>();
+    for await (const some of transport.walk(tip, CHANNELS))
+      for (const { path } of some) there.add(path);
     const files: TreeEntry[] = [];
-    for await (const folder of transport.walk(archived, CHANNELS))
-      files.push(...folder.filter(({ path }) => !there.has(path)));
+    for await (const some of transport.walk(archived, CHANNELS))
+      for (const file of some) if (file.type !== 'tree' && !there.has(file.path)) files.push(file);
     if (files.length === 0) return { archived, restored: 0, tip };
     const moved = await transport.epochs.restore(tip, archived, files);
     if (moved.ok) {

@@ -32,8 +32,10 @@ export async function* arrivals(
 ): AsyncGenerator<Arrival[]> {
   const { transport } = context;
   const folder = channel === undefined ? CHANNELS : `${CHANNELS}/${channel}`;
-  const changes = await transport.changes(from, to, [folder]);
-  const added = messageFiles(changes.filter(({ status }) => status === 'A'));
+  const added: MessageFile[] = [];
+  for await (const changes of transport.changes(from, to, [folder]))
+    for (const file of messageFiles(changes.filter(({ status }) => status === 'A')))
+      added.push(file);
   const fresh = await withoutRestored(transport, from, to, added);
   fresh.sort(byTime);
   for (let at = 0; at < fresh.length; at += CHUNK)

@@ -124,23 +124,43 @@ export function unreadCounts(
 
 function inTree<C extends Channel>(channels: readonly C[]): (C & { depth: number })[] {
   const listed = [...channels].sort((a, b) => a.name.localeCompare(b.name));
-  const parentOf = (channel: C): C | undefined => listed.find(({ id }) => id === channel.parent);
-  const isTop = (channel: C): boolean => {
-    const seen = new Set([channel]);
-    for (let up = parentOf(channel); up !== undefined; up = parentOf(up)) {
-      if (seen.has(up)) return true;
-      seen.add(up);
+  const tops = topsOf(listed);
+  const children = new Map<string, C[]>();
+  for (const channel of listed) {
+    if (tops.has(channel)) continue;
+    const parent = channel.parent ?? '';
+    const siblings = children.get(parent);
+    if (siblings === undefined) children.set(parent, [channel]);
+    else siblings.push(channel);
+  }
+  const found: (C & { depth: number })[] = [];
+  const ahead = [...tops].reverse().map((channel) => ({ channel, depth: 0 }));
+  for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+    const { channel, depth } = next;
+    found.push({ ...channel, depth });
+    for (const child of (children.get(channel.id) ?? []).reverse())
+      ahead.push({ channel: child, depth: depth + 1 });
+  }
+  return found;
+}
+
+/** Channels without a parent that is there, and those above which there is no end. */
+function topsOf<C extends Channel>(listed: readonly C[]): Set<C> {
+  const byId = new Map(listed.map((channel) => [channel.id, channel]));
+  const endless = new Map<C, boolean>();
+  for (const channel of listed) {
+    const trail = new Set<C>();
+    let up: C | undefined = channel;
+    while (up !== undefined && !endless.has(up) && !trail.has(up)) {
+      trail.add(up);
+      up = byId.get(up.parent ?? '');
     }
-    return parentOf(channel) === undefined;
-  };
-  const tops = new Set(listed.filter(isTop));
-  const below = (channel: C, depth: number): (C & { depth: number })[] => [
-    { ...channel, depth },
-    ...listed
-      .filter((child) => !tops.has(child) && child.parent === channel.id)
-      .flatMap((child) => below(child, depth + 1)),
-  ];
-  return [...tops].flatMap((channel) => below(channel, 0));
+    const isEndless = up !== undefined && (endless.get(up) ?? true);
+    for (const one of trail) endless.set(one, isEndless);
+  }
+  return new Set(
+    listed.filter((one) => endless.get(one) === true || byId.get(one.parent ?? '') === undefined),
+  );
 }
 
 function writtenAt(relPath: string): string | null {

@@ -150,7 +150,7 @@ export async function shareConnections(
   paths: StatePaths,
   open: boolean,
 ): Promise<void> {
-  const overSsh = /^(ssh:|[^/:]+@?[^/:]*:(?!\/\/))/.test(transport.origin ?? '');
+  const overSsh = /^(ssh:|[^/:]+:(?!\/\/))/.test(transport.origin ?? '');
   if (overSsh && (await isPrivate(paths.connections, open)))
     transport.shareConnections(paths.connections, open);
 }

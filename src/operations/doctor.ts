@@ -59,7 +59,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
 
 async function gitVersion({ transport }: Context): Promise<Check> {
   const found = await transport.git(['--version']);
-  const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(found) ?? []).slice(1).map(Number);
+  const [major = 0, minor = 0] = (/(?<!\d)(\d+)\.(\d+)/.exec(found) ?? []).slice(1).map(Number);
   const [least = 0, lesser = 0] = OLDEST_GIT;
   const ok = major > least || (major === least && minor >= lesser);
   return { check: 'git', ok, found, fix: `install git ${OLDEST_GIT.join('.')} or newer` };

@@ -1,9 +1,10 @@
 import type { FileRef } from '../dispatcher/archive.ts';
 import { emptyBatch, type Batch } from '../index/writer.ts';
-import { CHANNELS, MEMORIES, placeOf } from '../protocol/layout.ts';
-import { isMemoryFile, parseMemoryFile } from '../protocol/memory.ts';
-import type { Change } from '../transport/transport.ts';
+import { CHANNELS, folderUse, MEMORIES, placeOf } from '../protocol/layout.ts';
+import { isMemoryFile } from '../protocol/memory.ts';
+import { Repeats, type Change } from '../transport/transport.ts';
 import type { Context } from './context.ts';
+import { readMemory } from './memory-content.ts';
 
 /** Said of a file whose content is not in this clone; it is looked at again each time. */
 export const MISSING = 'its content is missing from this clone';
@@ -57,8 +58,8 @@ async function readFile(
   const { path } = file;
   const memory = memoryFileOf(path);
   if (memory !== undefined) {
-    const object = file.mode.startsWith('100') ? await transport.objects.read(file.oid) : undefined;
-    const parsed = object?.content && parseMemoryFile(object.content);
+    const isFile = file.mode.startsWith('100');
+    const parsed = isFile ? (await readMemory(transport, file.oid)).parsed : undefined;
     if (parsed?.ok === true) batch.memories.push({ file: memory, memory: parsed.value });
     return;
   }
@@ -83,6 +84,10 @@ function memoryFileOf(path: string): string | undefined {
   return isMemoryFile(name) ? name : undefined;
 }
 
+const DAY = /^\d{4}\/\d{2}\/\d{2}$/;
+/** What a folder that is there again is taken to hold. */
+const REPEATED = 50;
+
 /** A folder of one day of one channel. */
 export interface DayFolder {
   path: string;
@@ -100,20 +105,26 @@ export async function dayFolders(
 ): Promise<{ days: DayFolder[]; others: FileRef[] }> {
   const days: DayFolder[] = [];
   const others: FileRef[] = [];
-  const visit = async (folder: string): Promise<void> => {
-    const entries = await transport.list(tip, [folder]);
-    others.push(...entries.filter(({ type }) => type !== 'tree'));
-    const inside = entries.filter(({ type }) => type === 'tree');
-    for (const { path } of inside) {
-      const parts = path.split('/').slice(2);
-      const day = parts.slice(1).join('/');
-      if (/^\d{4}\/\d{2}\/\d{2}$/.test(day)) days.push({ path, day });
-      else if (parts.length < 4) await visit(path);
-      else for await (const files of transport.walk(tip, path)) others.push(...files);
+  const repeats = new Repeats();
+  const ahead = [CHANNELS];
+  for (let folder = ahead.pop(); folder !== undefined; folder = ahead.pop()) {
+    for (const entry of await transport.list(tip, [folder])) {
+      const { path, oid, type } = entry;
+      if (type !== 'tree' || folderUse(path) !== 'enter') {
+        others.push(entry);
+        continue;
+      }
+      const look = repeats.look(path, [oid]);
+      if (look === 'again') repeats.charge(path, REPEATED);
+      const day = path.split('/').slice(3).join('/');
+      if (look === 'enough')
+        others.push({ ...entry, unread: 'the same folder stands at too many places' });
+      else if (DAY.test(day)) days.push({ path, day });
+      else ahead.push(path);
     }
-  };
-  await visit(CHANNELS);
-  others.push(...(await transport.list(tip, [MEMORIES])).filter(({ type }) => type !== 'tree'));
+  }
+  for (const entry of await transport.list(tip, [MEMORIES]))
+    if (entry.type !== 'tree') others.push(entry);
   days.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   return { days, others };
 }

@@ -6,6 +6,7 @@ import { emptyBatch, type Batch } from '../index/writer.ts';
 import { CHANNELS, MEMORIES } from '../protocol/layout.ts';
 import type { FileRef } from '../dispatcher/archive.ts';
 import { acquire } from '../state/lock.ts';
+import type { Change } from '../transport/transport.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { IN_MEMORY, placeApart, type IndexPlace } from './index-place.ts';
 import { dayFolders, MISSING, readChanges, readFiles } from './index-files.ts';
@@ -68,9 +69,9 @@ export async function buildIndex(context: Context, anew: boolean): Promise<Built
   if (anew) abandon(path, await open(context, path));
   const tip = await tipOf(context);
   return withIndex(context, {}, (index) => {
-    const { channels, malformed } = index.counts();
+    const { channels, malformedTotal } = index.counts();
     const messages = Object.values(channels).reduce((sum, channel) => sum + channel.messages, 0);
-    return { tip, messages, malformed: Object.keys(malformed).length };
+    return { tip, messages, malformed: malformedTotal };
   });
 }
 
@@ -169,7 +170,7 @@ class Update {
       const day = left[at]?.day ?? '';
       const files: FileRef[] = [];
       for (; left[at]?.day === day; at++)
-        files.push(...(await this.#filesOf(tip, left[at]?.path ?? '')));
+        for (const file of await this.#filesOf(tip, left[at]?.path ?? '')) files.push(file);
       await this.#take(tip, files, (batch, isLast) => {
         const reached = isLast ? day : (this.#index.progress.building?.day ?? '');
         this.#index.write(batch, { tip: undefined, building: { tip, day: reached } });
@@ -185,26 +186,37 @@ class Update {
   /** Everything in a day's folder, and in folders that somebody made in it. */
   async #filesOf(tip: string, folder: string): Promise<FileRef[]> {
     const files: FileRef[] = [];
-    for await (const some of this.#context.transport.walk(tip, folder)) files.push(...some);
+    for await (const some of this.#context.transport.walk(tip, folder))
+      for (const file of some) files.push(file);
     return files;
   }
 
   /** Takes in what differs between two commits, whatever the history between them is. */
   async #follow(from: string, tip: string): Promise<boolean> {
-    const changes = await this.#context.transport.changes(from, tip, [CHANNELS, MEMORIES]);
-    const again = this.#index
-      .missing(MISSING)
-      .filter((path) => !changes.some((change) => change.path === path))
-      .map((path) => ({ path, oid: `${tip}:${path}`, mode: '100644', status: 'M' as const }));
-    const all = [...again, ...changes];
+    const again = new Set(this.#index.missing(MISSING));
     const renamed = new Set<string>();
-    for (let at = 0; at < all.length; at += CHUNK) {
-      const batch = await readChanges(this.#context, tip, all.slice(at, at + CHUNK));
+    let taken = 0;
+    const take = async (changes: readonly Change[]): Promise<void> => {
+      const batch = await readChanges(this.#context, tip, changes);
       for (const { uuid, name } of batch.channels)
         if (this.#index.isRenamed(uuid, name)) renamed.add(uuid);
       this.#index.write(batch, { tip: from, building: undefined });
-      this.#say(`${String(at)} of ${String(all.length)} new files`);
+      taken += changes.length;
+      this.#say(`${String(taken)} new files`);
+    };
+    let changes: Change[] = [];
+    for await (const some of this.#context.transport.changes(from, tip, [CHANNELS, MEMORIES])) {
+      for (const change of some) {
+        again.delete(change.path);
+        changes.push(change);
+      }
+      if (changes.length < CHUNK) continue;
+      await take(changes);
+      changes = [];
     }
+    for (const path of again)
+      changes.push({ path, oid: `${tip}:${path}`, mode: '100644', status: 'M' });
+    for (let at = 0; at < changes.length; at += CHUNK) await take(changes.slice(at, at + CHUNK));
     for (const uuid of renamed) {
       const files = await this.#filesOf(tip, `${CHANNELS}/${uuid}`);
       await this.#take(tip, files, (batch) => {
@@ -224,10 +236,9 @@ class Update {
     let reading = readFiles(this.#context, tip, files.slice(0, CHUNK));
     for (let at = 0; at < Math.max(1, files.length); at += CHUNK) {
       const batch = await reading;
-      const next = at + CHUNK;
-      if (next < files.length)
-        reading = readFiles(this.#context, tip, files.slice(next, next + CHUNK));
-      write(batch, next >= files.length);
+      const next = files.slice(at + CHUNK, at + 2 * CHUNK);
+      if (next.length > 0) reading = readFiles(this.#context, tip, next);
+      write(batch, next.length === 0);
     }
   }
 

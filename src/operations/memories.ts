@@ -11,6 +11,7 @@ import {
 import { shown, unreadable, type Parsed } from '../protocol/result.ts';
 import type { TreeEntry } from '../transport/transport.ts';
 import { tipOf, type Context } from './context.ts';
+import { readMemory } from './memory-content.ts';
 import { queuedFiles } from './queued.ts';
 
 /** A memory, where it is, and what replaces it. */
@@ -94,11 +95,7 @@ async function readOne(
   if (type === 'commit') return none('a submodule');
   if (mode === '120000') return none('a symlink');
   if (!isMemoryFile(file)) return none(`its name is not of the form ${MEMORY_FORM}`);
-  const object = await transport.objects.read(oid);
-  if (object === undefined) return none('its content is missing from this clone');
-  if (object.content === undefined) return none(`larger than 1 MiB: ${String(object.size)} bytes`);
-  const bytes = object.content;
-  return { file, bytes, parsed: parseMemoryFile(bytes), queued: false };
+  return { file, ...(await readMemory(transport, oid)), queued: false };
 }
 
 /** The memories that wait in this machine's outbox, by file name. */

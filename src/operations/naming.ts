@@ -38,7 +38,7 @@ export async function withNaming<T>(
     use(
       namingOf(async ({ channel, relPath }, inCause) => {
         if (complete) return index.naming(channel, relPath, inCause);
-        const files = await transport.filesContaining(tip, `${CHANNELS}/${channel}`, [relPath]);
+        const files = await transport.filesContaining(tip, `${CHANNELS}/${channel}`, relPath);
         return files.flatMap((path) => {
           const place = placeOf(path);
           return place.kind === 'message' ? [place.relPath] : [];

@@ -1,6 +1,10 @@
-import { CHANNELS } from '../protocol/layout.ts';
+import { CHANNELS, folderUse } from '../protocol/layout.ts';
+import { Repeats } from '../transport/transport.ts';
 import { byTime, messageFiles, type MessageFile } from './arrivals.ts';
 import type { Context } from './context.ts';
+
+/** What a folder that is there again is taken to hold. */
+const REPEATED = 50;
 
 /**
  * The message files of some channels, a day at a time, the newest first. Only the names of folders
@@ -44,27 +48,30 @@ async function next({ days }: { days: AsyncGenerator<string> }): Promise<string>
 /** The days of a channel's folders, `YYYY/MM/DD`, the newest first. */
 async function* daysOf(context: Context, commit: string, channel: string): AsyncGenerator<string> {
   const folder = `${CHANNELS}/${channel}`;
-  for (const year of await foldersOf(context, commit, folder, /^\d{4}$/)) {
-    for (const month of await foldersOf(context, commit, `${folder}/${year}`, /^\d{2}$/)) {
+  const repeats = new Repeats();
+  const inside = (path: string): AsyncGenerator<string> =>
+    foldersOf(context, commit, path, repeats);
+  for await (const year of inside(folder)) {
+    for await (const month of inside(`${folder}/${year}`)) {
       const path = `${year}/${month}`;
-      for (const day of await foldersOf(context, commit, `${folder}/${path}`, /^\d{2}$/))
-        yield `${path}/${day}`;
+      for await (const day of inside(`${folder}/${path}`)) yield `${path}/${day}`;
     }
   }
 }
 
-/** Names of the folders in a folder, the greatest first. */
-async function foldersOf(
+/** Names of the folders of ours in a folder, the greatest first; not of too many that are the same. */
+async function* foldersOf(
   { transport }: Context,
   commit: string,
   folder: string,
-  form: RegExp,
-): Promise<string[]> {
-  const entries = await transport.list(commit, [folder]);
-  return entries
-    .filter(({ type }) => type === 'tree')
-    .map(({ path }) => path.slice(folder.length + 1))
-    .filter((name) => form.test(name))
-    .sort()
-    .reverse();
+  repeats: Repeats,
+): AsyncGenerator<string> {
+  const entries = (await transport.list(commit, [folder]))
+    .filter(({ type, path }) => type === 'tree' && folderUse(path) === 'enter')
+    .sort((a, b) => (a.path < b.path ? 1 : -1));
+  for (const { path, oid } of entries) {
+    const look = repeats.look(path, [oid]);
+    if (look === 'again') repeats.charge(path, REPEATED);
+    if (look !== 'enough') yield path.slice(folder.length + 1);
+  }
 }

@@ -58,7 +58,7 @@ export async function overview(
     outbox: own.outbox.slice(0, SHOWN),
     outbox_total: own.outbox.length,
     malformed: facts.malformed.slice(0, SHOWN_MALFORMED),
-    malformed_total: facts.malformed.length,
+    malformed_total: facts.malformed_total,
   };
 }
 

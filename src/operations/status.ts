@@ -60,7 +60,9 @@ export interface Status {
   >[];
   /** Null for a remote without a limit. */
   push_budget: Headroom | null;
+  /** The first of them by path. */
   malformed: { path: string; reason: string }[];
+  malformed_total: number;
   broken_state_files: string[];
 }
 
@@ -135,6 +137,7 @@ export async function status(
     ),
     push_budget: (await context.budget.headroom()) ?? null,
     malformed: Object.entries(census.malformed).map(([path, reason]) => ({ path, reason })),
+    malformed_total: census.malformedTotal,
     broken_state_files: [...(await outbox.broken()), ...(await deadLetters.broken())],
   };
   return { ...facts, health: judge(facts, inRun || holder !== undefined) };

@@ -24,7 +24,9 @@ export async function upgrade(
   await refreshOrNote(context);
   const tip = await tipOf(context);
   const files = await templateFiles(UPSTREAM);
-  const existing = (await context.transport.list(tip, [UPSTREAM], true)).map(({ path }) => path);
+  const existing: string[] = [];
+  for await (const files of context.transport.walk(tip, UPSTREAM))
+    for (const { path } of files) existing.push(path);
   const wanted = new Set(files.map(({ path }) => path));
   const plan: Upgrade = {
     up_to_date: false,

@@ -1,5 +1,6 @@
 import { knownAgent, type AgentCli } from './agents.ts';
 import { leadingCall, programName } from './call.ts';
+import { withoutTrailing } from './trailing.ts';
 
 /** The account that a command line of a known agent CLI works with. */
 export interface AgentAccount {
@@ -38,6 +39,6 @@ export function loginFiles(
     .replace(/^~(?=\/|$)/, () => home)
     .replace(/\$HOME\b|\$\{HOME\}/g, () => home);
   if (!expanded.startsWith('/') || /[$`]/.test(expanded)) return [];
-  const root = expanded.replace(/\/+$/, '');
+  const root = withoutTrailing(expanded, /\//);
   return files.map((file) => `${root}/${file}`);
 }

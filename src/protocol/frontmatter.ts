@@ -1,5 +1,4 @@
-import matter from 'gray-matter';
-import { Lexer, parseDocument, Parser, Scalar, stringify, visit } from 'yaml';
+import { Composer, Lexer, Parser, Scalar, stringify, visit, type CST, type YAMLMap } from 'yaml';
 import { parsePlainHeader } from './plain-header.ts';
 import { parsed, unreadable, type Parsed } from './result.ts';
 
@@ -11,33 +10,37 @@ export interface Document {
 
 const FENCE = '---';
 
-/** Engines that would run code, or read what we did not ask for, are replaced by a refusal. */
-function refuse(): never {
-  throw new Error('only YAML frontmatter is read');
-}
+/** A larger header is malformed; counted in bytes of UTF-8, without the two fences. */
+export const MAX_HEADER_BYTES = 64 * 1024;
 
-const engines = {
-  yaml: { parse: parseFields, stringify: refuse },
-  json: { parse: refuse, stringify: refuse },
-  javascript: { parse: refuse, stringify: refuse },
-  js: { parse: refuse, stringify: refuse },
-  coffee: { parse: refuse, stringify: refuse },
-  toml: { parse: refuse, stringify: refuse },
-};
-
-/** The failsafe schema keeps every scalar a string: no dates, no sexagesimals, no octals. */
+/**
+ * The failsafe schema keeps every scalar a string: no dates, no sexagesimals, no octals.
+ *
+ * Whoever can push writes headers, so each step is linear, and stops where a header asks for more
+ * than anybody writes: what the `yaml` package does by default takes time that grows with the square
+ * of the keys, the errors and the aliases.
+ */
 export function parseFields(header: string): Fields {
-  refuseDepth(header);
-  const document = parseDocument(header, {
+  const composer = new Composer({
     schema: 'failsafe',
     version: '1.2',
     // Its warnings go to stderr, and quote the file.
     logLevel: 'error',
+    // Compares each key with all others; refuseDuplicates does it in one pass.
+    uniqueKeys: false,
   });
-  const problem = document.errors[0];
-  if (problem !== undefined) throw new Error(problem.message.split('\n')[0]);
+  // It would gather every error there is, each with a stack trace. The first one decides.
+  Object.assign(composer, { onError: refuseAt(header) });
+  const [document, another] = [...composer.compose(tokensOf(header), true, header.length)];
+  const problem = document?.errors[0];
+  if (problem !== undefined) refuseAt(header)(problem.pos[0], '', problem.message);
+  if (another !== undefined) throw new Error('more than one YAML document');
+  if (document === undefined) return {};
   // A value that is left out is the empty text wherever it stands; null would be written as "null".
   visit(document, {
+    Map: (_, map) => {
+      refuseDuplicates(map, header);
+    },
     Pair: (_, pair) => {
       pair.value ??= new Scalar('');
     },
@@ -45,7 +48,7 @@ export function parseFields(header: string): Fields {
       scalar.value ??= '';
     },
   });
-  const fields: unknown = document.toJS({ maxAliasCount: 50 });
+  const fields: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
   if (fields === null || fields === '') return {};
   if (typeof fields !== 'object' || Array.isArray(fields)) throw new Error('not a mapping');
   refuseCycles(fields, new Set(), new Set());
@@ -54,18 +57,59 @@ export function parseFields(header: string): Fields {
 
 /** Values nested deeper than this are refused: nobody writes them, and the stack has an end. */
 const MAX_NESTING = 64;
-const OPENING = /[[{?:-]/g;
+/** To find what an alias means the whole document is gone through. */
+const MAX_ALIASES = 50;
+/** Words and marks of a header. A list of thousands of plain words is read without YAML's rules. */
+const MAX_LEXEMES = 16_384;
 
 /**
  * The composer recurses, and how deep it gets depends on who called it: the same header would be
  * read here and refused there. The parser below it keeps a stack of its own and can be watched.
  */
-function refuseDepth(header: string): void {
-  if ((header.match(OPENING)?.length ?? 0) <= MAX_NESTING) return;
+function tokensOf(header: string): CST.Token[] {
   const parser = new Parser();
+  const tokens: CST.Token[] = [];
+  let lexemes = 0;
+  let aliases = 0;
   for (const lexeme of new Lexer().lex(header)) {
-    Array.from(parser.next(lexeme));
+    if (++lexemes > MAX_LEXEMES)
+      throw new Error(`more than ${String(MAX_LEXEMES)} words and marks`);
+    if (lexeme.startsWith('*') && ++aliases > MAX_ALIASES)
+      throw new Error(`more than ${String(MAX_ALIASES)} aliases`);
+    tokens.push(...parser.next(lexeme));
     if (parser.stack.length > MAX_NESTING) throw new Error('values nested more than 64 deep');
+  }
+  tokens.push(...parser.end());
+  return tokens;
+}
+
+type Source = number | [number, number] | { offset: number; source?: string };
+
+/** Throws for what the composer tells of, with the place; a warning is none of our business. */
+function refuseAt(
+  header: string,
+): (source: Source, code: string, message: string, warning?: boolean) => void {
+  return (source, _, message, warning = false) => {
+    if (warning) return;
+    const at =
+      typeof source === 'number' ? source : Array.isArray(source) ? source[0] : source.offset;
+    const before = header.slice(0, at).split('\n');
+    const column = String((before.at(-1)?.length ?? 0) + 1);
+    throw new Error(
+      `${message.split('\n')[0] ?? ''} at line ${String(before.length)}, column ${column}`,
+    );
+  };
+}
+
+function refuseDuplicates({ items }: YAMLMap, header: string): void {
+  const seen = new Set<unknown>();
+  for (const { key } of items) {
+    const value: unknown = key instanceof Scalar ? (key.value ?? '') : key;
+    if (seen.has(value)) {
+      const at = key instanceof Scalar ? (key.range?.[0] ?? 0) : 0;
+      refuseAt(header)(at, '', 'Map keys must be unique');
+    }
+    seen.add(value);
   }
 }
 
@@ -81,10 +125,8 @@ function refuseCycles(value: unknown, above: Set<unknown>, done: Set<unknown>): 
 
 /**
  * Splits a file into YAML fields and the body, byte for byte (protocol.md §2). The blank line
- * that {@link formatDocument} puts after the header is not part of the body.
- *
- * Only the header reaches gray-matter, never the body, and always with options: without them it
- * answers from a cache that turns a broken header into an empty one the second time.
+ * that {@link formatDocument} puts after the header is not part of the body. A header larger than
+ * {@link MAX_HEADER_BYTES} is refused before anything in it is looked at.
  */
 export function parseDocumentText(text: string): Parsed<Document> {
   const firstBreak = text.indexOf('\n');
@@ -98,14 +140,17 @@ export function parseDocumentText(text: string): Parsed<Document> {
   }
   const end = closingFence(text, firstBreak + 1);
   if (end === undefined) return unreadable('the frontmatter is not closed by a line "---"');
-  const header = text.slice(firstBreak + 1, end.start).replaceAll('\r\n', '\n');
+  const given = text.slice(firstBreak + 1, end.start);
+  if (bytesUpTo(given, MAX_HEADER_BYTES) > MAX_HEADER_BYTES)
+    return unreadable('the frontmatter is larger than 64 KiB');
+  const header = given.replaceAll('\r\n', '\n');
+  if (`\n${header}`.includes(`\n${FENCE}`))
+    return unreadable('a line inside the frontmatter starts with "---"');
   const rest = (): string => text.slice(end.after).replace(/^\r?\n/, '');
   const plain = parsePlainHeader(header);
   if (plain !== undefined) return parsed({ fields: plain, body: rest() });
   try {
-    const file = matter(`${FENCE}\n${header}${FENCE}\n`, { engines, language: 'yaml' });
-    if (file.content !== '') return unreadable('a line inside the frontmatter starts with "---"');
-    return parsed({ fields: file.data, body: rest() });
+    return parsed({ fields: parseFields(header), body: rest() });
   } catch (error) {
     return unreadable(`the frontmatter is not valid YAML: ${(error as Error).message}`);
   }
@@ -115,6 +160,11 @@ export function parseDocumentText(text: string): Parsed<Document> {
 export function formatDocument(fields: Fields, body: string): string {
   const header = stringify(fields, { lineWidth: 0, version: '1.2' });
   return `${FENCE}\n${header}${FENCE}\n\n${body}`;
+}
+
+/** Bytes of UTF-8; for a text that has more characters than `limit` only that it is too long. */
+function bytesUpTo(text: string, limit: number): number {
+  return text.length > limit ? text.length : new TextEncoder().encode(text).length;
 }
 
 function closingFence(text: string, from: number): { start: number; after: number } | undefined {

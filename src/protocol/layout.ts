@@ -63,6 +63,34 @@ function channelPlace([id = '', ...inside]: string[]): Place {
   };
 }
 
+/** Names of folders in `data/channels/<uuid>/`, one below another. */
+const DATED = [/^\d{4}$/, /^\d{2}$/, /^\d{2}$/];
+/** Folders that have files of ours in them, or folders that do. */
+const OURS = new Set([
+  'data',
+  CHANNELS,
+  MEMORIES,
+  HOSTS,
+  'local',
+  'local/actors',
+  UPSTREAM,
+  'upstream/actors',
+]);
+
+/**
+ * What somebody who walks through a transport does with a folder: it is entered where a file of ours
+ * can be in it, named as if it were a file where that is to be told, else passed over.
+ */
+export function folderUse(path: string): 'enter' | 'name' | 'skip' {
+  if (OURS.has(path)) return 'enter';
+  if (path.startsWith(`${UPSTREAM}/`)) return 'name';
+  if (!path.startsWith(`${CHANNELS}/`)) return 'skip';
+  const [id = '', ...dated] = path.slice(CHANNELS.length + 1).split('/');
+  return isChannelId(id) && dated.every((name, level) => DATED[level]?.test(name) === true)
+    ? 'enter'
+    : 'name';
+}
+
 /** Undefined when the version is ours, else the line that says why it is refused. */
 export function versionProblem(content: string | undefined, where: string): string | undefined {
   if (content === undefined) {

@@ -30,8 +30,15 @@ export interface Cursor {
   settled: string[];
 }
 
-/** A batch's paths go into one environment variable, which the system limits to 128 KiB. */
-export const MAX_BATCH = 3000;
+/** The answer to a batch names all of it in its header, which has room for so many (protocol.md §2). */
+export const MAX_BATCH = 1500;
+/** Bytes of a list of paths in a header of 64 KiB, with room for the other fields. */
+export const MAX_LINKS_BYTES = 60 * 1024;
+
+/** Bytes of a list of paths in a header. */
+export function linksBytes(relPaths: readonly string[]): number {
+  return relPaths.reduce((sum, relPath) => sum + relPath.length + '  - \n'.length, 0);
+}
 
 /** `running` until the outcome is on record and published; `held` until its content is found. */
 export type DeliveryState = 'pending' | 'running' | 'held' | 'settled';
@@ -100,11 +107,18 @@ export class Mailboxes {
 
   /**
    * Hands over everything pending in a mailbox: one batch for one run (protocol.md §5), up to
-   * {@link MAX_BATCH}.
+   * {@link MAX_BATCH} whose paths have room in a header.
    */
   take(actor: string, channel: string): Delivery[] {
     const box = this.#box({ actor, channel });
-    const batch = box.filter(({ state }) => state === 'pending').slice(0, MAX_BATCH);
+    const batch: Item[] = [];
+    let bytes = 0;
+    for (const item of box) {
+      if (item.state !== 'pending') continue;
+      bytes += linksBytes([item.relPath]);
+      if (batch.length === MAX_BATCH || bytes > MAX_LINKS_BYTES) break;
+      batch.push(item);
+    }
     for (const item of batch) item.state = 'running';
     return batch;
   }

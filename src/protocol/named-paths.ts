@@ -1,4 +1,5 @@
 import { wordsOf } from './words.ts';
+import { withoutTrailing } from './trailing.ts';
 
 /** Where a command line is looked at, as absolute paths. */
 export interface Places {
@@ -54,7 +55,7 @@ export function looksLikeFile(relative: string): boolean {
 
 /** Whether a normal absolute path is a folder, or lies in it. */
 export function isIn(path: string, folder: string): boolean {
-  const root = folder.replace(/\/+$/, '');
+  const root = withoutTrailing(folder, /\//);
   return path === root || path.startsWith(`${root}/`);
 }
 

@@ -1,5 +1,6 @@
 import { parseAddress, type Address } from './address.ts';
 import { answeredBySend, openQuestionsOfBatch, type Lookup, type Question } from './causality.ts';
+import { linksBytes, MAX_LINKS_BYTES } from './mailbox.ts';
 import type { Located, Message } from './message.ts';
 
 /** Who writes, and when; the clock is the caller's. */
@@ -107,13 +108,16 @@ function compose(
   writer: Writer,
   tier?: string,
 ): Message {
+  // What does not fit into a header is left out where what is answered says nearly the same.
+  const isLong = linksBytes(re) + linksBytes(cause) > MAX_LINKS_BYTES;
+  const omitted = sameSet(cause, re) || (isLong && re.length > 0);
   return {
     from: writer.actor,
     to,
     type: 'text',
     timestamp: writer.at.toISOString(),
     re,
-    cause: sameSet(cause, re) ? [] : cause,
+    cause: omitted ? [] : cause,
     ...(tier === undefined ? {} : { tier }),
     ...(writer.host === undefined ? {} : { host: writer.host }),
     extra: {},
@@ -138,5 +142,6 @@ function union(a: readonly string[], b: readonly string[]): string[] {
 }
 
 function sameSet(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((item) => b.includes(item));
+  const known = new Set(b);
+  return a.length === b.length && a.every((item) => known.has(item));
 }

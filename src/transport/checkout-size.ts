@@ -4,7 +4,8 @@ import type { Objects } from './objects.ts';
 import { prefetch } from './partial.ts';
 import type { Repository } from './repository.ts';
 import type { Showing } from './showing.ts';
-import { changesCapped, type Change } from './tree.ts';
+import { changesCapped, readFolder } from './tree.ts';
+import type { Change } from './walk.ts';
 
 /** What a checkout may hold; past it, it stays where it is. A window (`crosstalk.window`) shows less. */
 const CHECKOUT_LIMITS = { files: 1_000_000, bytes: 256 * 1024 * 1024 };
@@ -35,25 +36,26 @@ interface Held {
  * Whether the checkout may be brought from one commit to another: what it would hold is counted
  * before a byte is written, because a small push can stand for any number of files.
  *
+ * @param from undefined for a checkout that holds nothing yet
  * @param before the patterns of what it shows now
  */
 export async function measure(
   repository: Repository,
   objects: Objects,
-  from: string,
+  from: string | undefined,
   to: string,
   showing: Showing,
   before: string,
 ): Promise<Measured> {
-  const { git } = repository;
   const known = before === showing.patterns ? await loadHeld(repository) : undefined;
-  const added = await changesCapped(git, from, to, showing.paths, CHECKOUT_LIMITS.files);
+  const added = await changesIn(repository, objects, from, to, showing);
   if (added === undefined) return tooMany();
   const held =
     known === undefined
       ? undefined
       : sum(known, added, await sizesOf(repository, objects, written(added)));
-  const exact = held === undefined || isOver(held) ? await whole(repository, to, showing) : held;
+  const exact =
+    held === undefined || isOver(held) ? await whole(repository, objects, to, showing) : held;
   if (exact === undefined) return tooMany();
   if (isOver(exact)) {
     const mib = (bytes: number): string => `${String(Math.ceil(bytes / 1024 / 1024))} MiB`;
@@ -97,17 +99,39 @@ function sum(held: Held, added: readonly Change[], sizes: readonly number[]): He
 /** Counts all that the checkout would hold at a commit. */
 async function whole(
   repository: Repository,
+  objects: Objects,
   tip: string,
   showing: Showing,
 ): Promise<Held | undefined> {
-  const { git } = repository;
-  const empty = (await git.must(['hash-object', '-t', 'tree', '--stdin'], { input: '' }))
-    .toString('utf8')
-    .trim();
-  const all = await changesCapped(git, empty, tip, showing.paths, CHECKOUT_LIMITS.files);
+  const all = await changesIn(repository, objects, undefined, tip, showing);
   if (all === undefined) return undefined;
   const sizes = await sizesOf(repository, undefined, written(all));
   return sum({ files: 0, bytes: 0 }, all, sizes);
+}
+
+/** What differs in the paths shown; undefined when that is more than a checkout may hold. */
+async function changesIn(
+  { git }: Repository,
+  objects: Objects,
+  from: string | undefined,
+  to: string,
+  { files, folders }: Showing,
+): Promise<Change[] | undefined> {
+  const limit = CHECKOUT_LIMITS.files;
+  const [before, after, inside] = await Promise.all([
+    from === undefined ? [] : readFolder(objects, from, ''),
+    readFolder(objects, to, ''),
+    changesCapped(git, objects, from, to, folders, limit),
+  ]);
+  if (inside === undefined) return undefined;
+  const known = new Map((before ?? []).map(({ path, oid, mode }) => [path, `${mode} ${oid}`]));
+  const changed = (after ?? [])
+    .filter(({ path }) => files.includes(path))
+    .filter(({ path, oid, mode }) => known.get(path) !== `${mode} ${oid}`)
+    .map(({ path, oid, mode }): Change => {
+      return { path, oid, mode, status: known.has(path) ? 'M' : 'A' };
+    });
+  return [...changed, ...inside];
 }
 
 async function sizesOf(

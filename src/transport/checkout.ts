@@ -78,7 +78,7 @@ export async function fastForward(
     const problem = await uncleanReason(repository, head, tip, epochs);
     if (problem !== undefined) return left(problem);
   }
-  const measured = await measure(repository, objects, start, tip, showing, before);
+  const measured = await measure(repository, objects, head, tip, showing, before);
   if (!measured.ok) return left(measured.reason);
   const own = await inTheWay(clone.dir, measured.added);
   if (own !== undefined) return left(`a file that is not on the bus is in the way: ${own}`);

@@ -38,8 +38,8 @@ async function gitDirIn(dir: string): Promise<string | undefined> {
   const plain = join(dir, '.git');
   if (await isGitDir(plain)) return plain;
   // A linked work tree has a file that says where.
-  const named = /^gitdir: (.+?)\s*$/m.exec(await textOf(plain))?.[1];
-  if (named === undefined) return undefined;
+  const named = /^gitdir: (.*)$/m.exec(await textOf(plain))?.[1]?.trim() ?? '';
+  if (named === '') return undefined;
   const gitDir = resolve(dir, named);
   return (await isGitDir(gitDir)) ? gitDir : undefined;
 }

@@ -18,6 +18,9 @@ const RESTORED = 'Crosstalk-Restored';
 /** The bundle's checksum, beside the first of them. */
 const CHECKSUM = 'Crosstalk-Bundle-SHA256';
 
+/** An operator restores an archive now and then; anybody can claim to have done so in each commit. */
+const MAX_RESTORED = 100;
+
 /** Milliseconds for a git command that goes through a whole history. */
 const LONG = { timeout: 3_600_000 };
 
@@ -162,22 +165,13 @@ export class Epochs {
     return /^[0-9a-f]{40,64}$/m.exec(said.stdout.toString('utf8'))?.[0];
   }
 
-  /** The files that commits between two points have brought back from an archive. */
-  async restoredBetween(from: string, to: string): Promise<Set<string>> {
+  /** Commits between two points that have brought files back from an archive, the newest of them. */
+  async restoredBy(from: string, to: string): Promise<string[]> {
     const { git } = this.#repository;
     const format = `--format=%H %(trailers:key=${RESTORED},valueonly,separator=%x20)`;
     const merges = await git.run(['log', '--merges', format, `${from}..${to}`]);
-    const paths = new Set<string>();
-    for (const [, merge = ''] of merges.stdout
-      .toString('utf8')
-      .matchAll(/^([0-9a-f]{40,64}) [0-9a-f]{40}/gm)) {
-      const added = await git.must([
-        ...['diff-tree', '-r', '-z', '--name-only', '--diff-filter=A', '--no-renames'],
-        ...[`${merge}^1`, merge],
-      ]);
-      for (const path of added.toString('utf8').split('\0')) paths.add(path);
-    }
-    return paths;
+    const found = merges.stdout.toString('utf8').matchAll(/^([0-9a-f]{40,64}) [0-9a-f]{40}/gm);
+    return Array.from(found, ([, merge = '']) => merge).slice(0, MAX_RESTORED);
   }
 
   /** A commit with the files of `tip`, changed through an index of its own. */

@@ -73,5 +73,5 @@ function summary(output: string): string {
 
 /** Takes user names and passwords out of URLs, for what must stay as 6.0.0 made it; see `credentials.ts`. */
 export function redact(text: string): string {
-  return text.replace(/(\w+:\/\/)[^/@\s]+@/g, '$1');
+  return text.replace(/(?<=\w:\/\/)[^/@\s]+@/g, '');
 }

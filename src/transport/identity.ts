@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Clone } from './clone.ts';
 import { redact } from './failure.ts';
 import { Git } from './git.ts';
+import { withoutTrailing } from '../protocol/trailing.ts';
 
 /**
  * What the state of a transport is called at first (protocol.md §1): from the origin's URL without
@@ -13,8 +14,7 @@ export function transportId(repository: { origin?: string; dir: string }): strin
   const source =
     repository.origin === undefined ? repository.dir : plainUrl(repository.origin, repository.dir);
   const stem =
-    source
-      .replace(/\/+$/, '')
+    withoutTrailing(source, /\//)
       .replace(/\.git$/, '')
       .split(/[/:]/)
       .at(-1) ?? '';
@@ -41,8 +41,6 @@ export async function stateNames(clone: Clone, environment: NodeJS.ProcessEnv): 
 }
 
 function plainUrl(url: string, dir: string): string {
-  const plain = redact(url)
-    .replace(/\/+$/, '')
-    .replace(/\.git$/, '');
+  const plain = withoutTrailing(redact(url), /\//).replace(/\.git$/, '');
   return /^\w+:\/\//.test(plain) || /^[^/]+:/.test(plain) ? plain : join(resolve(dir, plain));
 }

@@ -10,8 +10,9 @@ export interface Showing {
   cone: boolean;
   /** Paths of the commit that are never shown; a folder stands for all below it. */
   foreign: string[];
-  /** The paths shown, for git commands that take paths. */
-  paths: string[];
+  /** The files shown beside the folders. */
+  files: readonly string[];
+  folders: readonly string[];
 }
 
 /** How many foreign paths are named. */
@@ -45,7 +46,8 @@ export async function showingOf(
     patterns: cone ? conePatterns(folders) : plainPatterns(files, folders),
     cone,
     foreign: foreign.slice(0, MAX_NAMED).map(({ path }) => path),
-    paths: [...files, ...folders],
+    files,
+    folders,
   };
 }
 

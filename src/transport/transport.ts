@@ -10,7 +10,6 @@ import { publish, type Published, type PublishOptions, type Turns } from './publ
 import { bring, fetchBranch, knownTip, mirror, pushCommit } from './remote.ts';
 import { looseObjects, maintainIfDue, staleLocks, type Maintained } from './maintenance.ts';
 import { Epochs } from './epoch.ts';
-import { prefetch } from './partial.ts';
 import {
   acceptChanges,
   openRepository,
@@ -20,16 +19,10 @@ import {
 } from './repository.ts';
 import type { SettingChange } from './settings.ts';
 import { showingOf } from './showing.ts';
-import {
-  changesBetween,
-  commitOrder,
-  filesContaining,
-  listTree,
-  readFolder,
-  walkFolder,
-  type Change,
-  type TreeEntry,
-} from './tree.ts';
+import { Repeats } from './repeats.ts';
+import { Reading } from './reading.ts';
+import type { TreeEntry } from './tree.ts';
+import type { Change } from './walk.ts';
 
 export type Refreshed =
   { ok: true; tip: string | undefined } | { ok: false; failure: Failure; tip: string | undefined };
@@ -38,8 +31,8 @@ export type Refreshed =
  * A transport as git sees it: reads from the object store, writes commits on the bus's tip.
  * Knows nothing of messages. Errors are {@link CrosstalkError}s with code `git_failed`.
  */
-export class Transport {
-  readonly objects: Objects;
+export class Transport extends Reading {
+  override readonly objects: Objects;
   #repository: Repository;
   readonly #opening: Opening;
   /** What tells whether a change was accepted since, here or by another process. */
@@ -51,6 +44,7 @@ export class Transport {
     opening: Opening,
     accepted: string,
   ) {
+    super();
     this.#repository = repository;
     this.#opening = opening;
     this.#accepted = accepted;
@@ -75,6 +69,9 @@ export class Transport {
     return new Transport(repository, objects, opening, await fileStamp(opening.record));
   }
 
+  protected override get repository(): Repository {
+    return this.#repository;
+  }
   get dir(): string {
     return this.#repository.dir;
   }
@@ -141,39 +138,6 @@ export class Transport {
   /** Puts commits on the bus with one push; see {@link publish}. */
   publish(commits: readonly Commit[], options: PublishOptions = {}): Promise<Published> {
     return publish(this.#repository, this.objects, commits, options);
-  }
-
-  /** Brings what a partial clone lacks of these, with few fetches; see {@link prefetch}. */
-  prefetch(oids: readonly string[]): Promise<void> {
-    return prefetch(this.#repository, oids);
-  }
-  changes(from: string, to: string, paths?: readonly string[]): Promise<Change[]> {
-    return changesBetween(this.#repository.git, from, to, paths);
-  }
-  /** The entries of folders at a commit: names inside a folder are below its path. */
-  async list(commit: string, folders: readonly string[], recursive = false): Promise<TreeEntry[]> {
-    const [only, ...more] = folders;
-    if (only !== undefined && more.length === 0 && !recursive) {
-      const entries = await readFolder(this.objects, commit, only);
-      if (entries !== undefined) return entries;
-    }
-    return listTree(this.#repository.git, commit, folders, { recursive });
-  }
-  /** The files below a folder at a commit, a folder at a time; see {@link walkFolder}. */
-  walk(commit: string, folder: string): AsyncGenerator<TreeEntry[]> {
-    return walkFolder(this.#repository.git, this.objects, commit, folder);
-  }
-  filesContaining(commit: string, folder: string, strings: readonly string[]): Promise<string[]> {
-    return filesContaining(this.#repository.git, commit, folder, strings);
-  }
-  order(since: string | undefined, tip: string, paths: readonly string[]): Promise<string[]> {
-    return commitOrder(this.#repository.git, since, tip, paths);
-  }
-
-  /** Whether `commit` still belongs to the history of `tip`: false after a rewrite. */
-  async isAncestor(commit: string, tip: string): Promise<boolean> {
-    const outcome = await this.#repository.git.run(['merge-base', '--is-ancestor', commit, tip]);
-    return outcome.ok;
   }
 
   /** Archiving what is old; see {@link Epochs}. */
@@ -270,4 +234,5 @@ export class Transport {
   }
 }
 
+export { Repeats };
 export type { Change, CheckoutState, Commit, Failure, Published, SettingChange, TreeEntry, Turns };

@@ -8,12 +8,18 @@ export type Tree = Map<string, TreeObjectEntry>;
 
 export const FOLDER = '40000';
 
-/** A tree object: for each entry mode, space, name, NUL and the id as bytes. */
+/**
+ * A tree object: for each entry mode, space, name, NUL and the id as bytes.
+ *
+ * @throws Error for what is none; git lets no such object in
+ */
 export function parseTree(content: Buffer, idBytes: number): Tree {
   const tree: Tree = new Map();
   for (let at = 0; at < content.length;) {
     const space = content.indexOf(0x20, at);
-    const end = content.indexOf(0, space);
+    const end = space < 0 ? -1 : content.indexOf(0, space);
+    if (end < 0 || end + 1 + idBytes > content.length)
+      throw new Error('a tree object is damaged; look at the repository with: git fsck');
     const mode = content.toString('latin1', at, space);
     at = end + 1 + idBytes;
     tree.set(content.toString('latin1', space + 1, end), {

@@ -15,6 +15,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 };
 /** Vite puts the hash of their content into the names of these. */
+// eslint-disable-next-line regexp/no-super-linear-backtracking -- only sees names of our own files
 const HASHED = /^\/assets\/.*-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
 
 /** What is no place in the page, though it may be called for. */

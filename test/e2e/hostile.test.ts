@@ -73,7 +73,9 @@ it('a hundred thousand files in one folder are reported, and the mail among them
   addToIndex(bus, lines.join(''));
   const pass = new Program(host, 'dispatch', '--once', '--host', 'front');
   expect(await pass.ended()).toBe(0);
-  expect(pass.events.filter(({ event }) => event === 'message_malformed')).toHaveLength(100_000);
+  const said = pass.events.filter(({ event }) => event === 'message_malformed');
+  expect(said.filter(({ path }) => path !== undefined)).toHaveLength(100);
+  expect(said.at(-1)).toMatchObject({ more: 99_900 });
   expect(bus.from('worker').map(({ message }) => message.re)).toEqual([
     ['2026/06/09/200000000Z-00000000.md'],
   ]);

@@ -140,7 +140,7 @@ it('a mailbox of ten thousand messages is emptied in a few runs, each message an
   }
   host.edit(files);
   const log = await host.once();
-  expect(log.filter(({ event }) => event === 'dispatch_start')).toHaveLength(4);
+  expect(log.filter(({ event }) => event === 'dispatch_start')).toHaveLength(7);
   const answered = bus.from('worker').flatMap(({ message }) => message.re);
   expect(answered).toHaveLength(10_000);
   expect(new Set(answered).size).toBe(10_000);

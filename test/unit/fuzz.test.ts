@@ -13,6 +13,7 @@ import { formatMessage, parseMessage } from '../../src/protocol/message.ts';
 import { isName, isRelPath } from '../../src/protocol/names.ts';
 import { formatPrompt } from '../../src/protocol/prompt.ts';
 import { fixtures } from '../support/fixtures.ts';
+import { headers } from '../support/headers.ts';
 
 /** npm run test:fuzz sets more. */
 const FILES = Number(process.env['FUZZ_FILES'] ?? '4000');
@@ -141,11 +142,19 @@ const plausible = fc
     const lines = Object.entries(fields).map(([key, value]) => `${key}: ${value}`);
     return Buffer.from(`---\n${lines.join('\n')}\nx: ${JSON.stringify(extra)}\n---\n\n${body}`);
   });
+/** Headers up to the limit and over it that are slow to read where a reader is careless, and cuts of them. */
+const large = fc
+  .tuple(fc.constantFrom(...Object.values(headers)), fc.nat(70_000), fc.nat(70_000))
+  .map(([make, size, cut]) => Buffer.from(`---\n${make(size).slice(0, cut)}\n---\n`));
 const file = fc.oneof(
-  plausible,
-  mutated,
-  assembled,
-  fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+  { weight: 20, arbitrary: plausible },
+  { weight: 20, arbitrary: mutated },
+  { weight: 20, arbitrary: assembled },
+  {
+    weight: 20,
+    arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+  },
+  { weight: 2, arbitrary: large },
 );
 
 it(`${String(FILES)} generated files never crash, hang or get a wrong name accepted`, () => {

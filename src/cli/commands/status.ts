@@ -78,7 +78,7 @@ function render(s: Status, paint: Paint): string {
         letter.detail,
       ]),
     ),
-    part(paint, 'Malformed files', malformedRows(s.malformed)),
+    part(paint, 'Malformed files', malformedRows(s)),
   ];
   return parts.filter((text) => text !== '').join('\n\n');
 }
@@ -92,12 +92,12 @@ function budgetRow(budget: NonNullable<Status['push_budget']>): string[] {
 /** A flood of them must not bury what matters. */
 const SHOWN_MALFORMED = 20;
 
-function malformedRows(malformed: Status['malformed']): string[][] {
-  const more = malformed.length - SHOWN_MALFORMED;
+function malformedRows({ malformed, malformed_total: total }: Status): string[][] {
+  const more = total - SHOWN_MALFORMED;
   return [
     ...malformed.slice(0, SHOWN_MALFORMED).map(({ path, reason }) => [path, reason]),
     ...(more > 0
-      ? [[`and ${String(more)} more`, 'all of them with: crosstalk status --json']]
+      ? [[`and ${String(more)} more`, 'more of them with: crosstalk status --json']]
       : []),
   ];
 }

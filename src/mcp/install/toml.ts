@@ -14,7 +14,7 @@ interface TomlValue {
 
 const MAX_DEPTH = 100;
 const BLANK = /[ \t]*/y;
-const BLANKS = /(?:[ \t\r\n]|#[^\n]*)*/y;
+const BLANKS = /[ \t\r\n]*(?:#[^\n]*(?:\n[ \t\r\n]*|$))*/y;
 const END_OF_LINE = /[ \t]*(?:#[^\r\n]*)?(?:\r?\n|$)/y;
 const BARE_KEY = /[A-Za-z0-9_-]+/y;
 // TOML allows no control characters in a string but tab.

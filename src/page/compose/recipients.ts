@@ -1,4 +1,5 @@
 import { isName } from '../../protocol/names.ts';
+import { trailingStart } from '../../protocol/trailing.ts';
 
 /** The part of a list of recipients that is being typed. */
 export interface Typing {
@@ -11,7 +12,7 @@ export interface Typing {
 /** What is being typed at `caret` in `a, b@host, c`. */
 export function typingAt(text: string, caret: number): Typing {
   const before = text.slice(0, caret);
-  const start = before.search(/[^,\s]*$/);
+  const start = trailingStart(before, /[^,\s]/);
   const end = caret + (/^[^,\s]*/.exec(text.slice(caret))?.[0].length ?? 0);
   return { start, end, text: text.slice(start, end) };
 }

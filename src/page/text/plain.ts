@@ -9,7 +9,13 @@ export function plainOf(markdown: string): string {
   });
   return parts
     .join('')
-    .replace(/(^|\s)[|:\s-]*\|[|:\s-]*/g, ' ')
+    .replace(/[|:\s-]+/g, withoutRule)
     .replace(/\s+/g, ' ')
     .trim();
+}
+
+/** A blank and what is left of a table's bars and rules behind it is one blank. */
+function withoutRule(run: string, at: number): string {
+  const start = at === 0 ? 0 : run.search(/\s/);
+  return start >= 0 && run.lastIndexOf('|') >= start ? `${run.slice(0, start)} ` : run;
 }

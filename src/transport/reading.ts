@@ -1,0 +1,55 @@
+import { folderUse } from '../protocol/layout.ts';
+import { filesContaining } from './grep.ts';
+import type { Objects } from './objects.ts';
+import { commitOrder } from './order.ts';
+import { prefetch } from './partial.ts';
+import type { Repository } from './repository.ts';
+import {
+  changesBetween,
+  listTree,
+  readFolder,
+  walkFolder,
+  type TreeEntry,
+  type WalkedEntry,
+} from './tree.ts';
+import type { Change } from './walk.ts';
+
+/** What a transport is asked about its commits and trees; nothing here changes anything. */
+export abstract class Reading {
+  abstract readonly objects: Objects;
+  protected abstract get repository(): Repository;
+
+  /** Brings what a partial clone lacks of these, with few fetches; see {@link prefetch}. */
+  prefetch(oids: readonly string[]): Promise<void> {
+    return prefetch(this.repository, oids);
+  }
+  /** What differs between two commits where something of ours can be; see {@link changesBetween}. */
+  changes(from: string, to: string, paths: readonly string[] = []): AsyncGenerator<Change[]> {
+    return changesBetween(this.repository.git, this.objects, from, to, paths, folderUse);
+  }
+  /** The entries of folders at a commit: names inside a folder are below its path. */
+  async list(commit: string, folders: readonly string[]): Promise<TreeEntry[]> {
+    const [only, ...more] = folders;
+    const entries =
+      only !== undefined && more.length === 0
+        ? await readFolder(this.objects, commit, only)
+        : undefined;
+    return entries ?? listTree(this.repository.git, commit, folders);
+  }
+  /** The files of ours below a folder at a commit, some at a time; see {@link walkFolder}. */
+  walk(commit: string, folder: string): AsyncGenerator<WalkedEntry[]> {
+    return walkFolder(this.repository.git, this.objects, commit, folder, folderUse);
+  }
+  filesContaining(commit: string, folder: string, string: string): Promise<string[]> {
+    return filesContaining(this.repository.git, this.objects, commit, folder, string, folderUse);
+  }
+  order(since: string | undefined, tip: string, paths: readonly string[]): Promise<string[]> {
+    return commitOrder(this.repository.git, this.objects, since, tip, paths);
+  }
+
+  /** Whether `commit` still belongs to the history of `tip`: false after a rewrite. */
+  async isAncestor(commit: string, tip: string): Promise<boolean> {
+    const outcome = await this.repository.git.run(['merge-base', '--is-ancestor', commit, tip]);
+    return outcome.ok;
+  }
+}

@@ -1,0 +1,71 @@
+import { CrosstalkError } from '../errors.ts';
+import { classify } from './failure.ts';
+import type { Git } from './git.ts';
+
+/** Milliseconds that git may take for the next piece of its output. */
+const LIMIT = 60_000;
+/** Fields handed over at a time: few enough to hold, and for other work to get its turn. */
+const MANY = 10_000;
+
+/**
+ * The fields of a git command's output as they come: git waits while they are not taken, and ends
+ * when no more are.
+ *
+ * @param separator the byte that ends a field
+ * @throws CrosstalkError `git_failed` when git fails, or says nothing for a minute
+ */
+export async function* fieldsOf(
+  git: Git,
+  args: readonly string[],
+  separator = 0,
+): AsyncGenerator<string[]> {
+  const child = git.open(args);
+  const end = (): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+    } catch {
+      // It ended by itself in the meantime.
+    }
+  };
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-10_000);
+  });
+  child.stdin.on('error', () => undefined).end();
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('error', (error) => {
+      stderr += error.message;
+      resolve(null);
+    });
+    child.once('close', resolve);
+  });
+  let timer = setTimeout(end, LIMIT);
+  try {
+    let begun: Buffer[] = [];
+    let fields: string[] = [];
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
+      clearTimeout(timer);
+      const last = chunk.lastIndexOf(separator);
+      if (last < 0) begun.push(chunk);
+      else {
+        const whole = Buffer.concat([...begun, chunk.subarray(0, last)]).toString('utf8');
+        begun = [chunk.subarray(last + 1)];
+        for (const field of whole.split(String.fromCharCode(separator))) fields.push(field);
+      }
+      if (fields.length >= MANY) {
+        yield fields;
+        fields = [];
+      }
+      timer = setTimeout(end, LIMIT);
+    }
+    yield fields;
+    if ((await ended) === 0) return;
+  } finally {
+    clearTimeout(timer);
+    if (child.exitCode === null && child.signalCode === null) end();
+  }
+  throw new CrosstalkError(
+    'git_failed',
+    `git ${args[0] ?? ''} failed in ${git.dir}: ${classify(stderr).reason || 'no reason given'}; check the repository with: git -C ${git.dir} fsck`,
+  );
+}

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { Escapes } from '../../src/agent/escapes.ts';
+import { clean } from '../../src/chat/clean.ts';
+import { wrap } from '../../src/chat/columns.ts';
+import { entryLines } from '../../src/chat/lines.ts';
+import { body } from '../../src/cli/message-view.ts';
+import { harmless, indent, table } from '../../src/cli/render.ts';
+import { reasonOf } from '../../src/errors.ts';
+import { termsOf } from '../../src/index/search.ts';
+import { parseJsonc } from '../../src/mcp/install/jsonc.ts';
+import { parseToml } from '../../src/mcp/install/toml.ts';
+import { oneLine, Untrusted } from '../../src/mcp/untrusted.ts';
+import { MARKDOWN_LIMIT } from '../../src/page/text/markdown.ts';
+import { plainOf } from '../../src/page/text/plain.ts';
+import { safeLink } from '../../src/page/text/links.ts';
+import { KNOWN_AGENTS } from '../../src/protocol/agents.ts';
+import { parseAddress } from '../../src/protocol/address.ts';
+import { channelNameProblem } from '../../src/protocol/channel.ts';
+import { excerptOf } from '../../src/protocol/excerpt.ts';
+import { parseDuration } from '../../src/protocol/host-file.ts';
+import { folderUse, placeOf, versionProblem } from '../../src/protocol/layout.ts';
+import { isOneLine } from '../../src/protocol/memory.ts';
+import { isTier, parseMessage } from '../../src/protocol/message.ts';
+import { isName, isRelPath, suffixOf, toName } from '../../src/protocol/names.ts';
+import { parsePlainHeader } from '../../src/protocol/plain-header.ts';
+import { formatPrompt } from '../../src/protocol/prompt.ts';
+import { refusalOf } from '../../src/protocol/refusal.ts';
+import { parseRecipients } from '../../src/protocol/reply.ts';
+import { statedTime } from '../../src/protocol/reset-time.ts';
+import { shown } from '../../src/protocol/result.ts';
+import { colourless } from '../../src/protocol/steering.ts';
+import { withoutTrailing } from '../../src/protocol/trailing.ts';
+import { wordsOf } from '../../src/protocol/words.ts';
+import { classify } from '../../src/transport/failure.ts';
+import { parseTree } from '../../src/transport/tree-object.ts';
+import { said } from '../support/messages.ts';
+
+const MEGABYTE = 1024 * 1024;
+const NOW = new Date('2026-06-09T19:00:00Z');
+const plainPaint = (_: unknown, text: string): string => text;
+const attempt = (read: () => unknown): unknown => {
+  try {
+    return read();
+  } catch (error) {
+    return error;
+  }
+};
+
+/** Every function that meets text of other people, or of agent CLIs and git, which repeat it. */
+const READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  body: (text) => body(plainPaint, text),
+  channelNameProblem,
+  classify,
+  clean,
+  colourless,
+  entryLines: (text) => entryLines({ from: 'x', body: text } as never),
+  Escapes: (text) => new Escapes().feed(Buffer.from(text)),
+  excerptOf: (text) => excerptOf(text, 'one two', 200),
+  folderUse: (text) => folderUse(`data/channels/${text}`),
+  formatPrompt: (text) => {
+    const item = said(1, 'a', 'b');
+    const message = { ...item.message, body: text };
+    return formatPrompt({
+      word: '0123456789abcdef',
+      workdir: { path: text, workspace: true },
+      protocol: text,
+      profile: text,
+      channel: { id: '', name: text, body: text },
+      actor: 'b',
+      host: 'h',
+      tier: 'default',
+      answers: [],
+      thread: [{ ...item, message }],
+      batch: [{ ...item, message }],
+    });
+  },
+  harmless,
+  indent: (text) => indent(text),
+  isName,
+  isOneLine,
+  isRelPath,
+  isTier,
+  'jsonc of an MCP client': (text) => attempt(() => parseJsonc(`{"a": "${text}`)),
+  oneLine,
+  parseAddress,
+  parseDuration,
+  parseMessage: (text) => parseMessage(Buffer.from(text)),
+  'parseMessage, its body': (text) =>
+    parseMessage(Buffer.from(`---\nfrom: a\n---\n${text.slice(0, MEGABYTE - 100)}`)),
+  'parseMessage, its header': (text) =>
+    parseMessage(Buffer.from(`---\n${text.slice(0, 65_000)}\n---\n`)),
+  parsePlainHeader,
+  parseRecipients,
+  parseTree: (text) => attempt(() => parseTree(Buffer.from(text), 20)),
+  placeOf: (text) => placeOf(`data/channels/${text}`),
+  'plainOf, as long as the page shows marks': (text) => plainOf(text.slice(-MARKDOWN_LIMIT)),
+  reasonOf,
+  refusalOf: (text) =>
+    KNOWN_AGENTS.map((agent) =>
+      refusalOf(agent, { exitCode: 1, stdout: text, stderrTail: text }, NOW, 'UTC'),
+    ),
+  safeLink,
+  shown,
+  statedTime: (text) => statedTime(text.slice(0, 1200), NOW, 'UTC'),
+  suffixOf,
+  table: (text) => table([[text, text]]),
+  termsOf,
+  'toml of an MCP client': (text) => attempt(() => parseToml(`a = "${text}`)),
+  'toml of an MCP client, from its beginning': (text) => attempt(() => parseToml(text)),
+  toName,
+  Untrusted: (text) => new Untrusted('w').mark(text, text),
+  versionProblem: (text) => versionProblem(text, 'here'),
+  withoutTrailing: (text) => withoutTrailing(text, /\n/),
+  wordsOf,
+  wrap: (text) => wrap(text.slice(-MEGABYTE / 8), 3),
+};
+
+/** What expressions and loops are slow at: runs of what they look for, that do not end as they should. */
+const PARTS = [
+  ...Array.from('\n \ta0-*#`~"\\/|<[({@:.\r'),
+  '\r\n',
+  ' \n',
+  'a ',
+  '://',
+  '\u001b[',
+  'resets at ',
+];
+
+describe('a megabyte of its worst', () => {
+  it.each(Object.entries(READERS))(
+    'costs %s what its size is, and no more',
+    (_, read) => {
+      for (const part of PARTS) {
+        const text = `x${part.repeat(MEGABYTE / part.length - 2)}x`;
+        const begun = performance.now();
+        read(text);
+        // Milliseconds when it is linear, minutes when it is not.
+        expect({ part, slow: performance.now() - begun > 20_000 }).toEqual({ part, slow: false });
+      }
+    },
+    600_000,
+  );
+});
