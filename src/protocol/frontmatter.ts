@@ -11,7 +11,7 @@ export interface Document {
 const FENCE = '---';
 
 /** A larger header is malformed; counted in bytes of UTF-8, without the two fences. */
-export const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_HEADER_BYTES = 64 * 1024;
 
 /**
  * The failsafe schema keeps every scalar a string: no dates, no sexagesimals, no octals.
