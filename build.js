@@ -37,7 +37,10 @@ await build({
   external: ['@photostructure/sqlite', '@lydell/node-pty'],
   // A script from the code cache has no import(), but it has require().
   supported: { 'dynamic-import': false },
-  plugins: [{ name: 'apart', setup: setApart }],
+  plugins: [
+    { name: 'leave-out', setup: leaveOut },
+    { name: 'apart', setup: setApart },
+  ],
   define: { 'import.meta.url': '__moduleUrl' },
   // Used from the sources alone.
   logOverride: { 'empty-import-meta': 'silent' },
@@ -127,5 +130,16 @@ function leaveCommands({ onResolve }) {
 function leaveDevtoolsOut({ onResolve, onLoad }) {
   const contents = 'export default {};';
   onResolve({ filter: /^react-devtools-core$/ }, ({ path }) => ({ path, namespace: 'left-out' }));
+  onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({ contents }));
+}
+
+/**
+ * gray-matter loads js-yaml for headers, which we never let it do (src/protocol/frontmatter.ts
+ * overrides every engine): 100 KB that each command would read.
+ */
+function leaveOut({ onResolve, onLoad }) {
+  const contents =
+    'const no = () => { throw new Error("js-yaml is left out"); }; export { no as safeLoad, no as safeDump };';
+  onResolve({ filter: /^js-yaml$/ }, () => ({ path: 'js-yaml', namespace: 'left-out' }));
   onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({ contents }));
 }

@@ -4,6 +4,7 @@ import tseslint from 'typescript-eslint';
 
 /** Packages and modules that only these files may import (CONTRIBUTING.md). */
 const DANGEROUS = {
+  'gray-matter': ['src/protocol/frontmatter.ts'],
   'simple-git': ['src/transport/setup.ts'],
   'proper-lockfile': ['src/state/lock.ts'],
   'node:child_process': [
@@ -125,6 +126,14 @@ export default tseslint.config(
           message: 'Randomness is an argument.',
         },
       ],
+    },
+  },
+  {
+    files: ['src/protocol/frontmatter.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': restricted(
+        Object.keys(DANGEROUS).filter((name) => name !== 'gray-matter'),
+      ),
     },
   },
   {

@@ -45,10 +45,9 @@ interface Found {
 export async function weigh(
   parts: Approving,
   { path, file }: Found,
-  tip: string | undefined,
 ): Promise<ActiveHost & { approvals: Approvals }> {
   const approvals = await loadApprovals(parts.approvals, parts.clone);
-  const { hash, refusal } = await judges(parts, file, approvals, tip);
+  const { hash, refusal } = await judges(parts, file, approvals);
   const approved = approvals.started
     ? approvedFor(approvals, file.alias)
     : acceptWhole(file, hash, refusal);
@@ -74,18 +73,17 @@ export async function weigh(
 export async function activate(
   parts: Approving,
   found: Found,
-  tip: string | undefined,
   how: { trust?: boolean; named?: boolean } = {},
 ): Promise<ActiveHost> {
   const { alias } = found.file;
   const trust = how.trust === true;
-  const before = await weigh(parts, found, tip);
+  const before = await weigh(parts, found);
   const isFirst = !before.started;
   const isRemembered =
     before.approvals.alias === alias ||
     (before.approvals.alias !== undefined && how.named !== true);
   if (!isFirst && !trust && isRemembered) return before;
-  const { hash, refusal } = await judges(parts, found.file, before.approvals, tip);
+  const { hash, refusal } = await judges(parts, found.file, before.approvals);
   await updateApprovals(
     parts.approvals,
     (approvals) => ({
@@ -99,7 +97,7 @@ export async function activate(
     }),
     parts.clone,
   );
-  const active = await weigh(parts, found, tip);
+  const active = await weigh(parts, found);
   return isFirst && !trust ? { ...active, adopted: active.actors } : active;
 }
 
@@ -118,7 +116,6 @@ export async function judges(
   { transport, approvals, home }: Approving,
   file: HostFile,
   known: Approvals,
-  tip: string | undefined,
 ): Promise<{ hash: (text: string) => string; refusal: (tier: Tier) => string | undefined }> {
   const recorded = Object.values(approvedFor(known, file.alias)).flatMap(({ tiers }) =>
     Object.entries(tiers).map(([name, options]) => tierOf(name, options)),
@@ -126,6 +123,6 @@ export async function judges(
   const declared = [...file.actors.values()].flat();
   return {
     hash: await approvalHash(approvals),
-    refusal: await refusalsOf(transport, tip, home, [...declared, ...recorded]),
+    refusal: await refusalsOf(transport, home, [...declared, ...recorded]),
   };
 }

@@ -30,7 +30,6 @@ export class HostWatch {
   readonly #parts: HostWatchParts;
   #active: ActiveHost | undefined;
   #found: Extract<FoundHost, { kind: 'found' }> | undefined;
-  #tip: string | undefined;
   #problem: string | undefined;
   #approvedAt = -1;
   #remembered: string | undefined;
@@ -55,7 +54,6 @@ export class HostWatch {
     // First of all: approvals of 6.0.0 are completed from the host file that was last in force.
     const { alias } = await loadApprovals(approving.approvals, approving.clone);
     this.#remembered = alias;
-    this.#tip = tip;
     const found = findHost(await readHosts(transport, tip), {
       ...machine,
       ...(alias === undefined ? {} : { remembered: alias }),
@@ -105,7 +103,7 @@ export class HostWatch {
     // Looked at first: what is approved while this goes on is seen by the next look.
     this.#approvedAt = await this.#approvalTime();
     const named = machine.alias !== undefined;
-    this.#active = await activate(approving, found, this.#tip, { trust, named });
+    this.#active = await activate(approving, found, { trust, named });
     this.#found = found;
     const { alias, path, actors, held, adopted } = this.#active;
     if (adopted !== undefined || JSON.stringify([...actors]) !== before) {

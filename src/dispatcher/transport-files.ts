@@ -1,20 +1,19 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isIn, isOurs, looksLikeFile, namedPaths, type Places } from '../protocol/named-paths.ts';
+import { isIn, isOurs, namedPaths, type Places } from '../protocol/named-paths.ts';
 import type { Tier } from '../protocol/host-file.ts';
 import { visible } from '../protocol/quoted.ts';
-
 import type { Transport } from '../transport/transport.ts';
 
 /**
  * Why a command is never run here: it names a file inside the transport, and whoever can push can
  * change that file (trust.md §2). Undefined when it names none.
  *
- * @param tip the commit whose files a relative path is compared with; undefined in an empty transport
+ * A relative path counts by the folder it names, and not by whether such a file is on the bus: nothing
+ * runs in the transport, and whoever pushes could stop a command by pushing a file of that name.
  */
 export async function refusalOf(
   transport: Transport,
-  tip: string | undefined,
   home: string,
   { cli, workdir }: Pick<Tier, 'cli' | 'workdir'>,
 ): Promise<string | undefined> {
@@ -29,19 +28,13 @@ export async function refusalOf(
       return reason(path);
   }
   // In a folder of its own a command means the files that are there.
-  for (const path of workdir === undefined ? relative : []) {
-    const named =
-      isOurs(path) ||
-      (looksLikeFile(path) && tip !== undefined && (await isFile(transport, tip, path)));
-    if (named) return reason(path);
-  }
-  return undefined;
+  const named = workdir === undefined ? relative.find(isOurs) : undefined;
+  return named === undefined ? undefined : reason(named);
 }
 
 /** The refusals of several tiers, looked up once each. */
 export async function refusalsOf(
   transport: Transport,
-  tip: string | undefined,
   home: string,
   tiers: readonly Tier[],
 ): Promise<(tier: Tier) => string | undefined> {
@@ -49,17 +42,13 @@ export async function refusalsOf(
   const keyOf = ({ cli, workdir }: Tier): string => JSON.stringify([cli, workdir === undefined]);
   for (const tier of tiers) {
     const key = keyOf(tier);
-    if (!known.has(key)) known.set(key, await refusalOf(transport, tip, home, tier));
+    if (!known.has(key)) known.set(key, await refusalOf(transport, home, tier));
   }
   return (tier) => known.get(keyOf(tier));
 }
 
 function reason(path: string): string {
   return `it names ${visible(path)} inside the transport, which others can change; copy the program to a folder of yours outside of it and name that`;
-}
-
-async function isFile(transport: Transport, tip: string, path: string): Promise<boolean> {
-  return (await transport.objects.read(`${tip}:${path}`))?.type === 'blob';
 }
 
 /** A path with the symlinks of whatever part of it exists followed. */

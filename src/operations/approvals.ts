@@ -7,7 +7,7 @@ import type { HostFile, Tier } from '../protocol/host-file.ts';
 import { nameText } from '../protocol/approval-text.ts';
 import { shown } from '../protocol/result.ts';
 import { approvedFor, loadApprovals, updateApprovals } from '../state/approvals.ts';
-import { refreshOrNote, tipOf, type Context } from './context.ts';
+import { refreshOrNote, type Context } from './context.ts';
 import { findThisHost } from './hosts.ts';
 import type { TierSlot } from './tier-slot.ts';
 
@@ -35,7 +35,7 @@ export async function knownHost(context: Context, alias: string | undefined): Pr
   ]);
   if (found.kind !== 'found')
     return { host: undefined, problem: found.problem, started: true, held: settings.held };
-  const active = await weigh(approving, found, await tipOf(context));
+  const active = await weigh(approving, found);
   return {
     host: { alias: active.alias, path: found.path, file: found.file, inForce: active.actors },
     started: active.started,
@@ -78,12 +78,7 @@ export async function approve(
   const { hash, refusal } =
     file === undefined
       ? NO_JUDGES
-      : await judges(
-          approving,
-          file,
-          await loadApprovals(approving.approvals, approving.clone),
-          await tipOf(context),
-        );
+      : await judges(approving, file, await loadApprovals(approving.approvals, approving.clone));
   let chosen: HeldChange[] = [];
   const choose = (held: readonly HeldChange[]): void => {
     chosen = digests.map((digest) => {
@@ -159,7 +154,7 @@ export async function approveWritten(
 
 async function requireOutside(context: Context, slot: TierSlot): Promise<void> {
   const { transport, home } = approvingIn(context);
-  const refused = await refusalOf(transport, await transport.tip(), home, slot);
+  const refused = await refusalOf(transport, home, slot);
   if (refused !== undefined)
     throw new CrosstalkError(
       'refused',

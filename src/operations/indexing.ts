@@ -96,7 +96,7 @@ async function open(context: Context, path: string): Promise<Index> {
   } catch (error) {
     if ((error as { errcode?: unknown }).errcode === undefined) throw error;
     const { path: apart } = await placeApart(context);
-    if (apart !== path) return open(context, apart);
+    if (apart !== IN_MEMORY && apart !== path) return open(context, apart);
     context.note(`the search index cannot be kept in ${path}: ${reasonOf(error)}`);
     return Index.open(IN_MEMORY, context.note);
   }

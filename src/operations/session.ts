@@ -92,7 +92,7 @@ async function approvedTier(
   { actor, tier: wanted, host }: { actor: string; tier?: string; host?: string },
 ): Promise<Tier> {
   const found = await thisHost(context, host);
-  const active = await activate(approvingIn(context), found, await tipOf(context));
+  const active = await activate(approvingIn(context), found);
   noteFirstStart(context, active);
   const { alias, held } = active;
   const declared = found.file.actors.get(actor);

@@ -1,3 +1,4 @@
+import matter from 'gray-matter';
 import { Composer, Lexer, Parser, Scalar, stringify, visit, type CST, type YAMLMap } from 'yaml';
 import { parsePlainHeader } from './plain-header.ts';
 import { parsed, unreadable, type Parsed } from './result.ts';
@@ -9,6 +10,20 @@ export interface Document {
 }
 
 const FENCE = '---';
+
+/** Engines that would run code, or read what we did not ask for, are replaced by a refusal. */
+function refuse(): never {
+  throw new Error('only YAML frontmatter is read');
+}
+
+const engines = {
+  yaml: { parse: parseFields, stringify: refuse },
+  json: { parse: refuse, stringify: refuse },
+  javascript: { parse: refuse, stringify: refuse },
+  js: { parse: refuse, stringify: refuse },
+  coffee: { parse: refuse, stringify: refuse },
+  toml: { parse: refuse, stringify: refuse },
+};
 
 /** A larger header is malformed; counted in bytes of UTF-8, without the two fences. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -54,6 +69,13 @@ export function parseFields(header: string): Fields {
   refuseCycles(fields, new Set(), new Set());
   return fields as Fields;
 }
+
+/**
+ * Blanks and line breaks in a row. gray-matter looks for comments by an expression that goes through
+ * such a run from each of its line breaks.
+ */
+const MAX_BLANKS = 256;
+const BLANKS = new RegExp(`\\s{${String(MAX_BLANKS + 1)}}`);
 
 /** Values nested deeper than this are refused: nobody writes them, and the stack has an end. */
 const MAX_NESTING = 64;
@@ -127,6 +149,9 @@ function refuseCycles(value: unknown, above: Set<unknown>, done: Set<unknown>): 
  * Splits a file into YAML fields and the body, byte for byte (protocol.md §2). The blank line
  * that {@link formatDocument} puts after the header is not part of the body. A header larger than
  * {@link MAX_HEADER_BYTES} is refused before anything in it is looked at.
+ *
+ * Only the header reaches gray-matter, never the body, and always with options: without them it
+ * answers from a cache that turns a broken header into an empty one the second time.
  */
 export function parseDocumentText(text: string): Parsed<Document> {
   const firstBreak = text.indexOf('\n');
@@ -149,8 +174,11 @@ export function parseDocumentText(text: string): Parsed<Document> {
   const rest = (): string => text.slice(end.after).replace(/^\r?\n/, '');
   const plain = parsePlainHeader(header);
   if (plain !== undefined) return parsed({ fields: plain, body: rest() });
+  if (BLANKS.test(header))
+    return unreadable(`the frontmatter has more than ${String(MAX_BLANKS)} blanks in a row`);
   try {
-    return parsed({ fields: parseFields(header), body: rest() });
+    const file = matter(`${FENCE}\n${header}${FENCE}\n`, { engines, language: 'yaml' });
+    return parsed({ fields: file.data, body: rest() });
   } catch (error) {
     return unreadable(`the frontmatter is not valid YAML: ${(error as Error).message}`);
   }

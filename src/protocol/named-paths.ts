@@ -48,11 +48,6 @@ export function isOurs(relative: string): boolean {
   return OURS.test(relative);
 }
 
-/** Whether a relative path could be a file: a folder or an ending is in its name. */
-export function looksLikeFile(relative: string): boolean {
-  return relative.includes('/') || /\.[a-z]\w*$/i.test(relative);
-}
-
 /** Whether a normal absolute path is a folder, or lies in it. */
 export function isIn(path: string, folder: string): boolean {
   const root = withoutTrailing(folder, /\//);

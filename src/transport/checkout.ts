@@ -1,10 +1,11 @@
-import { access, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Epochs } from './epoch.ts';
 import type { GitOutcome } from './git.ts';
 import { inTheWay, makePlain, measure } from './checkout-size.ts';
 import type { Objects } from './objects.ts';
+import { replace } from './own-git.ts';
 import { headOf, readRef, writeRef } from './refs.ts';
 import type { Repository } from './repository.ts';
 import { showingOf } from './showing.ts';
@@ -75,7 +76,7 @@ export async function fastForward(
   if (head === undefined) {
     if (await exists(join(clone.gitDir, 'index'))) return left('its branch has no commit');
   } else {
-    const problem = await uncleanReason(repository, head, tip, epochs);
+    const problem = await uncleanReason(repository, objects, head, tip, epochs);
     if (problem !== undefined) return left(problem);
   }
   const measured = await measure(repository, objects, head, tip, showing, before);
@@ -83,7 +84,7 @@ export async function fastForward(
   const own = await inTheWay(clone.dir, measured.added);
   if (own !== undefined) return left(`a file that is not on the bus is in the way: ${own}`);
   await prepareClone(repository, showing);
-  await writeFile(patternFile(repository), showing.patterns, { mode: 0o600 });
+  await replace(patternFile(repository), showing.patterns);
   const changing = { cone: showing.cone, changes: before !== showing.patterns };
   const moved = await onCheckout(repository, ['read-tree', '-m', '-u', start, tip], changing);
   if (!moved.ok) {
@@ -103,18 +104,19 @@ export async function fastForward(
 /** Why a checkout may not be moved from its commit to another, or undefined. */
 async function uncleanReason(
   repository: Repository,
+  objects: Objects,
   head: string,
   tip: string,
   epochs: Epochs,
 ): Promise<string | undefined> {
   const { git } = repository;
-  if (head !== tip) {
+  if (!(await isJustBehind(objects, head, tip))) {
     const ahead = await git.run(['merge-base', '--is-ancestor', head, tip]);
     if (!ahead.ok && !(await epochs.isLeftBehind(head, tip)))
       return ahead.stderr === '' ? 'it has commits that are not on the bus' : ahead.failure.reason;
   }
   // Status compares with HEAD, and only our own may be asked.
-  await writeFile(join(repository.gitDir, 'HEAD'), `${head}\n`, { mode: 0o600 });
+  await replace(join(repository.gitDir, 'HEAD'), `${head}\n`);
   const status = await statusOf(repository);
   if (!status.ok) return status.failure.reason;
   if (status.stdout.length === 0) return undefined;
@@ -123,6 +125,21 @@ async function uncleanReason(
     cone: false,
   });
   return same.ok ? undefined : 'it has uncommitted changes';
+}
+
+/** Commits between a checkout and the bus that are looked at without a git process. */
+const FEW_COMMITS = 50;
+
+/** Whether a commit is a few steps back in the history of another. */
+async function isJustBehind(objects: Objects, commit: string, tip: string): Promise<boolean> {
+  let at = tip;
+  for (let steps = 0; at !== commit && steps < FEW_COMMITS; steps++) {
+    const text = (await objects.read(`${at}^{commit}`))?.content?.toString('latin1') ?? '';
+    const parent = /^parent ([0-9a-f]{40,64})$/m.exec(text)?.[1];
+    if (parent === undefined) return false;
+    at = parent;
+  }
+  return at === commit;
 }
 
 async function statusOf(repository: Repository): Promise<GitOutcome> {
@@ -196,7 +213,7 @@ export async function catchUp(
   if (start === undefined && before === (showing?.patterns ?? '')) return { state: 'current' };
   if (!(await isOnBranch(repository))) return left(`it is not on the branch ${repository.branch}`);
   if (showing === undefined) await rm(patternFile(repository), { force: true });
-  else await writeFile(patternFile(repository), showing.patterns, { mode: 0o600 });
+  else await replace(patternFile(repository), showing.patterns);
   await prepareClone(repository, showing);
   return followBranch(repository, start ?? tip, tip);
 }

@@ -1,4 +1,4 @@
-import { chmod, copyFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
 import type { Clone } from './clone.ts';
@@ -101,7 +101,7 @@ export async function followShallow({ gitDir }: OwnGit, { commonDir }: Clone): P
   );
   if (there === here) return;
   if (there === undefined) await rm(ours, { force: true });
-  else await copyFile(theirs, ours);
+  else await replace(ours, there);
 }
 
 /** The settings as our directory needs them: no password, no path that depends on the clone. */
@@ -111,7 +111,7 @@ async function forOwn(
   recorded: readonly Setting[],
 ): Promise<Setting[]> {
   const settings: Setting[] = [];
-  await rm(credentials, { force: true });
+  let secret: string | undefined;
   for (const [name, value] of recorded) {
     if (!/^remote\.origin\.(url|pushurl)$/.test(name)) {
       settings.push([name, value]);
@@ -120,8 +120,10 @@ async function forOwn(
     const access = accessOf(value, clone.dir);
     settings.push([name, access.url], ...accessSettings(access, credentials));
     const text = credentialsText(access);
-    if (text !== undefined) await replace(credentials, text);
+    secret ??= text;
   }
+  if (secret === undefined) await rm(credentials, { force: true });
+  else await replace(credentials, secret);
   return settings;
 }
 
@@ -163,8 +165,11 @@ function quoted(text: string): string {
   return `"${escaped}"`;
 }
 
-async function replace(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${String(process.pid)}.tmp`;
+let serial = 0;
+
+/** Writes a file that is whole at any moment: another git may be reading it. */
+export async function replace(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
   await writeFile(temporary, text, { mode: 0o600 });
   await rename(temporary, path);
 }

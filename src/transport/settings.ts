@@ -205,9 +205,11 @@ export async function loadRecord(path: string): Promise<Recording | undefined> {
   }
 }
 
+let serial = 0;
+
 /** Whole at any moment, and on disk: a record that is lost is not made anew without asking. */
 export async function saveRecord(path: string, record: Recording): Promise<void> {
-  const temporary = `${path}.${String(process.pid)}.tmp`;
+  const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
   const file = await open(temporary, 'w', 0o600);
   try {
     await file.writeFile(`${JSON.stringify(record, undefined, 1)}\n`);

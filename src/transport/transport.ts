@@ -192,9 +192,13 @@ export class Transport extends Reading {
   async fastForward(folders: readonly string[] | undefined): Promise<CheckoutState> {
     const tip = await this.tip();
     if (tip === undefined) return { state: 'current' };
-    return this.#repository.origin === undefined
-      ? catchUp(this.#repository, this.objects, tip, folders)
-      : fastForward(this.#repository, this.objects, tip, this.epochs, folders);
+    const followed =
+      this.#repository.origin === undefined
+        ? await catchUp(this.#repository, this.objects, tip, folders)
+        : await fastForward(this.#repository, this.objects, tip, this.epochs, folders);
+    // The clone was told what its checkout shows: that change is known, and need not be read later.
+    await this.reread();
+    return followed;
   }
 
   /** Brings the bus into a clone that has nothing of it yet; files come when they are read. */

@@ -147,7 +147,7 @@ it('an index that followed any history is the one that is built from its end', a
           git(clone, 'branch', '--quiet', '-D', 'side');
         }
         git(clone, 'push', '--quiet', '--force', 'origin', 'main');
-        git(host.dir, 'fetch', '--quiet');
+        await host.news();
         await inIndex(host, () => undefined);
       }
       const followed = await inIndex(host, dump);
@@ -174,7 +174,7 @@ it('a process that is killed while it indexes leaves an index that is brought to
       }),
     ),
   );
-  git(host.dir, 'fetch', '--quiet');
+  await host.news();
   for (const ms of [150, 200, 250, 300, 400]) {
     const program = new Program(host, 'index');
     await new Promise((resolve) => setTimeout(resolve, ms));
@@ -200,7 +200,7 @@ it('an index that is being built answers for the newest days first', async () =>
       ]),
     ),
   );
-  git(host.dir, 'fetch', '--quiet');
+  await host.news();
   const seen: [boolean, string[]][] = [];
   for (let tries = 0; tries < 6 && seen.at(-1)?.[0] !== true; tries++) {
     const env = { ...process.env, ...host.env };

@@ -98,6 +98,9 @@ it('the whole state directory may be deleted: what is unanswered is delivered, n
   execFileSync('rm', ['-rf', host.state]);
   const log = await host.once();
   expect(log.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
+  // The clone remembers that things were approved for it, so this was no first start.
+  expect(log.find(({ event }) => event === 'host_change_held')).toBeDefined();
+  await host.approve();
   await works(host);
 });
 

@@ -260,6 +260,13 @@ describe('solo mode', () => {
     mkdirSync(hub);
     git(hub, 'init', '--quiet', '--bare');
     git(dir, 'remote', 'add', 'origin', hub);
+    const before = await run('dispatch', '--once', '--host', 'here');
+    expect(before.err).toContain('"name":"remote.origin.url"');
+    expect(git(hub, 'for-each-ref')).toBe('');
+    const { held } = JSON.parse((await run('host', 'show', '--json')).out) as {
+      held: { digest: string }[];
+    };
+    await run('host', 'approve', ...held.map(({ digest }) => digest));
     const second = await run('dispatch', '--once', '--host', 'here');
     expect(second.code).toBe(0);
     expect(second.err).not.toContain('dispatch_start');

@@ -333,11 +333,11 @@ describe('a command that names a file inside the transport', () => {
     expect(await answer(host)).toMatch(/^PENDING/);
   });
 
-  it('is known by the file at the tip as well, in any folder', async () => {
-    const host = await new Bus().host('front', { worker: 'echo mine' });
+  it('is not what a pusher can make of one by pushing a file that is called so', async () => {
+    const host = await new Bus().host('front', { worker: 'test -e tools/run.sh || echo mine' });
     host.edit({ 'tools/run.sh': 'echo pushed by somebody\n' });
-    host.declare({ worker: 'sh ./tools/run.sh' });
-    expect((await held(host))[0]?.refused).toContain('"tools/run.sh" inside the transport');
+    expect(await answer(host)).toContain('  mine');
+    expect(await held(host)).toEqual([]);
   });
 });
 

@@ -8,6 +8,7 @@ import { parseMessage, type Message } from '../../src/protocol/message.ts';
 import { stateHome } from '../../src/state/directory.ts';
 import { openTransport } from '../../src/operations/context.ts';
 import { placeOf } from '../../src/protocol/layout.ts';
+import type { Transport } from '../../src/transport/transport.ts';
 import { command, type Ran, type RunOptions } from './command.ts';
 import { git } from './git.ts';
 import { until } from './wait.ts';
@@ -193,9 +194,22 @@ export class Host {
   }
 
   /** Accepts what was changed in the configuration of the clone. */
-  async accept(): Promise<void> {
+  accept(): Promise<void> {
+    return this.#opened(async (transport) => {
+      await transport.acceptSettings(await transport.changedSettings());
+    });
+  }
+
+  /** Fetches what is new on the remote, as the bus does. */
+  news(): Promise<void> {
+    return this.#opened(async (transport) => {
+      await transport.refresh();
+    });
+  }
+
+  async #opened(work: (transport: Transport) => Promise<void>): Promise<void> {
     const { transport } = await openTransport(this.dir, { ...process.env, ...this.env });
-    await transport.acceptSettings(await transport.changedSettings());
+    await work(transport);
     transport.close();
   }
 
