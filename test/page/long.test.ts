@@ -51,7 +51,7 @@ describe.skipIf(!hasBrowser)(
       );
       // The dispatcher is to leave 20,000 files in git.
       git(host.dir, 'checkout', '--quiet', '--detach');
-      git(host.dir, 'fetch', '--quiet');
+      await host.news();
       running = new Running(host, []);
       web = await Web.open(host);
       await until('the index', async () => {
