@@ -97,3 +97,34 @@ it('an id that is no name of a folder is never part of a path', async () => {
   expect((await machine.run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
   expect(readdirSync(join(machine.home, 'elsewhere'))).toEqual([]);
 });
+
+it('the state of 6.0.0 is taken over as it is, with what was approved and what waits in the outbox', async () => {
+  const machine = new Machine();
+  await machine.make();
+  machine.bus.unplug();
+  const queued = await machine.run('send', '--to', 'concierge', 'hello');
+  expect(queued.out).toMatch(/^Queued: /);
+  machine.bus.plug();
+  // What 6.0.0 left: no id in the clone, and a state without what came later.
+  const [name = ''] = machine.states();
+  const state = join(machine.home, 'crosstalk', name);
+  for (const path of ['git', 'git-settings.json', 'clone.json', 'approval-key', 'host-file.md'])
+    rmSync(join(state, path), { recursive: true, force: true });
+  rmSync(join(machine.dir, '.git', 'crosstalk'), { recursive: true });
+  rmSync(join(machine.home, 'crosstalk', 'clones'), { recursive: true });
+  git(machine.dir, 'sparse-checkout', 'disable');
+  const approved = {
+    version: 1,
+    started: true,
+    hosts: { here: { concierge: { default: 'echo approved' } } },
+  };
+  writeFileSync(join(state, 'approvals.json'), JSON.stringify(approved));
+
+  const ran = await machine.run('dispatch', '--once', '--host', 'here');
+  expect(ran.code).toBe(0);
+  expect(ran.err).not.toContain('host_change_held');
+  expect(machine.states()).toEqual([name]);
+  await machine.run('dispatch', '--once', '--host', 'here');
+  const relPath = queued.out.trim().slice('Queued: '.length);
+  expect((await machine.run('replies', relPath)).out).toContain('  approved');
+});
