@@ -96,6 +96,8 @@ export async function prepare(opening: Opening, known?: Git): Promise<Prepared> 
   ]);
   if (recorded?.seen.stamp === stamp && made) return { git, record: recorded };
   const record = await recordAnew(opening, git, own, recorded, stamp, made);
+  // The first time there was no directory yet to put it into.
+  await followShallow(own, clone).catch(() => undefined);
   // A run that may only read goes on without keeping what it has read.
   await saveRecord(opening.record, record).catch((error: unknown) => {
     if (recorded === undefined) throw error;

@@ -215,7 +215,7 @@ it('a shallow clone and a partial clone take part like any other', async () => {
       CROSSTALK_TRANSPORT: join(bus.root, name),
     };
     const sent = await command(['send', '--to', 'worker', name], { cwd: bus.root, env });
-    expect(sent.out).toMatch(/^Sent: /);
+    expect([sent.err, sent.out]).toEqual(['', expect.stringMatching(/^Sent: /)]);
     expect(
       (await command(['replies', sent.out.trim().slice(6)], { cwd: bus.root, env })).out,
     ).toMatch(/^PENDING /);

@@ -148,9 +148,10 @@ describe('a kilobyte of nested folders', () => {
     const { bus, host } = await machine();
     const from = git(bus.hub, 'rev-parse', 'main').trim();
     plant(bus.hub, { 'local/junk': { mode: FOLDER, oid: bomb(bus.hub) } });
+    const to = git(bus.hub, 'rev-parse', 'main').trim();
     const transport = await atHub(bus);
     const capped = (paths: string[], cap: number): Promise<unknown> =>
-      changesCapped(new Git(bus.hub, process.env), transport.objects, from, 'main', paths, cap);
+      changesCapped(new Git(bus.hub, process.env), transport.objects, from, to, paths, cap);
     try {
       expect(await capped(['local'], 1_000_000)).toBeUndefined();
       expect(await capped(['hosts', 'upstream'], 10)).toEqual([]);
