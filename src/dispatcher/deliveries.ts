@@ -40,13 +40,21 @@ export class Deliveries {
   readonly mailboxes = new Mailboxes();
   readonly #parts: DeliveriesParts;
   readonly #active = new Set<string>();
+  /** Settled before their mailbox was there, by a push that the first scan may be too early to see. */
+  readonly #early = new Set<string>();
   readonly #reports: ScanReports;
+  #foreseen: OutboxEntry[] = [];
   #stored: Map<string, ActorCursors> | undefined;
   #saving: Promise<void> = Promise.resolve();
 
   constructor(parts: DeliveriesParts) {
     this.#parts = parts;
     this.#reports = new ScanReports(parts.log);
+  }
+
+  /** Before the first fetch: what another process pushes after it, and clears away, was recorded too. */
+  async foresee(): Promise<void> {
+    if (this.mailboxes.scanned === undefined) this.#foreseen = await this.#parts.outbox.all();
   }
 
   /** Serves exactly these actors from now on; new ones are scanned for up to `tip`. */
@@ -103,6 +111,8 @@ export class Deliveries {
 
   /** Marks deliveries as settled and moves the cursors; durable when it returns. */
   async settle(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
+    if (!this.#active.has(actor))
+      for (const relPath of relPaths) this.#early.add(keyOf(actor, channel, relPath));
     this.mailboxes.settle(actor, channel, relPaths);
     await this.save();
   }
@@ -214,19 +224,24 @@ export class Deliveries {
       this.#parts.outbox.all(),
       this.#parts.deadLetters.all(),
     ]);
-    const key = (actor: string, channel: string, relPath: string): string =>
-      `${actor}/${channel}/${relPath}`;
     const states = new Map<string, DeliveryState>();
     for (const { actor, channel, messages } of letters) {
-      for (const relPath of messages) states.set(key(actor, channel, relPath), 'settled');
+      for (const relPath of messages) states.set(keyOf(actor, channel, relPath), 'settled');
     }
-    for (const entry of entries) {
+    for (const entry of [...this.#foreseen.splice(0), ...entries]) {
       const { delivery } = entry;
       this.#parts.expect(entry);
       for (const relPath of delivery?.messages ?? []) {
-        if (delivery) states.set(key(delivery.actor, delivery.channel, relPath), 'running');
+        if (delivery) states.set(keyOf(delivery.actor, delivery.channel, relPath), 'running');
       }
     }
-    return ({ actor, channel, relPath }) => states.get(key(actor, channel, relPath)) ?? 'pending';
+    return ({ actor, channel, relPath }) => {
+      const key = keyOf(actor, channel, relPath);
+      return this.#early.has(key) ? 'settled' : (states.get(key) ?? 'pending');
+    };
   }
+}
+
+function keyOf(actor: string, channel: string, relPath: string): string {
+  return `${actor}/${channel}/${relPath}`;
 }

@@ -46,6 +46,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   const { transport, deliveries, hosts, dispatcher, outbox, publisher, log, signal } = parts;
   const begun = performance.now();
   if (fetch) await parts.mayRead();
+  await deliveries.foresee();
   const before = transport.cost;
   const refreshed = fetch
     ? await transport.refresh(signal)
