@@ -110,6 +110,7 @@ it.each(each('claude'))(
       helper: 'cat >/dev/null; echo here',
       settled: { default: { cli: headless(cli), workdir: app } },
     });
+    await host.approve();
     const running = host.start();
     const sent = [
       await host.send('worker', 'Go on.', '--tier', 'planter'),
