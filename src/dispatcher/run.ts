@@ -102,15 +102,20 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
     return failed(NOTHING_RAN, 'bad_workdir', error.message);
   }
   const maxOutput = MAX_MESSAGE_BYTES;
-  const result = await runIn(parts, job, place, {
-    input: await promptOf(parts.archive, job, briefing, place),
-    batch: briefing.batch,
-    maxOutput,
-  });
-  if (place.workspace)
-    await parts.workspaces
-      .touch(place.dir, { actor, ...thread }, parts.now())
-      .catch(() => undefined);
+  let result: InvocationResult;
+  try {
+    result = await runIn(parts, job, place, {
+      input: await promptOf(parts.archive, job, briefing, place),
+      batch: briefing.batch,
+      maxOutput,
+    });
+    if (place.workspace)
+      await parts.workspaces
+        .touch(place.dir, { actor, ...thread }, parts.now())
+        .catch(() => undefined);
+  } finally {
+    parts.workspaces.leave(place.dir);
+  }
   const outcome = outcomeOf(result, { timeout: job.tier.timeout, maxOutput });
   if (outcome.kind === 'stopped') return { kind: 'stopped' };
   if (outcome.kind === 'failed') return { kind: 'failed', failure: outcome, result };

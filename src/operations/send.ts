@@ -4,6 +4,7 @@ import { EVERYONE, formatAddress, type Address } from '../protocol/address.ts';
 import type { Channel } from '../protocol/channel.ts';
 import {
   formatMessage,
+  parseMessage,
   isTier,
   MAX_MESSAGE_BYTES,
   type Located,
@@ -192,9 +193,18 @@ async function dispatchOf(
   };
 }
 
+/** Nothing is called sent that no dispatcher could read. */
 function assertSize(message: Message): void {
-  const size = Buffer.byteLength(formatMessage(message));
-  if (size <= MAX_MESSAGE_BYTES) return;
+  const bytes = Buffer.from(formatMessage(message));
+  const size = bytes.byteLength;
+  if (size <= MAX_MESSAGE_BYTES) {
+    const read = parseMessage(bytes);
+    if (read.ok) return;
+    throw new CrosstalkError(
+      'usage',
+      `nobody could read this message: ${read.problems.join('; ')}; it names ${String(message.to.length)} addressees: send to fewer at a time`,
+    );
+  }
   throw new CrosstalkError(
     'usage',
     `the message is ${String(size)} bytes long, more than the limit of 1 MiB; put the bulk in a file of the transport or elsewhere and send where it is`,

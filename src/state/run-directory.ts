@@ -6,12 +6,12 @@ import {
   opendir,
   readdir,
   rename,
-  rm,
   writeFile,
   type FileHandle,
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode, reasonOf } from '../errors.ts';
+import { bury, clearGraveyard } from './removal.ts';
 
 /** Bytes of one drop: a message of 1 MiB whose every byte takes six in JSON. */
 const MAX_DROP_BYTES = 8 * 1024 * 1024;
@@ -42,9 +42,18 @@ export async function makeRunDirectory(
   return dir;
 }
 
-/** Removes the directory of a run. */
+/** Ends the name of the folder in which the directory of a run is removed. */
+const GONE = '.gone';
+
+/** Removes the directory of a run, or what a removal that was cut short has left of one. */
 export async function removeRunDirectory(dir: string): Promise<void> {
-  await rm(dir, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+  const gone = dir.endsWith(GONE) ? dir : `${dir}${GONE}`;
+  try {
+    if (gone !== dir) await bury(dir, gone);
+    await clearGraveyard(gone);
+  } catch {
+    // The next start tries again.
+  }
 }
 
 /** The directories that runs have left. */

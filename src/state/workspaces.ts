@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, readdir, realpath, rename, rm, unlink } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, realpath, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
 import { isRecord, readJson, writeWhole } from './files.ts';
+import { bury, clearGraveyard } from './removal.ts';
 
 /** What a workspace is for, kept beside it. */
 export interface WorkspaceRecord {
@@ -23,7 +24,7 @@ export interface Workspace {
 
 /** The workspace of sessions with an actor: they belong to no thread. */
 const SESSION = 'session';
-/** Ends the name of one that is being removed. */
+/** Ends the name of the folder in which what is removed from a workspace, or all of it, goes. */
 const GONE = '.gone';
 
 /**
@@ -33,6 +34,8 @@ const GONE = '.gone';
 export class Workspaces {
   readonly #folder: string;
   readonly #isSetting: (name: string) => boolean;
+  /** Those in which a run is at work. */
+  readonly #busy = new Set<string>();
   /** What must not come between a look and a removal. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -43,7 +46,9 @@ export class Workspaces {
   }
 
   /**
-   * The workspace of an actor and a thread, made if need be and without settings of agent CLIs.
+   * The workspace of an actor and a thread, made if need be and without settings of agent CLIs. It is
+   * the caller's alone until {@link leave}: another run beside it could put settings into it after they
+   * were removed. A run that comes meanwhile gets one of its own, named after it: `<thread>~2`.
    *
    * @param suffix of the thread's first message. Whoever writes another message under the same one gets
    *   another workspace.
@@ -57,10 +62,19 @@ export class Workspaces {
   ): Promise<{ dir: string; removed: string[] }> {
     return this.#alone(async () => {
       const parent = await this.#actorFolder(of.actor);
-      const dir = join(parent, await this.#nameFor(parent, of, suffix));
+      const first = join(parent, await this.#nameFor(parent, of, suffix));
+      let dir = first;
+      for (let n = 2; this.#busy.has(dir); n++) dir = `${first}~${String(n)}`;
       await this.touch(dir, of, now);
-      return this.#clean(dir);
+      const cleaned = await this.#clean(dir);
+      this.#busy.add(dir);
+      return cleaned;
     });
+  }
+
+  /** Says that a run has ended in a workspace: another one may begin there. */
+  leave(dir: string): void {
+    this.#busy.delete(dir);
   }
 
   /** The workspace of sessions with an actor. */
@@ -83,7 +97,7 @@ export class Workspaces {
     const found: Workspace[] = [];
     for (const parent of await this.folders()) {
       for (const file of await names(parent)) {
-        if (file.endsWith(GONE)) await removeTree(join(parent, file));
+        if (file.endsWith(GONE)) await clearGraveyard(join(parent, file));
         if (!file.endsWith('.json')) continue;
         const record = await this.#record(join(parent, file));
         const dir = join(parent, file.slice(0, -'.json'.length));
@@ -96,16 +110,14 @@ export class Workspaces {
 
   /** Removes a workspace, unless it was used meanwhile; false then. */
   async removeUnused({ dir }: Workspace, moment: Date): Promise<boolean> {
-    const gone = `${dir}${GONE}`;
     const removed = await this.#alone(async () => {
       const record = await this.#record(`${dir}.json`);
       if (record === undefined || Date.parse(record.used) >= moment.getTime()) return false;
-      await removeTree(gone);
-      await rename(dir, gone).catch(() => undefined);
+      await bury(dir, `${dir}${GONE}`);
       await rm(`${dir}.json`, { force: true });
       return true;
     });
-    if (removed) await removeTree(gone);
+    if (removed) await clearGraveyard(`${dir}${GONE}`);
     return removed;
   }
 
@@ -145,7 +157,11 @@ export class Workspaces {
   async #clean(dir: string): Promise<{ dir: string; removed: string[] }> {
     await ownFolder(dir);
     const removed = (await readdir(dir)).filter((name) => this.#isSetting(name)).sort();
-    for (const name of removed) await removeTree(join(dir, name));
+    if (removed.length === 0) return { dir, removed };
+    const gone = `${dir}${GONE}`;
+    for (const name of removed) await buried(join(dir, name), gone);
+    // What cannot be removed for good is out of the way, and the next sweep tries again.
+    await clearGraveyard(gone).catch(() => undefined);
     return { dir, removed };
   }
 }
@@ -161,31 +177,16 @@ async function ownFolder(path: string): Promise<void> {
   if ((mode & 0o777) !== 0o700) await chmod(path, 0o700);
 }
 
-/**
- * Removes a file, or a folder with what is in it, whatever permissions a run has taken from it. Symlinks
- * are removed and not followed.
- */
-async function removeTree(path: string): Promise<void> {
+async function buried(path: string, graveyard: string): Promise<void> {
   try {
-    await rm(path, { recursive: true, force: true, maxRetries: 2 });
-  } catch {
-    try {
-      await permit(path);
-      await rm(path, { recursive: true, force: true, maxRetries: 2 });
-    } catch (error) {
-      throw new CrosstalkError(
-        'refused',
-        `cannot remove ${path}: ${reasonOf(error)}; remove it yourself`,
-        { cause: error },
-      );
-    }
+    await bury(path, graveyard);
+  } catch (error) {
+    throw new CrosstalkError(
+      'refused',
+      `cannot remove ${path}: ${reasonOf(error)}; remove it yourself`,
+      { cause: error },
+    );
   }
-}
-
-async function permit(path: string): Promise<void> {
-  if (!(await lstat(path)).isDirectory()) return;
-  await chmod(path, 0o700);
-  for (const name of await readdir(path)) await permit(join(path, name));
 }
 
 async function names(folder: string): Promise<string[]> {

@@ -241,3 +241,14 @@ describe('a header', () => {
     },
   );
 });
+
+it('a message that no dispatcher could read for its size is refused, and not called sent', async () => {
+  const bus = new Bus();
+  const host = await bus.host('laptop', { worker: 'cat >/dev/null; echo done' });
+  const names = Array.from({ length: 6000 }, (_, n) => `somebody${String(n)}`).join(',');
+  const sent = await host.run('send', '--to', names, 'hello');
+  expect(sent).toMatchObject({ code: 2, out: '' });
+  expect(sent.err).toContain('64 KiB');
+  expect(sent.err).toContain('6000 addressees');
+  expect(git(bus.hub, 'log', '--format=%s', 'main')).not.toContain('somebody0');
+});

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { chmod, lstat, mkdir, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasCode } from '../errors.ts';
+
+/*
+ * Removes what runs have made, while one of them, or something that one has left behind, may still be
+ * changing it. Whoever goes through such a folder by paths looks at a folder, finds a symlink in its place
+ * a moment later, and removes what that leads to: files that the run's sandbox never let it touch. So it
+ * is moved to a graveyard first, a folder of ours to which no run has a path. A move follows no symlink.
+ * There each folder is taken out of the one it was in before it is looked into: the path of what is removed
+ * never leads through a folder that a run can reach.
+ */
+
+/** Milliseconds after which the rest of a graveyard is left for another time: something may be adding to it. */
+const LIMIT_MS = 60_000;
+/** Linux: a handle on a file of any kind that needs no right to it; Node has no name for it. */
+const O_PATH = 0o10000000;
+
+/**
+ * Moves a file, a symlink or a folder to a graveyard, whatever permissions a run has taken from it.
+ *
+ * @param graveyard in the same file system, out of reach of runs; made if need be
+ */
+export async function bury(path: string, graveyard: string): Promise<void> {
+  await mkdir(graveyard, { recursive: true, mode: 0o700 });
+  const grave = join(graveyard, randomBytes(8).toString('hex'));
+  try {
+    await rename(path, grave);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return;
+    // A folder that may not be written to cannot be put into another one.
+    await permit(path);
+    await rename(path, grave);
+  }
+}
+
+/** Removes a graveyard with all that is in it; what takes too long stays for the next time. */
+export async function clearGraveyard(graveyard: string): Promise<void> {
+  const deadline = Date.now() + LIMIT_MS;
+  for (
+    let graves = await namesIn(graveyard);
+    graves.length > 0;
+    graves = await namesIn(graveyard)
+  ) {
+    for (const name of graves) {
+      if (Date.now() > deadline) return;
+      await clear(join(graveyard, name), graveyard, deadline);
+    }
+  }
+  await rmdir(graveyard).catch((error: unknown) => {
+    if (!hasCode(error, 'ENOENT')) throw error;
+  });
+}
+
+async function clear(grave: string, graveyard: string, deadline: number): Promise<void> {
+  if (!(await lstat(grave)).isDirectory()) return unlink(grave);
+  await chmod(grave, 0o700);
+  for (;;) {
+    for (const name of await readdir(grave)) await takeOut(join(grave, name), graveyard);
+    try {
+      await rmdir(grave);
+      return;
+    } catch (error) {
+      if (!hasCode(error, 'ENOTEMPTY') && !hasCode(error, 'EEXIST')) throw error;
+      if (Date.now() > deadline) return;
+    }
+  }
+}
+
+async function takeOut(path: string, graveyard: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) await bury(path, graveyard);
+  }
+}
+
+/** Gives us all rights to a folder, and to nothing else where a symlink has taken its place. */
+async function permit(path: string): Promise<void> {
+  const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = constants;
+  const onLinux = process.platform === 'linux';
+  const handle = await open(path, (onLinux ? O_PATH : O_RDONLY) | O_NOFOLLOW | O_DIRECTORY);
+  try {
+    if (onLinux) await chmod(`/proc/self/fd/${String(handle.fd)}`, 0o700);
+    else await handle.chmod(0o700);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
