@@ -37,7 +37,7 @@ export async function readInRun(mode: AgentMode, cwd: string, file: string): Pro
 }
 
 async function isAllowed(
-  { workdir, runDir, transport }: AgentMode,
+  { workdir, runDir, transport, state }: AgentMode,
   path: string,
 ): Promise<boolean> {
   const below = async (folder: string | undefined): Promise<boolean> => {
@@ -45,6 +45,14 @@ async function isAllowed(
     const root = await realpath(folder).catch(() => undefined);
     return root !== undefined && root !== sep && path.startsWith(root + sep);
   };
-  if ((await below(workdir)) || (await below(runDir))) return true;
-  return (await below(transport)) && !(await below(join(transport ?? '', '.git')));
+  if (await below(runDir)) return true;
+  // Neither is a run's to read, whatever holds it.
+  if ((await below(state)) && !(await below(workspacesOf(state)))) return false;
+  if (transport !== undefined && (await below(join(transport, '.git')))) return false;
+  return (await below(workdir)) || below(transport);
+}
+
+/** The workspaces lie in the state directory. */
+function workspacesOf(state: string | undefined): string | undefined {
+  return state === undefined ? undefined : join(state, 'work');
 }

@@ -2,6 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
+import { isAgentSetting } from '../protocol/agent-settings.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
 import type { Workspaces } from '../state/workspaces.ts';
@@ -28,7 +29,7 @@ export interface WorkplaceParts {
 /** Whose run it is: for a session as an actor there is no thread. */
 export interface Worker {
   actor: string;
-  tier: { name: string; workdir?: string };
+  tier: { name: string; cli: string; workdir?: string };
   thread?: { channel: string; root: string };
 }
 
@@ -42,10 +43,16 @@ export async function workplaceOf(parts: WorkplaceParts, worker: Worker): Promis
   const { actor, tier, thread } = worker;
   if (tier.workdir !== undefined)
     return { dir: await workdirOf(parts, tier.workdir), workspace: false };
+  const isSetting = (name: string): boolean => isAgentSetting(name, tier.cli);
   const { dir, removed } =
     thread === undefined
-      ? await parts.workspaces.openSession(actor)
-      : await parts.workspaces.open({ actor, ...thread }, suffixOf(thread.root), parts.now());
+      ? await parts.workspaces.openSession(actor, isSetting)
+      : await parts.workspaces.open(
+          { actor, ...thread },
+          suffixOf(thread.root),
+          parts.now(),
+          isSetting,
+        );
   if (removed.length > 0) parts.log('workspace_cleaned', { actor, dir, removed });
   return { dir, workspace: true };
 }
@@ -76,6 +83,9 @@ export async function workdirOf(
     const root = await realpath(folder).catch(() => folder);
     if (real === root || real.startsWith(root + sep)) throw bad(`is, or lies in, ${what}`);
   }
+  // What a run may write to would hold what this machine has approved.
+  const state = await realpath(stateDir).catch(() => stateDir);
+  if (state.startsWith(real === sep ? sep : real + sep)) throw bad('holds the state directory');
   return real;
 }
 

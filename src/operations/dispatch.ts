@@ -9,7 +9,6 @@ import { Publisher } from '../dispatcher/publisher.ts';
 import { Refusals } from '../dispatcher/refusals.ts';
 import { serve } from '../dispatcher/serve.ts';
 import type { Served } from '../dispatcher/serve-options.ts';
-import { isAgentSetting } from '../protocol/agent-settings.ts';
 import { packageVersion } from '../package.ts';
 import { LAST_HOST_FILE } from '../state/approvals.ts';
 import { Cursors } from '../state/cursors.ts';
@@ -55,7 +54,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   const version = packageVersion();
   await prepareBin(paths.bin, { state: paths.root, transport: transport.dir });
   await shareConnections(transport, paths, true);
-  const workspaces = new Workspaces(paths.work, isAgentSetting);
+  const workspaces = new Workspaces(paths.work);
   const records = await workspaces.folders();
   await sweep([paths.root, paths.outbox, paths.deadLetters, paths.runs, paths.bin, ...records]);
   const deliveries = new Deliveries({

@@ -4,7 +4,6 @@ import { withoutOurs } from '../dispatcher/run-environment.ts';
 import { profileOf } from '../dispatcher/run.ts';
 import { gitGuards, workplaceOf } from '../dispatcher/workplace.ts';
 import { CrosstalkError } from '../errors.ts';
-import { isAgentSetting } from '../protocol/agent-settings.ts';
 import { KNOWN_AGENTS } from '../protocol/agents.ts';
 import { optionsOf } from '../protocol/approval-record.ts';
 import { nameText, valueText } from '../protocol/approval-text.ts';
@@ -44,7 +43,7 @@ export async function openActor(
   const { env, paths, transport, now } = context;
   const place = await workplaceOf(
     {
-      workspaces: new Workspaces(paths.work, isAgentSetting),
+      workspaces: new Workspaces(paths.work),
       dir: transport.dir,
       stateDir: paths.root,
       environment: env,

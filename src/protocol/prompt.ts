@@ -59,7 +59,7 @@ function section(title: string, text: string): string {
 function whereYouAre({ actor, host, tier, channel, workdir, answers, batch }: PromptParts): string {
   return [
     `- You are the actor "${actor}" on the host "${host}" (tier ${tier}); your address is ${actor}@${host}.`,
-    `- The channel is "${inLine(channel.name)}", id ${channel.id}. Your working directory is ${inLine(workdir.path)}${workdir.workspace ? ', kept for this thread' : ''}.`,
+    `- The channel is ${JSON.stringify(inLine(channel.name))}, id ${channel.id}. Your working directory is ${inLine(workdir.path)}${workdir.workspace ? ', kept for this thread' : ''}.`,
     `- Your stdout ${stdoutGoesTo(answers)}`,
     `- To give somebody work or answer somebody else: crosstalk send --to <name> "<text>" (--new for unrelated work).`,
     `- To see whether they answered: crosstalk replies <path>. To see the transport: crosstalk status.`,

@@ -33,16 +33,13 @@ const GONE = '.gone';
  */
 export class Workspaces {
   readonly #folder: string;
-  readonly #isSetting: (name: string) => boolean;
   /** Those in which a run is at work. */
   readonly #busy = new Set<string>();
   /** What must not come between a look and a removal. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param isSetting names of what is removed before each run */
-  constructor(folder: string, isSetting: (name: string) => boolean) {
+  constructor(folder: string) {
     this.#folder = folder;
-    this.#isSetting = isSetting;
   }
 
   /**
@@ -52,6 +49,7 @@ export class Workspaces {
    *
    * @param suffix of the thread's first message. Whoever writes another message under the same one gets
    *   another workspace.
+   * @param isSetting names of what is removed
    * @returns and the names of what was removed
    * @throws CrosstalkError `refused` where something that cannot be removed is in its place
    */
@@ -59,6 +57,7 @@ export class Workspaces {
     of: Omit<WorkspaceRecord, 'used'>,
     suffix: string,
     now: Date,
+    isSetting: (name: string) => boolean,
   ): Promise<{ dir: string; removed: string[] }> {
     return this.#alone(async () => {
       const parent = await this.#actorFolder(of.actor);
@@ -66,7 +65,7 @@ export class Workspaces {
       let dir = first;
       for (let n = 2; this.#busy.has(dir); n++) dir = `${first}~${String(n)}`;
       await this.touch(dir, of, now);
-      const cleaned = await this.#clean(dir);
+      const cleaned = await this.#clean(dir, isSetting);
       this.#busy.add(dir);
       return cleaned;
     });
@@ -78,8 +77,11 @@ export class Workspaces {
   }
 
   /** The workspace of sessions with an actor. */
-  async openSession(actor: string): Promise<{ dir: string; removed: string[] }> {
-    return this.#clean(join(await this.#actorFolder(actor), SESSION));
+  async openSession(
+    actor: string,
+    isSetting: (name: string) => boolean,
+  ): Promise<{ dir: string; removed: string[] }> {
+    return this.#clean(join(await this.#actorFolder(actor), SESSION), isSetting);
   }
 
   /** Notes that a run has ended in a workspace. */
@@ -154,9 +156,12 @@ export class Workspaces {
     return texts ? (value as unknown as WorkspaceRecord) : undefined;
   }
 
-  async #clean(dir: string): Promise<{ dir: string; removed: string[] }> {
+  async #clean(
+    dir: string,
+    isSetting: (name: string) => boolean,
+  ): Promise<{ dir: string; removed: string[] }> {
     await ownFolder(dir);
-    const removed = (await readdir(dir)).filter((name) => this.#isSetting(name)).sort();
+    const removed = (await readdir(dir)).filter((name) => isSetting(name)).sort();
     if (removed.length === 0) return { dir, removed };
     const gone = `${dir}${GONE}`;
     for (const name of removed) await buried(join(dir, name), gone);

@@ -15,6 +15,8 @@ import { Workspaces } from '../../src/state/workspaces.ts';
 import { Bus, scratch } from '../support/bus.ts';
 import { until } from '../support/wait.ts';
 
+const isSetting = (name: string): boolean => isAgentSetting(name, 'claude -p');
+
 const OF = { actor: 'worker', channel: 'c', root: '2026/06/09/190000000Z-1f2e3d4c5b6a.md' };
 
 const NAMES = Array.from({ length: 4000 }, (_, n) => `file${String(n)}`);
@@ -36,8 +38,8 @@ process.stdout.write('swapped');`;
 test('what a run puts in the place of a setting while it is removed leads nowhere', async () => {
   const outside = scratch();
   for (const name of NAMES) writeFileSync(join(outside, name), 'of the operator');
-  const workspaces = new Workspaces(join(scratch(), 'work'), isAgentSetting);
-  const { dir } = await workspaces.open(OF, '1f2e3d4c5b6a', new Date());
+  const workspaces = new Workspaces(join(scratch(), 'work'));
+  const { dir } = await workspaces.open(OF, '1f2e3d4c5b6a', new Date(), isSetting);
   mkdirSync(join(dir, '.claude'));
   for (const name of NAMES) writeFileSync(join(dir, '.claude', name), '');
   const swapper = spawn(process.execPath, ['-e', SWAPPER, dir, outside, String(NAMES.length)]);
@@ -46,7 +48,7 @@ test('what a run puts in the place of a setting while it is removed leads nowher
   try {
     await until('the attacker', () => said.includes('ready'));
     workspaces.leave(dir);
-    await workspaces.open(OF, '1f2e3d4c5b6a', new Date());
+    await workspaces.open(OF, '1f2e3d4c5b6a', new Date(), isSetting);
     await until('the attack', () => said.includes('swapped'));
   } finally {
     swapper.kill('SIGKILL');

@@ -71,10 +71,10 @@ test('the settings of every known agent CLI are known, in any spelling that a fi
   for (const name of KNOWN_AGENTS.flatMap(({ settings }) => settings)) {
     const plain = name.replace('*', '');
     for (const spelt of [plain, plain.toUpperCase(), `${plain.slice(0, 2)}\u200c${plain.slice(2)}`])
-      expect([spelt, isAgentSetting(spelt)]).toEqual([spelt, true]);
+      expect([spelt, isAgentSetting(spelt, 'claude -p')]).toEqual([spelt, true]);
   }
   for (const name of ['notes.md', 'src', 'package.json', 'claude', 'README.md', 'git'])
-    expect([name, isAgentSetting(name)]).toEqual([name, false]);
+    expect([name, isAgentSetting(name, 'claude -p')]).toEqual([name, false]);
 });
 
 test('each thread has a workspace of its own, private, and the same one again for the same thread', async () => {
@@ -116,6 +116,13 @@ test('an actor that is woken by an answer finds what it left, and a forged suffi
   });
   await host.once();
   expect(workspaces(host, 'boss')).toHaveLength(2);
+});
+
+test('what npx and its like would start instead of the CLI is removed where they start it', () => {
+  const left = ['node_modules', 'package.json', '.yarn', 'deno.json'];
+  for (const command of ['npx -y @anthropic-ai/claude-code -p', 'FOO=1 bunx opencode-ai run'])
+    expect(left.map((name) => isAgentSetting(name, command))).toEqual([true, true, true, true]);
+  expect(left.map((name) => isAgentSetting(name, 'claude -p'))).not.toContain(true);
 });
 
 test('a symlink in the place of a workspace is replaced, not followed', async () => {
@@ -237,7 +244,7 @@ test('a workspace goes seven days after the last message and run of its thread, 
         mailboxes.addScan('', '', deliveries as never);
         const sweep = new WorkspaceSweep({
           ...context,
-          workspaces: new Workspaces(context.paths.work, isAgentSetting),
+          workspaces: new Workspaces(context.paths.work),
           deliveries: { mailboxes },
           log: () => undefined,
           now: () => new Date(Date.now() + days * DAY_MS),
