@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { CrosstalkError } from '../errors.ts';
 import { isRecord, writeDurably } from './files.ts';
 
 /**
@@ -16,6 +17,14 @@ const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$/;
 export interface CloneFolder {
   /** Its git directory, that which linked work trees share. */
   commonDir: string;
+  /** Its work tree, by which it is known when its git directory was put elsewhere. */
+  dir?: string;
+}
+
+/** Our own git directory, and the file with what was recorded of the clone. */
+interface OwnParts {
+  git: string;
+  settings: string;
 }
 
 /** Where a clone's id and the mark of its first start are. */
@@ -75,11 +84,13 @@ export async function cloneId(
   names: () => Promise<string[]>,
 ): Promise<CloneId> {
   const marks = marksOf(home, clone);
-  const known = await readId(clone.commonDir);
-  if (known !== undefined && (await belongsTo(home, known, clone)))
-    return { id: known, isNew: false };
+  const written = await readId(clone.commonDir);
   const registered = await readRegistry(marks.registry, clone);
-  const kept = known === undefined ? registered.id : undefined;
+  // What is in the clone's git directory may have been written by a run.
+  const known = registered.id ?? written;
+  if (known !== undefined && known === written && (await belongsTo(home, known, clone)))
+    return { id: known, isNew: false };
+  const kept = registered.id;
   const id = kept ?? (await newId(home, clone, known === undefined ? await names() : [known]));
   await writeFileIn(marks.id, `${id}\n`);
   await writeRegistry(marks, clone, { ...registered, id });
@@ -90,7 +101,8 @@ export async function cloneId(
 export async function startedOf(home: string, clone: CloneFolder): Promise<Started> {
   const marks = marksOf(home, clone);
   const registered = await readRegistry(marks.registry, clone);
-  const was = registered.started || (await exists(marks.started));
+  const was =
+    registered.started || (await exists(marks.started)) || (await wasStartedAt(home, clone));
   let isMarked = registered.started && (await exists(marks.started));
   const mark = async (): Promise<void> => {
     if (isMarked) return;
@@ -108,6 +120,29 @@ export async function claim(root: string, clone: CloneFolder): Promise<void> {
   await writeDurably(
     join(root, 'clone.json'),
     `${JSON.stringify({ version: 1, git_dir: clone.commonDir })}\n`,
+  );
+}
+
+/**
+ * Makes a state directory ready for a clone that has just got its id: what belongs to another
+ * clone's objects is of no use to it. What was recorded of a clone at the same path stays in force.
+ */
+export async function clear(root: string, parts: OwnParts, clone: CloneFolder): Promise<void> {
+  await rm(parts.git, { recursive: true, force: true });
+  if ((await ownerOf(root)) !== clone.commonDir) await rm(parts.settings, { force: true });
+}
+
+/**
+ * @throws CrosstalkError `refused` where a folder that somebody gave for the state holds something
+ *   else under the name of our own git directory, which would be overwritten
+ */
+export async function assertOurs(root: string, { git, settings }: OwnParts): Promise<void> {
+  if (!(await exists(git)) || (await ownerOf(root)) !== undefined) return;
+  const recorded = await readJsonFile(settings);
+  if (isRecord(recorded) && Array.isArray(recorded['recorded'])) return;
+  throw new CrosstalkError(
+    'refused',
+    `the state directory ${root} holds a "git" that is not crosstalk's; give an empty folder with CROSSTALK_STATE_DIR`,
   );
 }
 
@@ -144,15 +179,24 @@ async function isFree(home: string, name: string, clone: CloneFolder): Promise<b
   return owner === undefined || owner === clone.commonDir;
 }
 
-/** What is remembered of the clone at a path, unless another stands there now. */
+/**
+ * What is remembered of the clone at a path: the id unless another git directory stands there now,
+ * because a run can put another one in its place; that something was approved there in any case.
+ */
 async function readRegistry(path: string, clone: CloneFolder): Promise<Registered> {
   const value = await readJsonFile(path);
-  if (!isRecord(value) || value['birth'] !== (await birthOf(clone))) return { started: false };
-  const { id, started } = value;
-  return {
-    ...(typeof id === 'string' && ID.test(id) && { id }),
-    started: started === true,
-  };
+  if (!isRecord(value)) return { started: false };
+  const { id, started, birth } = value;
+  const isSame = typeof id === 'string' && ID.test(id) && birth === (await birthOf(clone));
+  return { ...(isSame && { id }), started: started === true };
+}
+
+/** Whether something was approved for a clone whose git directory was in the work tree itself. */
+async function wasStartedAt(home: string, { dir }: CloneFolder): Promise<boolean> {
+  if (dir === undefined) return false;
+  const { registry } = marksOf(home, { commonDir: join(dir, '.git') });
+  const value = await readJsonFile(registry);
+  return isRecord(value) && value['started'] === true;
 }
 
 async function writeRegistry(

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { access, mkdir, rm } from 'node:fs/promises';
+import { access, mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import {
+  assertOurs,
   claim,
+  clear,
   cloneId,
   isTaken,
   readId,
@@ -151,11 +153,8 @@ export async function stateDirectory(
   const given = environment['CROSSTALK_STATE_DIR'] ?? '';
   const { id, isNew } = await cloneId(home, clone, names);
   const paths = await create(given === '' ? join(home, id) : await inGiven(given, clone, id));
-  if (isNew) {
-    // What belongs to another clone's objects is of no use to this one.
-    await rm(paths.git, { recursive: true, force: true });
-    await rm(paths.settings, { force: true });
-  }
+  if (given !== '') await assertOurs(paths.root, paths);
+  if (isNew) await clear(paths.root, paths, clone);
   await claim(paths.root, clone);
   return { paths, started: await startedOf(home, clone) };
 }

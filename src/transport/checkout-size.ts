@@ -12,14 +12,11 @@ const CHECKOUT_LIMITS = { files: 1_000_000, bytes: 256 * 1024 * 1024 };
 
 /** Sizes that are asked for through the open process; more of them get a process of their own. */
 const FEW = 20;
-/** Files looked for at a time. */
-const AT_A_TIME = 200;
-
 export type Measured =
   | {
       ok: true;
-      /** Paths that are written for the first time. */
-      added: string[];
+      /** All that changes in what is shown. */
+      changes: Change[];
       /** Paths with an executable bit. */
       executable: string[];
       /** Remembers what the checkout holds, once it does. */
@@ -64,11 +61,12 @@ export async function measure(
       reason: `it would hold ${String(exact.files)} files of ${mib(exact.bytes)}, more than ${mib(CHECKOUT_LIMITS.bytes)}; show less with: crosstalk sync --window 7d`,
     };
   }
-  const pathsOf = (changes: readonly Change[]): string[] => changes.map(({ path }) => path);
   return {
     ok: true,
-    added: pathsOf(added.filter(({ status }) => status === 'A')),
-    executable: pathsOf(written(added).filter(({ mode }) => mode === '100755')),
+    changes: added,
+    executable: written(added)
+      .filter(({ mode }) => mode === '100755')
+      .map(({ path }) => path),
     keep: () => saveHeld(repository, exact),
   };
 }
@@ -170,27 +168,6 @@ async function loadHeld(repository: Repository): Promise<Held | undefined> {
 
 async function saveHeld(repository: Repository, held: Held): Promise<void> {
   await writeFile(heldFile(repository), `${JSON.stringify(held)}\n`, { mode: 0o600 });
-}
-
-/**
- * The first of some paths where a file of the operator's stands. Git in a sparse checkout says that
- * it would not overwrite such a file, and overwrites it (seen with git 2.39).
- */
-export async function inTheWay(dir: string, paths: readonly string[]): Promise<string | undefined> {
-  for (let at = 0; at < paths.length; at += AT_A_TIME) {
-    const some = paths.slice(at, at + AT_A_TIME);
-    const there = await Promise.all(
-      some.map((path) =>
-        lstat(join(dir, path)).then(
-          () => true,
-          () => false,
-        ),
-      ),
-    );
-    const found = there.indexOf(true);
-    if (found >= 0) return some[found];
-  }
-  return undefined;
 }
 
 /** Takes the executable bit from files that arrived with one. */

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Epochs } from './epoch.ts';
 import type { GitOutcome } from './git.ts';
-import { inTheWay, makePlain, measure } from './checkout-size.ts';
+import { inTheWay, takeBack } from './checkout-files.ts';
+import { makePlain, measure } from './checkout-size.ts';
 import type { Objects } from './objects.ts';
 import { replace } from './own-git.ts';
 import { headOf, readRef, writeRef } from './refs.ts';
@@ -31,6 +32,7 @@ function onCheckout(
   { git, clone }: Repository,
   args: readonly string[],
   showing: { cone: boolean; changes?: boolean } | undefined,
+  input?: string,
 ): Promise<GitOutcome> {
   const cone = showing?.cone ?? false;
   const sparse = [
@@ -41,6 +43,7 @@ function onCheckout(
   ].flatMap((setting) => ['-c', setting]);
   return git.run([...sparse, ...args], {
     env: { GIT_WORK_TREE: clone.dir, GIT_INDEX_FILE: join(clone.gitDir, 'index') },
+    ...(input !== undefined && { input }),
   });
 }
 
@@ -81,7 +84,7 @@ export async function fastForward(
   }
   const measured = await measure(repository, objects, head, tip, showing, before);
   if (!measured.ok) return left(measured.reason);
-  const own = await inTheWay(clone.dir, measured.added);
+  const own = await inTheWay(clone.dir, measured.changes);
   if (own !== undefined) return left(`a file that is not on the bus is in the way: ${own}`);
   await prepareClone(repository, showing);
   await replace(patternFile(repository), showing.patterns);
@@ -89,6 +92,9 @@ export async function fastForward(
   const moved = await onCheckout(repository, ['read-tree', '-m', '-u', start, tip], changing);
   if (!moved.ok) {
     await rm(patternFile(repository), { force: true });
+    await takeBack(clone.dir, measured.changes, (args, input) =>
+      onCheckout(repository, args, changing, input),
+    );
     return left(moved.failure.reason);
   }
   await makePlain(clone.dir, measured.executable);

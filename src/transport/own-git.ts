@@ -21,6 +21,8 @@ const FIXED: readonly Setting[] = [
   ['core.symlinks', 'false'],
   ['core.autocrlf', 'false'],
   ['core.attributesfile', '/dev/null'],
+  // An operator's own file where the bus has one that is not shown: else git would remove it.
+  ['sparse.expectfilesoutsideofpatterns', 'false'],
   ['protocol.ext.allow', 'never'],
   ['protocol.fd.allow', 'never'],
   ['submodule.recurse', 'false'],

@@ -192,7 +192,14 @@ export function seenAgain(
   const { recorded, live } = sorted(settings);
   return {
     ...record,
-    seen: { stamp, live, changes: differences(record.recorded, recorded) },
+    seen: {
+      stamp,
+      live,
+      // A clone need not say which branch is the bus: then it was found out, and stays.
+      changes: differences(record.recorded, recorded).filter(
+        ({ name, proposed }) => name !== 'crosstalk.branch' || proposed !== undefined,
+      ),
+    },
   };
 }
 

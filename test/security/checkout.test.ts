@@ -5,6 +5,8 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -12,14 +14,18 @@ import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 
-/** Pushes entries of an index, `<mode> <content> <path>` each, as anybody with git can. */
+/**
+ * Pushes entries of an index, `<mode> <content> <path>` each, as anybody with git can; the mode 0
+ * takes one away.
+ */
 function push(
   host: Host,
   entries: readonly (readonly [mode: string, content: string, path: string])[],
 ): void {
   const { bus } = host;
   const clone = mkdtempSync(join(bus.root, 'pusher-'));
-  git(clone, 'clone', '--quiet', bus.hub, '.');
+  git(clone, 'clone', '--quiet', '--no-checkout', bus.hub, '.');
+  git(clone, 'read-tree', 'HEAD');
   const oids = new Map<string, string>();
   const write = (content: string): string => {
     const args = ['-C', clone, 'hash-object', '-w', '--stdin'];
@@ -28,7 +34,8 @@ function push(
     return oid;
   };
   const lines = entries.map(
-    ([mode, content, path]) => `${mode} ${oids.get(content) ?? write(content)}\t${path}\n`,
+    ([mode, content, path]) =>
+      `${mode} ${mode === '0' ? '0'.repeat(40) : (oids.get(content) ?? write(content))}\t${path}\n`,
   );
   execFileSync('git', ['-C', clone, 'update-index', '--index-info'], { input: lines.join('') });
   git(clone, 'commit', '--quiet', '--message', 'hostile');
@@ -119,6 +126,79 @@ it('an operator’s own files in the checkout are not touched, wherever they are
   await host.once();
   expect(readFileSync(join(host.dir, '.mcp.json'), 'utf8')).toBe('mine\n');
   expect(readFileSync(join(host.dir, 'local', 'mine.md'), 'utf8')).toBe('mine\n');
+});
+
+it('an operator’s own file in the place of a folder that arrives is not replaced by it', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  await host.once();
+  const [file, link, inside] = ['plans', 'linked', 'notes/mine.md'].map((name) =>
+    join(host.dir, 'local', name),
+  ) as [string, string, string];
+  const elsewhere = mkdtempSync(join(host.bus.root, 'elsewhere-'));
+  mkdirSync(join(host.dir, 'local'), { recursive: true });
+  writeFileSync(file, 'mine\n');
+  symlinkSync(elsewhere, link);
+  push(host, [['100644', 'theirs\n', 'local/plans/x.md']]);
+  await host.once();
+  expect(readFileSync(file, 'utf8')).toBe('mine\n');
+  rmSync(file);
+  push(host, [['100644', 'theirs\n', 'local/linked/x.md']]);
+  await host.once();
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
+  rmSync(link);
+  push(host, [['100644', 'theirs\n', 'local/notes/x.md']]);
+  await host.once();
+  // A folder of the bus that becomes a file is replaced, unless something of the operator's is in it.
+  writeFileSync(inside, 'mine\n');
+  push(host, [
+    ['0', '', 'local/notes/x.md'],
+    ['100644', 'theirs\n', 'local/notes'],
+  ]);
+  await host.once();
+  expect(readFileSync(inside, 'utf8')).toBe('mine\n');
+  rmSync(inside);
+  await host.once();
+  expect(readFileSync(join(host.dir, 'local', 'notes'), 'utf8')).toBe('theirs\n');
+});
+
+it('an operator’s own file is kept where the bus has one that is not shown, whatever git is told', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  await host.once();
+  git(host.dir, 'config', '--global', 'sparse.expectFilesOutsideOfPatterns', 'true');
+  try {
+    push(host, [['100644', 'theirs\n', '.mcp.json']]);
+    await host.once();
+    writeFileSync(join(host.dir, '.mcp.json'), 'mine\n');
+    push(host, [['0', '', '.mcp.json']]);
+    await host.once();
+    expect(readFileSync(join(host.dir, '.mcp.json'), 'utf8')).toBe('mine\n');
+  } finally {
+    git(host.dir, 'config', '--global', '--unset', 'sparse.expectFilesOutsideOfPatterns');
+  }
+});
+
+it('a push that the file system does not take leaves the checkout as it was, and it follows again', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  push(host, [
+    ['100644', 'before\n', 'local/a.md'],
+    ['100644', 'before\n', 'local/b.md'],
+  ]);
+  await host.once();
+  const long = `local/x${'y'.repeat(300)}`;
+  push(host, [
+    ['100644', 'after\n', 'local/a.md'],
+    ['0', '', 'local/b.md'],
+    ['100644', 'new\n', 'local/c.md'],
+    ['100644', 'new\n', long],
+  ]);
+  await host.once();
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+  expect(readFileSync(join(host.dir, 'local', 'a.md'), 'utf8')).toBe('before\n');
+  push(host, [['0', '', long]]);
+  await host.once();
+  expect(readFileSync(join(host.dir, 'local', 'a.md'), 'utf8')).toBe('after\n');
+  expect(existsSync(join(host.dir, 'local', 'b.md'))).toBe(false);
+  expect(readFileSync(join(host.dir, 'local', 'c.md'), 'utf8')).toBe('new\n');
 });
 
 it('a small push that stands for hundreds of megabytes leaves the checkout where it is, and mail goes on', async () => {

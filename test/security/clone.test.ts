@@ -89,6 +89,82 @@ it('a copy of a clone gets a state of its own, and the state of the first is lef
   expect(machine.states()).toHaveLength(2);
 });
 
+it('a run that puts another git directory in the place of its clone’s makes no first start out of it', async () => {
+  const machine = new Machine();
+  await machine.make();
+  const before = machine.states();
+  const [dotGit, aside] = ['.git', '.aside'].map((name) => join(machine.dir, name)) as [
+    string,
+    string,
+  ];
+  const settings: [string, string][] = [
+    ['core.sshCommand', 'false'],
+    ['remote.origin.url', 'ssh://localhost/elsewhere'],
+  ];
+  // A copy without the marks, at the same path.
+  cpSync(dotGit, aside, { recursive: true });
+  renameSync(dotGit, join(machine.bus.root, 'first'));
+  rmSync(join(aside, 'crosstalk'), { recursive: true });
+  renameSync(aside, dotGit);
+  for (const [name, value] of settings.slice(0, 1)) git(machine.dir, 'config', name, value);
+  expect((await machine.run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
+  expect((await machine.run('host', 'show')).out).toContain('core.sshcommand');
+  expect(machine.states()).toEqual(before);
+  // And one that says that it is of another transport, outside of the work tree's own folder.
+  renameSync(dotGit, aside);
+  rmSync(join(aside, 'crosstalk'), { recursive: true });
+  writeFileSync(dotGit, `gitdir: ${aside}\n`);
+  for (const [name, value] of settings) git(machine.dir, 'config', name, value);
+  const shown = await machine.run('host', 'show');
+  expect(shown.out).toMatch(/^[0-9a-f]{12} {2}concierge\.default$/m);
+  expect(shown.out).toMatch(/^[0-9a-f]{12} {2}core\.sshcommand$/m);
+});
+
+it('a run that writes another id into its clone does not part it from its state', async () => {
+  const machine = new Machine();
+  await machine.make();
+  machine.bus.unplug();
+  expect((await machine.run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Queued: /);
+  machine.bus.plug();
+  for (const id of ['elsewhere', 'turns']) {
+    writeFileSync(join(machine.dir, '.git', 'crosstalk', 'id'), `${id}\n`);
+    expect((await machine.run('host', 'show')).out).not.toContain('Held');
+  }
+  expect((await machine.run('sync')).out).toContain('Pushed: 1');
+  expect(machine.states()).toHaveLength(1);
+});
+
+it('a clone that is made again at the same path goes on with what was approved there', async () => {
+  const machine = new Machine();
+  await machine.make();
+  rmSync(machine.dir, { recursive: true });
+  git(machine.bus.root, 'clone', '--quiet', machine.bus.hub, machine.dir);
+  expect((await machine.run('host', 'show')).out).not.toContain('Held');
+  expect((await machine.run('sync')).out).toContain('Pushed: 0');
+  // The clone was told what its checkout shows, and is read again.
+  expect((await machine.run('host', 'show')).out).not.toContain('Held');
+  expect((await machine.run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
+  expect(machine.states()).toHaveLength(1);
+});
+
+it('a folder for the state that holds somebody’s own folder “git” is refused, and not touched', async () => {
+  const machine = new Machine();
+  await machine.make();
+  const given = join(machine.bus.root, 'srv');
+  const own = join(given, 'git', 'project', 'README');
+  mkdirSync(join(own, '..'), { recursive: true });
+  writeFileSync(own, 'mine\n');
+  for (let tries = 0; tries < 2; tries++) {
+    const { code, err } = await command(['status'], {
+      cwd: machine.dir,
+      env: { CROSSTALK_STATE_DIR: given },
+    });
+    expect([code, err]).toEqual([1, expect.stringContaining('not crosstalk')]);
+  }
+  expect(readdirSync(join(given, 'git'))).toEqual(['project']);
+  expect(readFileSync(own, 'utf8')).toBe('mine\n');
+});
+
 it('an id that is no name of a folder is never part of a path', async () => {
   const machine = new Machine();
   await machine.make();

@@ -1,0 +1,112 @@
+import { lstat, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makePlain } from './checkout-size.ts';
+import type { GitOutcome } from './git.ts';
+import type { Change } from './walk.ts';
+
+/** Files looked for at a time. */
+const AT_A_TIME = 200;
+
+/**
+ * The first file of the operator's that stands where something is to be written: at its path, in the
+ * place of a folder on the way to it, or in a folder that becomes a file. Git in a sparse checkout
+ * says that it would not overwrite such a file, and overwrites it (seen with git 2.39).
+ *
+ * @param dir the checkout; of what is on the bus it holds what it should
+ * @param changes what is to be done to it
+ */
+export async function inTheWay(
+  dir: string,
+  changes: readonly Change[],
+): Promise<string | undefined> {
+  const gone = new Set(pathsOf(changes, 'D'));
+  const added = pathsOf(changes, 'A');
+  const look = new Look(dir, gone);
+  for (let at = 0; at < added.length; at += AT_A_TIME) {
+    const some = added.slice(at, at + AT_A_TIME);
+    const found = (await Promise.all(some.map((path) => look.at(path)))).find(
+      (path) => path !== undefined,
+    );
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+class Look {
+  readonly #dir: string;
+  readonly #gone: ReadonlySet<string>;
+  readonly #folders = new Map<string, Promise<string | undefined>>();
+
+  constructor(dir: string, gone: ReadonlySet<string>) {
+    this.#dir = dir;
+    this.#gone = gone;
+  }
+
+  async at(path: string): Promise<string | undefined> {
+    const above = await this.#folder(parentOf(path));
+    if (above !== undefined) return above;
+    const kind = await kindOf(join(this.#dir, path));
+    if (kind === 'folder') return this.#inside(path);
+    return kind === 'none' || this.#gone.has(path) ? undefined : path;
+  }
+
+  /** What is no folder on the way to one, unless it is taken away. */
+  #folder(path: string): Promise<string | undefined> {
+    if (path === '') return Promise.resolve(undefined);
+    const known = this.#folders.get(path);
+    if (known !== undefined) return known;
+    const found = (async () => {
+      const above = await this.#folder(parentOf(path));
+      if (above !== undefined) return above;
+      const kind = await kindOf(join(this.#dir, path));
+      return kind === 'other' && !this.#gone.has(path) ? path : undefined;
+    })();
+    this.#folders.set(path, found);
+    return found;
+  }
+
+  /** The first file below a folder that is not taken away. */
+  async #inside(folder: string): Promise<string | undefined> {
+    for (const entry of await readdir(join(this.#dir, folder), { withFileTypes: true })) {
+      const path = `${folder}/${entry.name}`;
+      const found = entry.isDirectory() ? await this.#inside(path) : path;
+      if (found !== undefined && !this.#gone.has(found)) return found;
+    }
+    return undefined;
+  }
+}
+
+/**
+ * Sets a checkout back that could be brought along by a part only (a full disk, a name that the file
+ * system does not take): left like that, it could not follow ever again.
+ *
+ * @param onCheckout git on the checkout, whose index is as it was
+ */
+export async function takeBack(
+  dir: string,
+  changes: readonly Change[],
+  onCheckout: (args: readonly string[], input: string) => Promise<GitOutcome>,
+): Promise<void> {
+  // Nothing was at these paths a moment ago.
+  for (const path of pathsOf(changes, 'A')) await rm(join(dir, path)).catch(() => undefined);
+  const before = [...pathsOf(changes, 'M'), ...pathsOf(changes, 'D')];
+  if (before.length === 0) return;
+  const input = before.map((path) => `${path}\0`).join('');
+  await onCheckout(['checkout-index', '--force', '--quiet', '--index', '-z', '--stdin'], input);
+  await makePlain(dir, before);
+}
+
+function pathsOf(changes: readonly Change[], wanted: Change['status']): string[] {
+  return changes.filter(({ status }) => status === wanted).map(({ path }) => path);
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
+}
+
+function kindOf(path: string): Promise<'folder' | 'other' | 'none'> {
+  return lstat(path).then(
+    (found) => (found.isDirectory() ? 'folder' : 'other'),
+    () => 'none',
+  );
+}
