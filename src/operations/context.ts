@@ -15,6 +15,7 @@ import {
   isPrivate,
   stateDirectory,
   stateHome,
+  forgetClone,
   type CloneState,
   type StatePaths,
 } from '../state/directory.ts';
@@ -111,10 +112,16 @@ export async function withContext<T>(
   }
 }
 
-/** The transport at a folder, with the state that belongs to its clone. */
+/**
+ * The transport at a folder, with the state that belongs to its clone.
+ *
+ * @param isMade the clone was made just now, by this process: what a state directory that was given
+ *   recorded of another clone at its path does not count
+ */
 export async function openTransport(
   dir: string,
   environment: NodeJS.ProcessEnv,
+  isMade = false,
 ): Promise<CloneState & { transport: Transport }> {
   const clone = await findClone(dir);
   let root = stateHome(environment);
@@ -122,12 +129,13 @@ export async function openTransport(
     const state = await stateDirectory(environment, clone, () => stateNames(clone, environment));
     const { paths, started } = state;
     root = paths.root;
+    if (isMade) await forgetClone(paths);
     const opening = {
       clone,
       environment,
       record: paths.settings,
       own: paths.git,
-      fresh: !started.was,
+      fresh: isMade || !started.was,
     };
     return { ...state, transport: await Transport.open(opening, MAX_MESSAGE_BYTES) };
   } catch (error) {

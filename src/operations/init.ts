@@ -126,6 +126,7 @@ async function create(
     author: authorOf(from, alias),
     ...(remote === undefined ? {} : { remote }),
   });
+  (await openTransport(dir, surroundings.env, true)).transport.close();
   const result = {
     dir: await realpath(dir),
     alias,
@@ -149,7 +150,7 @@ async function create(
 
 /** Brings the bus into a new clone; the failure, if any. */
 async function bringInto(dir: string, env: NodeJS.ProcessEnv): Promise<Failure | undefined> {
-  const { transport } = await openTransport(dir, env);
+  const { transport } = await openTransport(dir, env, true);
   try {
     const failure = await transport.bring();
     // Its files come with one fetch; read one by one, each would take a connection.

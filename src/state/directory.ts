@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { access, mkdir } from 'node:fs/promises';
+import { access, mkdir, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../errors.ts';
@@ -157,6 +157,12 @@ export async function stateDirectory(
   if (isNew) await clear(paths.root, paths, clone);
   await claim(paths.root, clone);
   return { paths, started: await startedOf(home, clone) };
+}
+
+/** Removes what was recorded of a clone, and our own git directory for it. */
+export async function forgetClone({ git, settings }: StatePaths): Promise<void> {
+  await rm(git, { recursive: true, force: true });
+  await rm(settings, { force: true });
 }
 
 /** A directory that was given belongs to the first clone that used it; others get a folder in it. */

@@ -204,3 +204,17 @@ it('the state of 6.0.0 is taken over as it is, with what was approved and what w
   const relPath = queued.out.trim().slice('Queued: '.length);
   expect((await machine.run('replies', relPath)).out).toContain('  approved');
 });
+
+it('init in a folder where another transport was means the remote it is given', async () => {
+  const [first, second] = [new Bus(), new Bus()];
+  const root = scratch();
+  const env = { CROSSTALK_STATE_DIR: join(root, 'state') };
+  const run = (...argv: string[]): Promise<Ran> => command(argv, { cwd: root, env });
+  const made = ['--alias', 'here', '--cli', 'echo done'];
+  await run('init', 'team', '--remote', first.hub, ...made);
+  rmSync(join(root, 'team'), { recursive: true });
+  await run('init', 'team', '--remote', second.hub, ...made);
+  const sent = await run('send', '--transport', 'team', '--to', 'concierge', 'hello');
+  expect([sent.err, sent.out]).toEqual(['', expect.stringMatching(/^Sent: /)]);
+  expect([first.messages().length, second.messages().length]).toEqual([0, 1]);
+});
