@@ -57,6 +57,24 @@ export class Archive {
   }
 
   /**
+   * Of paths whose messages could not be read those that stand there all the same, and are not
+   * merely malformed: their content is missing from this clone, or damaged.
+   */
+  async unread(commit: string, channel: string, relPaths: readonly string[]): Promise<string[]> {
+    if (relPaths.length === 0) return [];
+    const files = relPaths.map((relPath) => messageFile(channel, relPath));
+    const standing = await this.#transport.standing(commit, files);
+    const unread = await Promise.all(
+      relPaths.map(async (relPath) => {
+        const path = messageFile(channel, relPath);
+        if (!standing.has(path)) return false;
+        return (await this.#transport.objects.read(`${commit}:${path}`)) === undefined;
+      }),
+    );
+    return relPaths.filter((_, index) => unread[index]);
+  }
+
+  /**
    * Reads a file of a tree as a message: malformed when it is none (protocol.md §2), undefined when
    * its content is missing from this clone.
    */
@@ -91,6 +109,15 @@ export class Archive {
    * functions of protocol.md §3 and §4.
    */
   async chain(commit: string, channel: string, from: readonly Located[]): Promise<Lookup> {
+    return (await this.chainBehind(commit, channel, from)).lookup;
+  }
+
+  /** As {@link chain}, and the paths that are named and could not be read. */
+  async chainBehind(
+    commit: string,
+    channel: string,
+    from: readonly Located[],
+  ): Promise<{ lookup: Lookup; absent: string[] }> {
     const known = new Map<string, Message | undefined>(
       from.map(({ relPath, message }) => [relPath, message]),
     );
@@ -107,7 +134,8 @@ export class Archive {
       for (const { relPath, message } of found) known.set(relPath, message);
       frontier = found.map(({ message }) => message);
     }
-    return (relPath) => known.get(relPath);
+    const absent = [...known].flatMap(([path, message]) => (message === undefined ? [path] : []));
+    return { lookup: (relPath) => known.get(relPath), absent };
   }
 
   /** Messages of a channel from the day before `relPath` on, by path; at most `limit` of the first. */

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { chooseTier, type Tier } from '../protocol/host-file.ts';
 import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
 import type { Outbox } from '../state/outbox.ts';
@@ -6,6 +5,7 @@ import type { Runs } from '../state/runs.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
+import { Batches } from './batches.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Guards } from './guards.ts';
 import type { HostWatch } from './host-watch.ts';
@@ -13,9 +13,9 @@ import { Lanes } from './lanes.ts';
 import { endLeftovers } from './leftovers.ts';
 import type { Log } from './log.ts';
 import type { Publisher } from './publisher.ts';
-import { record } from './record.ts';
 import { Retries } from './retries.ts';
-import { runJob, type Job, type RunParts } from './run.ts';
+import type { Job, RunParts } from './run.ts';
+import { work } from './work.ts';
 
 /** Everything a dispatcher is made of; one file constructs it (operations/context). */
 export interface DispatcherParts {
@@ -59,18 +59,21 @@ export interface Running {
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #lanes = new Lanes();
+  readonly #batches: Batches;
   readonly #jobs = new Map<string, { running: Running; done: Promise<void> }>();
   readonly #pushes = new Set<Promise<void>>();
   readonly #retries: Retries;
   readonly #stopRuns = new AbortController();
   #accepting = true;
   #pumping: Promise<void> = Promise.resolve();
+  readonly #unrecorded = new Map<string, { since: string; reason: string }>();
   /** Called whenever a run ended: there may be room for the next. */
   onRoom: () => void = () => undefined;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     this.#retries = new Retries(parts);
+    this.#batches = new Batches(parts.archive);
   }
 
   /** When something is due by itself: a retry, or an agent CLI that refused to work. */
@@ -82,6 +85,11 @@ export class Dispatcher {
 
   get running(): Running[] {
     return [...this.#jobs.values()].map(({ running }) => running);
+  }
+
+  /** Since when what a run said cannot be put on disk, and why; undefined while all is. */
+  get unrecorded(): { since: string; reason: string } | undefined {
+    return [...this.#unrecorded.values()][0];
   }
 
   /** Ends what the CLIs of a dispatcher that died left running: their mail is delivered again. */
@@ -108,12 +116,20 @@ export class Dispatcher {
     await this.#parts.guards.look();
     const { mailboxes } = this.#parts.deliveries;
     const tiersOf = (actor: string): Tier[] => host.actors.get(actor) ?? [];
-    for (const { actor, channel, messages } of mailboxes.waiting()) {
-      const requested = messages.map(({ message }) => message.tier);
-      const tier = chooseTier(tiersOf(actor), requested);
-      if (tier === undefined || !(await this.#mayStart(actor, tier))) continue;
-      const batch = mailboxes.take(actor, channel).map(({ relPath }) => relPath);
-      this.#start(host.alias, tier, { actor, channel, messages: batch });
+    for (const waiting of mailboxes.waiting()) {
+      const { actor, channel } = waiting;
+      const tiers = tiersOf(actor);
+      if (!tiers.some((tier) => this.#lanes.isFree(actor, tier))) continue;
+      for (const batch of await this.#batches.of(mailboxes.scanned ?? '', waiting)) {
+        const tier = chooseTier(
+          tiers,
+          batch.map(({ message }) => message.tier),
+        );
+        if (tier === undefined || !(await this.#mayStart(actor, tier))) continue;
+        const relPaths = batch.map(({ relPath }) => relPath);
+        const messages = mailboxes.take(actor, channel, relPaths).map(({ relPath }) => relPath);
+        this.#start(host.alias, tier, { actor, channel, messages });
+      }
     }
     for (const letter of await this.#retries.due()) {
       const tier = chooseTier(tiersOf(letter.actor), [letter.tier]);
@@ -184,7 +200,16 @@ export class Dispatcher {
       messages,
     };
     this.#parts.guards.begin(job);
-    const done = this.#work(job, letter).finally(() => {
+    const parts = {
+      ...this.#parts,
+      dir: this.#parts.transport.dir,
+      unrecorded: this.#unrecorded,
+      signal: this.#stopRuns.signal,
+    };
+    const working = work(parts, job, letter).then(({ push }) => {
+      if (push !== undefined) this.#track(push);
+    });
+    const done = working.finally(() => {
       this.#jobs.delete(job.id);
       this.#parts.guards.end(job);
       if (letter !== undefined) this.#retries.end(letter.id);
@@ -192,40 +217,6 @@ export class Dispatcher {
       this.onRoom();
     });
     this.#jobs.set(job.id, { running, done });
-  }
-
-  async #work(job: Job, letter: DeadLetter | undefined): Promise<void> {
-    const { deliveries, transport, log } = this.#parts;
-    try {
-      const outcome = await runJob(
-        { ...this.#parts, dir: transport.dir, signal: this.#stopRuns.signal },
-        job,
-      );
-      await this.#parts.guards.learn(job, outcome);
-      const push = await record(
-        {
-          ...this.#parts,
-          settle: (actor, channel, relPaths) => deliveries.settle(actor, channel, relPaths),
-          giveBack: (actor, channel, relPaths) => {
-            deliveries.mailboxes.giveBack(actor, channel, relPaths);
-          },
-        },
-        job,
-        outcome,
-        letter,
-      );
-      if (push !== undefined) this.#track(push);
-    } catch (error) {
-      // A full disk or a broken repository: the mail goes back and is tried at a later tick.
-      deliveries.mailboxes.giveBack(job.actor, job.channel, job.messages);
-      await this.#parts.runs.end(job.id).catch(() => undefined);
-      log('internal_error', {
-        id: job.id,
-        actor: job.actor,
-        error: error instanceof Error ? error.message : String(error),
-      });
-      await sleep(1000, undefined, { signal: this.#stopRuns.signal }).catch(() => undefined);
-    }
   }
 
   #track(push: Promise<void>): void {

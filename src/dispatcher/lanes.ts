@@ -13,6 +13,11 @@ export class Lanes {
     return true;
   }
 
+  /** Whether a tier has a place left. */
+  isFree(actor: string, tier: Tier): boolean {
+    return (this.#busy.get(`${actor} ${tier.name}`) ?? 0) < tier.count;
+  }
+
   leave(actor: string, tier: Tier): void {
     const key = `${actor} ${tier.name}`;
     this.#busy.set(key, Math.max(0, (this.#busy.get(key) ?? 0) - 1));

@@ -17,6 +17,8 @@ export type EventName =
   | 'dispatch_done'
   | 'dispatch_silent'
   | 'dispatch_failed'
+  | 'dispatch_held'
+  | 'record_failed'
   | 'reply_queued'
   | 'push_done'
   | 'push_failed'
@@ -50,6 +52,8 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   message_changed: 'warn',
   foreign_path: 'warn',
   dispatch_failed: 'warn',
+  dispatch_held: 'warn',
+  record_failed: 'error',
   push_failed: 'warn',
   dead_letter: 'warn',
   quarantined: 'error',

@@ -34,6 +34,10 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
       fetch_error: fetchFailing.reason,
     }),
     ...(failing && { push_failing_since: failing.since, push_error: failing.failure.reason }),
+    ...(dispatcher.unrecorded && {
+      record_failing_since: dispatcher.unrecorded.since,
+      record_error: dispatcher.unrecorded.reason,
+    }),
     ...(hosts.problem !== undefined && { host_problem: hosts.problem }),
   };
 }

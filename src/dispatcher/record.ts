@@ -1,11 +1,12 @@
-import { withoutCredentials } from '../credentials.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
-import type { Outcome } from '../agent/outcome.ts';
+import { reasonOf } from '../errors.ts';
 import type { InvocationResult } from '../agent/invoke.ts';
 import { outgoing } from '../protocol/outgoing.ts';
-import { retryDelay, type DeadLetter, type DeadLetters } from '../state/dead-letters.ts';
+import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Runs } from '../state/runs.ts';
+import { failedLetters, parkedLetter, postponed } from './letters.ts';
 import type { Log } from './log.ts';
 import type { Publisher } from './publisher.ts';
 import type { Job, JobResult } from './run.ts';
@@ -18,10 +19,20 @@ export interface RecordParts {
   log: Log;
   settle: (actor: string, channel: string, relPaths: readonly string[]) => Promise<void>;
   giveBack: (actor: string, channel: string, relPaths: readonly string[]) => void;
+  hold: (actor: string, channel: string, relPaths: readonly string[]) => void;
+  /** Outcomes, by dispatch id, that the disk has not taken yet. */
+  unrecorded: Map<string, { since: string; reason: string }>;
+  /** The dispatcher must end. */
+  signal: AbortSignal;
   now: () => Date;
   random: () => number;
   newId: () => string;
   suffix: () => string;
+}
+
+/** What is left to wait for when an outcome is on record; an object, as a promise would be awaited. */
+export interface Recorded {
+  push?: Promise<void>;
 }
 
 /**
@@ -30,61 +41,116 @@ export interface RecordParts {
  * entry removed. Until the first step is done the run counts as never made and is repeated;
  * after it, never.
  *
- * @returns a promise for the push, so that the lane is free before it ends; undefined without one
+ * So nothing that is paid for is given up for a disk that is full at this moment: the first step is
+ * tried until it is done. Whatever fails after it is said and left to the next start, and nothing
+ * gives the mail back.
+ *
+ * @throws only when the first step is not done by the time the dispatcher must end
  */
 export async function record(
   parts: RecordParts,
   job: Job,
   outcome: JobResult,
   letter: DeadLetter | undefined,
-): Promise<Promise<void> | undefined> {
+): Promise<Recorded> {
   const { actor, channel, messages } = job;
   const facts = { id: job.id, actor, channel, tier: job.tier.name, messages };
+  const afterwards = (...steps: (() => Promise<unknown>)[]): Promise<void> =>
+    inTurn(parts, job.id, steps);
+  const ended = (): Promise<void> => parts.runs.end(job.id);
+  const settled = (): Promise<void> => parts.settle(actor, channel, messages);
   switch (outcome.kind) {
     case 'answered': {
       const entry = answerEntry(parts, job, outcome.answers, letter);
-      await parts.outbox.put(entry.entry);
+      await insist(parts, job.id, () => parts.outbox.put(entry.entry));
       parts.publisher.expect(entry.entry);
       passed('output_recorded');
       parts.log('reply_queued', { ...facts, replies: entry.relPaths });
-      await parts.runs.end(job.id);
+      await afterwards(ended);
       passed('run_removed');
-      return publishAnswer(parts, entry, { ...facts, duration_ms: outcome.result.duration });
+      return {
+        push: publishAnswer(parts, entry, { ...facts, duration_ms: outcome.result.duration }),
+      };
     }
     case 'silent':
-      await finish(parts, job, letter);
+    case 'gone': {
+      const forgotten = (): Promise<void> =>
+        letter === undefined ? Promise.resolve() : parts.deadLetters.remove(letter.id);
+      await afterwards(settled, forgotten, ended);
+      if (outcome.kind === 'gone') return {};
+      const { duration } = outcome.result;
       parts.log('dispatch_silent', { ...facts, ...stderrOf(outcome.result) });
-      parts.log('dispatch_done', {
-        ...facts,
-        replied: false,
-        duration_ms: outcome.result.duration,
-      });
-      return undefined;
-    case 'gone':
-      await finish(parts, job, letter);
-      return undefined;
-    case 'parked':
-      await park(parts, job, outcome.detail);
-      await parts.settle(actor, channel, messages);
-      return undefined;
+      parts.log('dispatch_done', { ...facts, replied: false, duration_ms: duration });
+      return {};
+    }
+    case 'unread':
+      parts.log('dispatch_held', { ...facts, unread: outcome.messages });
+      if (letter !== undefined) await bury(parts, job, [postponed(parts, letter)]);
+      parts.hold(actor, channel, outcome.messages);
+      parts.giveBack(actor, channel, messages);
+      return {};
+    case 'parked': {
+      const parked = parkedLetter(parts, job, outcome.detail);
+      await bury(parts, job, [parked]);
+      const { id, reason, detail } = parked;
+      parts.log('parked', { id, actor, channel, messages, reason, detail });
+      await afterwards(settled);
+      return {};
+    }
     case 'stopped':
     case 'refused':
       // The letter of a refused retry stays as it is, due and held.
       parts.giveBack(actor, channel, messages);
-      await parts.runs.end(job.id);
-      return undefined;
-    case 'failed':
-      parts.log('dispatch_failed', {
-        ...facts,
-        reason: outcome.failure.reason,
-        detail: outcome.failure.detail,
-        duration_ms: outcome.result.duration,
-      });
-      await bury(parts, job, outcome.failure, outcome.result, letter);
-      await parts.settle(actor, channel, messages);
+      await afterwards(ended);
+      return {};
+    case 'failed': {
+      const { failure, result } = outcome;
+      const { reason, detail } = failure;
+      parts.log('dispatch_failed', { ...facts, reason, detail, duration_ms: result.duration });
+      const letters = failedLetters(parts, job, failure, result, letter);
+      await bury(parts, job, letters);
+      for (const written of letters) sayFailed(parts, written);
+      await afterwards(settled);
       passed('letter_settled');
-      await parts.runs.end(job.id);
-      return undefined;
+      await afterwards(ended);
+      return {};
+    }
+  }
+}
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 15_000;
+
+/** Does a step until it is done: what it would put on disk is paid for and stands nowhere else. */
+async function insist(parts: RecordParts, id: string, step: () => Promise<void>): Promise<void> {
+  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+    try {
+      await step();
+      parts.unrecorded.delete(id);
+      return;
+    } catch (error) {
+      if (parts.signal.aborted) throw error;
+      const reason = reasonOf(error);
+      const since = parts.unrecorded.get(id)?.since ?? parts.now().toISOString();
+      parts.unrecorded.set(id, { since, reason });
+      parts.log('record_failed', { id, reason });
+      await sleep(wait, undefined, { signal: parts.signal }).catch(() => undefined);
+    }
+  }
+}
+
+/** Steps after the outcome is on record: none keeps the others from being done. */
+async function inTurn(
+  parts: RecordParts,
+  id: string,
+  steps: (() => Promise<unknown>)[],
+): Promise<void> {
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      parts.log('internal_error', { id, error: reasonOf(error) });
+    }
   }
 }
 
@@ -127,100 +193,18 @@ async function publishAnswer(
   });
 }
 
-async function finish(parts: RecordParts, job: Job, letter: DeadLetter | undefined): Promise<void> {
-  await parts.settle(job.actor, job.channel, job.messages);
-  if (letter !== undefined) await parts.deadLetters.remove(letter.id);
-  await parts.runs.end(job.id);
-}
-
-/** Writes dead letters: the retried one again, or one for each message of the batch (protocol.md §8). */
-async function bury(
-  parts: RecordParts,
-  job: Job,
-  failure: Outcome & { kind: 'failed' },
-  result: InvocationResult,
-  previous: DeadLetter | undefined,
-): Promise<void> {
-  const parcels =
-    previous === undefined ? job.messages.map((relPath) => [relPath]) : [previous.messages];
-  for (const messages of parcels) {
-    const letter = deadLetter(parts, job, failure, result, messages, previous);
-    await parts.deadLetters.put(letter);
+async function bury(parts: RecordParts, job: Job, letters: readonly DeadLetter[]): Promise<void> {
+  for (const letter of letters) {
+    await insist(parts, job.id, () => parts.deadLetters.put(letter));
     passed('letter_written');
-    const facts = {
-      id: letter.id,
-      actor: letter.actor,
-      channel: letter.channel,
-      messages,
-      reason: letter.reason,
-      attempts: letter.attempts,
-    };
-    parts.log('dead_letter', {
-      ...facts,
-      ...(letter.next_retry_at && { next_retry_at: letter.next_retry_at }),
-    });
-    if (letter.state === 'quarantined') parts.log('quarantined', facts);
   }
 }
 
-function deadLetter(
-  { now, random, newId }: RecordParts,
-  job: Job,
-  failure: Outcome & { kind: 'failed' },
-  result: InvocationResult,
-  messages: string[],
-  previous: DeadLetter | undefined,
-): DeadLetter {
-  const at = now();
-  const counted = (previous?.attempts_since_release ?? 0) + 1;
-  const quarantined = counted >= job.tier.attempts;
-  const next = new Date(at.getTime() + retryDelay(counted, job.tier.retryDelay, random()));
-  return {
-    id: previous?.id ?? newId(),
-    state: quarantined ? 'quarantined' : 'retrying',
-    actor: job.actor,
-    channel: job.channel,
-    messages,
-    tier: job.tier.name,
-    command: job.tier.cli,
-    reason: failure.reason,
-    detail: withoutCredentials(failure.detail),
-    exit_code: result.exitCode,
-    signal: result.signal,
-    stderr_tail: withoutCredentials(result.stderrTail),
-    attempts: (previous?.attempts ?? 0) + 1,
-    attempts_since_release: counted,
-    first_failed_at: previous?.first_failed_at ?? at.toISOString(),
-    last_failed_at: at.toISOString(),
-    ...(quarantined ? {} : { next_retry_at: next.toISOString() }),
-  };
-}
-
-/** Sets a batch aside that a guard stopped before it ran; `crosstalk dlq --retry` releases it. */
-async function park(parts: RecordParts, job: Job, detail: string): Promise<void> {
-  const at = parts.now().toISOString();
-  const { actor, channel, messages, tier } = job;
-  const letter: DeadLetter = {
-    id: parts.newId(),
-    state: 'parked',
-    actor,
-    channel,
-    messages,
-    tier: tier.name,
-    command: tier.cli,
-    reason: 'too_deep',
-    detail,
-    exit_code: null,
-    signal: null,
-    stderr_tail: '',
-    attempts: 0,
-    attempts_since_release: 0,
-    first_failed_at: at,
-    last_failed_at: at,
-  };
-  await parts.deadLetters.put(letter);
-  passed('letter_written');
-  parts.log('parked', { id: letter.id, actor, channel, messages, reason: 'too_deep', detail });
+function sayFailed({ log }: RecordParts, letter: DeadLetter): void {
+  const { id, actor, channel, messages, reason, attempts, next_retry_at: next } = letter;
+  const facts = { id, actor, channel, messages, reason, attempts };
+  log('dead_letter', { ...facts, ...(next !== undefined && { next_retry_at: next }) });
+  if (letter.state === 'quarantined') log('quarantined', facts);
 }
 
 /** What a CLI said beside its (empty) answer: often why there is none. */

@@ -1,5 +1,6 @@
 import { invoke, type InvocationResult } from '../agent/invoke.ts';
 import { passed } from '../crash-points.ts';
+import { reasonOf } from '../errors.ts';
 import { formatMessage, type Located } from '../protocol/message.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { RunDesk } from './run-desk.ts';
@@ -53,6 +54,9 @@ export async function runIn(
     passed('cli_ended');
     return result;
   } finally {
-    await desk.close();
+    // What the CLI has said is not given up for a folder that could not be cleared away.
+    await desk.close().catch((error: unknown) => {
+      parts.log('internal_error', { id, actor, error: reasonOf(error) });
+    });
   }
 }

@@ -14,7 +14,7 @@ import {
   type Located,
   type Message,
 } from '../protocol/message.ts';
-import { answeredBefore, awaitsPeers, mayBeSilent } from '../protocol/pending.ts';
+import { answeredOn, awaitsPeers, mayBeSilent } from '../protocol/pending.ts';
 import { formatPrompt } from '../protocol/prompt.ts';
 import type { Refusal } from '../protocol/refusal.ts';
 import { answerMessages, planAnswers, type AnswerPlan } from '../protocol/reply.ts';
@@ -47,6 +47,8 @@ export type JobResult =
   | { kind: 'silent'; result: InvocationResult }
   | { kind: 'stopped' }
   | { kind: 'gone' }
+  /** Content is missing from this clone, of messages of the batch or of what they answer: nothing ran. */
+  | { kind: 'unread'; messages: string[] }
   | { kind: 'parked'; detail: string }
   /** The CLI may not work just now: no failure. */
   | { kind: 'refused'; refusal: Refusal; result: InvocationResult }
@@ -68,9 +70,13 @@ const MAX_THREAD_SCAN = 5000;
 /** What a batch is about: read once, used for the prompt and for linking the answer. */
 interface Briefing {
   batch: Located[];
+  /** Messages that nobody can act on before content is found that is missing from this clone. */
+  unread: string[];
   lookup: Lookup;
   /** The channel's messages since the thread began; empty for a fresh task. */
   channel: Located[];
+  /** What the actor has answered on this host already. */
+  answered: ReadonlySet<string>;
   plans: AnswerPlan[];
   /** Messages from the first question to the batch. */
   depth: number;
@@ -86,6 +92,7 @@ export async function runJob(parts: RunParts, job: Job): Promise<JobResult> {
 
 async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   const briefing = await brief(parts.archive, job);
+  if (briefing.unread.length > 0) return { kind: 'unread', messages: briefing.unread };
   if (briefing.batch.length === 0) return { kind: 'gone' };
   if (!job.released && briefing.depth > job.tier.maxDepth) {
     const detail = `the thread is ${String(briefing.depth)} messages deep, more than ${String(job.tier.maxDepth)}`;
@@ -153,18 +160,28 @@ function failed(
   return { kind: 'failed', failure: { kind: 'failed', reason, detail }, result };
 }
 
-async function brief(archive: Archive, { tip, channel, messages, actor }: Job): Promise<Briefing> {
+async function brief(
+  archive: Archive,
+  { tip, channel, messages, actor, host }: Job,
+): Promise<Briefing> {
   const batch = await archive.messages(tip, channel, messages);
-  const lookup = await archive.chain(tip, channel, batch);
+  const read = new Set(batch.map(({ relPath }) => relPath));
+  const { lookup, absent } = await archive.chainBehind(tip, channel, batch);
+  const missing = messages.filter((relPath) => !read.has(relPath));
+  const unread = new Set(await archive.unread(tip, channel, [...missing, ...absent]));
+  const ownUnread = missing.filter((relPath) => unread.has(relPath));
   const start = threadStart(batch, lookup);
   const since =
     start === undefined ? [] : await archive.since(tip, channel, start, MAX_THREAD_SCAN);
   const known = new Map(since.map((item) => [item.relPath, item.message]));
+  const answered = answeredOn(actor, host, since);
   return {
     batch,
+    unread: unread.size > 0 && ownUnread.length === 0 ? messages : ownUnread,
     lookup: (relPath) => lookup(relPath) ?? known.get(relPath),
     channel: since,
-    plans: planAnswers(batch, actor, lookup),
+    answered,
+    plans: planAnswers(batch, actor, lookup, answered),
     depth: chainLevels(batch, lookup).length,
   };
 }
@@ -214,7 +231,7 @@ export async function profileOf(
 async function silenceIsFine(
   parts: RunParts,
   job: Job,
-  { batch, channel, lookup }: Briefing,
+  { batch, channel, lookup, answered }: Briefing,
 ): Promise<boolean> {
   const questions = openQuestionsOfBatch(batch, job.actor, lookup).map(({ relPath }) => relPath);
   return mayBeSilent({
@@ -222,6 +239,6 @@ async function silenceIsFine(
     batchSize: batch.length,
     sentDuringRun: (await parts.runs.sent(job.id)).length,
     awaitsPeers: awaitsPeers(job.actor, questions, channel, lookup),
-    answeredBefore: answeredBefore(job.actor, questions, channel),
+    answeredBefore: questions.every((question) => answered.has(question)),
   });
 }

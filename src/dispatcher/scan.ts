@@ -28,8 +28,10 @@ const CHUNK = 500;
 /** Files gathered before their contents are asked for. */
 const MANY = 5000;
 
+/** A message without its body, of which the size is known. */
 interface Read extends Located {
   channel: string;
+  bytes: number;
 }
 
 /** Reads what was added between two commits and finds whom it wakes; cost follows what is new. */
@@ -143,9 +145,7 @@ async function readRelevant(
   const relevant: Read[] = [];
   for (let at = 0; at < files.length; at += CHUNK) {
     const read = await readAll(archive, files.slice(at, at + CHUNK), scan);
-    const concerning = read.filter((item) => concerns(item, audience));
-    for (const item of concerning)
-      relevant.push({ ...item, message: { ...item.message, body: '' } });
+    for (const item of read) if (concerns(item, audience)) relevant.push(item);
   }
   return relevant;
 }
@@ -163,7 +163,12 @@ async function readAll(archive: Archive, files: readonly FileRef[], scan: Scan):
         return undefined;
       }
       if (message.ok)
-        return { relPath: place.relPath, channel: place.channel, message: message.value };
+        return {
+          relPath: place.relPath,
+          channel: place.channel,
+          message: { ...message.value, body: '' },
+          bytes: Buffer.byteLength(message.value.body),
+        };
       add(scan.malformed, { path: file.path, reason: message.problems.join('; ') });
       return undefined;
     }),

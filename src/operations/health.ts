@@ -49,6 +49,11 @@ function dispatcherProblems(
         `pushing fails since ${dispatcher.push_failing_since}: ${dispatcher.push_error ?? ''}; it is tried again by itself`,
       );
     }
+    if (dispatcher.record_failing_since !== undefined) {
+      problems.push(
+        `what a run has said cannot be written to disk since ${dispatcher.record_failing_since}: ${dispatcher.record_error ?? ''}; make room, it is tried again by itself, and do not stop the dispatcher before`,
+      );
+    }
     const trouble = dispatcher.host_problem ?? hostProblem;
     if (trouble !== null) problems.push(trouble);
   }

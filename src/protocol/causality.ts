@@ -69,6 +69,20 @@ export function openQuestionsOfBatch(
 }
 
 /**
+ * Of open questions those that still want an answer: one that has its final answer is left out as
+ * long as others remain (protocol.md §4).
+ *
+ * @param answered paths of what the actor has answered on its host
+ */
+export function stillOpen(
+  questions: readonly Question[],
+  answered: ReadonlySet<string>,
+): Question[] {
+  const left = questions.filter(({ relPath }) => !answered.has(relPath));
+  return left.length > 0 ? left : [...questions];
+}
+
+/**
  * The causal chain behind some messages, breadth first: what they answer or were caused by, and
  * so on. Level 0 holds the messages themselves.
  */

@@ -4,6 +4,8 @@ import type { Located, Message } from './message.ts';
 export interface Delivery extends Located {
   actor: string;
   channel: string;
+  /** Of its body, which is read again when it is handed over. */
+  bytes?: number;
   /** Its content is missing from this clone, so that nobody knows whom it wakes. */
   unread?: true;
 }
@@ -30,8 +32,6 @@ export interface Cursor {
   settled: string[];
 }
 
-/** The answer to a batch names all of it in its header, which has room for so many (protocol.md §2). */
-export const MAX_BATCH = 1500;
 /** Bytes of a list of paths in a header of 64 KiB, with room for the other fields. */
 export const MAX_LINKS_BYTES = 60 * 1024;
 
@@ -40,7 +40,7 @@ export function linksBytes(relPaths: readonly string[]): number {
   return relPaths.reduce((sum, relPath) => sum + relPath.length + '  - \n'.length, 0);
 }
 
-/** `running` until the outcome is on record and published; `held` until its content is found. */
+/** `running` until the outcome is on record and published; `held` while its content is missing. */
 export type DeliveryState = 'pending' | 'running' | 'held' | 'settled';
 
 interface Item extends Delivery {
@@ -54,7 +54,8 @@ interface Item extends Delivery {
  * The mailboxes of one dispatcher: what is pending, running and settled per actor and channel.
  *
  * A delivery is `pending` until a batch takes it, `running` until its outcome is on record, then
- * `settled`. One whose content is missing is `held`, and after that `pending` or `settled`. The
+ * `settled`. One whose content is missing, when it is found or when it is to be handed over, is
+ * `held`, and after that `pending` or `settled`. The
  * cursor of a mailbox is where the scan began that found its oldest unsettled
  * delivery, so it never passes one; with none left it is the last commit scanned.
  */
@@ -105,22 +106,21 @@ export class Mailboxes {
     });
   }
 
-  /**
-   * Hands over everything pending in a mailbox: one batch for one run (protocol.md §5), up to
-   * {@link MAX_BATCH} whose paths have room in a header.
-   */
-  take(actor: string, channel: string): Delivery[] {
-    const box = this.#box({ actor, channel });
-    const batch: Item[] = [];
-    let bytes = 0;
-    for (const item of box) {
-      if (item.state !== 'pending') continue;
-      bytes += linksBytes([item.relPath]);
-      if (batch.length === MAX_BATCH || bytes > MAX_LINKS_BYTES) break;
-      batch.push(item);
-    }
+  /** Hands over these messages of a mailbox, as far as they are pending: one batch for one run. */
+  take(actor: string, channel: string, relPaths: readonly string[]): Delivery[] {
+    const wanted = new Set(relPaths);
+    const batch = this.#box({ actor, channel }).filter(
+      ({ state, relPath }) => state === 'pending' && wanted.has(relPath),
+    );
     for (const item of batch) item.state = 'running';
     return batch;
+  }
+
+  /** Keeps back what a run was handed and whose content turned out to be missing. */
+  hold(actor: string, channel: string, relPaths: readonly string[]): void {
+    const wanted = new Set(relPaths);
+    for (const item of this.#box({ actor, channel }))
+      if (wanted.has(item.relPath) && item.state === 'running') item.state = 'held';
   }
 
   /** Deliveries whose content is missing. */

@@ -81,14 +81,15 @@ export function awaitsPeers(
   });
 }
 
-/** Whether the actor has answered every one of these questions already. */
-export function answeredBefore(
-  actor: string,
-  questions: readonly string[],
-  channel: readonly Located[],
-): boolean {
-  const answered = new Set(
-    channel.flatMap(({ message }) => (message.from === actor ? message.re : [])),
+/**
+ * What an actor has answered on one of its hosts.
+ *
+ * @param channel messages since the oldest of the questions that matter
+ */
+export function answeredOn(actor: string, host: string, channel: readonly Located[]): Set<string> {
+  return new Set(
+    channel.flatMap(({ message }) =>
+      message.from === actor && (message.host ?? host) === host ? message.re : [],
+    ),
   );
-  return questions.every((question) => answered.has(question));
 }

@@ -1,5 +1,11 @@
 import { parseAddress, type Address } from './address.ts';
-import { answeredBySend, openQuestionsOfBatch, type Lookup, type Question } from './causality.ts';
+import {
+  answeredBySend,
+  openQuestionsOfBatch,
+  stillOpen,
+  type Lookup,
+  type Question,
+} from './causality.ts';
 import { linksBytes, MAX_LINKS_BYTES } from './mailbox.ts';
 import type { Located, Message } from './message.ts';
 
@@ -19,13 +25,18 @@ export interface AnswerPlan {
   answers: boolean;
 }
 
-/** Who gets the stdout of a run, and what that answers (protocol.md §4). */
+/**
+ * Who gets the stdout of a run, and what that answers (protocol.md §4).
+ *
+ * @param answered paths of what the actor has answered already
+ */
 export function planAnswers(
   batch: readonly Located[],
   actor: string,
   lookup: Lookup,
+  answered: ReadonlySet<string> = new Set(),
 ): AnswerPlan[] {
-  const questions = openQuestionsOfBatch(batch, actor, lookup);
+  const questions = stillOpen(openQuestionsOfBatch(batch, actor, lookup), answered);
   if (questions.length > 0) return group(questions.map(asked), true);
   return group(
     batch.map(({ message, relPath }) => {

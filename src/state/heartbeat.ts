@@ -20,6 +20,9 @@ export interface Heartbeat {
   fetch_error?: string;
   push_failing_since?: string;
   push_error?: string;
+  /** Since when what a run has said cannot be written to disk, and why. */
+  record_failing_since?: string;
+  record_error?: string;
   /** Why no host file is in force, or what is wrong with the newest one. */
   host_problem?: string;
 }

@@ -3,11 +3,19 @@ import { readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
 import { classify, type Failure } from './failure.ts';
+import { gitEnvironment, type GitPlace } from './git-environment.ts';
 
 /** Exit codes are results; only a git that could not be started at all is told apart. */
 export type GitOutcome =
   | { ok: true; stdout: Buffer; stderr: string }
-  | { ok: false; stdout: Buffer; stderr: string; failure: Failure };
+  | {
+      ok: false;
+      stdout: Buffer;
+      stderr: string;
+      failure: Failure;
+      /** Null when it was killed, ran out of time or could not be started: that answers nothing. */
+      code: number | null;
+    };
 
 export interface GitOptions {
   input?: string | Buffer;
@@ -33,25 +41,6 @@ const SETTINGS = [
   'advice.graftFileDeprecated=false',
   ...LOW_SPEED,
 ];
-
-/** Variables by which a surrounding git call would point ours elsewhere. */
-const FOREIGN = [
-  'GIT_DIR',
-  'GIT_COMMON_DIR',
-  'GIT_WORK_TREE',
-  'GIT_INDEX_FILE',
-  'GIT_OBJECT_DIRECTORY',
-  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
-  'GIT_SHALLOW_FILE',
-  'GIT_PREFIX',
-  'GIT_NAMESPACE',
-];
-
-/** Where git for the bus works: our own git directory, with the objects of the operator's clone. */
-export interface GitPlace {
-  gitDir: string;
-  objectsDir: string;
-}
 
 const BATCH_SSH = 'ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=10';
 
@@ -79,18 +68,7 @@ export class Git {
     this.#cwd = place?.gitDir ?? dir;
     const seconds = Number(environment['CROSSTALK_NETWORK_TIMEOUT']);
     this.#networkLimit = seconds > 0 ? seconds * 1000 : NETWORK_LIMIT;
-    const inherited = Object.entries(environment).filter(([key]) => !FOREIGN.includes(key));
-    this.#env = {
-      ...Object.fromEntries(inherited),
-      LC_ALL: 'C',
-      GIT_TERMINAL_PROMPT: '0',
-      GIT_OPTIONAL_LOCKS: '0',
-      GIT_NO_REPLACE_OBJECTS: '1',
-      GCM_INTERACTIVE: 'never',
-      // Branches are read and moved as files in the clone.
-      GIT_DEFAULT_REF_FORMAT: 'files',
-      ...(place && { GIT_DIR: place.gitDir, GIT_OBJECT_DIRECTORY: place.objectsDir }),
-    };
+    this.#env = gitEnvironment(environment, place);
   }
 
   /** Git in another folder, with the repository that is there. */
@@ -177,18 +155,14 @@ export class Git {
       : startError === undefined
         ? classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`)
         : { kind: 'not_started', reason: `git could not be started: ${startError.message}` };
-    return { ok: false, stdout: out, stderr: err, failure };
+    return { ok: false, stdout: out, stderr: err, failure, code: state.timedOut ? null : code };
   }
 
   /** Like {@link run}, for calls that fail only when something is broken. */
   async must(args: readonly string[], options: GitOptions = {}): Promise<Buffer> {
     const outcome = await this.run(args, options);
     if (outcome.ok) return outcome.stdout;
-    throw new CrosstalkError(
-      'git_failed',
-      `git ${args[0] ?? ''} failed in ${this.dir}: ${outcome.failure.reason || 'no reason given'}; check the repository with: git -C ${this.dir} fsck`,
-      { data: { kind: outcome.failure.kind } },
-    );
+    throw failed(this.dir, args[0] ?? '', outcome.failure);
   }
 
   /** Starts a git process that stays open, such as `cat-file --batch`. */
@@ -213,6 +187,15 @@ export class Git {
       detached: true,
     });
   }
+}
+
+/** What a git command that should not have failed is reported as. */
+export function failed(dir: string, command: string, { kind, reason }: Failure): CrosstalkError {
+  return new CrosstalkError(
+    'git_failed',
+    `git ${command} failed in ${dir}: ${reason || 'no reason given'}; check the repository with: git -C ${dir} fsck`,
+    { data: { kind } },
+  );
 }
 
 function ended(child: ChildProcess): Promise<{ code: number | null; startError?: Error }> {

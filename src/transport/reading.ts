@@ -1,4 +1,5 @@
 import { folderUse } from '../protocol/layout.ts';
+import { failed } from './git.ts';
 import { filesContaining } from './grep.ts';
 import type { Objects } from './objects.ts';
 import { commitOrder } from './order.ts';
@@ -8,6 +9,7 @@ import {
   changesBetween,
   listTree,
   readFolder,
+  standing,
   walkFolder,
   type TreeEntry,
   type WalkedEntry,
@@ -47,9 +49,29 @@ export abstract class Reading {
     return commitOrder(this.repository.git, this.objects, since, tip, paths);
   }
 
-  /** Whether `commit` still belongs to the history of `tip`: false after a rewrite. */
+  /**
+   * Whether `commit` still belongs to the history of `tip`: false after a rewrite.
+   *
+   * @throws CrosstalkError `git_failed` when git could not say: no answer is none
+   */
   async isAncestor(commit: string, tip: string): Promise<boolean> {
-    const outcome = await this.repository.git.run(['merge-base', '--is-ancestor', commit, tip]);
-    return outcome.ok;
+    const args = ['merge-base', '--is-ancestor', commit, tip];
+    const outcome = await this.repository.git.run(args);
+    if (outcome.ok) return true;
+    if (outcome.code === 1) return false;
+    // The commit is gone, with the history that it was in.
+    if (outcome.code !== null && (await this.objects.read(`${tip}^{commit}`)) !== undefined) {
+      if ((await this.objects.read(`${commit}^{commit}`)) === undefined) return false;
+    }
+    throw failed(this.repository.dir, 'merge-base', outcome.failure);
+  }
+
+  /**
+   * Of some paths those that stand at a commit, whether their content can be read or not.
+   *
+   * @throws CrosstalkError `git_failed` when a folder on the way to one cannot be read
+   */
+  async standing(commit: string, paths: readonly string[]): Promise<Set<string>> {
+    return standing(this.repository.git, commit, paths);
   }
 }

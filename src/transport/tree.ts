@@ -142,6 +142,24 @@ export async function listTree(
     });
 }
 
+/** Paths that one process is asked about. */
+const MANY_PATHS = 500;
+
+/** Of some paths those that stand at a commit; only the folders on the way to them are read. */
+export async function standing(
+  git: Git,
+  commit: string,
+  paths: readonly string[],
+): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (let at = 0; at < paths.length; at += MANY_PATHS) {
+    const some = paths.slice(at, at + MANY_PATHS);
+    const out = await git.must(['ls-tree', '-z', '--name-only', commit, '--', ...some]);
+    for (const path of out.toString('utf8').split('\0')) if (path !== '') found.add(path);
+  }
+  return found;
+}
+
 function splitOnce(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];

@@ -3,12 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { activation } from '../../src/protocol/activation.ts';
 import { openQuestions } from '../../src/protocol/causality.ts';
 import type { Located } from '../../src/protocol/message.ts';
-import {
-  answeredBefore,
-  awaitsPeers,
-  mayBeSilent,
-  unanswered,
-} from '../../src/protocol/pending.ts';
+import { answeredOn, awaitsPeers, mayBeSilent, unanswered } from '../../src/protocol/pending.ts';
 import { answerMessages, planAnswers, sendMessages } from '../../src/protocol/reply.ts';
 import { threadOf } from '../../src/protocol/thread.ts';
 import { lookupIn, path, said } from '../support/messages.ts';
@@ -130,6 +125,17 @@ describe('stdout', () => {
       { to: [{ name: 'y', host: 'mac' }], re: [path(12)], cause: [path(11), path(12), path(13)] },
     ]);
   });
+  it('leaves out what has its final answer, as long as another question remains', () => {
+    const both = [said(1, 'operator', 'boss'), said(2, 'operator', 'boss')];
+    const task = said(3, 'boss', 'w1', { cause: [1, 2] });
+    const back = said(4, 'w1', 'boss', { re: [3] });
+    const all = lookupIn([...both, task, back]);
+    const answered = (...numbers: number[]): string[][] =>
+      planAnswers([back], 'boss', all, new Set(numbers.map((n) => path(n)))).map(({ re }) => re);
+    expect(answered()).toEqual([[path(1), path(2)]]);
+    expect(answered(1)).toEqual([[path(2)]]);
+    expect(answered(1, 2)).toEqual([[path(1), path(2)]]);
+  });
   it('of a woken coordinator goes to the one who asked it, and records what caused it', () => {
     const [written] = answerMessages(planAnswers([answer1], 'boss', lookup), [answer1], 'x', {
       actor: 'boss',
@@ -231,10 +237,10 @@ describe('silence', () => {
     expect(waits([said(8, 'w1', 'boss', { re: [2], cause: [7] })])).toBe(false);
   });
   it('is fine for what comes after the question was answered', () => {
-    expect(answeredBefore('boss', [path(1)], fanOut)).toBe(false);
-    expect(
-      answeredBefore('boss', [path(1)], [...fanOut, said(8, 'boss', 'operator', { re: [1] })]),
-    ).toBe(true);
+    expect(answeredOn('boss', 'front', fanOut).has(path(1))).toBe(false);
+    const answer = said(8, 'boss', 'operator', { re: [1], host: 'front' });
+    expect(answeredOn('boss', 'front', [...fanOut, answer]).has(path(1))).toBe(true);
+    expect(answeredOn('boss', 'back', [...fanOut, answer]).has(path(1))).toBe(false);
   });
 });
 

@@ -1,0 +1,94 @@
+import type { InvocationResult } from '../agent/invoke.ts';
+import type { Outcome } from '../agent/outcome.ts';
+import { withoutCredentials } from '../credentials.ts';
+import { retryDelay, type DeadLetter } from '../state/dead-letters.ts';
+import type { Job } from './run.ts';
+
+/** Where a letter gets its id, its time and its luck from. */
+export interface LetterParts {
+  now: () => Date;
+  random: () => number;
+  newId: () => string;
+}
+
+/** Milliseconds until a retry whose messages cannot be read is looked at again. */
+const UNREAD_WAIT_MS = 60_000;
+
+/**
+ * The dead letters of a failed run: the retried one again, or one for each message of the batch
+ * (protocol.md §8).
+ */
+export function failedLetters(
+  parts: LetterParts,
+  job: Job,
+  failure: Outcome & { kind: 'failed' },
+  result: InvocationResult,
+  previous: DeadLetter | undefined,
+): DeadLetter[] {
+  const parcels =
+    previous === undefined ? job.messages.map((relPath) => [relPath]) : [previous.messages];
+  return parcels.map((messages) => failedLetter(parts, job, failure, result, messages, previous));
+}
+
+function failedLetter(
+  { now, random, newId }: LetterParts,
+  job: Job,
+  failure: Outcome & { kind: 'failed' },
+  result: InvocationResult,
+  messages: string[],
+  previous: DeadLetter | undefined,
+): DeadLetter {
+  const at = now();
+  const counted = (previous?.attempts_since_release ?? 0) + 1;
+  const quarantined = counted >= job.tier.attempts;
+  const next = new Date(at.getTime() + retryDelay(counted, job.tier.retryDelay, random()));
+  return {
+    id: previous?.id ?? newId(),
+    state: quarantined ? 'quarantined' : 'retrying',
+    actor: job.actor,
+    channel: job.channel,
+    messages,
+    tier: job.tier.name,
+    command: job.tier.cli,
+    reason: failure.reason,
+    detail: withoutCredentials(failure.detail),
+    exit_code: result.exitCode,
+    signal: result.signal,
+    stderr_tail: withoutCredentials(result.stderrTail),
+    attempts: (previous?.attempts ?? 0) + 1,
+    attempts_since_release: counted,
+    first_failed_at: previous?.first_failed_at ?? at.toISOString(),
+    last_failed_at: at.toISOString(),
+    ...(quarantined ? {} : { next_retry_at: next.toISOString() }),
+  };
+}
+
+/** A retry whose messages cannot be read has not been tried: it is due again in a while. */
+export function postponed({ now }: LetterParts, letter: DeadLetter): DeadLetter {
+  const next = new Date(now().getTime() + UNREAD_WAIT_MS);
+  return { ...letter, next_retry_at: next.toISOString() };
+}
+
+/** Of a batch that a guard stopped before it ran; `crosstalk dlq --retry` releases it. */
+export function parkedLetter({ now, newId }: LetterParts, job: Job, detail: string): DeadLetter {
+  const at = now().toISOString();
+  const { actor, channel, messages, tier } = job;
+  return {
+    id: newId(),
+    state: 'parked',
+    actor,
+    channel,
+    messages,
+    tier: tier.name,
+    command: tier.cli,
+    reason: 'too_deep',
+    detail,
+    exit_code: null,
+    signal: null,
+    stderr_tail: '',
+    attempts: 0,
+    attempts_since_release: 0,
+    first_failed_at: at,
+    last_failed_at: at,
+  };
+}

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { reasonOf } from '../errors.ts';
+import type { DeadLetter } from '../state/dead-letters.ts';
+import type { Deliveries } from './deliveries.ts';
+import type { Guards } from './guards.ts';
+import { record, type Recorded, type RecordParts } from './record.ts';
+import { runJob, type Job, type JobResult, type RunParts } from './run.ts';
+
+export interface WorkParts
+  extends RunParts, Omit<RecordParts, 'settle' | 'giveBack' | 'hold' | 'log' | 'now' | 'runs'> {
+  deliveries: Deliveries;
+  guards: Guards;
+}
+
+/** Milliseconds before a job that could not be done makes room for another. */
+const BROKEN_WAIT_MS = 1000;
+
+/** One job from its run to its place on record; never rejects. */
+export async function work(
+  parts: WorkParts,
+  job: Job,
+  letter: DeadLetter | undefined,
+): Promise<Recorded> {
+  const { deliveries, log } = parts;
+  const { mailboxes } = deliveries;
+  try {
+    const outcome = await runJob(parts, job);
+    await learn(parts, job, outcome);
+    const recorded: RecordParts = {
+      ...parts,
+      settle: (...of) => deliveries.settle(...of),
+      giveBack: (...of) => {
+        mailboxes.giveBack(...of);
+      },
+      hold: (...of) => {
+        mailboxes.hold(...of);
+      },
+    };
+    return await record(recorded, job, outcome, letter);
+  } catch (error) {
+    // A broken repository, a run that could not begin, a dispatcher that must end with a full disk:
+    // nothing is on record, and the mail goes back to be tried at a later tick.
+    mailboxes.giveBack(job.actor, job.channel, job.messages);
+    await parts.runs.end(job.id).catch(() => undefined);
+    log('internal_error', { id: job.id, actor: job.actor, error: reasonOf(error) });
+    await sleep(BROKEN_WAIT_MS, undefined, { signal: parts.signal }).catch(() => undefined);
+    return {};
+  }
+}
+
+/** What the run tells of its CLI; what it said is not given up when that cannot be noted. */
+async function learn(parts: WorkParts, job: Job, outcome: JobResult): Promise<void> {
+  try {
+    await parts.guards.learn(job, outcome);
+  } catch (error) {
+    parts.log('internal_error', { id: job.id, actor: job.actor, error: reasonOf(error) });
+  }
+}

@@ -1,0 +1,53 @@
+/** Variables by which a surrounding git call would point ours elsewhere. */
+const FOREIGN = [
+  'GIT_DIR',
+  'GIT_COMMON_DIR',
+  'GIT_WORK_TREE',
+  'GIT_INDEX_FILE',
+  'GIT_OBJECT_DIRECTORY',
+  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
+  'GIT_SHALLOW_FILE',
+  'GIT_GRAFT_FILE',
+  'GIT_REPLACE_REF_BASE',
+  'GIT_IMPLICIT_WORK_TREE',
+  'GIT_PREFIX',
+  'GIT_NAMESPACE',
+  'GIT_QUARANTINE_PATH',
+  'GIT_CONFIG',
+  'GIT_CONFIG_PARAMETERS',
+  'GIT_LITERAL_PATHSPECS',
+  'GIT_GLOB_PATHSPECS',
+  'GIT_NOGLOB_PATHSPECS',
+  'GIT_ICASE_PATHSPECS',
+  'GIT_NO_LAZY_FETCH',
+];
+
+/** Where git for the bus works: our own git directory, with the objects of the operator's clone. */
+export interface GitPlace {
+  gitDir: string;
+  objectsDir: string;
+}
+
+/**
+ * The environment of every git process for the bus.
+ *
+ * @param environment ours, whose `GIT_*` settings of the user (ssh, askpass, certificates) count
+ * @param place our own git directory; without one git works where it is started
+ */
+export function gitEnvironment(
+  environment: NodeJS.ProcessEnv,
+  place: GitPlace | undefined,
+): NodeJS.ProcessEnv {
+  const inherited = Object.entries(environment).filter(([key]) => !FOREIGN.includes(key));
+  return {
+    ...Object.fromEntries(inherited),
+    LC_ALL: 'C',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GCM_INTERACTIVE: 'never',
+    // Branches are read and moved as files in the clone.
+    GIT_DEFAULT_REF_FORMAT: 'files',
+    ...(place && { GIT_DIR: place.gitDir, GIT_OBJECT_DIRECTORY: place.objectsDir }),
+  };
+}
