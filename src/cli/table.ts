@@ -36,6 +36,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       CHANNEL,
       FROM,
       ['--tier <tier>', 'the model tier asked for'],
+      ['--for <message>', 'of the messages being processed, the one it is about'],
       ['--new', 'unrelated to what is being processed: record neither re nor cause'],
       ['--file <path>', 'take the text from a file'],
       ['--no-wait', 'return as soon as the message is safely queued'],

@@ -25,8 +25,8 @@ export class Batches {
   ): Promise<Delivery[][]> {
     const looked = messages.slice(0, MAX_BATCH);
     const fresh = looked.filter((delivery) => !this.#names.has(delivery));
-    const answers = fresh.filter(({ message }) => message.re.length > 0);
-    const lookup = await this.#archive.chain(tip, channel, answers);
+    const linked = fresh.filter(({ message: { re, cause } }) => re.length + cause.length > 0);
+    const lookup = await this.#archive.chain(tip, channel, linked);
     for (const delivery of fresh)
       this.#names.set(delivery, conversationOf(delivery, actor, lookup));
     return batchesOf(looked, (delivery) => this.#names.get(delivery) ?? delivery.relPath);

@@ -7,10 +7,8 @@ import {
   parseMessage,
   isTier,
   MAX_MESSAGE_BYTES,
-  type Located,
   type Message,
 } from '../protocol/message.ts';
-import { isName, isRelPath } from '../protocol/names.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import { parseRecipients, sendMessages } from '../protocol/reply.ts';
 import { shown } from '../protocol/result.ts';
@@ -18,6 +16,7 @@ import { tipOf, type Context } from './context.ts';
 import { deliver, type Delivered } from './deliver.ts';
 import type { DispatchLink } from './dispatch-link.ts';
 import { resolveChannel, resolveFrom } from './resolve.ts';
+import { linkOf } from './send-link.ts';
 
 export interface SendInput {
   to: string;
@@ -27,6 +26,8 @@ export interface SendInput {
   tier?: string;
   /** Start unrelated work: record neither `re` nor `cause`. */
   isNew: boolean;
+  /** Of the messages being processed the one it is about: its relPath, or how that ends. */
+  for?: string;
   wait: boolean;
   login: string;
   /** Why nobody is asked to push it now: a dispatcher that took too long goes on with it. */
@@ -75,7 +76,7 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
   const news = new News(context);
   const from = resolveFrom(context, input.from, input.login);
   const channel = await channelOf(context, input.channel, news);
-  const dispatch = await dispatchOf(context, channel.id, input);
+  const dispatch = await linkOf(context, channel.id, input);
   const at = context.now();
   const messages = sendMessages(
     {
@@ -169,28 +170,6 @@ async function channelOf(
     await news.ask();
     return resolveChannel(context, given);
   }
-}
-
-/**
- * What the dispatch that a `send` is made in makes of it. Links are paths inside one channel, so a
- * message to another channel carries none.
- */
-async function dispatchOf(
-  context: Context,
-  channel: string,
-  { link = {}, isNew }: SendInput,
-): Promise<{ id?: string; host?: string; triggers: Located[] }> {
-  const { id, host, triggers = [] } = link;
-  const paths = triggers.filter(isRelPath);
-  const linked = !isNew && (link.channel ?? channel) === channel;
-  return {
-    ...(id === undefined ? {} : { id }),
-    ...(host === undefined || !isName(host) ? {} : { host }),
-    triggers:
-      linked && paths.length > 0
-        ? await context.archive.messages(await tipOf(context), channel, paths)
-        : [],
-  };
 }
 
 /** Nothing is called sent that no dispatcher could read. */

@@ -96,7 +96,7 @@ function work(
         ...common,
         to: text('to'),
         body: text('body'),
-        ...optional('channel', 'tier'),
+        ...optional('channel', 'tier', 'for'),
         isNew: input['isNew'] === true,
         wait: input['wait'] !== false,
         id: context.newId(),

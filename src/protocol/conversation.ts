@@ -1,7 +1,7 @@
 import { openQuestions, type Lookup } from './causality.ts';
 import { linksBytes, MAX_LINKS_BYTES, type Delivery } from './mailbox.ts';
 import type { Located } from './message.ts';
-import { threadRoot } from './thread.ts';
+import { threadRoot, threadRoots } from './thread.ts';
 
 /** The answer to a batch names all of it in its header, which has room for so many (protocol.md §2). */
 export const MAX_BATCH = 1500;
@@ -11,12 +11,16 @@ export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 /**
  * Which conversation a message delivered to `actor` belongs to: messages with the same name may be
  * handed to one run, and no others (protocol.md §5). New tasks go together when one asker on one
- * host sent them, answers of peers when they lead to the same open questions, and where `actor` began
- * the exchange itself, what descends from the same first message.
+ * host sent them, and an actor, which asks for others, sent them for the same first messages. Answers
+ * of peers go together when they lead to the same open questions, and where `actor` began the exchange
+ * itself, what descends from the same first message does.
  */
 export function conversationOf(delivered: Located, actor: string, lookup: Lookup): string {
   const { message } = delivered;
-  if (message.re.length === 0) return `asked by ${message.from}@${message.host ?? ''}`;
+  if (message.re.length === 0) {
+    const behind = message.cause.length === 0 ? [] : threadRoots([delivered], lookup);
+    return `asked by ${message.from}@${message.host ?? ''} for ${behind.join()}`;
+  }
   const questions = openQuestions(delivered, actor, lookup).map(({ relPath }) => relPath);
   return questions.length > 0
     ? `for ${questions.sort().join()}`

@@ -44,10 +44,15 @@ export function threadOf(
  * @param batch at least one message
  */
 export function threadRoot(batch: readonly Located[], lookup: Lookup): string {
+  return threadRoots(batch, lookup)[0] ?? '';
+}
+
+/** All that a batch descends from and that descends from nothing itself, by path; see {@link threadRoot}. */
+export function threadRoots(batch: readonly Located[], lookup: Lookup): string[] {
   const all = chainLevels(batch, lookup).flat();
   const roots = all.filter(({ message }) => message.re.length === 0 && message.cause.length === 0);
   const paths = (roots.length > 0 ? roots : all).map(({ relPath }) => relPath);
-  return paths.sort()[0] ?? '';
+  return paths.sort();
 }
 
 /** The oldest message the thread of a batch can hold, by path; undefined when nothing precedes it. */

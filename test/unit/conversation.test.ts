@@ -66,6 +66,16 @@ it('new tasks of one asker that wait together are one batch; the same name on an
   expect(batched(pending)).toEqual([[path(1), path(4)], [path(2)], [path(3)]]);
 });
 
+it('new tasks that an actor sent for different goals are different batches, for one goal they are one', () => {
+  const record = [said(1, 'alice', 'lead'), said(2, 'bob', 'lead')];
+  const pending = [
+    said(3, 'lead', 'boss', { cause: [1], host: 'front' }),
+    said(4, 'lead', 'boss', { cause: [2], host: 'front' }),
+    said(5, 'lead', 'boss', { cause: [1], host: 'front' }),
+  ];
+  expect(batched(pending, record)).toEqual([[path(3), path(5)], [path(4)]]);
+});
+
 it('answers in an exchange that the actor began itself go together by their beginning', () => {
   const record = [
     said(1, 'boss', 'w1'),

@@ -17,7 +17,7 @@ export async function run(call: Call): Promise<number> {
   const input: SendInput = {
     to,
     body: await readBody(call, 'message'),
-    ...given(call, 'channel', 'from', 'tier'),
+    ...given(call, 'channel', 'from', 'tier', 'for'),
     isNew: flag(call, 'new'),
     wait: call.options['wait'] !== false,
     login: io.login,

@@ -1,0 +1,50 @@
+import { CrosstalkError } from '../errors.ts';
+import type { Located } from '../protocol/message.ts';
+import { isName, isRelPath } from '../protocol/names.ts';
+import { shown } from '../protocol/result.ts';
+import { tipOf, type Context } from './context.ts';
+import type { SendInput } from './send.ts';
+
+/**
+ * What the dispatch that a `send` is made in makes of it. Links are paths inside one channel, so a
+ * message to another channel carries none.
+ *
+ * @throws CrosstalkError `usage` when `for` names none of the messages being processed, or several
+ */
+export async function linkOf(
+  context: Context,
+  channel: string,
+  input: SendInput,
+): Promise<{ id?: string; host?: string; triggers: Located[] }> {
+  const { link = {}, isNew } = input;
+  const { id, host } = link;
+  const paths = processed(input).filter(isRelPath);
+  const linked = !isNew && (link.channel ?? channel) === channel;
+  return {
+    ...(id === undefined ? {} : { id }),
+    ...(host === undefined || !isName(host) ? {} : { host }),
+    triggers:
+      linked && paths.length > 0
+        ? await context.archive.messages(await tipOf(context), channel, paths)
+        : [],
+  };
+}
+
+/** The messages being processed that it is about: all, or the one that is named. */
+function processed({ link = {}, isNew, for: about }: SendInput): readonly string[] {
+  const { triggers = [] } = link;
+  if (about === undefined) return triggers;
+  const problem = (text: string): CrosstalkError =>
+    new CrosstalkError('usage', `--for ${shown(about)} ${text}`);
+  if (isNew) throw problem('and --new contradict each other; leave one of them out');
+  if (triggers.length === 0) throw problem('is for a run, which is handed messages; leave it out');
+  const found = about === '' ? [] : triggers.filter((path) => stem(path).endsWith(stem(about)));
+  if (found.length === 1) return found;
+  throw problem(
+    `names ${found.length === 0 ? 'none' : 'several'} of the messages being processed: ${triggers.slice(0, 5).join(', ')}; give the ref of one`,
+  );
+}
+
+function stem(path: string): string {
+  return path.replace(/\.md$/, '');
+}

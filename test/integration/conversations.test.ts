@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { agent } from '../support/agents.ts';
+import { Bus, type Host } from '../support/bus.ts';
+
+const WORKER = `sed -n '/^--- Message/,$p' | sed -n 's/^part of \\(.*\\)/done for \\1/p'`;
+
+/** What the boss answered whom, in any order. */
+const summaries = (bus: Bus): string[] =>
+  bus
+    .from('boss')
+    .filter(({ message }) => message.re.length > 0)
+    .map(({ message }) => `${message.to.map(({ name }) => name).join()}: ${message.body.trim()}`)
+    .sort();
+
+const ask = (host: Host, asker: string): Promise<string> =>
+  host.send('boss', `goal of ${asker}`, '--from', asker);
+
+it('a part of one asker’s goal and another asker’s new goal wait together: each gets its own answer', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { boss: agent('delegator') });
+  const back = await bus.host('back', { worker: WORKER });
+  await ask(front, 'alice');
+  await front.once();
+  await back.once();
+  await ask(front, 'bob');
+  await front.once();
+  await back.once();
+  await front.once();
+  expect(summaries(bus)).toEqual(['alice: summary for alice', 'bob: summary for bob']);
+});
+
+it('of goals that overlap nobody gets the summary of another', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { boss: agent('delegator') });
+  const back = await bus.host('back', { worker: { default: { cli: WORKER, count: 2 } } });
+  const askers = ['ann', 'ben', 'cleo', 'dan', 'eve', 'finn'];
+  for (const [index, asker] of askers.entries()) {
+    await ask(front, asker);
+    await front.once();
+    if (index % 2 === 1) await back.once();
+  }
+  for (let pass = 0; pass < 3; pass++) {
+    await back.once();
+    await front.once();
+  }
+  expect(summaries(bus)).toEqual(askers.map((asker) => `${asker}: summary for ${asker}`));
+});
+
+it('new tasks of one asker that wait together are one run and one answer, those of two askers are two', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { boss: 'grep -c "^--- Message"' });
+  for (const asker of ['ann', 'ben', 'ann']) await ask(host, asker);
+  const log = await host.once();
+  expect(log.filter(({ event }) => event === 'dispatch_start')).toHaveLength(2);
+  expect(summaries(bus)).toEqual(['ann: 2', 'ben: 1']);
+});
+
+it('mail for one actor that is larger than a prompt may be goes to several runs', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'grep -c "^--- Message"' });
+  const text = join(bus.root, 'text');
+  writeFileSync(text, `${'x'.repeat(99)}\n`.repeat(9000));
+  for (let n = 0; n < 6; n++) await host.run('send', '--to', 'worker', '--file', text);
+  await host.once();
+  expect(bus.from('worker').map(({ message }) => message.body.trim())).toEqual(['4', '2']);
+});
+
+it('a run of several messages says which of them a task is for, and the answer leads back to that one', async () => {
+  const bus = new Bus();
+  const boss = `refs=$(sed -n 's/^--- Message.*ref: \\(.*\\)) ---$/\\1/p'); set -- $refs
+crosstalk send --to worker --for "$2" "about the second" >&2
+crosstalk send --to worker --for nothing "about none" >&2 || echo "refused with $?"
+crosstalk send --to worker --for "$1" --new "both" >&2 || echo "refused with $?"`;
+  const host = await bus.host('front', { boss, worker: { default: { cli: 'cat >/dev/null' } } });
+  await host.send('boss', 'first');
+  const second = await host.send('boss', 'second');
+  await host.once();
+  const own = bus
+    .from('boss')
+    .map(({ message: { to, re, cause, body } }) => ({ to, re, cause, body }));
+  expect(own).toContainEqual({
+    to: [{ name: 'worker' }],
+    re: [],
+    cause: [second],
+    body: 'about the second',
+  });
+  expect(own).toHaveLength(2);
+  expect(own.at(-1)?.body).toBe('refused with 2\nrefused with 2\n');
+  const outside = await host.run('send', '--to', 'worker', '--for', second, 'x');
+  expect(outside).toMatchObject({ code: 2 });
+  expect(outside.err).toContain('is for a run, which is handed messages; leave it out');
+});

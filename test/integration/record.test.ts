@@ -1,0 +1,52 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Bus } from '../support/bus.ts';
+import { until } from '../support/wait.ts';
+
+/** Takes a folder of the state away, as a disk that takes nothing more; returns what gives it back. */
+function breakFolder(path: string): () => void {
+  mkdirSync(path, { recursive: true });
+  renameSync(path, `${path}.away`);
+  writeFileSync(path, '');
+  return () => {
+    rmSync(path);
+    renameSync(`${path}.away`, path);
+  };
+}
+
+it.each([
+  ['an answer', 'outbox', 'echo run >> $LEDGER; echo the answer', 'dispatch_done'],
+  ['a failure', 'dead-letters', 'echo run >> $LEDGER; exit 3', 'dead_letter'],
+])(
+  '%s that the disk does not take at first is kept until it does, and not paid for twice',
+  async (_, folder, cli, done) => {
+    const bus = new Bus();
+    const ledger = join(bus.root, 'ledger');
+    const gate = join(bus.root, 'gate');
+    const wait = `for i in $(seq 300); do test -e ${gate} && break; sleep 0.1; done`;
+    const host = await bus.host('front', {
+      worker: { default: { cli: `LEDGER=${ledger}; ${wait}; ${cli}`, attempts: 1 } },
+    });
+    const running = host.start();
+    await host.send('worker', 'hello');
+    await running.saw('dispatch_start');
+    const mend = breakFolder(join(host.state, folder));
+    writeFileSync(gate, '');
+    const failed = await running.saw('record_failed');
+    expect(failed['reason']).toMatch(/EEXIST|ENOTDIR/);
+    mend();
+    await running.saw(done);
+    await until('the end of the run', async () => {
+      const { out } = await host.run('status', '--json');
+      return (
+        (JSON.parse(out) as { dispatcher: { running: unknown[] } }).dispatcher.running.length === 0
+      );
+    });
+    expect(readFileSync(ledger, 'utf8')).toBe('run\n');
+    await running.stop();
+    await host.once();
+    expect(readFileSync(ledger, 'utf8')).toBe('run\n');
+    expect(bus.from('worker')).toHaveLength(folder === 'outbox' ? 1 : 0);
+  },
+);
