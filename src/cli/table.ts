@@ -112,6 +112,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: 'push the outbox, bring news, fast-forward the checkout',
     options: [
       ['--window <days>', 'from now on the checkout shows messages of so many days: 7d, or all'],
+      ['--retry', 'try again what could not be published as it was and is kept aside'],
     ],
     example: 'crosstalk sync --window 7d',
     load: () => import('./commands/sync.ts'),

@@ -220,12 +220,15 @@ export class Deliveries {
 
   /** What the outbox and the dead letters say of deliveries. */
   async #known(): Promise<(delivery: Delivery) => DeliveryState> {
-    const [entries, letters] = await Promise.all([
-      this.#parts.outbox.all(),
-      this.#parts.deadLetters.all(),
-    ]);
+    const { outbox, deadLetters } = this.#parts;
+    const [entries, aside, letters] = [
+      await outbox.all(),
+      await outbox.aside(),
+      await deadLetters.all(),
+    ];
     const states = new Map<string, DeliveryState>();
-    for (const { actor, channel, messages } of letters) {
+    const done = [...letters, ...aside.flatMap(({ delivery }) => delivery ?? [])];
+    for (const { actor, channel, messages } of done) {
       for (const relPath of messages) states.set(keyOf(actor, channel, relPath), 'settled');
     }
     for (const entry of [...this.#foreseen.splice(0), ...entries]) {

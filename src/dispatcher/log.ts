@@ -19,6 +19,7 @@ export type EventName =
   | 'dispatch_failed'
   | 'dispatch_held'
   | 'record_failed'
+  | 'set_aside'
   | 'reply_queued'
   | 'push_done'
   | 'push_failed'
@@ -54,6 +55,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   dispatch_failed: 'warn',
   dispatch_held: 'warn',
   record_failed: 'error',
+  set_aside: 'error',
   push_failed: 'warn',
   dead_letter: 'warn',
   quarantined: 'error',

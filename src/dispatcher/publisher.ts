@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
 import { reasonOf } from '../errors.ts';
+import { placeOf } from '../protocol/layout.ts';
 import type { Outbox, OutboxCommit, OutboxEntry } from '../state/outbox.ts';
 import type { Acquired } from '../state/lock.ts';
 import type { Commit, Failure, Published } from '../transport/transport.ts';
@@ -10,7 +11,7 @@ export type Outcome = { published: true } | { published: false; failure: Failure
 
 export interface PublisherParts {
   outbox: Outbox;
-  publish: (commits: Commit[], signal?: AbortSignal) => Promise<Published>;
+  publish: (entries: Commit[][], signal?: AbortSignal) => Promise<Published>;
   /** Takes the right to a push: 0, or the milliseconds until there may be one. */
   mayPush?: () => Promise<number>;
   /** Takes the machine's writer lock. */
@@ -19,6 +20,8 @@ export interface PublisherParts {
   onPublished?: (entry: OutboxEntry) => Promise<void>;
   /** Told of every push. */
   onPush?: (result: Published) => void;
+  /** Told of every entry that can't be published as it is, and is kept aside. */
+  onSetAside?: (entry: OutboxEntry, reason: string) => void;
 }
 
 /** One push takes at most this many entries. */
@@ -34,6 +37,10 @@ const LONGEST_HOLD_MS = 10_000;
  * as it holds the push back. For each entry the order is: on disk in the outbox →
  * pushed → settled (`onPublished`) → removed from the outbox. A crash between any two repeats
  * the rest: what is on the remote already is recognised there by its path and not pushed again.
+ *
+ * An entry ends published, already there, or set aside with the reason: when a file that must be new
+ * is there with other bytes, or the remote takes no push as large as this one entry. What it delivered
+ * counts as settled then, since it is on record and paid for.
  */
 export class Publisher {
   readonly #parts: PublisherParts;
@@ -166,24 +173,44 @@ export class Publisher {
     }
   }
 
-  /** One push for all; when the remote refuses them, each on its own, so that one cannot hold up the rest. */
+  /**
+   * One push for all. When the remote refuses them, each goes on its own, so that one cannot hold up
+   * the rest; when they are too large for it, in halves.
+   */
   async #pushTogether(entries: readonly OutboxEntry[], signal?: AbortSignal): Promise<void> {
     const result = await this.#parts.publish(
-      entries.flatMap(({ commits }) => commits.map(toCommit)),
+      entries.map(({ commits }) => commits.map(committed)),
       signal,
     );
     this.#parts.onPush?.(result);
     if (result.ok) {
       this.#failing = undefined;
-      for (const entry of entries) await this.#settle(entry);
+      const refused = new Map(result.refused.map(({ entry, reason }) => [entry, reason]));
+      for (const [index, entry] of entries.entries()) {
+        const reason = refused.get(index);
+        if (reason === undefined) await this.#settle(entry);
+        else await this.#setAside(entry, reason);
+      }
       this.onNews();
       return;
     }
-    if (result.failure.kind === 'rejected' && entries.length > 1) {
-      for (const entry of entries) await this.#pushTogether([entry], signal);
+    const { failure } = result;
+    if (failure.kind === 'too_large' && entries.length === 1) {
+      for (const entry of entries) await this.#setAside(entry, failure.reason);
       return;
     }
-    this.#fail(entries, result.failure);
+    const parts = entries.length === 1 ? [] : partsOf(entries, failure.kind);
+    if (parts.length === 0) this.#fail(entries, failure);
+    for (const part of parts) await this.#pushTogether(part, signal);
+  }
+
+  async #setAside(entry: OutboxEntry, reason: string): Promise<void> {
+    await this.#parts.outbox.setAside(entry, reason, new Date().toISOString());
+    passed('outbox_removed');
+    await this.#parts.onPublished?.(entry);
+    this.#expected.delete(entry.id);
+    this.#parts.onSetAside?.(entry, reason);
+    this.#tell(entry.id, { published: false, failure: { kind: 'set_aside', reason } });
   }
 
   async #settle(entry: OutboxEntry): Promise<void> {
@@ -206,6 +233,17 @@ export class Publisher {
   }
 }
 
-function toCommit({ at, ...rest }: OutboxCommit): Commit {
-  return { ...rest, at: new Date(at) };
+/** How entries are pushed that could not be pushed together; not in parts where that is no help. */
+function partsOf(entries: readonly OutboxEntry[], kind: Failure['kind']): OutboxEntry[][] {
+  if (kind === 'rejected') return entries.map((entry) => [entry]);
+  if (kind !== 'too_large') return [];
+  const middle = Math.ceil(entries.length / 2);
+  return [entries.slice(0, middle), entries.slice(middle)];
+}
+
+/** A commit of the outbox as it is to be made: whatever else it requires, its messages are new. */
+export function committed({ at, requires = [], ...rest }: OutboxCommit): Commit {
+  const messages = rest.files.filter(({ path }) => placeOf(path).kind === 'message');
+  const fresh = messages.map(({ path }) => ({ path, oid: null }));
+  return { ...rest, at: new Date(at), requires: [...requires, ...fresh] };
 }

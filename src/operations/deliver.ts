@@ -68,6 +68,12 @@ export async function deliver(
 
 function delivered(outcome: Outcome | undefined, direct: boolean): Delivered {
   if (outcome?.published === true) return { published: true, direct };
+  if (outcome?.failure.kind === 'set_aside') {
+    throw new CrosstalkError(
+      'refused',
+      `not published: ${outcome.failure.reason}; it is kept aside, see it with: crosstalk status, try it again with: crosstalk sync --retry`,
+    );
+  }
   return { published: false, reason: outcome?.failure.reason ?? 'the dispatcher gave no reason' };
 }
 

@@ -82,6 +82,10 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       await deadLetters.remove(delivery.deadLetter);
       passed('letter_removed');
     },
+    onSetAside: ({ id, commits }, reason) => {
+      const files = commits.flatMap((commit) => commit.files.map(({ path }) => path));
+      log('set_aside', { id, files: files.slice(0, 10), reason });
+    },
     onPush: (result) => {
       if (result.ok) log('push_done', { commits: result.commits, attempts: result.attempts });
       else

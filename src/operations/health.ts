@@ -66,6 +66,7 @@ function mailProblems({
   holds,
   dispatcher,
   outbox,
+  set_aside: aside,
   dead_letters: letters,
   push_budget: budget,
   host,
@@ -97,6 +98,13 @@ function mailProblems({
       `waiting in the outbox: ${String(old.length)}, the oldest for ${String(Math.max(...old.map(({ age_s: age }) => age)))} s; push them with: crosstalk sync`,
     );
   }
+  for (const { at, reason, files } of aside.slice(0, NAMED_CHANGES)) {
+    problems.push(
+      `not published, kept aside since ${at}: ${files[0] ?? 'an entry'}: ${reason}; try it again with: crosstalk sync --retry`,
+    );
+  }
+  if (aside.length > NAMED_CHANGES)
+    problems.push(`and ${String(aside.length - NAMED_CHANGES)} more that are kept aside`);
   const quarantined = letters.filter(({ state }) => state === 'quarantined').length;
   if (quarantined > 0) {
     problems.push(
@@ -120,7 +128,7 @@ function mailProblems({
   return problems;
 }
 
-/** So many held changes are named; a flood of them must not bury what else is wrong. */
+/** So many of a kind are named; a flood of them must not bury what else is wrong. */
 const NAMED_CHANGES = 5;
 
 function changeProblems(held: readonly HeldChange[]): string[] {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkVersion } from '../dispatcher/host.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
-import { parseCommits, type OutboxCommit } from '../state/outbox.ts';
+import { committed } from '../dispatcher/publisher.ts';
+import { parseCommits } from '../state/outbox.ts';
 import type { RemoteBudget } from '../state/remote-budget.ts';
 import type { Turns } from '../state/turn.ts';
 import type {
@@ -19,13 +20,15 @@ export function publishing(parts: {
   transport: Transport;
   turns: Turns;
   budget: RemoteBudget;
-}): (commits: Commit[], signal?: AbortSignal) => Promise<Published> {
+}): (entries: Commit[][], signal?: AbortSignal) => Promise<Published> {
   const { transport } = parts;
   const turns = inTurns(parts.turns);
   const permit = permission(parts.budget);
-  return (commits, signal) => {
-    const upgrades = commits.some(({ files }) => files.some(({ path }) => path === VERSION_FILE));
-    return transport.publish(commits, {
+  return (entries, signal) => {
+    const upgrades = entries
+      .flat()
+      .some(({ files }) => files.some(({ path }) => path === VERSION_FILE));
+    return transport.publish(entries, {
       signal,
       turns,
       permit,
@@ -45,14 +48,20 @@ export function permission(budget: RemoteBudget): (kind: 'push' | 'read') => Pro
   };
 }
 
-/** Commits as they stand on a ticket, and back; what replaces folders others do not take along. */
+/**
+ * Commits as they stand on a ticket, and back. What replaces folders, or requires that a file has a
+ * certain content, others do not take along: a neighbour of an older version would not look.
+ */
 function inTurns(turns: Turns): PublishTurns {
   return {
     lostRace: () => {
       turns.lostRace();
     },
     take: async (commits) => {
-      const plain = commits.every(({ clear }) => clear === undefined);
+      const plain = commits.every(
+        ({ clear, requires = [] }) =>
+          clear === undefined && requires.every(({ oid }) => oid === null),
+      );
       const offer = commits.map((commit) => ({ ...commit, at: commit.at.toISOString() }));
       const taken = await turns.take(plain ? JSON.stringify(offer) : '');
       if (taken?.kind !== 'turn') return taken;
@@ -60,13 +69,9 @@ function inTurns(turns: Turns): PublishTurns {
         ...taken,
         along: taken.waiting.flatMap(({ ticket, offer: text }) => {
           const offered = parseCommits(text);
-          return offered === undefined ? [] : [{ ticket, commits: offered.map(toCommit) }];
+          return offered === undefined ? [] : [{ ticket, commits: offered.map(committed) }];
         }),
       };
     },
   };
-}
-
-function toCommit({ at, author, subject, files }: OutboxCommit): Commit {
-  return { at: new Date(at), author, subject, files };
 }

@@ -4,6 +4,7 @@ import type { DeadLetter } from '../state/dead-letters.ts';
 import { loadHeartbeat, type Heartbeat } from '../state/heartbeat.ts';
 import type { Headroom } from '../state/remote-budget.ts';
 import { holderOf } from '../state/lock.ts';
+import type { OutboxCommit } from '../state/outbox.ts';
 import { readPause, type Pause } from '../state/pause.ts';
 import { knownHost } from './approvals.ts';
 import { takeCensus } from './census.ts';
@@ -46,6 +47,8 @@ export interface Status {
   }[];
   cursors: { actor: string; through: string; lagging: { channel: string; commit: string }[] }[];
   outbox: { id: string; age_s: number; files: string[] }[];
+  /** What can't be published as it is, and why; ISO 8601 UTC. */
+  set_aside: { id: string; at: string; reason: string; files: string[] }[];
   dead_letters: Pick<
     DeadLetter,
     | 'id'
@@ -120,7 +123,13 @@ export async function status(
     outbox: entries.map(({ id, commits }) => ({
       id,
       age_s: age(commits[0]?.at ?? ''),
-      files: commits.flatMap(({ files }) => files.map(({ path }) => path)),
+      files: filesOf(commits),
+    })),
+    set_aside: (await outbox.aside()).map(({ id, at, reason, commits }) => ({
+      id,
+      at,
+      reason,
+      files: filesOf(commits),
     })),
     dead_letters: letters.map(
       ({ id, state, actor, channel, messages, reason, detail, attempts, next_retry_at: due }) => ({
@@ -141,6 +150,10 @@ export async function status(
     broken_state_files: [...(await outbox.broken()), ...(await deadLetters.broken())],
   };
   return { ...facts, health: judge(facts, inRun || holder !== undefined) };
+}
+
+function filesOf(commits: readonly OutboxCommit[]): string[] {
+  return commits.flatMap(({ files }) => files.map(({ path }) => path));
 }
 
 async function hostStatus(

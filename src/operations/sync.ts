@@ -8,7 +8,7 @@ import { directPublisher, type Context } from './context.ts';
 
 export interface Synced {
   pushed: number;
-  /** Entries that could not be pushed. */
+  /** Entries that could not be pushed, or were set aside. */
   left: number;
   reason: string | null;
   checkout: CheckoutState;
@@ -20,11 +20,16 @@ export interface Synced {
 /**
  * Pushes the outbox, brings news, fast-forwards the checkout where that is safe.
  *
- * @param window `7d` and the like: the days of messages the checkout shows from now on; `all`
+ * @param options `window`: `7d` and the like, the days of messages the checkout shows from now on, or
+ *   `all`; `retry`: what was set aside is tried again
  * @throws CrosstalkError `usage` for what is no window
  */
-export async function sync(context: Context, window?: string): Promise<Synced> {
+export async function sync(
+  context: Context,
+  { window, retry = false }: { window?: string | undefined; retry?: boolean } = {},
+): Promise<Synced> {
   const { outbox, transport, paths } = context;
+  if (retry) await outbox.restore();
   const checkout = new Checkout(transport, context.now);
   if (window !== undefined) await setWindow(context, window);
   const refreshed = await transport.refresh();
@@ -32,20 +37,21 @@ export async function sync(context: Context, window?: string): Promise<Synced> {
   let reason = refreshed.ok ? null : refreshed.failure.reason;
   if (waiting.length > 0) {
     const ids = waiting.map(({ id }) => id);
-    const asked = await ask(paths.socket, { op: 'publish', ids }, 60_000);
-    if (asked.kind === 'nobody') {
+    const answered = await ask(paths.socket, { op: 'publish', ids }, 60_000);
+    if (answered.kind === 'nobody') {
       const publisher = directPublisher(context);
       await publisher.flush();
       reason = publisher.failing?.failure.reason ?? reason;
-    } else if (asked.kind === 'answered') {
-      for (const outcome of Object.values(asked.answer.outcomes ?? {})) {
+    } else if (answered.kind === 'answered') {
+      for (const outcome of Object.values(answered.answer.outcomes ?? {})) {
         if (!outcome.published) reason = outcome.failure.reason;
       }
     }
   }
-  const left = (await outbox.all()).filter(({ id }) =>
-    waiting.some((entry) => entry.id === id),
-  ).length;
+  const asked = new Set(waiting.map(({ id }) => id));
+  const aside = (await outbox.aside()).filter(({ id }) => asked.has(id));
+  const left = (await outbox.all()).filter(({ id }) => asked.has(id)).length + aside.length;
+  reason ??= aside[0]?.reason ?? null;
   await transport.maintain();
   return {
     pushed: waiting.length - left,

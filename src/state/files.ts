@@ -73,6 +73,9 @@ export async function readJson(path: string): Promise<{ value: unknown } | undef
   }
 }
 
+/** Files that are open at a time: a process has a limited number, and git needs some. */
+const OPEN_FILES = 64;
+
 /**
  * A folder of JSON files, one item each, named by id. An item that `parse` does not accept is
  * moved aside to `<id>.json.broken`, where {@link broken} finds it: kept, and in nobody's way.
@@ -108,8 +111,13 @@ export class JsonFolder<T extends { id: string }> {
     const ids = (await this.#names())
       .filter((name) => name.endsWith('.json'))
       .map((name) => name.slice(0, -5));
-    const items = await Promise.all(ids.sort().map((id) => this.get(id)));
-    return items.filter((item) => item !== undefined);
+    ids.sort();
+    const items: T[] = [];
+    for (let at = 0; at < ids.length; at += OPEN_FILES) {
+      const some = await Promise.all(ids.slice(at, at + OPEN_FILES).map((id) => this.get(id)));
+      for (const item of some) if (item !== undefined) items.push(item);
+    }
+    return items;
   }
 
   async remove(id: string): Promise<void> {

@@ -19,6 +19,8 @@ export interface OutboxCommit {
   files: { path: string; content: string }[];
   /** A folder emptied first. */
   clear?: string;
+  /** What must be so on the tip: the id of a file's content, or null for no file there. */
+  requires?: { path: string; oid: string | null }[];
 }
 
 /**
@@ -32,11 +34,24 @@ export interface OutboxEntry {
   delivery?: DeliveryRecord;
 }
 
+/** An entry that can't be published as it is: a person decides. */
+export interface SetAside extends OutboxEntry {
+  /** Why, in one line. */
+  reason: string;
+  /** Since when; ISO 8601 UTC. */
+  at: string;
+}
+
+/** Beside the outbox, so that no older version takes it for part of it. */
+const ASIDE = '-set-aside';
+
 export class Outbox {
   readonly #folder: JsonFolder<OutboxEntry>;
+  readonly #aside: JsonFolder<SetAside>;
 
   constructor(folder: string) {
     this.#folder = new JsonFolder(folder, parseEntry);
+    this.#aside = new JsonFolder(`${folder}${ASIDE}`, parseAside);
   }
 
   put(entry: OutboxEntry): Promise<void> {
@@ -51,6 +66,28 @@ export class Outbox {
   remove(id: string): Promise<void> {
     return this.#folder.remove(id);
   }
+  /**
+   * Takes an entry out that can't be published as it is, and keeps it with the reason.
+   *
+   * @param at ISO 8601 UTC
+   */
+  async setAside(entry: OutboxEntry, reason: string, at: string): Promise<void> {
+    await this.#aside.put({ ...entry, reason, at });
+    await this.#folder.remove(entry.id);
+  }
+  /** What was taken out, and why. */
+  aside(): Promise<SetAside[]> {
+    return this.#aside.all();
+  }
+  /** Puts what was taken out back, to be published again; returns how many entries there were. */
+  async restore(): Promise<number> {
+    const entries = await this.#aside.all();
+    for (const { id, commits, delivery } of entries) {
+      await this.#folder.put({ id, commits, ...(delivery && { delivery }) });
+      await this.#aside.remove(id);
+    }
+    return entries.length;
+  }
   broken(): Promise<string[]> {
     return this.#folder.broken();
   }
@@ -60,6 +97,15 @@ function parseEntry(value: unknown): OutboxEntry | undefined {
   if (!isRecord(value) || typeof value['id'] !== 'string' || !Array.isArray(value['commits']))
     return undefined;
   return value['commits'].every(isCommit) ? (value as unknown as OutboxEntry) : undefined;
+}
+
+function parseAside(value: unknown): SetAside | undefined {
+  const entry = parseEntry(value);
+  if (entry === undefined || !isRecord(value)) return undefined;
+  const { reason, at } = value;
+  return typeof reason === 'string' && typeof at === 'string'
+    ? { ...entry, reason, at }
+    : undefined;
 }
 
 /** The commits of a JSON text, such as another clone's; undefined when it is none of ours. */
@@ -75,12 +121,20 @@ export function parseCommits(text: string): OutboxCommit[] | undefined {
 function isCommit(value: unknown): boolean {
   if (!isRecord(value) || !isRecord(value['author']) || !Array.isArray(value['files']))
     return false;
-  const { at, subject, author, files } = value;
+  const { at, subject, author, files, requires = [] } = value;
   return (
+    Array.isArray(requires) &&
+    requires.every(isRequirement) &&
     [at, subject, author['name'], author['email']].every((text) => typeof text === 'string') &&
     files.every(
       (file) =>
         isRecord(file) && typeof file['path'] === 'string' && typeof file['content'] === 'string',
     )
   );
+}
+
+function isRequirement(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { path, oid } = value;
+  return typeof path === 'string' && (oid === null || typeof oid === 'string');
 }

@@ -1,3 +1,10 @@
+/** What must be so on the tip that a commit is built on, or the commit is not made. */
+export interface Requirement {
+  path: string;
+  /** The id of the file's content; null for no file at all. */
+  oid: string | null;
+}
+
 /** One commit to be: files added or replaced, under an author of its own (architecture, group commit). */
 export interface Commit {
   author: { name: string; email: string };
@@ -6,6 +13,8 @@ export interface Commit {
   files: { path: string; content: string }[];
   /** A folder emptied first, for replacing it as a whole. */
   clear?: string;
+  /** Checked at every attempt, on whatever tip that builds on. */
+  requires?: readonly Requirement[];
 }
 
 /** What git calls a ref's value when there is none. */

@@ -8,6 +8,7 @@ type FailureKind =
   | 'unreachable'
   | 'auth'
   | 'rejected'
+  | 'too_large'
   | 'no_space'
   | 'missing_object'
   | 'not_a_repository'
@@ -15,6 +16,7 @@ type FailureKind =
   | 'not_started'
   | 'refused'
   | 'held'
+  | 'set_aside'
   | 'other';
 
 export interface Failure {
@@ -27,6 +29,11 @@ export interface Failure {
 const TABLE: readonly (readonly [FailureKind, RegExp])[] = [
   ['behind', /\[rejected\]|non-fast-forward|fetch first|stale info/],
   ['no_space', /No space left on device|Disk quota exceeded/],
+  // A forge or a proxy in front of it limits how much one push may bring.
+  [
+    'too_large',
+    /HTTP 413|error: 413|Request Entity Too Large|Payload Too Large|pack exceeds maximum allowed size|exceeds .{0,40}(size|file) limit|GH001:/i,
+  ],
   [
     'rejected',
     /pre-receive hook declined|hook declined|protected branch|denyCurrentBranch|branch is currently checked out|GH\d{3}:/,

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
-import type { Failure } from './failure.ts';
+import { admit, type Refused } from './admit.ts';
 import { build } from './build.ts';
 import type { Commit } from './commit.ts';
+import type { Failure } from './failure.ts';
 import type { Objects } from './objects.ts';
 import { fetchBranch, knownTip, mirror, pushCommit, type Fetched } from './remote.ts';
 import type { Repository } from './repository.ts';
 import { moveSolo } from './solo.ts';
-import { readFolder } from './tree.ts';
 
 export type Published =
-  | { ok: true; tip: string; commits: number; attempts: number }
+  | { ok: true; tip: string; commits: number; attempts: number; refused: readonly Refused[] }
   | { ok: false; failure: Failure; attempts: number };
 
 export interface PublishOptions {
@@ -50,15 +50,18 @@ const MAX_BACKOFF_MS = 1000;
  * push means somebody was faster: wait for a turn, or without one a random moment, fetch, build
  * again. Commits whose files are on the tip already are left out, so repeating a
  * publish whose answer was lost writes nothing twice.
+ *
+ * @param entries commits that stand and fall together: an entry is published whole, is on the tip
+ *   already, or is refused whole, when a commit requires what is not so there; see {@link admit}
  */
 export async function publish(
   repository: Repository,
   objects: Objects,
-  commits: readonly Commit[],
+  entries: readonly (readonly Commit[])[],
   options: PublishOptions,
 ): Promise<Published> {
-  const { signal } = options;
   const turns = repository.origin === undefined ? undefined : options.turns;
+  const parts = { repository, objects, entries, options };
   // A push that was refused may have been refused for what it took along: the next one goes alone.
   let alone = false;
   for (let attempt = 1; ; attempt++) {
@@ -66,29 +69,67 @@ export async function publish(
       await options.permit?.('read');
       await options.permit?.('push');
     }
-    const turn = await turns?.take(commits);
+    const turn = await turns?.take(entries.flat());
     if (turn?.kind === 'done') {
-      await fetchBranch(repository, signal);
-      return { ok: true, tip: turn.tip, commits: commits.length, attempts: attempt - 1 };
+      await fetchBranch(repository, options.signal);
+      const commits = entries.flat().length;
+      return { ok: true, tip: turn.tip, commits, attempts: attempt - 1, refused: [] };
     }
-    if (attempt > 1 && turn === undefined) await backOff(attempt, signal);
-    const fetched = await catchUpWith(repository, objects, attempt > 1, turn?.tip, signal);
-    if (!fetched.ok) {
-      await turn?.end();
-      return { ok: false, failure: fetched.failure, attempts: attempt - 1 };
-    }
-    const along = alone ? [] : (turn?.along ?? []);
-    const all = [...along.flatMap((one) => one.commits), ...commits];
-    const tried = await tryOnce(repository, objects, all, options);
-    const taken = along.map(({ ticket }) => ticket);
-    await turn?.end(tried.ok ? tried.tip : undefined, taken);
+    const tried = await inTurn(parts, attempt, alone, turn);
     if (tried.ok) return { ...tried, attempts: tried.commits === 0 ? attempt - 1 : attempt };
     const { failure } = tried;
+    if (!tried.pushed) return { ok: false, failure, attempts: attempt - 1 };
     const lostRace = failure.kind === 'behind' || failure.kind === 'contention';
     if (lostRace) turns?.lostRace();
-    const again = lostRace || along.length > 0;
+    const again = lostRace || tried.along;
     if (!again || attempt >= MAX_ATTEMPTS) return { ok: false, failure, attempts: attempt };
     alone = !lostRace;
+  }
+}
+
+type Tried =
+  | { ok: true; tip: string; commits: number; refused: readonly Refused[] }
+  | {
+      ok: false;
+      failure: Failure;
+      /** A push was tried; not when already the news could not be had. */
+      pushed: boolean;
+      /** It held what others wait to push. */
+      along: boolean;
+    };
+
+/** One attempt within a turn, which ends with it whatever happens. */
+async function inTurn(
+  parts: {
+    repository: Repository;
+    objects: Objects;
+    entries: readonly (readonly Commit[])[];
+    options: PublishOptions;
+  },
+  attempt: number,
+  alone: boolean,
+  turn: Turn | undefined,
+): Promise<Tried> {
+  const { repository, objects, entries, options } = parts;
+  const { signal } = options;
+  let moved: string | undefined;
+  let taken: string[] = [];
+  try {
+    if (attempt > 1 && turn === undefined) await backOff(attempt, signal);
+    const fetched = await catchUpWith(repository, objects, attempt > 1, turn?.tip, signal);
+    if (!fetched.ok) return { ...fetched, pushed: false, along: false };
+    const along = alone ? [] : (turn?.along ?? []);
+    const all = [...along.map(({ commits }) => commits), ...entries];
+    const tried = await tryOnce(repository, objects, all, options);
+    if (!tried.ok) return { ...tried, pushed: true, along: along.length > 0 };
+    moved = tried.tip;
+    const left = new Set(tried.refused.map(({ entry }) => entry));
+    taken = along.flatMap(({ ticket }, entry) => (left.has(entry) ? [] : [ticket]));
+    const ours = tried.refused.filter(({ entry }) => entry >= along.length);
+    const refused = ours.map(({ entry, ...why }) => ({ entry: entry - along.length, ...why }));
+    return { ...tried, refused };
+  } finally {
+    await turn?.end(moved, taken);
   }
 }
 
@@ -125,21 +166,24 @@ function backOff(attempt: number, signal: AbortSignal | undefined): Promise<void
 async function tryOnce(
   repository: Repository,
   objects: Objects,
-  commits: readonly Commit[],
+  entries: readonly (readonly Commit[])[],
   { signal, refuses }: PublishOptions,
-): Promise<{ ok: true; tip: string; commits: number } | { ok: false; failure: Failure }> {
+): Promise<
+  | { ok: true; tip: string; commits: number; refused: readonly Refused[] }
+  | { ok: false; failure: Failure }
+> {
   const tip = await knownTip(repository, objects);
   const refusal = tip === undefined ? undefined : await refuses?.(tip);
   if (refusal !== undefined) return { ok: false, failure: { kind: 'refused', reason: refusal } };
-  const missing = await notYetThere(objects, tip, commits);
-  if (missing.length === 0 && tip !== undefined) return { ok: true, tip, commits: 0 };
+  const { missing, refused } = await admit(objects, tip, entries);
+  if (missing.length === 0 && tip !== undefined) return { ok: true, tip, commits: 0, refused };
   const built = await build(repository, objects, tip, missing);
   if (!built.ok) return built;
   passed('commits_built');
   const failure = await move(repository, objects, tip, built.oid, signal);
   if (failure !== undefined) return { ok: false, failure };
   passed('pushed');
-  return { ok: true, tip: built.oid, commits: missing.length };
+  return { ok: true, tip: built.oid, commits: missing.length, refused };
 }
 
 /** Moves the bus to `to`: a push, or in solo mode the local branch; the failure, if any. */
@@ -159,57 +203,4 @@ async function move(
     await repository.git.run(['update-ref', tracking, to]);
   await mirror(repository, to);
   return undefined;
-}
-
-const FEW_FILES = 10;
-
-/** The names in folders at a commit, each folder read once. */
-class Names {
-  readonly #objects: Objects;
-  readonly #tip: string;
-  readonly #folders = new Map<string, Promise<Set<string> | undefined>>();
-
-  constructor(objects: Objects, tip: string) {
-    this.#objects = objects;
-    this.#tip = tip;
-  }
-
-  /** Whether all of the files may be there. */
-  async include(files: readonly { path: string }[]): Promise<boolean> {
-    for (const { path } of files) {
-      const folder = path.slice(0, Math.max(0, path.lastIndexOf('/')));
-      if (folder === '') continue;
-      const known =
-        this.#folders.get(folder) ??
-        readFolder(this.#objects, this.#tip, folder).then(
-          (entries) => entries && new Set(entries.map((entry) => entry.path)),
-        );
-      this.#folders.set(folder, known);
-      const names = await known;
-      if (names !== undefined && !names.has(path)) return false;
-    }
-    return true;
-  }
-}
-
-async function notYetThere(
-  objects: Objects,
-  tip: string | undefined,
-  commits: readonly Commit[],
-): Promise<Commit[]> {
-  if (tip === undefined) return [...commits];
-  const missing: Commit[] = [];
-  const names = new Names(objects, tip);
-  for (const commit of commits) {
-    // Of many files in one folder, most of which are new, its names tell at once.
-    if (commit.files.length > FEW_FILES && !(await names.include(commit.files))) {
-      missing.push(commit);
-      continue;
-    }
-    const there = await Promise.all(
-      commit.files.map(async ({ path, content }) => (await objects.text(tip, path)) === content),
-    );
-    if (commit.clear !== undefined || there.includes(false)) missing.push(commit);
-  }
-  return missing;
 }

@@ -135,9 +135,12 @@ export class Transport extends Reading {
     return { ok: true, tip };
   }
 
-  /** Puts commits on the bus with one push; see {@link publish}. */
-  publish(commits: readonly Commit[], options: PublishOptions = {}): Promise<Published> {
-    return publish(this.#repository, this.objects, commits, options);
+  /** Puts entries of commits on the bus with one push; see {@link publish}. */
+  publish(
+    entries: readonly (readonly Commit[])[],
+    options: PublishOptions = {},
+  ): Promise<Published> {
+    return publish(this.#repository, this.objects, entries, options);
   }
 
   /** Archiving what is old; see {@link Epochs}. */

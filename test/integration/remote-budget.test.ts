@@ -87,9 +87,10 @@ it('a push that the budget holds back takes along what comes meanwhile', async (
   const publisher = new Publisher({
     outbox,
     mayPush: () => Promise.resolve(waits.shift() ?? 0),
-    publish: (commits) => {
-      pushes.push(commits.map(({ subject }) => subject));
-      return Promise.resolve({ ok: true, tip: '', commits: commits.length, attempts: 1 });
+    publish: (entries) => {
+      pushes.push(entries.flat().map(({ subject }) => subject));
+      const commits = entries.flat().length;
+      return Promise.resolve({ ok: true, tip: '', commits, attempts: 1, refused: [] });
     },
     lock: () => Promise.resolve({ ok: true, release: () => Promise.resolve() }),
   });

@@ -32,7 +32,7 @@ it('writers that race for one branch all get through, one commit each, in one pu
   const transports = await Promise.all(hosts.map((host) => opened(host)));
   const results = await Promise.all(
     transports.map((transport, n) =>
-      transport.publish([commit(`x/${String(n)}-1`), commit(`x/${String(n)}-2`)]),
+      transport.publish([[commit(`x/${String(n)}-1`)], [commit(`x/${String(n)}-2`)]]),
     ),
   );
   for (const transport of transports) transport.close();
@@ -87,7 +87,14 @@ function scatter(dir: string, count: number, limit = count + 1): string {
 it('what comes while the outbox is being read is not called published before it was', async () => {
   const entry = (id: string): OutboxEntry => ({
     id,
-    commits: [{ ...commit(id), at: new Date(0).toISOString() }],
+    commits: [
+      {
+        author: { name: 'a', email: 'a@b' },
+        at: new Date(0).toISOString(),
+        subject: id,
+        files: [],
+      },
+    ],
   });
   const pushed: string[] = [];
   let second: Promise<unknown> | undefined;
@@ -103,9 +110,10 @@ it('what comes while the outbox is being read is not called published before it 
   const outbox = new Interrupted(scratch());
   const publisher = new Publisher({
     outbox,
-    publish: (commits) => {
-      pushed.push(...commits.map(({ subject }) => subject));
-      return Promise.resolve({ ok: true, tip: '', commits: commits.length, attempts: 1 });
+    publish: (entries) => {
+      pushed.push(...entries.flat().map(({ subject }) => subject));
+      const commits = entries.flat().length;
+      return Promise.resolve({ ok: true, tip: '', commits, attempts: 1, refused: [] });
     },
     lock: () => Promise.resolve({ ok: true, release: () => Promise.resolve() }),
   });

@@ -1,16 +1,19 @@
 import { sync } from '../../operations/sync.ts';
-import { inTransport, note, print, text, type Call } from '../command.ts';
+import { flag, inTransport, note, print, text, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(
     call,
     async (context) => {
-      const synced = await sync(context, text(call, 'window'));
+      const synced = await sync(context, {
+        window: text(call, 'window'),
+        retry: flag(call, 'retry'),
+      });
       if (synced.reason !== null) note(call, `${synced.reason}; nothing is lost, try again later`);
       const { checkout } = synced;
       print(call, synced, () =>
         [
-          `Pushed: ${String(synced.pushed)}${synced.left > 0 ? `, still in the outbox: ${String(synced.left)}` : ''}`,
+          `Pushed: ${String(synced.pushed)}${synced.left > 0 ? `, not on the remote: ${String(synced.left)}` : ''}`,
           `Checkout: ${checkout.state === 'left' ? `left as it is, ${checkout.reason}` : checkout.state}${synced.window === 'all' ? '' : `, messages of the last ${synced.window}`}`,
         ].join('\n'),
       );
