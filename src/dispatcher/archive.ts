@@ -1,11 +1,12 @@
 import type { Lookup } from '../protocol/causality.ts';
 import { MAX_STEPS } from '../protocol/causality.ts';
 import { parseChannel, type Channel } from '../protocol/channel.ts';
-import { channelFile, CHANNELS, folderUse, messageFile, placeOf } from '../protocol/layout.ts';
+import { channelFile, CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
 import { parseMessage, type Located, type Message } from '../protocol/message.ts';
-import { dayOf, isChannelId } from '../protocol/names.ts';
+import { isChannelId } from '../protocol/names.ts';
 import { unreadable, type Parsed } from '../protocol/result.ts';
 import { Repeats, type Transport } from '../transport/transport.ts';
+import { channelFiles } from './channel-files.ts';
 import { Kept } from './kept.ts';
 
 /** A file as a tree or a comparison of trees names it. */
@@ -140,34 +141,34 @@ export class Archive {
 
   /** Messages of a channel from the day before `relPath` on, by path; at most `limit` of the first. */
   async since(commit: string, channel: string, relPath: string, limit: number): Promise<Located[]> {
-    const start = dayBefore(relPath);
-    const folder = `${CHANNELS}/${channel}`;
     const paths: string[] = [];
-    for (const from of await this.#foldersFrom(commit, folder, start.split('/'))) {
-      for await (const files of this.#transport.walk(commit, from))
-        for (const { path } of files) {
-          const place = placeOf(path);
-          if (place.kind === 'message') paths.push(place.relPath);
-        }
+    for await (const files of channelFiles(this.#transport, commit, channel, relPath)) {
+      for (const { path } of files) {
+        const place = placeOf(path);
+        if (place.kind === 'message') paths.push(place.relPath);
+      }
       if (paths.length >= limit) break;
     }
     return this.messages(commit, channel, paths.slice(0, limit));
   }
 
-  /** The folders below `parent` that hold `start` (a path of names) or anything after it. */
-  async #foldersFrom(
-    commit: string,
-    parent: string,
-    [first, ...rest]: string[],
-  ): Promise<string[]> {
-    if (first === undefined) return [parent];
-    const entries = await this.#transport.list(commit, [parent]);
-    const folders = entries
-      .filter(({ type, path }) => type === 'tree' && folderUse(path) === 'enter')
-      .map(({ path }) => path);
-    const edge = `${parent}/${first}`;
-    const inside = folders.includes(edge) ? await this.#foldersFrom(commit, edge, rest) : [];
-    return [...inside, ...folders.filter((path) => path > edge)];
+  /**
+   * The messages of a channel without their bodies, some at a time, by path.
+   *
+   * @param from a relPath: from the day before it on; undefined for all
+   */
+  async *headers(commit: string, channel: string, from?: string): AsyncGenerator<Located[]> {
+    for await (const files of channelFiles(this.#transport, commit, channel, from)) {
+      const read = await Promise.all(
+        files.map(async (file): Promise<Located[]> => {
+          const place = placeOf(file.path);
+          const message = place.kind === 'message' ? await this.parse(file) : undefined;
+          if (place.kind !== 'message' || message?.ok !== true) return [];
+          return [{ relPath: place.relPath, message: { ...message.value, body: '' } }];
+        }),
+      );
+      yield read.flat();
+    }
   }
 
   /** Every channel; one without a readable `CHANNEL.md` goes by its id (protocol.md §9). */
@@ -227,11 +228,4 @@ function frozen(result: Parsed<Message>): Parsed<Message> {
     for (const part of [...to, to, re, cause, extra, result.value]) Object.freeze(part);
   }
   return Object.freeze(result);
-}
-
-function dayBefore(relPath: string): string {
-  const day = new Date(`${dayOf(relPath).replaceAll('/', '-')}T00:00:00Z`);
-  if (Number.isNaN(day.getTime())) return dayOf(relPath);
-  day.setUTCDate(day.getUTCDate() - 1);
-  return day.toISOString().slice(0, 10).replaceAll('-', '/');
 }

@@ -3,7 +3,7 @@ import type { Delivery } from '../protocol/mailbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** More paths than this would not fit a command line. */
-const MAX_ORDERED_PATHS = 1000;
+export const MAX_ORDERED_PATHS = 1000;
 
 /** Deliveries in the order in which history added their messages, since a commit or the root. */
 export async function inCommitOrder(

@@ -1,29 +1,24 @@
 import { passed } from '../crash-points.ts';
+import { messageFile } from '../protocol/layout.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../protocol/mailbox.ts';
-import { unanswered } from '../protocol/pending.ts';
-import { cursorOf, type ActorCursors, type Cursors } from '../state/cursors.ts';
-import type { DeadLetters } from '../state/dead-letters.ts';
-import type { Outbox, OutboxEntry } from '../state/outbox.ts';
-import type { Transport } from '../transport/transport.ts';
-import type { Archive } from './archive.ts';
+import type { ActorCursors, Cursors } from '../state/cursors.ts';
 import { continuity } from './epochs.ts';
-import type { Log } from './log.ts';
+import type { Known } from './known.ts';
+import { LostHistory, type LostHistoryParts } from './lost-history.ts';
+import { resume } from './resume.ts';
 import { ScanReports } from './scan-reports.ts';
 import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';
+import { byMailbox, ownIn, stillOpen } from './still-open.ts';
 
-export interface DeliveriesParts {
-  transport: Transport;
-  archive: Archive;
+export interface DeliveriesParts extends LostHistoryParts {
   cursors: Cursors;
-  outbox: Outbox;
-  deadLetters: DeadLetters;
-  log: Log;
-  /** Told of every outbox entry that settles a delivery found at the start. */
-  expect: (entry: OutboxEntry) => void;
+  known: Known;
   /** New actors start at the tip instead of at what is unanswered. */
   fromNow: boolean;
 }
 
+/** Deleted messages that are remembered. */
+const MAX_REMEMBERED = 200_000;
 /** Of many held messages, this many are looked for at a time. */
 const MAX_READ_AGAIN = 100;
 
@@ -33,28 +28,31 @@ const MAX_READ_AGAIN = 100;
  * Crash order. A delivery leaves its mailbox (`settle`) only after its outcome is durable: reply
  * on the remote, or dead letter written, or silence. Cursors are computed from the mailboxes and
  * saved after that. So a crash before the save only makes a later start look again at messages
- * after the older cursor, where `#known` recognises what the outbox, the dead letters and the
- * actor's own answers say is handled.
+ * after the older cursor, where {@link Known} and the
+ * actor's own answers say what is handled.
  */
 export class Deliveries {
   readonly mailboxes = new Mailboxes();
   readonly #parts: DeliveriesParts;
   readonly #active = new Set<string>();
-  /** Settled before their mailbox was there, by a push that the first scan may be too early to see. */
-  readonly #early = new Set<string>();
+  /** Messages that were deleted since the start: of one that is added again the record is asked. */
+  readonly #removed = new Set<string>();
+  readonly #lost: LostHistory;
+  /** What we have pushed since the last scan, beside that. */
+  readonly #held: string[] = [];
   readonly #reports: ScanReports;
-  #foreseen: OutboxEntry[] = [];
   #stored: Map<string, ActorCursors> | undefined;
   #saving: Promise<void> = Promise.resolve();
 
   constructor(parts: DeliveriesParts) {
     this.#parts = parts;
     this.#reports = new ScanReports(parts.log);
+    this.#lost = new LostHistory(parts);
   }
 
   /** Before the first fetch: what another process pushes after it, and clears away, was recorded too. */
   async foresee(): Promise<void> {
-    if (this.mailboxes.scanned === undefined) this.#foreseen = await this.#parts.outbox.all();
+    if (this.mailboxes.scanned === undefined) await this.#parts.known.foresee();
   }
 
   /** Serves exactly these actors from now on; new ones are scanned for up to `tip`. */
@@ -62,34 +60,102 @@ export class Deliveries {
     for (const actor of this.#active) if (!actors.includes(actor)) this.#active.delete(actor);
     const fresh = actors.filter((actor) => !this.#active.has(actor));
     if (fresh.length === 0) return;
-    this.#stored ??= await this.#parts.cursors.load();
-    const stateOf = await this.#known();
-    for (const actor of fresh) await this.#resume(host, actor, tip, stateOf);
+    const { cursors } = this.#parts;
+    const held = this.#stored === undefined ? await cursors.held() : undefined;
+    this.#stored ??= await cursors.load();
+    const found = await resume(this.#parts, this.#lost, this.#stored, { host, tip, held }, fresh);
+    for (const { since, scan, deliveries, stateOf, isArchived = false } of found) {
+      this.mailboxes.addScan(since, tip, deliveries, stateOf);
+      if (scan !== undefined && isArchived) this.#reports.archived(tip, scan);
+      if (scan === undefined) continue;
+      this.#reports.say(scan);
+      this.#remember(scan);
+    }
     for (const actor of fresh) this.#active.add(actor);
     passed('scanned');
+  }
+
+  /** A push has brought the bus there: what it holds is missed when a later tip does not. */
+  holds(tip: string): void {
+    this.#held.push(tip);
   }
 
   /** Takes in what was added since the last scan. */
   async advance(host: string, tip: string): Promise<Scan | undefined> {
     const from = this.mailboxes.scanned;
-    if (from === undefined || from === tip) return undefined;
+    if (from === undefined) return undefined;
+    const held = this.#held.splice(0);
+    if (from === tip && !held.some((commit) => commit !== tip)) return undefined;
     const audience = { host, actors: [...this.#active] };
-    const [history, scan] = await Promise.all([
-      continuity(this.#parts.transport, from, tip),
+    const reading = Promise.all([
+      continuity(this.#parts.transport, [from, ...held], tip),
       scanAdded(this.#parts, audience, from, tip),
     ]);
-    if (history === 'archived') this.#reports.archived(tip, scan);
-    if (history === 'rewritten') {
-      this.#parts.log('cursor_lost', {
-        cursor: from,
-        tip,
-        reason: 'the history was rewritten; only files added by it are delivered',
-      });
-    }
-    this.mailboxes.addScan(from, tip, scan.deliveries);
+    const [history, scan] = await reading.catch((error: unknown) => {
+      this.#held.unshift(...held);
+      throw error;
+    });
+    if (history.kind === 'rewritten') return this.#afterRewrite(audience, history.lost, tip, scan);
+    if (history.kind === 'archived') this.#reports.archived(tip, scan);
+    const again = scan.deliveries.filter(({ channel, relPath }) =>
+      this.#wasThere(messageFile(channel, relPath)),
+    );
+    const open = new Set(await this.#openAgain(host, again, tip));
+    const stateOf = again.length > 0 ? await this.#parts.known.states() : undefined;
+    const isHandled = (one: Delivery): boolean =>
+      again.includes(one) && (!open.has(one) || stateOf?.(one) !== 'pending');
+    this.#take(from, tip, scan, (one) => (isHandled(one) ? 'settled' : 'pending'));
+    return scan;
+  }
+
+  #take(
+    since: string,
+    tip: string,
+    scan: Scan,
+    stateOf: (delivery: Delivery) => DeliveryState,
+  ): void {
+    this.mailboxes.addScan(since, tip, scan.deliveries, stateOf);
     passed('scanned');
     this.#reports.say(scan);
-    return scan;
+    this.#remember(scan);
+  }
+
+  /** Whether a message that was added had been there before, as far as this process has seen. */
+  #wasThere(path: string): boolean {
+    return this.#removed.has(path) || this.#lost.missing.has(path);
+  }
+
+  #remember({ removed }: Scan): void {
+    if (this.#removed.size + removed.length > MAX_REMEMBERED) this.#removed.clear();
+    for (const path of removed) this.#removed.add(path);
+  }
+
+  /**
+   * Nothing that was scanned so far counts (protocol.md §5): what is unanswered as the record stands
+   * now is delivered, and of what this machine wrote and is gone with the history is published again.
+   */
+  async #afterRewrite(
+    audience: { host: string; actors: string[] },
+    lost: readonly string[],
+    tip: string,
+    news: Scan,
+  ): Promise<Scan> {
+    for (const from of lost) await this.#lost.bringBack(audience.host, from, tip);
+    const scan = await scanUnanswered(this.#parts, audience, tip);
+    this.mailboxes.forgetSettled();
+    this.#take('', tip, scan, await this.#parts.known.states());
+    return { ...scan, configured: true, added: news.added };
+  }
+
+  /** Of deliveries that were made once those that are unanswered now, wherever the answers are. */
+  async #openAgain(host: string, again: readonly Delivery[], tip: string): Promise<Delivery[]> {
+    const open: Delivery[] = [];
+    for (const { actor, channel, messages } of byMailbox(again)) {
+      const question = { actor, channel, tip };
+      const own = await ownIn(this.#parts, question, host);
+      open.push(...(await stillOpen(this.#parts, question, messages, own)));
+    }
+    return open;
   }
 
   /**
@@ -111,8 +177,7 @@ export class Deliveries {
 
   /** Marks deliveries as settled and moves the cursors; durable when it returns. */
   async settle(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
-    if (!this.#active.has(actor))
-      for (const relPath of relPaths) this.#early.add(keyOf(actor, channel, relPath));
+    if (!this.#active.has(actor)) this.#parts.known.settledEarly(actor, channel, relPaths);
     this.mailboxes.settle(actor, channel, relPaths);
     await this.save();
   }
@@ -132,119 +197,9 @@ export class Deliveries {
         cursors.set(actor, { through, channels });
       }
       this.#stored = cursors;
-      await this.#parts.cursors.save(cursors);
+      await this.#parts.cursors.save(cursors, this.#held.at(-1) ?? through);
     };
     this.#saving = this.#saving.then(write, write);
     return this.#saving;
   }
-
-  /** Delivers to one actor what was added since its cursors, or what is unanswered without one. */
-  async #resume(
-    host: string,
-    actor: string,
-    tip: string,
-    stateOf: (delivery: Delivery) => DeliveryState,
-  ): Promise<void> {
-    const stored = this.#stored?.get(actor);
-    if (stored === undefined) {
-      const scan = this.#parts.fromNow
-        ? undefined
-        : await scanUnanswered(this.#parts, { host, actors: [actor] }, tip);
-      this.mailboxes.addScan('', tip, scan?.deliveries ?? [], stateOf);
-      if (scan) this.#reports.say(scan);
-      return;
-    }
-    const commits = new Set([
-      stored.through,
-      ...Object.values(stored.channels).map(({ commit }) => commit),
-    ]);
-    for (const commit of commits) {
-      const { scan, since } = await this.#catchUp(host, actor, commit, tip);
-      this.#reports.say(scan);
-      const ours = scan.deliveries.filter(
-        ({ channel }) => cursorOf(stored, channel)?.commit === commit,
-      );
-      const open = since === '' ? new Set(ours) : await this.#stillOpen(ours, scan, actor, tip);
-      this.mailboxes.addScan(since, tip, ours, (delivery) =>
-        !open.has(delivery) ||
-        cursorOf(stored, delivery.channel)?.settled.includes(delivery.relPath) === true
-          ? 'settled'
-          : stateOf(delivery),
-      );
-    }
-  }
-
-  async #catchUp(
-    host: string,
-    actor: string,
-    commit: string,
-    tip: string,
-  ): Promise<{ scan: Scan; since: string }> {
-    const audience = { host, actors: [actor] };
-    if (commit === '') return { scan: await scanUnanswered(this.#parts, audience, tip), since: '' };
-    const history = await continuity(this.#parts.transport, commit, tip);
-    if (history !== 'rewritten') {
-      const scan = await scanAdded(this.#parts, audience, commit, tip);
-      if (history === 'archived') this.#reports.archived(tip, scan);
-      return { scan, since: commit };
-    }
-    this.#parts.log('cursor_lost', {
-      actor,
-      cursor: commit,
-      tip,
-      reason: 'the commit is not in the history; what is unanswered is delivered',
-    });
-    return { scan: await scanUnanswered(this.#parts, audience, tip), since: '' };
-  }
-
-  /** Of what was added since a cursor: what this host has not answered, as far as the record shows. */
-  async #stillOpen(
-    waking: readonly Delivery[],
-    scan: Scan,
-    actor: string,
-    tip: string,
-  ): Promise<Set<Delivery>> {
-    const open = new Set<Delivery>();
-    for (const channel of new Set(waking.map((delivery) => delivery.channel))) {
-      const ours = waking.filter((delivery) => delivery.channel === channel);
-      // A task handed on settles nothing: the run that wrote it may have been killed before the rest.
-      const own = (scan.own.get(channel) ?? []).filter(
-        ({ message }) => message.from === actor && message.re.length > 0,
-      );
-      const lookup = await this.#parts.archive.chain(tip, channel, ours);
-      const left = new Set(unanswered(ours, own, actor, lookup).map(({ relPath }) => relPath));
-      for (const delivery of ours) if (left.has(delivery.relPath)) open.add(delivery);
-    }
-    return open;
-  }
-
-  /** What the outbox and the dead letters say of deliveries. */
-  async #known(): Promise<(delivery: Delivery) => DeliveryState> {
-    const { outbox, deadLetters } = this.#parts;
-    const [entries, aside, letters] = [
-      await outbox.all(),
-      await outbox.aside(),
-      await deadLetters.all(),
-    ];
-    const states = new Map<string, DeliveryState>();
-    const done = [...letters, ...aside.flatMap(({ delivery }) => delivery ?? [])];
-    for (const { actor, channel, messages } of done) {
-      for (const relPath of messages) states.set(keyOf(actor, channel, relPath), 'settled');
-    }
-    for (const entry of [...this.#foreseen.splice(0), ...entries]) {
-      const { delivery } = entry;
-      this.#parts.expect(entry);
-      for (const relPath of delivery?.messages ?? []) {
-        if (delivery) states.set(keyOf(delivery.actor, delivery.channel, relPath), 'running');
-      }
-    }
-    return ({ actor, channel, relPath }) => {
-      const key = keyOf(actor, channel, relPath);
-      return this.#early.has(key) ? 'settled' : (states.get(key) ?? 'pending');
-    };
-  }
-}
-
-function keyOf(actor: string, channel: string, relPath: string): string {
-  return `${actor}/${channel}/${relPath}`;
 }

@@ -2,6 +2,7 @@ import { chooseTier, type Tier } from '../protocol/host-file.ts';
 import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Runs } from '../state/runs.ts';
+import type { Silences } from '../state/silences.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
@@ -24,6 +25,7 @@ export interface DispatcherParts {
   deliveries: Deliveries;
   outbox: Outbox;
   deadLetters: DeadLetters;
+  silences: Silences;
   runs: Runs;
   publisher: Publisher;
   hosts: HostWatch;

@@ -2,18 +2,28 @@ import { CHANNELS, messageFile } from '../protocol/layout.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
+/** How history leads from some commits to another; see {@link continuity}. */
+export type Continuity =
+  { kind: 'grown' } | { kind: 'archived' } | { kind: 'rewritten'; lost: string[] };
+
 /**
- * How history leads from one commit to another: by adding to it; by archiving it, which takes files
+ * How history leads from commits to another: by adding to them; by archiving them, which takes files
  * away and adds none; or not at all. In the first two cases what was added since is what the trees
  * differ in.
+ *
+ * @returns with a rewritten history, those of the commits that it left behind
  */
 export async function continuity(
   transport: Transport,
-  from: string,
+  from: readonly string[],
   to: string,
-): Promise<'grown' | 'archived' | 'rewritten'> {
-  if (await transport.isAncestor(from, to)) return 'grown';
-  return (await transport.epochs.succeeds(from, to)) ? 'archived' : 'rewritten';
+): Promise<Continuity> {
+  const outside = await transport.outside(from, to);
+  if (outside.length === 0) return { kind: 'grown' };
+  const lost: string[] = [];
+  for (const commit of outside)
+    if (!(await transport.epochs.succeeds(commit, to))) lost.push(commit);
+  return lost.length === 0 ? { kind: 'archived' } : { kind: 'rewritten', lost };
 }
 
 const COMMITTED = /^committer .* (\d+) [+-]\d{4}$/m;

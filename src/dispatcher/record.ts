@@ -6,6 +6,7 @@ import { outgoing } from '../protocol/outgoing.ts';
 import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Runs } from '../state/runs.ts';
+import type { Silences } from '../state/silences.ts';
 import { failedLetters, parkedLetter, postponed } from './letters.ts';
 import type { Log } from './log.ts';
 import type { Publisher } from './publisher.ts';
@@ -14,6 +15,7 @@ import type { Job, JobResult } from './run.ts';
 export interface RecordParts {
   outbox: Outbox;
   deadLetters: DeadLetters;
+  silences: Silences;
   runs: Runs;
   publisher: Publisher;
   log: Log;
@@ -76,7 +78,10 @@ export async function record(
     case 'gone': {
       const forgotten = (): Promise<void> =>
         letter === undefined ? Promise.resolve() : parts.deadLetters.remove(letter.id);
-      await afterwards(settled, forgotten, ended);
+      // A message that is gone may come back; that an actor had nothing to say to it may not be asked again.
+      const noted = (): Promise<void> =>
+        outcome.kind === 'gone' ? Promise.resolve() : parts.silences.note(actor, channel, messages);
+      await afterwards(noted, settled, forgotten, ended);
       if (outcome.kind === 'gone') return {};
       const { duration } = outcome.result;
       parts.log('dispatch_silent', { ...facts, ...stderrOf(outcome.result) });

@@ -21,6 +21,8 @@ export interface Scan {
   unread: { channel: string; relPath: string }[];
   /** Messages that somebody edited or deleted: said, and nothing else is done about it. */
   changed: Findings<{ path: string; change: 'edited' | 'deleted' }>;
+  /** Paths of messages that were deleted; one of them may be added again. */
+  removed: string[];
   /** Messages kept away only by an `@host` (protocol.md §3). */
   skipped: { channel: string; relPath: string; actor: string }[];
   /** Files that say how to run: hosts, profiles, upstream. */
@@ -35,6 +37,7 @@ export function emptyScan(): Scan {
     malformed: { named: [], more: 0 },
     unread: [],
     changed: { named: [], more: 0 },
+    removed: [],
     skipped: [],
     configured: false,
     added: 0,

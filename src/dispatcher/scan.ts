@@ -3,12 +3,12 @@ import { activation } from '../protocol/activation.ts';
 import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
 import { UNREAD, type Delivery } from '../protocol/mailbox.ts';
 import type { Located } from '../protocol/message.ts';
-import { unanswered } from '../protocol/pending.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive, FileRef } from './archive.ts';
 import { inCommitOrder } from './commit-order.ts';
 import { withoutRestored } from './epochs.ts';
 import { add, emptyScan, type Scan } from './scan-findings.ts';
+import { stillOpen } from './still-open.ts';
 
 export type { Scan };
 
@@ -25,6 +25,8 @@ interface Sources {
 
 /** Files read at a time: enough to keep git busy, few enough to hold. */
 const CHUNK = 500;
+/** Deleted messages that are remembered, of one scan. */
+const MAX_REMOVED = 100_000;
 /** Files gathered before their contents are asked for. */
 const MANY = 5000;
 
@@ -55,6 +57,7 @@ export async function scanAdded(
       else if (change.status === 'A') files.push(change);
       else if (kind === 'message') {
         const { path, status } = change;
+        if (status === 'D' && scan.removed.length < MAX_REMOVED) scan.removed.push(path);
         add(scan.changed, { path, change: status === 'D' ? 'deleted' : 'edited' });
       }
     }
@@ -95,16 +98,11 @@ export async function scanUnanswered(
   const pending: Delivery[] = [];
   for (const [channel, found] of relevant) {
     const woken = await route(sources, audience, tip, found, scan);
-    const lookup = await sources.archive.chain(
-      tip,
-      channel,
-      woken.filter(({ message }) => message.re.length > 0),
-    );
     for (const actor of audience.actors) {
       const own = found.filter(({ message }) => message.from === actor);
       const waking = woken.filter((delivery) => delivery.actor === actor);
-      const open = new Set(unanswered(waking, own, actor, lookup).map(({ relPath }) => relPath));
-      for (const one of waking) if (open.has(one.relPath)) pending.push(one);
+      for (const one of await stillOpen(sources, { actor, channel, tip }, waking, own))
+        pending.push(one);
     }
   }
   for (const one of unreadFor(audience, scan)) pending.push(one);

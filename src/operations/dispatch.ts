@@ -4,6 +4,7 @@ import { Deliveries } from '../dispatcher/deliveries.ts';
 import { Dispatcher } from '../dispatcher/dispatcher.ts';
 import { Guards } from '../dispatcher/guards.ts';
 import { HostWatch } from '../dispatcher/host-watch.ts';
+import { Known } from '../dispatcher/known.ts';
 import type { Log } from '../dispatcher/log.ts';
 import { Publisher } from '../dispatcher/publisher.ts';
 import { Refusals } from '../dispatcher/refusals.ts';
@@ -17,6 +18,7 @@ import { sweep } from '../state/files.ts';
 import { Holds } from '../state/holds.ts';
 import { acquire } from '../state/lock.ts';
 import { RunBudget } from '../state/run-budget.ts';
+import { Silences } from '../state/silences.ts';
 import { approvingIn } from './approvals.ts';
 import { Workspaces } from '../state/workspaces.ts';
 import { WorkspaceSweep } from '../dispatcher/workspace-sweep.ts';
@@ -57,15 +59,21 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   const workspaces = new Workspaces(paths.work);
   const records = await workspaces.folders();
   await sweep([paths.root, paths.outbox, paths.deadLetters, paths.runs, paths.bin, ...records]);
+  const silences = new Silences(paths.silences);
   const deliveries = new Deliveries({
     transport,
     archive,
-    outbox,
-    deadLetters,
     log,
-    expect: (entry) => {
-      publisher.expect(entry);
-    },
+    known: new Known({
+      outbox,
+      deadLetters,
+      silences,
+      expect: (entry) => {
+        publisher.expect(entry);
+      },
+    }),
+    hostname: context.hostname,
+    publishAgain: (entry) => outbox.put({ id: context.newId(), ...entry }),
     fromNow: input.fromNow,
     cursors: new Cursors(paths.cursors),
   });
@@ -87,6 +95,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       log('set_aside', { id, files: files.slice(0, 10), reason });
     },
     onPush: (result) => {
+      if (result.ok) deliveries.holds(result.tip);
       if (result.ok) log('push_done', { commits: result.commits, attempts: result.attempts });
       else
         log('push_failed', {
@@ -134,6 +143,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     deliveries,
     outbox,
     deadLetters,
+    silences,
     runs,
     publisher,
     hosts,

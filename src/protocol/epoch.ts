@@ -66,7 +66,9 @@ function waitingOf(messages: readonly Located[], served: readonly Served[]): str
         message.to.some(({ name }) => name === actor || name === EVERYONE) &&
         activation(message, actor, host, senderOf).wakes,
     );
-    for (const open of unanswered(waking, byName.get(actor) ?? [], actor, lookup)) {
+    // By file name: where a clock was behind, a message more stays.
+    const isLater = (answer: string, delivered: string): boolean => answer > delivered;
+    for (const open of unanswered(waking, byName.get(actor) ?? [], actor, lookup, isLater)) {
       const isTask = open.message.re.length === 0;
       // The end of an exchange that the actor began on its own asks for nothing.
       if (isTask || openQuestions(open, actor, lookup).length > 0) found.add(open.relPath);

@@ -92,6 +92,15 @@ export class Mailboxes {
     for (const key of touched.keys()) this.#dropIfSettled(key);
   }
 
+  /** Forgets what is settled: after its history was rewritten, some of it may be open again. */
+  forgetSettled(): void {
+    for (const [key, box] of this.#boxes) {
+      const left = box.filter(({ state }) => state !== 'settled');
+      if (left.length > 0) this.#boxes.set(key, left);
+      else this.#boxes.delete(key);
+    }
+  }
+
   /** The last commit scanned; undefined before the first scan. */
   get scanned(): string | undefined {
     return this.#scanned;

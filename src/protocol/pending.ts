@@ -9,28 +9,28 @@ import type { Located } from './message.ts';
  *
  * @param waking messages that wake the actor, oldest first
  * @param own every message of the actor in the channel
+ * @param isLater whether one of the actor's messages came after a delivered one; file names do not
+ *   tell, since clocks differ
  */
-export function unanswered(
-  waking: readonly Located[],
+export function unanswered<T extends Located>(
+  waking: readonly T[],
   own: readonly Located[],
   actor: string,
   lookup: Lookup,
-): Located[] {
+  isLater: (answer: string, delivered: string) => boolean,
+): T[] {
   const named = new Set(own.flatMap(({ message }) => [...message.re, ...message.cause]));
-  const lastAnswer = new Map<string, string>();
-  for (const { relPath, message } of own) {
-    for (const answered of message.re) {
-      if ((lastAnswer.get(answered) ?? '') < relPath) lastAnswer.set(answered, relPath);
-    }
-  }
+  const answers = new Map<string, string[]>();
+  for (const { relPath, message } of own)
+    for (const answered of message.re)
+      answers.set(answered, [...(answers.get(answered) ?? []), relPath]);
   return waking.filter((delivered) => {
     if (named.has(delivered.relPath)) return false;
     if (delivered.message.re.length === 0) return true;
     const questions = openQuestions(delivered, actor, lookup);
-    return (
-      questions.length === 0 ||
-      !questions.every(({ relPath }) => (lastAnswer.get(relPath) ?? '') > delivered.relPath)
-    );
+    const isAnswered = (question: string): boolean =>
+      answers.get(question)?.some((answer) => isLater(answer, delivered.relPath)) === true;
+    return questions.length === 0 || !questions.every(({ relPath }) => isAnswered(relPath));
   });
 }
 

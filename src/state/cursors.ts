@@ -31,9 +31,21 @@ export class Cursors {
     return cursors;
   }
 
-  /** Writes them durably, if they differ from what this process wrote last. */
-  async save(cursors: ReadonlyMap<string, ActorCursors>): Promise<void> {
-    const text = `${JSON.stringify({ version: 1, actors: Object.fromEntries(cursors) }, undefined, 1)}\n`;
+  /** The newest commit that this machine has seen or made on the bus; undefined when none is known. */
+  async held(): Promise<string | undefined> {
+    const { value } = (await readJson(this.#path)) ?? {};
+    const held = isRecord(value) ? value['held'] : undefined;
+    return isOid(held) && held !== '' ? (held as string) : undefined;
+  }
+
+  /**
+   * Writes them durably, if they differ from what this process wrote last.
+   *
+   * @param held as {@link held} gives it back
+   */
+  async save(cursors: ReadonlyMap<string, ActorCursors>, held?: string): Promise<void> {
+    const content = { version: 1, ...(held && { held }), actors: Object.fromEntries(cursors) };
+    const text = `${JSON.stringify(content, undefined, 1)}\n`;
     if (text === this.#written) return;
     await writeDurably(this.#path, text);
     this.#written = text;

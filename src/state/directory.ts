@@ -24,6 +24,8 @@ export interface StatePaths {
   /** What was recorded of the clone's git settings. */
   settings: string;
   cursors: string;
+  /** Deliveries that were met with silence. */
+  silences: string;
   outbox: string;
   deadLetters: string;
   runs: string;
@@ -65,6 +67,7 @@ function statePaths(root: string): StatePaths {
     git: join(root, 'git'),
     settings: join(root, 'git-settings.json'),
     cursors: join(root, 'cursors.json'),
+    silences: join(root, 'silences.jsonl'),
     outbox: join(root, 'outbox'),
     deadLetters: join(root, 'dead-letters'),
     runs: join(root, 'runs'),

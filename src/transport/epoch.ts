@@ -134,12 +134,22 @@ export class Epochs {
     return failure === undefined ? { ok: true, tip: commit } : { ok: false, failure };
   }
 
-  /** Whether a commit known here belongs to a history that an epoch of `tip` has archived. */
+  /**
+   * Whether a commit known here belongs to a history that an epoch of `tip` has archived: to what the
+   * epoch says that it follows, where that is known here, or to a history with another beginning. One
+   * that began with the epoch itself was rewritten since.
+   */
   async succeeds(commit: string, tip: string): Promise<boolean> {
-    return (
-      (await this.archivedBy(tip)) !== undefined &&
-      (await this.#repository.git.run(['cat-file', '-e', `${commit}^{tree}`])).ok
-    );
+    const archived = await this.archivedBy(tip);
+    const { git } = this.#repository;
+    const isHere = async (oid: string): Promise<boolean> =>
+      (await git.run(['cat-file', '-e', `${oid}^{tree}`])).ok;
+    if (archived === undefined || !(await isHere(commit))) return false;
+    if (await isHere(archived))
+      return (await git.run(['merge-base', '--is-ancestor', commit, archived])).ok;
+    const rootsOf = async (of: string): Promise<string> =>
+      (await git.must(['rev-list', '--max-parents=0', of])).toString('utf8').trim();
+    return (await rootsOf(commit)) !== (await rootsOf(tip));
   }
 
   /**
@@ -161,8 +171,8 @@ export class Epochs {
   async archivedBy(tip: string): Promise<string | undefined> {
     const format = `--format=%(trailers:key=${ARCHIVED},valueonly)`;
     const { git } = this.#repository;
-    const said = await git.run(['log', '--max-parents=0', format, tip]);
-    return /^[0-9a-f]{40,64}$/m.exec(said.stdout.toString('utf8'))?.[0];
+    const said = await git.must(['log', '--max-parents=0', format, tip]);
+    return /^[0-9a-f]{40,64}$/m.exec(said.toString('utf8'))?.[0];
   }
 
   /** Commits between two points that have brought files back from an archive, the newest of them. */

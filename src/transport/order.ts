@@ -1,4 +1,4 @@
-import type { Git } from './git.ts';
+import { failed, type Git } from './git.ts';
 import type { Objects } from './objects.ts';
 import { fieldsOf } from './stream.ts';
 import { compareTrees, type FolderUse } from './walk.ts';
@@ -13,6 +13,8 @@ const LINE_BREAK = 10;
  *
  * `git log` with paths is not asked: what is a message's file now may have been a folder of any size
  * in between, and git would go through all of it.
+ *
+ * @throws CrosstalkError `git_failed` when git was killed or ran out of time
  */
 export async function commitOrder(
   git: Git,
@@ -25,6 +27,7 @@ export async function commitOrder(
   const wanted = new Set(paths);
   const order = ['rev-list', '--reverse', '--topo-order'];
   const listed = await git.run([...order, '--parents', `--max-count=${String(FEW + 1)}`, range]);
+  if (!listed.ok && listed.code === null) throw failed(git.dir, 'rev-list', listed.failure);
   if (!listed.ok) return [];
   const commits = listed.stdout
     .toString('utf8')

@@ -13,6 +13,9 @@ export type Published =
   | { ok: true; tip: string; commits: number; attempts: number; refused: readonly Refused[] }
   | { ok: false; failure: Failure; attempts: number };
 
+/** Commits that stand and fall together, in the order in which they are to be made. */
+export type Entries = readonly (readonly Commit[])[];
+
 export interface PublishOptions {
   signal?: AbortSignal | undefined;
   /** Why nothing may be built on a tip; asked for each one that is built on. */
@@ -57,7 +60,7 @@ const MAX_BACKOFF_MS = 1000;
 export async function publish(
   repository: Repository,
   objects: Objects,
-  entries: readonly (readonly Commit[])[],
+  entries: Entries,
   options: PublishOptions,
 ): Promise<Published> {
   const turns = repository.origin === undefined ? undefined : options.turns;
@@ -103,7 +106,7 @@ async function inTurn(
   parts: {
     repository: Repository;
     objects: Objects;
-    entries: readonly (readonly Commit[])[];
+    entries: Entries;
     options: PublishOptions;
   },
   attempt: number,
@@ -166,7 +169,7 @@ function backOff(attempt: number, signal: AbortSignal | undefined): Promise<void
 async function tryOnce(
   repository: Repository,
   objects: Objects,
-  entries: readonly (readonly Commit[])[],
+  entries: Entries,
   { signal, refuses }: PublishOptions,
 ): Promise<
   | { ok: true; tip: string; commits: number; refused: readonly Refused[] }

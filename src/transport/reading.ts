@@ -1,6 +1,8 @@
 import { folderUse } from '../protocol/layout.ts';
 import { failed } from './git.ts';
 import { filesContaining } from './grep.ts';
+import { commitsSince, mergeBase, type Ancestor } from './lineage.ts';
+import { looseObjects, staleLocks } from './maintenance.ts';
 import type { Objects } from './objects.ts';
 import { commitOrder } from './order.ts';
 import { prefetch } from './partial.ts';
@@ -64,6 +66,40 @@ export abstract class Reading {
       if ((await this.objects.read(`${commit}^{commit}`)) === undefined) return false;
     }
     throw failed(this.repository.dir, 'merge-base', outcome.failure);
+  }
+
+  /**
+   * Of some commits those that do not belong to the history of `tip`, in their order. One process
+   * where all do.
+   */
+  async outside(commits: readonly string[], tip: string): Promise<string[]> {
+    const asked = [...new Set(commits)].filter((commit) => commit !== tip);
+    if (asked.length === 0) return [];
+    if (asked.length > 1) {
+      const args = ['rev-list', '--max-count=1', ...asked, `^${tip}`, '--'];
+      const found = await this.repository.git.run(args);
+      if (found.ok && found.stdout.length === 0) return [];
+    }
+    const outside: string[] = [];
+    for (const commit of asked) if (!(await this.isAncestor(commit, tip))) outside.push(commit);
+    return outside;
+  }
+
+  /** Locks of git that nobody can hold any more. */
+  staleLocks(): Promise<string[]> {
+    return staleLocks(this.repository);
+  }
+  looseObjects(): Promise<number> {
+    return looseObjects(this.repository.git);
+  }
+
+  /** The commit from which two histories went apart; see {@link mergeBase}. */
+  mergeBase(one: string, other: string): Promise<string | undefined> {
+    return mergeBase(this.repository.git, one, other);
+  }
+  /** The commits of `to` that are not in the history of `from`; see {@link commitsSince}. */
+  commitsSince(from: string, to: string, most: number): Promise<Ancestor[]> {
+    return commitsSince(this.repository.git, from, to, most);
   }
 
   /**

@@ -6,9 +6,10 @@ import type { RemoteLimits } from './forges.ts';
 import { transportId } from './identity.ts';
 import { Objects } from './objects.ts';
 import type { Commit } from './commit.ts';
-import { publish, type Published, type PublishOptions, type Turns } from './publish.ts';
+import { publish, type Entries, type Published } from './publish.ts';
+import type { PublishOptions, Turns } from './publish.ts';
 import { bring, fetchBranch, knownTip, mirror, pushCommit } from './remote.ts';
-import { looseObjects, maintainIfDue, staleLocks, type Maintained } from './maintenance.ts';
+import { maintainIfDue, type Maintained } from './maintenance.ts';
 import { Epochs } from './epoch.ts';
 import {
   acceptChanges,
@@ -136,10 +137,7 @@ export class Transport extends Reading {
   }
 
   /** Puts entries of commits on the bus with one push; see {@link publish}. */
-  publish(
-    entries: readonly (readonly Commit[])[],
-    options: PublishOptions = {},
-  ): Promise<Published> {
+  publish(entries: Entries, options: PublishOptions = {}): Promise<Published> {
     return publish(this.#repository, this.objects, entries, options);
   }
 
@@ -219,12 +217,6 @@ export class Transport extends Reading {
   maintain(): Promise<Maintained | undefined> {
     return maintainIfDue(this.#repository);
   }
-  staleLocks(): Promise<string[]> {
-    return staleLocks(this.#repository);
-  }
-  looseObjects(): Promise<number> {
-    return looseObjects(this.#repository.git);
-  }
 
   close(): void {
     this.objects.close();
@@ -242,4 +234,5 @@ export class Transport extends Reading {
 }
 
 export { Repeats };
+export type { Ancestor } from './lineage.ts';
 export type { Change, CheckoutState, Commit, Failure, Published, SettingChange, TreeEntry, Turns };

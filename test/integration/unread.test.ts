@@ -32,6 +32,7 @@ it('a message that is damaged while it waits is held, not taken for silence, and
   expect(await running.saw('dispatch_held')).toMatchObject({ unread: [second] });
   const status = await host.run('status');
   expect(status.out).toContain('content is missing from this clone: 1');
+  await running.saw('dispatch_done');
   expect(bus.from('worker').map(({ message }) => message.re)).toEqual([[first]]);
   renameSync(`${object}.away`, object);
   await host.run('sync');

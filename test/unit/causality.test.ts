@@ -190,7 +190,13 @@ describe('send during a dispatch', () => {
 
 describe('what is unanswered', () => {
   const left = (waking: Located[], own: Located[]): string[] =>
-    unanswered(waking, own, 'boss', lookupIn([...fanOut, ...own])).map(({ relPath }) => relPath);
+    unanswered(
+      waking,
+      own,
+      'boss',
+      lookupIn([...fanOut, ...own]),
+      (answer, delivered) => answer > delivered,
+    ).map(({ relPath }) => relPath);
   it('is what no message of the actor names in re or cause', () => {
     expect(left([question], [])).toEqual([path(1)]);
     expect(left([question], [task1])).toEqual([]);

@@ -1,0 +1,47 @@
+import { CHANNELS, folderUse } from '../protocol/layout.ts';
+import { dayOf } from '../protocol/names.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { FileRef } from './archive.ts';
+
+/**
+ * The files of a channel at a commit, by path, some at a time.
+ *
+ * @param from a relPath: of the days from the one before it on, as clocks differ; undefined for all
+ */
+export async function* channelFiles(
+  transport: Transport,
+  commit: string,
+  channel: string,
+  from: string | undefined,
+): AsyncGenerator<FileRef[]> {
+  const folder = `${CHANNELS}/${channel}`;
+  const folders =
+    from === undefined
+      ? [folder]
+      : await foldersFrom(transport, commit, folder, dayBefore(from).split('/'));
+  for (const one of folders) yield* transport.walk(commit, one);
+}
+
+/** The folders below `parent` that hold `start` (a path of names) or anything after it. */
+async function foldersFrom(
+  transport: Transport,
+  commit: string,
+  parent: string,
+  [first, ...rest]: string[],
+): Promise<string[]> {
+  if (first === undefined) return [parent];
+  const entries = await transport.list(commit, [parent]);
+  const folders = entries
+    .filter(({ type, path }) => type === 'tree' && folderUse(path) === 'enter')
+    .map(({ path }) => path);
+  const edge = `${parent}/${first}`;
+  const inside = folders.includes(edge) ? await foldersFrom(transport, commit, edge, rest) : [];
+  return [...inside, ...folders.filter((path) => path > edge)];
+}
+
+function dayBefore(relPath: string): string {
+  const day = new Date(`${dayOf(relPath).replaceAll('/', '-')}T00:00:00Z`);
+  if (Number.isNaN(day.getTime())) return dayOf(relPath);
+  day.setUTCDate(day.getUTCDate() - 1);
+  return day.toISOString().slice(0, 10).replaceAll('-', '/');
+}

@@ -1,0 +1,70 @@
+import type { Delivery, DeliveryState } from '../protocol/mailbox.ts';
+import type { DeadLetters } from '../state/dead-letters.ts';
+import type { Outbox, OutboxEntry } from '../state/outbox.ts';
+import type { Silences } from '../state/silences.ts';
+
+export interface KnownParts {
+  outbox: Outbox;
+  deadLetters: DeadLetters;
+  silences: Silences;
+  /** Told of every outbox entry that settles a delivery. */
+  expect: (entry: OutboxEntry) => void;
+}
+
+/**
+ * What this machine's own state says of deliveries: their answer is in the outbox, they are in the dead
+ * letters, they were met with silence. What the bus says of them is another matter (`still-open.ts`).
+ */
+export class Known {
+  readonly #parts: KnownParts;
+  /** Settled before their mailbox was there, by a push that the first scan may be too early to see. */
+  readonly #early = new Set<string>();
+  #foreseen: OutboxEntry[] = [];
+
+  constructor(parts: KnownParts) {
+    this.#parts = parts;
+  }
+
+  /** Before the first fetch: what another process pushes after it, and clears away, was recorded too. */
+  async foresee(): Promise<void> {
+    this.#foreseen = await this.#parts.outbox.all();
+  }
+
+  settledEarly(actor: string, channel: string, relPaths: readonly string[]): void {
+    for (const relPath of relPaths) this.#early.add(keyOf({ actor, channel, relPath }));
+  }
+
+  /** The state of each delivery, as far as it is known; else `pending`. */
+  async states(): Promise<(delivery: Delivery) => DeliveryState> {
+    const { outbox, deadLetters, silences, expect } = this.#parts;
+    const entries = await outbox.all();
+    const states = new Map<string, DeliveryState>();
+    await silences.each((actor, channel, relPath) => {
+      states.set(keyOf({ actor, channel, relPath }), 'settled');
+    });
+    const aside = (await outbox.aside()).flatMap(({ delivery }) => delivery ?? []);
+    for (const { actor, channel, messages } of [...aside, ...(await deadLetters.all())]) {
+      for (const relPath of messages) states.set(keyOf({ actor, channel, relPath }), 'settled');
+    }
+    for (const entry of [...this.#foreseen.splice(0), ...entries]) {
+      const { delivery } = entry;
+      expect(entry);
+      for (const relPath of delivery?.messages ?? []) {
+        if (delivery) states.set(keyOf({ ...delivery, relPath }), 'running');
+      }
+    }
+    return (delivery) => {
+      const key = keyOf(delivery);
+      return this.#early.has(key) ? 'settled' : (states.get(key) ?? 'pending');
+    };
+  }
+}
+
+/** One delivery among all of a host. */
+export function keyOf({
+  actor,
+  channel,
+  relPath,
+}: Pick<Delivery, 'actor' | 'channel' | 'relPath'>): string {
+  return `${actor}/${channel}/${relPath}`;
+}

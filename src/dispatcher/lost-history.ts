@@ -1,0 +1,48 @@
+import type { OutboxEntry } from '../state/outbox.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Archive } from './archive.ts';
+import type { Log } from './log.ts';
+import { vanished } from './vanished.ts';
+
+export interface LostHistoryParts {
+  transport: Transport;
+  archive: Archive;
+  log: Log;
+  /** The name of this machine, which commits of messages sent here carry. */
+  hostname: string;
+  /** Puts an entry into the outbox, to be pushed with the next flush. */
+  publishAgain: (entry: Omit<OutboxEntry, 'id'>) => Promise<void>;
+}
+
+/** Histories that were on the bus and are no more. */
+export class LostHistory {
+  readonly #parts: LostHistoryParts;
+  /** The commits that they ended with. */
+  readonly #seen = new Set<string>();
+  /** Paths of the messages that vanished with them, and may come back. */
+  readonly missing = new Set<string>();
+
+  constructor(parts: LostHistoryParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Says that a history was rewritten, and puts into the outbox what vanished with it and is to be
+   * published again; see {@link vanished}. Once for each commit that a history ended with.
+   */
+  async bringBack(host: string, from: string, tip: string): Promise<void> {
+    if (this.#seen.has(from)) return;
+    const { log, hostname, publishAgain } = this.#parts;
+    const { again, gone, missing } = await vanished(this.#parts, [host, hostname], from, tip);
+    for (const path of missing) this.missing.add(path);
+    for (const entry of again) await publishAgain(entry);
+    this.#seen.add(from);
+    log('cursor_lost', {
+      cursor: from,
+      tip,
+      published_again: again.length,
+      gone,
+      reason: 'the history was rewritten; what is unanswered is delivered',
+    });
+  }
+}

@@ -1,0 +1,113 @@
+import type { Delivery, DeliveryState } from '../protocol/mailbox.ts';
+import { cursorOf, type ActorCursors } from '../state/cursors.ts';
+import { continuity } from './epochs.ts';
+import type { Known } from './known.ts';
+import type { LostHistory, LostHistoryParts } from './lost-history.ts';
+import { scanAdded, scanUnanswered, type Scan } from './scan.ts';
+import { byMailbox, stillOpen } from './still-open.ts';
+
+interface ResumeParts extends LostHistoryParts {
+  known: Known;
+  /** New actors start at the tip instead of at what is unanswered. */
+  fromNow: boolean;
+}
+
+/** What one scan found for an actor, to go to its mailboxes. */
+export interface Resumed {
+  /** The commit that the scan started from; empty for the whole record. */
+  since: string;
+  /** Undefined where nothing was scanned. */
+  scan: Scan | undefined;
+  /** What it found missing was archived. */
+  isArchived?: boolean;
+  deliveries: Delivery[];
+  stateOf: (delivery: Delivery) => DeliveryState;
+}
+
+/** Where and from what a machine goes on. */
+interface Place {
+  host: string;
+  tip: string;
+  /** The newest commit that this machine held, at its start. */
+  held: string | undefined;
+}
+
+/** What is to be delivered to actors: what was added since their cursors, or what is unanswered without. */
+export async function resume(
+  parts: ResumeParts,
+  lost: LostHistory,
+  stored: ReadonlyMap<string, ActorCursors>,
+  place: Place,
+  actors: readonly string[],
+): Promise<Resumed[]> {
+  const { transport, known } = parts;
+  const { host, tip, held } = place;
+  const cursors = actors.flatMap((actor) => stored.get(actor) ?? []);
+  const commits = new Set(cursors.flatMap(commitsOf).filter((commit) => commit !== ''));
+  if (held !== undefined) commits.add(held);
+  const history = await continuity(transport, [...commits], tip);
+  if (history.kind === 'rewritten')
+    for (const from of history.lost) await lost.bringBack(host, from, tip);
+  // What is published again is on its way, and settles what it settled before.
+  const stateOf = await known.states();
+  const found: Resumed[] = [];
+  for (const actor of actors) {
+    const audience = { host, actors: [actor] };
+    const cursor = stored.get(actor);
+    // A cursor of a history that is no more says nothing.
+    if (cursor === undefined || history.kind === 'rewritten') {
+      const isNew = cursor === undefined && parts.fromNow;
+      const scan = isNew ? undefined : await scanUnanswered(parts, audience, tip);
+      found.push({ since: '', scan, deliveries: scan?.deliveries ?? [], stateOf });
+      continue;
+    }
+    for (const commit of commitsOf(cursor)) {
+      const whole = commit === '';
+      const scan = whole
+        ? await scanUnanswered(parts, audience, tip)
+        : await scanAdded(parts, audience, commit, tip);
+      const deliveries = scan.deliveries.filter(
+        ({ channel }) => cursorOf(cursor, channel)?.commit === commit,
+      );
+      const open = whole
+        ? new Set(deliveries)
+        : await openSince(parts, deliveries, scan, commit, tip);
+      const isSettled = (delivery: Delivery): boolean =>
+        !open.has(delivery) ||
+        cursorOf(cursor, delivery.channel)?.settled.includes(delivery.relPath) === true;
+      found.push({
+        since: commit,
+        scan,
+        isArchived: !whole && history.kind === 'archived',
+        deliveries,
+        stateOf: (delivery) => (isSettled(delivery) ? 'settled' : stateOf(delivery)),
+      });
+    }
+  }
+  return found;
+}
+
+/** The commits that an actor's cursors stand at. */
+function commitsOf({ through, channels }: ActorCursors): string[] {
+  return [...new Set([through, ...Object.values(channels).map(({ commit }) => commit)])];
+}
+
+/** Of what was added since a cursor: what this host has not answered, as far as the record shows. */
+async function openSince(
+  parts: ResumeParts,
+  waking: readonly Delivery[],
+  scan: Scan,
+  since: string,
+  tip: string,
+): Promise<Set<Delivery>> {
+  const open = new Set<Delivery>();
+  for (const { actor, channel, messages } of byMailbox(waking)) {
+    // A task handed on settles nothing: the run that wrote it may have been killed before the rest.
+    const own = (scan.own.get(channel) ?? []).filter(
+      ({ message }) => message.from === actor && message.re.length > 0,
+    );
+    const question = { actor, channel, tip, since };
+    for (const one of await stillOpen(parts, question, messages, own)) open.add(one);
+  }
+  return open;
+}

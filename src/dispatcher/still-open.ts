@@ -1,0 +1,92 @@
+import { CHANNELS, messageFile } from '../protocol/layout.ts';
+import type { Delivery } from '../protocol/mailbox.ts';
+import type { Located } from '../protocol/message.ts';
+import { unanswered } from '../protocol/pending.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Archive } from './archive.ts';
+import { MAX_ORDERED_PATHS } from './commit-order.ts';
+
+interface Sources {
+  transport: Transport;
+  archive: Archive;
+}
+
+/** Whose deliveries, in which channel, and between which commits the record is asked. */
+export interface Question {
+  actor: string;
+  channel: string;
+  tip: string;
+  /** Everything that matters was added after it; undefined for the whole history. */
+  since?: string | undefined;
+}
+
+/**
+ * Of an actor's deliveries in one channel those that are still unanswered, as the record stands
+ * (protocol.md §5). Whether a message came after another is what history says, never a file name: a
+ * clock may be days behind. Git is asked only where it makes a difference.
+ *
+ * @param waking in commit order
+ * @param own what the actor wrote in the channel, on this host
+ */
+export async function stillOpen<T extends Located>(
+  { transport, archive }: Sources,
+  { actor, channel, tip, since }: Question,
+  waking: readonly T[],
+  own: readonly Located[],
+): Promise<Set<T>> {
+  const replies = waking.filter(({ message }) => message.re.length > 0);
+  const lookup = await archive.chain(tip, channel, replies);
+  const open = (isLater: (answer: string, delivered: string) => boolean): Set<string> => {
+    const left = unanswered(waking, own, actor, lookup, isLater);
+    return new Set(left.map(({ relPath }) => relPath));
+  };
+  const [fewest, most] = [open(() => true), open(() => false)];
+  let left = fewest;
+  if (most.size > fewest.size) {
+    const unclear = replies.filter(({ relPath }) => most.has(relPath) && !fewest.has(relPath));
+    const answers = own.filter(({ message }) => message.re.length > 0);
+    const paths = [...unclear, ...answers].map(({ relPath }) => messageFile(channel, relPath));
+    const asked = paths.length > MAX_ORDERED_PATHS ? [`${CHANNELS}/${channel}`] : paths;
+    const order = await transport.order(since, tip, asked);
+    const position = new Map(order.map((path, index) => [path, index]));
+    const at = (relPath: string): number => position.get(messageFile(channel, relPath)) ?? -1;
+    left = open((answer, delivered) => at(answer) > at(delivered));
+  }
+  return new Set(waking.filter(({ relPath }) => left.has(relPath)));
+}
+
+/**
+ * What an actor wrote on a host in a channel.
+ *
+ * @param from a relPath: looked for from the day before it on; undefined for the whole channel
+ */
+export async function ownIn(
+  { archive }: Pick<Sources, 'archive'>,
+  { actor, channel, tip }: Question,
+  host: string,
+  from?: string,
+): Promise<Located[]> {
+  const own: Located[] = [];
+  for await (const some of archive.headers(tip, channel, from)) {
+    for (const { relPath, message } of some)
+      if (message.from === actor && message.host === host) own.push({ relPath, message });
+  }
+  return own;
+}
+
+/** Deliveries by actor and channel, in their order. */
+export function byMailbox(
+  deliveries: readonly Delivery[],
+): { actor: string; channel: string; messages: Delivery[] }[] {
+  const mailboxes = new Map<string, Delivery[]>();
+  for (const delivery of deliveries) {
+    const key = `${delivery.actor}/${delivery.channel}`;
+    const known = mailboxes.get(key);
+    if (known === undefined) mailboxes.set(key, [delivery]);
+    else known.push(delivery);
+  }
+  return [...mailboxes.values()].flatMap((messages) => {
+    const [first] = messages;
+    return first === undefined ? [] : [{ actor: first.actor, channel: first.channel, messages }];
+  });
+}

@@ -1,0 +1,194 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Bus, type Host, type Running } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+import { until } from '../support/wait.ts';
+
+/** Git in another clone, whose owner does as he likes with the branch. */
+function elsewhere(bus: Bus): (...args: string[]) => string {
+  const clone = mkdtempSync(join(bus.root, 'clone-'));
+  git(clone, 'clone', '--quiet', bus.hub, '.');
+  return (...args) => git(clone, ...args);
+}
+
+/** A machine whose worker answers what it was asked and counts its runs, and its dispatcher. */
+async function machine(bus: Bus): Promise<{ host: Host; running: Running; runs: () => number }> {
+  const ledger = join(bus.root, 'ledger');
+  const host = await bus.host('front', {
+    worker: `echo run >> ${ledger}; sed -n '/^--- Message/,$p' | tail -n 1`,
+  });
+  const runs = (): number => readFileSync(ledger, 'utf8').trim().split('\n').length;
+  return { host, running: host.start(), runs };
+}
+
+const answered = (bus: Bus): string[] =>
+  bus
+    .from('worker')
+    .flatMap(({ message }) => message.re)
+    .sort();
+
+async function ask(bus: Bus, host: Host, ...questions: string[]): Promise<string[]> {
+  const sent: string[] = [];
+  for (const question of questions)
+    sent.push(await host.send('worker', question, '--from', question));
+  await until('the answers', () => sent.every((relPath) => answered(bus).includes(relPath)));
+  return sent;
+}
+
+/** Waits until the dispatcher has looked at what the bus holds now. */
+async function seen(bus: Bus, running: Running): Promise<void> {
+  const tip = git(bus.hub, 'rev-parse', 'main').trim();
+  await running.saw('tick', (event) => event['tip'] === tip);
+}
+
+it('what is removed and reverted while the dispatcher runs is not answered again', async () => {
+  const bus = new Bus();
+  const { host, running, runs } = await machine(bus);
+  const sent = await ask(bus, host, 'one', 'two', 'three');
+  const clone = elsewhere(bus);
+  clone('rm', '--quiet', '-r', 'data');
+  clone('commit', '--quiet', '--message', 'remove everything');
+  clone('push', '--quiet');
+  await seen(bus, running);
+  clone('revert', '--no-edit', 'HEAD');
+  clone('push', '--quiet');
+  await seen(bus, running);
+  const [last] = await ask(bus, host, 'four');
+  expect(runs()).toBe(4);
+  expect(answered(bus)).toEqual([...sent, last].sort());
+});
+
+it('a question that comes back alone, while its answer stayed, is not answered again; one whose answer is gone is', async () => {
+  const bus = new Bus();
+  const { host, running, runs } = await machine(bus);
+  const [first, second] = await ask(bus, host, 'one', 'two');
+  const clone = elsewhere(bus);
+  const folder = `data/channels/${host.channel()}`;
+  const answer = bus.from('worker').find(({ message }) => message.re.includes(second ?? ''));
+  const removed = [first, second, answer?.relPath].map((relPath) => `${folder}/${relPath ?? ''}`);
+  clone('rm', '--quiet', ...removed);
+  clone('commit', '--quiet', '--message', 'remove some');
+  clone('push', '--quiet');
+  await seen(bus, running);
+  clone('checkout', '--quiet', 'HEAD~1', '--', ...removed.slice(0, 2));
+  clone('commit', '--quiet', '--message', 'put the questions back');
+  clone('push', '--quiet');
+  await until('the second answer', () => answered(bus).includes(second ?? ''));
+  await ask(bus, host, 'three');
+  expect(runs()).toBe(4);
+  expect(answered(bus)).toHaveLength(3);
+});
+
+it('what this machine has sent and answered is published again when the branch was set back, and not paid for twice', async () => {
+  const bus = new Bus();
+  const { host, running, runs } = await machine(bus);
+  const before = git(bus.hub, 'rev-parse', 'main').trim();
+  const sent = await ask(bus, host, 'one', 'two', 'three');
+  const unanswered = await host.send('nobody', 'a note');
+  const held = bus.messages().map(({ relPath }) => relPath);
+  git(bus.hub, 'update-ref', 'refs/heads/main', before);
+  const lost = await running.saw('cursor_lost');
+  expect(lost).toMatchObject({ published_again: 7, gone: 0 });
+  await until('what was there', () => bus.messages().length === held.length);
+  expect(bus.messages().map(({ relPath }) => relPath)).toEqual(held);
+  expect(held).toContain(unanswered);
+  await ask(bus, host, 'four');
+  expect(runs()).toBe(4);
+  expect(answered(bus)).toHaveLength(sent.length + 1);
+});
+
+it('the same after a start, and of two machines each brings back its own', async () => {
+  const bus = new Bus();
+  const ledger = join(bus.root, 'ledger');
+  const front = await bus.host('front', { other: 'true' });
+  const back = await bus.host('back', { worker: `echo run >> ${ledger}; echo done` });
+  await back.once();
+  await front.once();
+  const before = git(bus.hub, 'rev-parse', 'main').trim();
+  const question = await front.send('worker', 'hello');
+  await back.once();
+  await front.once();
+  const [answer] = bus.from('worker');
+  git(bus.hub, 'update-ref', 'refs/heads/main', before);
+  for (let pass = 0; pass < 2; pass++) {
+    await back.once();
+    await front.once();
+  }
+  expect(bus.messages().map(({ relPath }) => relPath)).toEqual([question, answer?.relPath]);
+  expect(readFileSync(ledger, 'utf8')).toBe('run\n');
+});
+
+it('a message that was taken out of the history on purpose stays out, and a question whose answer was is asked again', async () => {
+  const bus = new Bus();
+  const { host, running, runs } = await machine(bus);
+  const [, second = ''] = await ask(bus, host, 'one', 'two', 'three');
+  const [answer] = bus.from('worker').filter(({ message }) => message.re.includes(second));
+  const secret = await host.send('nobody', 'a secret');
+  const clone = elsewhere(bus);
+  const folder = `data/channels/${host.channel()}`;
+  clone('reset', '--quiet', '--soft', 'HEAD~6');
+  clone('rm', '--quiet', '--force', `${folder}/${secret}`, `${folder}/${answer?.relPath ?? ''}`);
+  clone('commit', '--quiet', '--message', 'without the secret');
+  clone('push', '--quiet', '--force');
+  expect(await running.saw('cursor_lost')).toMatchObject({ published_again: 0, gone: 2 });
+  await until('the second answer', () => answered(bus).includes(second));
+  await ask(bus, host, 'four');
+  expect(runs()).toBe(5);
+  expect(bus.messages().map(({ relPath }) => relPath)).not.toContain(secret);
+});
+
+it('after an archive a rewritten history is still told from one', async () => {
+  const bus = new Bus();
+  const { host, running, runs } = await machine(bus);
+  await ask(bus, host, 'one');
+  await running.stop();
+  const bundle = join(bus.root, 'old.bundle');
+  const archived = await host.run('archive', '--before', '2001-01-01', '--bundle', bundle, '--yes');
+  expect(archived).toMatchObject({ code: 0 });
+  await host.once();
+  const before = git(bus.hub, 'rev-parse', 'main').trim();
+  await host.send('worker', 'two');
+  await host.once();
+  git(bus.hub, 'update-ref', 'refs/heads/main', before);
+  const log = await host.once();
+  expect(log.map(({ event }) => event)).toContain('cursor_lost');
+  expect(log.map(({ event }) => event)).not.toContain('epoch_begun');
+  expect(bus.from('worker')).toHaveLength(2);
+  expect(runs()).toBe(2);
+});
+
+it('what was met with silence is not run again when the history is rewritten', async () => {
+  const bus = new Bus();
+  const ledger = join(bus.root, 'ledger');
+  const host = await bus.host('front', { worker: `echo run >> ${ledger}` });
+  await host.once();
+  await host.send('worker', 'one');
+  await host.send('worker', 'two');
+  await host.once();
+  expect(readFileSync(ledger, 'utf8')).toBe('run\n');
+  const clone = elsewhere(bus);
+  clone('commit', '--quiet', '--amend', '--message', 'another word');
+  clone('push', '--quiet', '--force');
+  const log = await host.once();
+  expect(log.map(({ event }) => event)).toContain('cursor_lost');
+  expect(readFileSync(ledger, 'utf8')).toBe('run\n');
+});
+
+it('a coordinator whose clock is days behind has answered all the same: its fan-in is not run again', async () => {
+  const bus = new Bus();
+  const ledger = join(bus.root, 'ledger');
+  const host = await bus.host('front', { boss: `echo run >> ${ledger}; echo again` });
+  const folder = `data/channels/${host.channel()}`;
+  const put = (relPath: string, head: string): void => {
+    host.edit({ [`${folder}/${relPath}`]: `---\n${head}type: text\n---\n\ntext\n` });
+  };
+  const [goal, task] = ['2026/11/20/100000000Z-aaaaaaaa.md', '2026/11/10/100000000Z-bbbbbbbb.md'];
+  const [part, whole] = ['2026/11/20/100500000Z-cccccccc.md', '2026/11/10/100700000Z-dddddddd.md'];
+  put(goal, 'from: ann\nto: boss\ntimestamp: 2026-11-20T10:00:00Z\n');
+  put(task, `from: boss\nto: w\nhost: front\ntimestamp: 2026-11-10T10:00:00Z\ncause: ${goal}\n`);
+  put(part, `from: w\nto: boss@front\ntimestamp: 2026-11-20T10:05:00Z\nre: ${task}\n`);
+  put(whole, `from: boss\nto: ann\nhost: front\ntimestamp: 2026-11-10T10:07:00Z\nre: ${goal}\n`);
+  const log = await host.once();
+  expect(log.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
+});
