@@ -3,8 +3,7 @@ import { linksBytes, MAX_LINKS_BYTES } from '../protocol/mailbox.ts';
 import { outcomeOf, type Outcome } from '../agent/outcome.ts';
 import type { InvocationResult } from '../agent/invoke.ts';
 import { CrosstalkError } from '../errors.ts';
-import type { Lookup } from '../protocol/causality.ts';
-import { chainLevels, openQuestionsOfBatch } from '../protocol/causality.ts';
+import { openQuestionsOfBatch } from '../protocol/causality.ts';
 import type { Tier } from '../protocol/host-file.ts';
 import { parseProfile } from '../protocol/actor.ts';
 import { profileFiles, PROTOCOL_FILE } from '../protocol/layout.ts';
@@ -14,16 +13,19 @@ import {
   type Located,
   type Message,
 } from '../protocol/message.ts';
-import { answeredOn, awaitsPeers, mayBeSilent } from '../protocol/pending.ts';
+import { awaitsPeers, mayBeSilent } from '../protocol/pending.ts';
 import { formatPrompt } from '../protocol/prompt.ts';
 import type { Refusal } from '../protocol/refusal.ts';
-import { answerMessages, planAnswers, type AnswerPlan } from '../protocol/reply.ts';
-import { threadOf, threadRoot, threadStart } from '../protocol/thread.ts';
+import { answerMessages } from '../protocol/reply.ts';
+import { threadOf, threadRoot } from '../protocol/thread.ts';
 import type { Runs } from '../state/runs.ts';
+import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
+import { brief, type Briefing } from './briefing.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, runIn } from './run-cli.ts';
 import type { DeskParts } from './run-desk.ts';
+import { ownIn, stillOpen } from './still-open.ts';
 import { workplaceOf, type Workplace, type WorkplaceParts } from './workplace.ts';
 
 /** One activation: a batch of messages for one run of one actor's CLI. */
@@ -55,6 +57,7 @@ export type JobResult =
   | { kind: 'failed'; failure: Outcome & { kind: 'failed' }; result: InvocationResult };
 
 export interface RunParts extends WorkplaceParts {
+  transport: Transport;
   archive: Archive;
   runs: Runs;
   desks: Omit<DeskParts, 'log'>;
@@ -63,23 +66,6 @@ export interface RunParts extends WorkplaceParts {
   signal: AbortSignal;
   /** The IANA time zone of this machine. */
   zone: string;
-}
-
-/** Messages of the thread's channel that are looked at for a prompt, at most. */
-const MAX_THREAD_SCAN = 5000;
-/** What a batch is about: read once, used for the prompt and for linking the answer. */
-interface Briefing {
-  batch: Located[];
-  /** Messages that nobody can act on before content is found that is missing from this clone. */
-  unread: string[];
-  lookup: Lookup;
-  /** The channel's messages since the thread began; empty for a fresh task. */
-  channel: Located[];
-  /** What the actor has answered on this host already. */
-  answered: ReadonlySet<string>;
-  plans: AnswerPlan[];
-  /** Messages from the first question to the batch. */
-  depth: number;
 }
 
 /** Runs an actor's CLI on a batch and says what came of it. Writes nothing but the run record. */
@@ -94,6 +80,7 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   const briefing = await brief(parts.archive, job);
   if (briefing.unread.length > 0) return { kind: 'unread', messages: briefing.unread };
   if (briefing.batch.length === 0) return { kind: 'gone' };
+  if (job.released && (await isAnswered(parts, job, briefing.batch))) return { kind: 'gone' };
   if (!job.released && briefing.depth > job.tier.maxDepth) {
     const detail = `the thread is ${String(briefing.depth)} messages deep, more than ${String(job.tier.maxDepth)}`;
     return { kind: 'parked', detail };
@@ -152,38 +139,19 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
     : { kind: 'answered', answers, result };
 }
 
+/** A dead letter may be older than the answer: of a state that was restored, or of a first scan. */
+async function isAnswered(parts: RunParts, job: Job, batch: readonly Located[]): Promise<boolean> {
+  const oldest = batch.map(({ relPath }) => relPath).sort()[0];
+  const own = await ownIn(parts, job, job.host, oldest);
+  return (await stillOpen(parts, job, batch, own)).size === 0;
+}
+
 function failed(
   result: InvocationResult,
   reason: (Outcome & { kind: 'failed' })['reason'],
   detail: string,
 ): JobResult {
   return { kind: 'failed', failure: { kind: 'failed', reason, detail }, result };
-}
-
-async function brief(
-  archive: Archive,
-  { tip, channel, messages, actor, host }: Job,
-): Promise<Briefing> {
-  const batch = await archive.messages(tip, channel, messages);
-  const read = new Set(batch.map(({ relPath }) => relPath));
-  const { lookup, absent } = await archive.chainBehind(tip, channel, batch);
-  const missing = messages.filter((relPath) => !read.has(relPath));
-  const unread = new Set(await archive.unread(tip, channel, [...missing, ...absent]));
-  const ownUnread = missing.filter((relPath) => unread.has(relPath));
-  const start = threadStart(batch, lookup);
-  const since =
-    start === undefined ? [] : await archive.since(tip, channel, start, MAX_THREAD_SCAN);
-  const known = new Map(since.map((item) => [item.relPath, item.message]));
-  const answered = answeredOn(actor, host, since);
-  return {
-    batch,
-    unread: unread.size > 0 && ownUnread.length === 0 ? messages : ownUnread,
-    lookup: (relPath) => lookup(relPath) ?? known.get(relPath),
-    channel: since,
-    answered,
-    plans: planAnswers(batch, actor, lookup, answered),
-    depth: chainLevels(batch, lookup).length,
-  };
 }
 
 async function promptOf(

@@ -56,7 +56,8 @@ export async function stillOpen<T extends Located>(
 }
 
 /**
- * What an actor wrote on a host in a channel.
+ * What an actor answered on a host in a channel. A task handed on settles nothing: the run that wrote it
+ * may have been killed before the rest.
  *
  * @param from a relPath: looked for from the day before it on; undefined for the whole channel
  */
@@ -69,7 +70,8 @@ export async function ownIn(
   const own: Located[] = [];
   for await (const some of archive.headers(tip, channel, from)) {
     for (const { relPath, message } of some)
-      if (message.from === actor && message.host === host) own.push({ relPath, message });
+      if (message.from === actor && message.host === host && message.re.length > 0)
+        own.push({ relPath, message });
   }
   return own;
 }
