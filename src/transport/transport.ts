@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { catchUp, fastForward, type CheckoutState } from './checkout.ts';
+import { fastForward, type CheckoutState } from './checkout.ts';
 import { configStamp, fileStamp } from './clone.ts';
 import type { Failure } from './failure.ts';
 import type { RemoteLimits } from './forges.ts';
@@ -19,6 +19,7 @@ import {
 } from './repository.ts';
 import type { SettingChange } from './settings.ts';
 import { showingOf } from './showing.ts';
+import { catchUp } from './solo-checkout.ts';
 import { Repeats } from './repeats.ts';
 import { Reading } from './reading.ts';
 import type { TreeEntry } from './tree.ts';
