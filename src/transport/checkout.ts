@@ -10,7 +10,7 @@ import type { Objects } from './objects.ts';
 import { emptyTree, onCheckout, patternFile, readPatterns } from './on-checkout.ts';
 import { replace } from './own-git.ts';
 import { makePlain } from './plain.ts';
-import { headOf, readRef, writeRef } from './refs.ts';
+import { headOf, noteMove, readRef, writeRef } from './refs.ts';
 import type { Repository } from './repository.ts';
 import { showingOf } from './showing.ts';
 import { prepareClone } from './sparse.ts';
@@ -34,7 +34,8 @@ export const left = (reason: string): CheckoutState => ({ state: 'left', reason 
  * transport's branch and clean; otherwise leaves it exactly as it is (invariant 1). It shows the
  * paths of a transport only, as plain files, and does not grow past a bound (trust.md §1).
  *
- * When the history before `tip` was archived, the checkout goes over to the one that follows it.
+ * When the history before `tip` was archived or rewritten, the checkout goes over to the one that is
+ * on the bus now, unless it has commits that never were.
  *
  * @param folders those that are shown; undefined for all that may be
  */
@@ -106,6 +107,8 @@ export async function fastForward(
     await makePlain(clone, measured.changes);
     return left(written.reason);
   }
+  if (head !== undefined && placed.isElsewhere)
+    await noteMove(clone, `refs/heads/${branch}`, head, tip, 'crosstalk: follow another history');
   await measured.keep();
   await forgetMove(repository);
   return { state: 'forwarded' };
@@ -132,8 +135,8 @@ async function leaveOut(
 
 const NOTHING: Status = { ok: true, changed: [] };
 
-/** Whether a commit is in the history of the bus, and may be left. */
-type Placed = { ok: true } | { ok: false; reason: string };
+/** Where a commit is in the history of the bus: on the way to its tip, or in one that was left. */
+type Placed = { ok: true; isElsewhere: boolean } | { ok: false; reason: string };
 
 async function placeOf(
   { git }: Repository,
@@ -142,9 +145,11 @@ async function placeOf(
   tip: string,
   epochs: Epochs,
 ): Promise<Placed> {
-  if (head === undefined || (await isJustBehind(objects, head, tip))) return { ok: true };
+  if (head === undefined || (await isJustBehind(objects, head, tip)))
+    return { ok: true, isElsewhere: false };
   const ahead = await git.run(['merge-base', '--is-ancestor', head, tip]);
-  if (ahead.ok || (await epochs.isLeftBehind(head, tip))) return { ok: true };
+  if (ahead.ok) return { ok: true, isElsewhere: false };
+  if (await epochs.isLeftBehind(head, tip)) return { ok: true, isElsewhere: true };
   const reason = ahead.stderr === '' ? 'it has commits that are not on the bus' : undefined;
   return { ok: false, reason: reason ?? ahead.failure.reason };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
@@ -17,6 +17,9 @@ const ARCHIVED = 'Crosstalk-Archived';
 const RESTORED = 'Crosstalk-Restored';
 /** The bundle's checksum, beside the first of them. */
 const CHECKSUM = 'Crosstalk-Bundle-SHA256';
+
+/** The name of a commit, but for that of none. */
+const OID = /^(?!0+$)[0-9a-f]{40}([0-9a-f]{24})?$/;
 
 /** An operator restores an archive now and then; anybody can claim to have done so in each commit. */
 const MAX_RESTORED = 100;
@@ -143,18 +146,32 @@ export class Epochs {
   }
 
   /**
-   * Whether `tip` belongs to an epoch that follows the history of `commit`, and all of that was on
-   * the bus: then nothing is lost by leaving it.
+   * Whether all of the history of `commit` was on the bus, although `tip` does not go on from it:
+   * then nothing is lost by leaving it. Either somebody has rewritten the history, or an epoch of
+   * `tip` has archived it.
    */
   async isLeftBehind(commit: string, tip: string): Promise<boolean> {
+    if (await this.#wasOnBus(commit)) return true;
     const archived = await this.archivedBy(tip);
     if (archived === undefined) return false;
     const { git } = this.#repository;
-    if ((await git.run(['merge-base', '--is-ancestor', commit, archived])).ok) return true;
-    const oid = (await git.run(['rev-parse', commit])).stdout.toString('utf8').trim();
-    const ref = `refs/remotes/origin/${this.#repository.branch}`;
-    const seen = await git.run(['log', '--walk-reflogs', '--format=%H', ref]);
-    return oid !== '' && seen.stdout.toString('utf8').split('\n').includes(oid);
+    return (await git.run(['merge-base', '--is-ancestor', commit, archived])).ok;
+  }
+
+  /** Whether the bus has had a commit, by what our own tracking branch has stood at. */
+  async #wasOnBus(commit: string): Promise<boolean> {
+    const { git, gitDir, branch } = this.#repository;
+    const log = join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch);
+    const lines = (await readFile(log, 'latin1').catch(() => '')).split('\n');
+    const seen = new Set(
+      lines.flatMap((line) => line.split(' ', 2)).filter((oid) => OID.test(oid)),
+    );
+    if (seen.has(commit)) return true;
+    if (seen.size === 0) return false;
+    const input = [commit, ...[...seen].map((oid) => `^${oid}`), ''].join('\n');
+    const args = ['rev-list', '--max-count=1', '--ignore-missing', '--stdin'];
+    const never = await git.run(args, { ...LONG, input });
+    return never.ok && never.stdout.length === 0;
   }
 
   /** What the history of `tip` says the one before it ended with. */

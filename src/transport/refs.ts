@@ -1,4 +1,14 @@
-import { mkdir, open, readFile, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdir,
+  open,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  type FileHandle,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, reasonOf } from '../errors.ts';
@@ -89,6 +99,24 @@ export async function writeRef(
       if (kept) await rm(lock, { force: true });
     }
   }
+}
+
+/**
+ * Keeps what a branch of the clone named before in its reflog, where the operator's own git finds it:
+ * for a move that leaves a history.
+ */
+export async function noteMove(
+  { commonDir }: Clone,
+  name: string,
+  from: string,
+  to: string,
+  why: string,
+): Promise<void> {
+  const path = join(commonDir, 'logs', name);
+  const at = `${String(Math.floor(Date.now() / 1000))} +0000`;
+  const line = `${from} ${to} crosstalk <crosstalk@crosstalk.local> ${at}\t${why}\n`;
+  await mkdir(dirname(path), { recursive: true });
+  await appendFile(path, line);
 }
 
 /** The open lock file, `held` when somebody else has it, or why it cannot be made. */
