@@ -18,9 +18,7 @@ export async function knownTip(
   objects: Objects,
 ): Promise<string | undefined> {
   const tracked =
-    origin === undefined
-      ? undefined
-      : (await objects.read(`refs/remotes/origin/${branch}^{commit}`))?.oid;
+    origin === undefined ? undefined : (await objects.read(`${tracking(branch)}^{commit}`))?.oid;
   if (tracked !== undefined) return tracked;
   const local = await readRef(clone, `refs/heads/${branch}`);
   return local === undefined ? undefined : (await objects.read(`${local}^{commit}`))?.oid;
@@ -31,7 +29,7 @@ export async function knownTip(
  * keeps its objects. Mail does not wait for it.
  */
 export async function mirror({ clone, branch }: Repository, tip: string): Promise<void> {
-  const name = `refs/remotes/origin/${branch}`;
+  const name = tracking(branch);
   if ((await readRef(clone, name)) !== tip) await writeRef(clone, name, tip);
 }
 
@@ -47,21 +45,11 @@ export async function fetchBranch(
   signal?: AbortSignal,
 ): Promise<Fetched> {
   for (let tries = 1; ; tries++) {
-    const outcome = await git.run(
-      [
-        'fetch',
-        '--quiet',
-        '--no-tags',
-        '--no-auto-maintenance',
-        '--no-write-fetch-head',
-        '--no-recurse-submodules',
-        // In a partial clone new messages come whole, as they are read at once.
-        '--no-filter',
-        'origin',
-        `+refs/heads/${branch}:refs/remotes/origin/${branch}`,
-      ],
-      { network: true, ...(signal === undefined ? {} : { signal }) },
-    );
+    // In a partial clone new messages come whole, as they are read at once.
+    const outcome = await git.run(fetching(branch, '--no-filter'), {
+      network: true,
+      ...(signal === undefined ? {} : { signal }),
+    });
     if (outcome.ok) return { ok: true };
     if (outcome.failure.kind !== 'contention' || tries === FETCH_TRIES) {
       return { ok: false, failure: outcome.failure };
@@ -71,26 +59,35 @@ export async function fetchBranch(
   }
 }
 
+function tracking(branch: string): string {
+  return `refs/remotes/origin/${branch}`;
+}
+
+/** The arguments of a fetch of the bus, and of nothing else, into our tracking branch. */
+function fetching(branch: string, filter: string): string[] {
+  return [
+    'fetch',
+    '--quiet',
+    '--no-tags',
+    '--no-auto-maintenance',
+    '--no-write-fetch-head',
+    '--no-recurse-submodules',
+    filter,
+    'origin',
+    `+refs/heads/${branch}:${tracking(branch)}`,
+  ];
+}
+
 /** A clone of a large transport takes its time. */
 const CLONE_LIMIT_MS = 30 * 60_000;
 
 /** The first fetch of a clone: all commits and trees, and no file. The failure, if any. */
 export async function bring({ git, branch }: Repository): Promise<Failure | undefined> {
-  const fetched = await git.run(
-    [
-      'fetch',
-      '--quiet',
-      '--no-tags',
-      '--no-auto-maintenance',
-      '--no-write-fetch-head',
-      '--no-recurse-submodules',
-      // A remote that knows no filters sends everything.
-      '--filter=blob:none',
-      'origin',
-      `+refs/heads/${branch}:refs/remotes/origin/${branch}`,
-    ],
-    { network: true, timeout: CLONE_LIMIT_MS },
-  );
+  // A remote that knows no filters sends everything.
+  const fetched = await git.run(fetching(branch, '--filter=blob:none'), {
+    network: true,
+    timeout: CLONE_LIMIT_MS,
+  });
   return fetched.ok ? undefined : fetched.failure;
 }
 
@@ -126,7 +123,7 @@ const STALE_LOCK_MS = 10_000;
 
 async function removeStaleLock(stderr: string, branch: string): Promise<void> {
   const path = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1] ?? '';
-  if (!path.endsWith(`/refs/remotes/origin/${branch}.lock`)) return;
+  if (!path.endsWith(`/${tracking(branch)}.lock`)) return;
   const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
   if (Date.now() - mtimeMs > STALE_LOCK_MS) await rm(path, { force: true });
 }
