@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
+import { readPlainFile } from '../plain-file.ts';
 import { isRecord, writeDurably } from './files.ts';
 
 /**
@@ -11,6 +12,7 @@ import { isRecord, writeDurably } from './files.ts';
  * may be able to write the clone's git directory.
  */
 
+const MAX_ID_FILE = 1024;
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$/;
 
 /** The part of a clone that is asked here. */
@@ -61,7 +63,8 @@ function idFile(gitDir: string): string {
 
 /** The id in a git directory; undefined when there is none, or none that may name a folder. */
 export async function readId(gitDir: string): Promise<string | undefined> {
-  const text = (await readFile(idFile(gitDir), 'utf8').catch(() => '')).trim();
+  const found = await readPlainFile(idFile(gitDir), MAX_ID_FILE, false);
+  const text = found.kind === 'text' ? found.text.trim() : '';
   return ID.test(text) ? text : undefined;
 }
 
@@ -215,8 +218,16 @@ async function birthOf({ commonDir }: CloneFolder): Promise<string> {
   return `${String(ino)}:${String(birthtimeNs)}`;
 }
 
+/** Writes into the clone's git directory, where a run may have put something in the way. */
 async function writeFileIn(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const folder = dirname(path);
+  const there = await lstat(folder).catch(() => undefined);
+  if (there?.isDirectory() === false)
+    throw new CrosstalkError(
+      'refused',
+      `${folder} is no folder, and crosstalk's marks of this clone belong into it; nothing is lost: see what has put it there, and remove it`,
+    );
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeDurably(path, text);
 }
 

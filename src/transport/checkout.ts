@@ -1,6 +1,8 @@
-import { access, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { reasonOf } from '../errors.ts';
+import { exists, isPlain } from './clone-file.ts';
 import type { Epochs } from './epoch.ts';
 import type { GitOutcome } from './git.ts';
 import { inTheWay, takeBack } from './checkout-files.ts';
@@ -28,7 +30,7 @@ const UNDER_WAY = [
  * Git on the operator's index and work tree, with our own configuration: no hook, no filter, no
  * file system monitor of the clone (trust.md §1).
  */
-function onCheckout(
+async function onCheckout(
   { git, clone }: Repository,
   args: readonly string[],
   showing: { cone: boolean; changes?: boolean } | undefined,
@@ -41,8 +43,14 @@ function onCheckout(
     // Folders that the index holds as one are not taken apart for new patterns.
     `index.sparse=${String(cone && showing?.changes !== true)}`,
   ].flatMap((setting) => ['-c', setting]);
+  const index = join(clone.gitDir, 'index');
+  const odd = await isPlain(index).then(() => undefined, reasonOf);
+  if (odd !== undefined) {
+    const nothing = { stdout: Buffer.alloc(0), stderr: odd };
+    return { ok: false, ...nothing, failure: { kind: 'other', reason: odd } };
+  }
   return git.run([...sparse, ...args], {
-    env: { GIT_WORK_TREE: clone.dir, GIT_INDEX_FILE: join(clone.gitDir, 'index') },
+    env: { GIT_WORK_TREE: clone.dir, GIT_INDEX_FILE: index },
     ...(input !== undefined && { input }),
   });
 }
@@ -236,12 +244,5 @@ async function behind({ git }: Repository): Promise<string | undefined> {
 
 /** Whether HEAD of the clone names the branch. */
 async function isOnBranch({ clone, branch }: Repository): Promise<boolean> {
-  return (await headOf(clone)) === `refs/heads/${branch}`;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
+  return (await headOf(clone).catch(() => undefined)) === `refs/heads/${branch}`;
 }

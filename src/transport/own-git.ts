@@ -1,8 +1,10 @@
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
+import { readPlainFile } from '../plain-file.ts';
 import type { Clone } from './clone.ts';
-import { readRef } from './refs.ts';
+import { listText } from './clone-file.ts';
+import { OID, readRef } from './refs.ts';
 
 /**
  * Git's settings for the bus that do not depend on the clone. The directory is bare: a work tree is
@@ -32,6 +34,8 @@ const FIXED: readonly Setting[] = [
 
 /** It wins over every .gitattributes: no filter, no encoding, no change of line ends. */
 const ATTRIBUTES = '* -text !eol !crlf -filter -ident -working-tree-encoding\n';
+
+const MAX_OWN_FILE = 4 * 1024 * 1024;
 
 /** Where the parts of our own git directory are. */
 export interface OwnGit {
@@ -89,19 +93,25 @@ async function seed(gitDir: string, clone: Clone, ref: string): Promise<void> {
   const path = join(gitDir, ref);
   if ((await readFile(path, 'utf8').catch(() => '')) !== '') return;
   const packed = await readFile(join(gitDir, 'packed-refs'), 'utf8').catch(() => '');
-  const oid = await readRef(clone, ref);
+  const oid = await readRef(clone, ref).catch(() => undefined);
   if (oid === undefined || packed.includes(` ${ref}\n`)) return;
   await mkdir(join(path, '..'), { recursive: true, mode: 0o700 });
   await replace(path, `${oid}\n`);
 }
 
-/** A shallow clone says where its history is cut in a file of its git directory; ours has to agree. */
+/**
+ * A shallow clone says where its history is cut in a file of its git directory; ours has to agree.
+ * Where that file is none that git could read, ours stays as it is.
+ */
 export async function followShallow({ gitDir }: OwnGit, { commonDir }: Clone): Promise<void> {
-  const [theirs, ours] = [join(commonDir, 'shallow'), join(gitDir, 'shallow')];
-  const [there, here] = await Promise.all(
-    [theirs, ours].map((path) => readFile(path, 'utf8').catch(() => undefined)),
-  );
+  const ours = join(gitDir, 'shallow');
+  const [there, here] = await Promise.all([
+    listText(join(commonDir, 'shallow')),
+    readPlainFile(ours, MAX_OWN_FILE).then((own) => (own.kind === 'text' ? own.text : undefined)),
+  ]);
   if (there === here) return;
+  const lines = there?.split('\n') ?? [];
+  if (!lines.every((line) => line === '' || OID.test(line))) return;
   if (there === undefined) await rm(ours, { force: true });
   else await replace(ours, there);
 }

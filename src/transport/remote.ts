@@ -30,7 +30,8 @@ export async function knownTip(
  */
 export async function mirror({ clone, branch }: Repository, tip: string): Promise<void> {
   const name = tracking(branch);
-  if ((await readRef(clone, name)) !== tip) await writeRef(clone, name, tip);
+  const there = await readRef(clone, name).catch(() => undefined);
+  if (there !== tip) await writeRef(clone, name, tip);
 }
 
 const FETCH_TRIES = 8;
