@@ -4,6 +4,7 @@ import type { Failure } from './failure.ts';
 import type { Git } from './git.ts';
 import type { Clone } from './clone.ts';
 import type { Objects } from './objects.ts';
+import { mendRef } from './own-git.ts';
 import { headOf, readRef, writeRef } from './refs.ts';
 import type { Repository } from './repository.ts';
 
@@ -39,12 +40,11 @@ const FETCH_WAIT_MS = 40;
 
 /**
  * One fetch of one explicit ref: what an idle poll costs (invariant 5). Another process of this
- * clone may fetch at the same moment; whoever loses that race for the ref tries again.
+ * clone may fetch at the same moment; whoever loses that race for the ref tries again. So does who
+ * finds a ref of ours damaged, as a power failure may leave it, once it is out of the way.
  */
-export async function fetchBranch(
-  { git, branch }: Repository,
-  signal?: AbortSignal,
-): Promise<Fetched> {
+export async function fetchBranch(repository: Repository, signal?: AbortSignal): Promise<Fetched> {
+  const { git, branch } = repository;
   for (let tries = 1; ; tries++) {
     // In a partial clone new messages come whole, as they are read at once.
     const outcome = await git.run(fetching(branch, '--no-filter'), {
@@ -52,9 +52,10 @@ export async function fetchBranch(
       ...(signal === undefined ? {} : { signal }),
     });
     if (outcome.ok) return { ok: true };
-    if (outcome.failure.kind !== 'contention' || tries === FETCH_TRIES) {
-      return { ok: false, failure: outcome.failure };
-    }
+    const damaged = damagedRefs(outcome.stderr, branch);
+    const mayHelp = damaged.length > 0 || outcome.failure.kind === 'contention';
+    if (!mayHelp || tries === FETCH_TRIES) return { ok: false, failure: outcome.failure };
+    for (const name of damaged) await mendRef(repository, name);
     await removeStaleLock(outcome.stderr, branch);
     await sleep(Math.random() * tries * FETCH_WAIT_MS);
   }
@@ -77,6 +78,18 @@ function fetching(branch: string, filter: string): string[] {
     'origin',
     `+refs/heads/${branch}:${tracking(branch)}`,
   ];
+}
+
+/**
+ * The refs of ours of which git says that they name nothing that is here. What a remote prints can
+ * name no others.
+ */
+function damagedRefs(stderr: string, branch: string): string[] {
+  const named = stderr.matchAll(/(?:bad object|broken(?: ref)?) (HEAD|refs\/\S+)$/gm);
+  return Array.from(named, ([, name = '']) => name).filter(
+    (name) =>
+      name === 'HEAD' || name === tracking(branch) || /^refs\/crosstalk\/archives\/\w+$/.test(name),
+  );
 }
 
 /** A clone of a large transport takes its time. */
