@@ -1,4 +1,4 @@
-import { rm, stat } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from './failure.ts';
 import type { Git } from './git.ts';
@@ -179,19 +179,27 @@ async function askRemote(git: Git): Promise<string | undefined> {
   return refs.head ?? (refs.branches.length === 1 ? refs.branches[0] : undefined);
 }
 
+/** What a remote says of itself, and git answers, on a line of its own or among other words. */
+const SHA256 = /[<>] (?:.* )?object-format=sha256(?: |$)/m;
+
 export type RemoteRefs =
   | { ok: true; head: string | undefined; branches: string[]; isSha256: boolean }
   | { ok: false; failure: Failure };
 
-/** The branches of a remote and which of them is its default; works before anything was fetched. */
-export async function remoteRefs(git: Git, remote: string): Promise<RemoteRefs> {
+/**
+ * The branches of a remote and which of them is its default; works before anything was fetched.
+ *
+ * @param trace a file to be made, by which also a remote without any branch tells its object format
+ */
+export async function remoteRefs(git: Git, remote: string, trace?: string): Promise<RemoteRefs> {
   const outcome = await git.run(['ls-remote', '--symref', '--', remote, 'HEAD', 'refs/heads/*'], {
     network: true,
+    ...(trace !== undefined && { env: { GIT_TRACE_PACKET: trace } }),
   });
   if (!outcome.ok) return { ok: false, failure: outcome.failure };
   let head: string | undefined;
   const branches: string[] = [];
-  let isSha256 = false;
+  let isSha256 = trace !== undefined && SHA256.test(await readFile(trace, 'utf8').catch(() => ''));
   for (const line of outcome.stdout.toString('utf8').split('\n')) {
     const [value = '', name = ''] = line.split('\t');
     if (value.startsWith('ref: refs/heads/') && name === 'HEAD')
