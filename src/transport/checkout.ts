@@ -1,9 +1,9 @@
-import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inTheWay } from './checkout-files.ts';
 import { finishMove, forgetMove, isIndexAt, moveUnderWay, rememberMove } from './checkout-move.ts';
 import { loadHeld, measure } from './checkout-size.ts';
 import { inTheWayReason, ownFiles, shows, statusOf, type Status } from './checkout-status.ts';
+import { exists } from './clone-file.ts';
 import type { Epochs } from './epoch.ts';
 import type { GitOutcome } from './git.ts';
 import type { Objects } from './objects.ts';
@@ -171,12 +171,5 @@ async function isJustBehind(objects: Objects, commit: string, tip: string): Prom
 
 /** Whether HEAD of the clone names the branch. */
 export async function isOnBranch({ clone, branch }: Repository): Promise<boolean> {
-  return (await headOf(clone)) === `refs/heads/${branch}`;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
+  return (await headOf(clone).catch(() => undefined)) === `refs/heads/${branch}`;
 }

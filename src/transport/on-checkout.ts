@@ -2,6 +2,7 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, reasonOf } from '../errors.ts';
+import { isPlain } from './clone-file.ts';
 import type { GitOutcome } from './git.ts';
 import type { Repository } from './repository.ts';
 
@@ -11,7 +12,7 @@ import type { Repository } from './repository.ts';
  *
  * @param showing undefined for a checkout that shows everything
  */
-export function onCheckout(
+export async function onCheckout(
   { git, clone }: Repository,
   args: readonly string[],
   showing: { cone: boolean; changes?: boolean } | undefined,
@@ -24,10 +25,16 @@ export function onCheckout(
     // Folders that the index holds as one are not taken apart for new patterns.
     `index.sparse=${String(cone && showing?.changes !== true)}`,
   ].flatMap((setting) => ['-c', setting]);
+  const index = join(clone.gitDir, 'index');
+  const odd = await isPlain(index).then(() => undefined, reasonOf);
+  if (odd !== undefined) {
+    const nothing = { stdout: Buffer.alloc(0), stderr: odd };
+    return { ok: false, ...nothing, failure: { kind: 'other', reason: odd } };
+  }
   return git.run([...sparse, ...args], {
     env: {
       GIT_WORK_TREE: clone.dir,
-      GIT_INDEX_FILE: join(clone.gitDir, 'index'),
+      GIT_INDEX_FILE: index,
       // A file that was made plain is another one to git until `status` has written down that it is not.
       GIT_OPTIONAL_LOCKS: '1',
     },

@@ -2,7 +2,6 @@ import {
   appendFile,
   mkdir,
   open,
-  readFile,
   rename,
   rm,
   rmdir,
@@ -13,8 +12,10 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, reasonOf } from '../errors.ts';
 import type { Clone } from './clone.ts';
+import { packedText, smallText } from './clone-file.ts';
 
-const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+/** The name of an object, in any format. */
+export const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const MAX_LINKS = 5;
 const LOCK_TRIES = 10;
 const LOCK_WAIT_MS = 50;
@@ -24,12 +25,14 @@ const STALE_LOCK_MS = 10_000;
 /**
  * The commit that a ref of the operator's clone names; undefined when there is none. Read from its
  * files, as git lays them out, because a git started in the clone obeys what the clone says.
+ *
+ * @throws CrosstalkError `git_failed` when something else than a plain file stands there
  */
 export async function readRef(clone: Clone, name: string): Promise<string | undefined> {
   let wanted = name;
   for (let links = 0; links < MAX_LINKS; links++) {
     const folder = wanted.startsWith('refs/') ? clone.commonDir : clone.gitDir;
-    const text = (await readFile(join(folder, wanted), 'utf8').catch(() => '')).trim();
+    const text = (await smallText(join(folder, wanted))).trim();
     if (text.startsWith('ref: refs/')) wanted = text.slice('ref: '.length);
     else return OID.test(text) ? text : packedRef(clone, wanted);
   }
@@ -38,12 +41,12 @@ export async function readRef(clone: Clone, name: string): Promise<string | unde
 
 /** The branch that HEAD of the clone is on, as `refs/heads/main`; undefined when it is on none. */
 export async function headOf({ gitDir }: Clone): Promise<string | undefined> {
-  const text = (await readFile(join(gitDir, 'HEAD'), 'utf8').catch(() => '')).trim();
+  const text = (await smallText(join(gitDir, 'HEAD'))).trim();
   return text.startsWith('ref: refs/') ? text.slice('ref: '.length) : undefined;
 }
 
 async function packedRef({ commonDir }: Clone, name: string): Promise<string | undefined> {
-  const packed = await readFile(join(commonDir, 'packed-refs'), 'utf8').catch(() => '');
+  const packed = await packedText(commonDir);
   const at = packed.indexOf(` ${name}\n`);
   const oid = at < 0 ? '' : packed.slice(packed.lastIndexOf('\n', at) + 1, at);
   return OID.test(oid) ? oid : undefined;
