@@ -29,6 +29,7 @@ export type EventName =
   | 'workspace_cleaned'
   | 'workspaces_removed'
   | 'drop_refused'
+  | 'processes_ended'
   | 'epoch_begun'
   | 'maintained'
   | 'foreign_path'

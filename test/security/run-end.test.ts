@@ -1,12 +1,15 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { RunDesk, type RunFacts } from '../../src/dispatcher/run-desk.ts';
+import { endSurvivors } from '../../src/dispatcher/survivors.ts';
 import { ask } from '../../src/dispatcher/wake.ts';
 import { askDispatcher, type RunRequest } from '../../src/operations/in-run.ts';
+import { identify } from '../../src/state/process-identity.ts';
 import { DropFolder, runDirectory } from '../../src/state/run-directory.ts';
 import { Bus, scratch } from '../support/bus.ts';
+import { exists, Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
 const RUN: RunFacts = {
@@ -141,3 +144,81 @@ it('crosstalk send of a run that has ended is refused with a line that says so',
   }
   expect(bus.from('worker')).toHaveLength(1);
 });
+
+describe.runIf(process.platform === 'linux')(
+  'a process that leaves its run’s process group',
+  () => {
+    /** Starts a process in a session of its own that waits, then writes a setting into the workspace. */
+    const leaving = (pidFile: string, go: string): string =>
+      `setsid sh -c 'echo $$ > ${pidFile}; while ! test -e ${go}; do sleep 0.05; done; mkdir -p "$PWD/.claude"; touch "$PWD/.claude/settings.json" ${go}.written' </dev/null >/dev/null 2>&1 & while ! test -s ${pidFile}; do sleep 0.02; done`;
+
+    it('ends with its run, before anything else is run in that workspace', async () => {
+      const bus = new Bus();
+      const [pidFile, go] = [join(bus.root, 'pid'), join(bus.root, 'go')];
+      onTestFinished(() => {
+        writeFileSync(go, '');
+      });
+      const host = await bus.host('front', {
+        worker: `cat >/dev/null; ${leaving(pidFile, go)}; echo done`,
+      });
+      await host.send('worker', 'go');
+      const log = await host.once();
+      const pid = Number(readFileSync(pidFile, 'utf8'));
+      expect(await exists(pid)).toBe(false);
+      expect(log).toContainEqual(expect.objectContaining({ event: 'processes_ended' }));
+      expect(bus.from('worker').map(({ message }) => message.body)).toEqual(['done\n']);
+    });
+
+    it('ends with its run although its dispatcher was killed', async () => {
+      const bus = new Bus();
+      const [pidFile, go] = [join(bus.root, 'pid'), join(bus.root, 'go')];
+      onTestFinished(() => {
+        writeFileSync(go, '');
+      });
+      const again = join(bus.root, 'again');
+      const host = await bus.host('front', {
+        worker: `cat >/dev/null; test -e ${again} && exec echo second; ${leaving(pidFile, go)}; touch ${again}; sleep 60`,
+      });
+      await host.send('worker', 'go');
+      const program = new Program(host, 'dispatch', '--host', 'front');
+      await until('the run', () => existsSync(again));
+      await program.stop('SIGKILL');
+      const pid = Number(readFileSync(pidFile, 'utf8'));
+      expect(await exists(pid)).toBe(true);
+      await host.once();
+      expect(await exists(pid)).toBe(false);
+      expect(bus.from('worker').map(({ message }) => message.body)).toEqual(['second\n']);
+    });
+
+    it('and nothing is ended that only looks like it: older, of another run, or with the name in a text', async () => {
+      const dir = join(scratch(), 'run', 'ABCDEFGHJK');
+      const start = (env: NodeJS.ProcessEnv): ChildProcess => {
+        const child = spawn('sleep', ['300'], { env: { ...process.env, ...env } });
+        onTestFinished(() => void child.kill('SIGKILL'));
+        return child;
+      };
+      const older = start({ CROSSTALK_RUN_DIR: dir });
+      // Ticks of the clock are what the start of a process is told in.
+      const tick = (await identify(older.pid!)).started;
+      const newer = await until('a later tick', async () => {
+        const child = start({});
+        const identity = await identify(child.pid!);
+        child.kill('SIGKILL');
+        return Number(identity.started) > Number(tick) && identity;
+      });
+      const others = [
+        start({ CROSSTALK_RUN_DIR: `${dir}2` }),
+        start({ CROSSTALK_RUN_DIR: dir.slice(0, -1) }),
+        start({ OTHER_CROSSTALK_RUN_DIR: dir }),
+        start({ TEXT: `x CROSSTALK_RUN_DIR=${dir}` }),
+        start({}),
+      ];
+      const own = start({ CROSSTALK_RUN_DIR: dir });
+      expect(await endSurvivors([{ dir, leader: newer }])).toBe(1);
+      expect(await exists(own.pid!)).toBe(false);
+      for (const { pid } of [older, ...others]) expect(await exists(pid!)).toBe(true);
+      expect(await endSurvivors([{ dir, leader: { pid: 1, started: '' } }])).toBe(0);
+      expect(await exists(older.pid!)).toBe(true);
+    });
+  },
+);
