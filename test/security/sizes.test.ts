@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Archive } from '../../src/dispatcher/archive.ts';
 import { parseChannel } from '../../src/protocol/channel.ts';
@@ -127,6 +128,39 @@ describe('a kilobyte of nested folders', () => {
     const gone = git(bus.hub, 'commit-tree', '-p', 'main', '-m', 'gone', before).trim();
     git(bus.hub, 'update-ref', 'refs/heads/main', gone);
     await goesOn(host);
+  }, 120_000);
+
+  it('does not keep an operator from archiving, and is left as it is', async () => {
+    const { bus, host } = await machine();
+    const old = `data/channels/${CHANNEL}/2026/06/09/190000000Z-1f2e3d4c.md`;
+    const junk = { mode: FOLDER, oid: bomb(bus.hub) } as const;
+    const places = ['junk', 'local/junk', `data/channels/${CHANNEL}/junk`];
+    plant(bus.hub, {
+      [old]: { mode: '100644', oid: blob(bus.hub, MESSAGE) },
+      [`data/channels/${CHANNEL}/CHANNEL.md`]: { mode: '100644', oid: blob(bus.hub, 'x') },
+      ...Object.fromEntries(places.map((path) => [path, junk])),
+    });
+    const before = git(bus.hub, 'rev-parse', 'main').trim();
+    const bundle = join(bus.root, 'archive.bundle');
+    const args = ['archive', '--before', '2026-06-10', '--with-waiting', '--bundle', bundle];
+    const { code, err } = await host.run(...args, '--yes');
+    expect([code, err]).toEqual([0, '']);
+    expect(git(bus.hub, 'rev-list', '--count', 'main').trim()).toBe('1');
+    // A commit, and the folders on the way to what was taken away.
+    const objects = (of: string): Set<string> =>
+      new Set(git(bus.hub, 'rev-list', '--objects', '--no-object-names', of).trim().split('\n'));
+    const known = objects(before);
+    const made = [...objects('main')].filter((oid) => !known.has(oid));
+    expect(made.length).toBeLessThanOrEqual(5);
+    for (const path of places)
+      expect(git(bus.hub, 'rev-parse', `main:${path}`).trim()).toBe(junk.oid);
+    expect(git(bus.hub, 'ls-tree', '--name-only', `main:data/channels/${CHANNEL}`)).toBe(
+      'CHANNEL.md\njunk\n',
+    );
+    git(host.dir, 'fetch', '--quiet', 'origin');
+    const restored = await host.run('archive', '--restore', bundle);
+    expect([restored.code, restored.err]).toEqual([0, '']);
+    expect(git(bus.hub, 'show', `main:${old}`)).toBe(MESSAGE);
   }, 120_000);
 
   it('is said to be there once, with so many of its places, and how many more there are', async () => {
