@@ -5,7 +5,8 @@ import { parseChannel } from '../../src/protocol/channel.ts';
 import { parseHostFile } from '../../src/protocol/host-file.ts';
 import { parseMemory } from '../../src/protocol/memory.ts';
 import { parseMessage } from '../../src/protocol/message.ts';
-import { openTransport } from '../../src/operations/context.ts';
+import { knownActors } from '../../src/operations/actors.ts';
+import { openTransport, type Context } from '../../src/operations/context.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { changesCapped } from '../../src/transport/tree.ts';
 import { Git } from '../../src/transport/git.ts';
@@ -218,6 +219,30 @@ describe('a hundred thousand names for one file', () => {
     },
     120_000,
   );
+
+  it('as profiles cost one reading of it, for each who lists the actors', async () => {
+    const { bus } = await machine();
+    const profile = '---\nname: a7\ndescription: the seventh\n---\nx\n';
+    plant(bus.hub, {
+      'local/actors': {
+        mode: FOLDER,
+        oid: crowd(bus.hub, profile, (n) => `a${String(n)}.md`),
+      },
+    });
+    const transport = await atHub(bus);
+    try {
+      const context = { transport, archive: new Archive(transport) } as unknown as Context;
+      const before = transport.cost.reads;
+      const actors = await knownActors(context);
+      expect(actors.length).toBeGreaterThan(100_000);
+      expect(transport.cost.reads - before).toBeLessThan(10);
+      expect(actors.filter(({ description }) => description === 'the seventh')).toEqual([
+        { name: 'a7', description: 'the seventh', profile: 'local/actors/a7.md', hosts: [] },
+      ]);
+    } finally {
+      transport.close();
+    }
+  }, 120_000);
 
   it('as messages are parsed once, whatever they are', async () => {
     const { bus } = await machine();
