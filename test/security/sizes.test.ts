@@ -14,6 +14,7 @@ import { blob, nested, plant, tree, type Entry } from '../support/bomb.ts';
 import { Bus, type Event, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { headers } from '../support/headers.ts';
+import { said } from '../support/messages.ts';
 
 /** The remote itself, opened as a transport. */
 async function atHub({ hub, root }: Bus): Promise<Transport> {
@@ -219,6 +220,38 @@ describe('a hundred thousand names for one file', () => {
     },
     120_000,
   );
+
+  it('as messages that one message answers cost one reading of it', async () => {
+    const { bus } = await machine();
+    const large = blob(bus.hub, MESSAGE + 'x'.repeat(1_000_000));
+    const names = numbered(1600, 8).map((suffix) => `190000000Z-${suffix}.md`);
+    const day = tree(
+      bus.hub,
+      names.map((name) => ({ mode: '100644', oid: large, name })),
+    );
+    plant(bus.hub, { [`data/channels/${CHANNEL}/2026/06/09`]: { mode: FOLDER, oid: day } });
+    const re = names.map((name) => `2026/06/09/${name}`);
+    const transport = await atHub(bus);
+    try {
+      const archive = new Archive(transport);
+      const before = transport.cost;
+      const tip = (await transport.tip()) ?? '';
+      const delivered = said(1, 'mallory', 'worker');
+      const asking = { ...delivered, message: { ...delivered.message, re } };
+      const lookup = await archive.chain(tip, CHANNEL, [asking]);
+      expect(re.every((relPath) => lookup(relPath)?.from === 'mallory')).toBe(true);
+      // Of that much text, only a part is held.
+      const held = re.reduce((sum, relPath) => sum + (lookup(relPath)?.body.length ?? 0), 0);
+      expect(held).toBeLessThan(34 * 1024 * 1024);
+      expect((await archive.senders(tip, CHANNEL, re)).size).toBe(1600);
+      expect(await archive.messages(tip, CHANNEL, re)).toHaveLength(1600);
+      const { reads, bytes } = transport.cost;
+      expect(reads - before.reads).toBeLessThan(10);
+      expect(bytes - before.bytes).toBeLessThan(3_000_000);
+    } finally {
+      transport.close();
+    }
+  }, 120_000);
 
   it('as profiles cost one reading of it, for each who lists the actors', async () => {
     const { bus } = await machine();
