@@ -1,11 +1,12 @@
 import type { Lookup } from '../protocol/causality.ts';
 import { MAX_STEPS } from '../protocol/causality.ts';
 import { parseChannel, type Channel } from '../protocol/channel.ts';
-import { channelFile, CHANNELS, folderUse, messageFile, placeOf } from '../protocol/layout.ts';
+import { channelFile, CHANNELS, messageFile } from '../protocol/layout.ts';
 import { parseMessage, type Located, type Message } from '../protocol/message.ts';
-import { dayOf, isChannelId } from '../protocol/names.ts';
+import { isChannelId } from '../protocol/names.ts';
 import { unreadable, type Parsed } from '../protocol/result.ts';
 import { Repeats, type Transport } from '../transport/transport.ts';
+import { filesSince } from './files-since.ts';
 import { Kept } from './kept.ts';
 
 /** A file as a tree or a comparison of trees names it. */
@@ -24,6 +25,11 @@ const MANY_CHANNELS = 1000;
 
 /** No chain reads more messages than this, however many a hostile message names. */
 const MAX_CHAIN = 2000;
+/** Of the messages of a chain so many letters are kept; of what is beyond only whom it links. */
+const MAX_CHAIN_TEXT = 32 * 1024 * 1024;
+const LEFT_OUT = '(left out: there is too much text in this thread)\n';
+/** Messages read at a time. Where more are wanted, those of one content are read once. */
+const AT_A_TIME = 100;
 
 /** Messages and channels as they stand at a commit, read through one open git process. */
 export class Archive {
@@ -45,15 +51,61 @@ export class Archive {
     return message.ok ? message.value : undefined;
   }
 
-  /** The messages at some paths of a channel; those that cannot be read are left out. */
-  async messages(commit: string, channel: string, relPaths: readonly string[]): Promise<Located[]> {
-    const found = await Promise.all(
-      relPaths.map(async (relPath) => ({
+  /**
+   * The messages at some paths of a channel; those that cannot be read are left out.
+   *
+   * @param oids of their contents, where they are known already
+   */
+  async messages(
+    commit: string,
+    channel: string,
+    relPaths: readonly string[],
+    oids?: readonly string[],
+  ): Promise<Located[]> {
+    const found: Located[] = [];
+    for await (const some of this.#some(commit, channel, relPaths, oids)) found.push(...some);
+    return found;
+  }
+
+  /** Who sent the messages at some paths of a channel. */
+  async senders(
+    commit: string,
+    channel: string,
+    relPaths: readonly string[],
+  ): Promise<Map<string, string>> {
+    const senders = new Map<string, string>();
+    for await (const some of this.#some(commit, channel, relPaths))
+      for (const { relPath, message } of some) senders.set(relPath, message.from);
+    return senders;
+  }
+
+  /** Some at a time: one message may name 1,600, each of a megabyte, or one under so many names. */
+  async *#some(
+    commit: string,
+    channel: string,
+    relPaths: readonly string[],
+    known?: readonly string[],
+  ): AsyncGenerator<Located[]> {
+    const { objects } = this.#transport;
+    const names = relPaths.map((relPath) => `${commit}:${messageFile(channel, relPath)}`);
+    const oids = known ?? (names.length > AT_A_TIME ? await objects.ids(names) : undefined);
+    for (let at = 0; at < relPaths.length; at += AT_A_TIME) {
+      const read = relPaths.slice(at, at + AT_A_TIME).map(async (relPath, index) => ({
         relPath,
-        message: await this.message(commit, channel, relPath),
-      })),
-    );
-    return found.filter((item): item is Located => item.message !== undefined);
+        message:
+          oids === undefined
+            ? await this.message(commit, channel, relPath)
+            : await this.#messageOf(oids[at + index]),
+      }));
+      const found = await Promise.all(read);
+      yield found.filter((item): item is Located => item.message !== undefined);
+    }
+  }
+
+  async #messageOf(oid: string | undefined): Promise<Message | undefined> {
+    const parsed =
+      oid === undefined ? undefined : await this.parse({ path: '', oid, mode: '100644' });
+    return parsed?.ok === true ? parsed.value : undefined;
   }
 
   /**
@@ -95,6 +147,7 @@ export class Archive {
       from.map(({ relPath, message }) => [relPath, message]),
     );
     let frontier: Message[] = from.map(({ message }) => message);
+    let text = 0;
     for (
       let step = 0;
       step < 2 * MAX_STEPS && frontier.length > 0 && known.size < from.length + MAX_CHAIN;
@@ -103,43 +156,24 @@ export class Archive {
       const wanted = new Set(frontier.flatMap(({ re, cause }) => [...re, ...cause]));
       const paths = [...wanted].filter((relPath) => !known.has(relPath)).slice(0, MAX_CHAIN);
       for (const relPath of paths) known.set(relPath, undefined);
-      const found = await this.messages(commit, channel, paths);
-      for (const { relPath, message } of found) known.set(relPath, message);
-      frontier = found.map(({ message }) => message);
+      frontier = [];
+      for await (const some of this.#some(commit, channel, paths))
+        for (const { relPath, message } of some) {
+          text += message.body.length;
+          const kept = text <= MAX_CHAIN_TEXT ? message : { ...message, body: LEFT_OUT };
+          known.set(relPath, kept);
+          frontier.push(kept);
+        }
     }
     return (relPath) => known.get(relPath);
   }
 
   /** Messages of a channel from the day before `relPath` on, by path; at most `limit` of the first. */
   async since(commit: string, channel: string, relPath: string, limit: number): Promise<Located[]> {
-    const start = dayBefore(relPath);
-    const folder = `${CHANNELS}/${channel}`;
-    const paths: string[] = [];
-    for (const from of await this.#foldersFrom(commit, folder, start.split('/'))) {
-      for await (const files of this.#transport.walk(commit, from))
-        for (const { path } of files) {
-          const place = placeOf(path);
-          if (place.kind === 'message') paths.push(place.relPath);
-        }
-      if (paths.length >= limit) break;
-    }
-    return this.messages(commit, channel, paths.slice(0, limit));
-  }
-
-  /** The folders below `parent` that hold `start` (a path of names) or anything after it. */
-  async #foldersFrom(
-    commit: string,
-    parent: string,
-    [first, ...rest]: string[],
-  ): Promise<string[]> {
-    if (first === undefined) return [parent];
-    const entries = await this.#transport.list(commit, [parent]);
-    const folders = entries
-      .filter(({ type, path }) => type === 'tree' && folderUse(path) === 'enter')
-      .map(({ path }) => path);
-    const edge = `${parent}/${first}`;
-    const inside = folders.includes(edge) ? await this.#foldersFrom(commit, edge, rest) : [];
-    return [...inside, ...folders.filter((path) => path > edge)];
+    const found = await filesSince(this.#transport, commit, channel, relPath, limit);
+    const paths = found.map((file) => file.relPath);
+    const oids = found.map(({ oid }) => oid);
+    return this.messages(commit, channel, paths, oids);
   }
 
   /** Every channel; one without a readable `CHANNEL.md` goes by its id (protocol.md §9). */
@@ -199,11 +233,4 @@ function frozen(result: Parsed<Message>): Parsed<Message> {
     for (const part of [...to, to, re, cause, extra, result.value]) Object.freeze(part);
   }
   return Object.freeze(result);
-}
-
-function dayBefore(relPath: string): string {
-  const day = new Date(`${dayOf(relPath).replaceAll('/', '-')}T00:00:00Z`);
-  if (Number.isNaN(day.getTime())) return dayOf(relPath);
-  day.setUTCDate(day.getUTCDate() - 1);
-  return day.toISOString().slice(0, 10).replaceAll('-', '/');
 }

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
+import { data, fastImport } from './build.ts';
 import type { Failure } from './failure.ts';
 import { writeRef } from './refs.ts';
 import { mirror, pushCommit } from './remote.ts';
@@ -92,9 +93,9 @@ export class Epochs {
     text: string,
     bundle: string,
   ): Promise<{ ok: true; tip: string } | { ok: false; failure: Failure }> {
-    const input = removed.map((path) => `${path}\0`).join('');
+    const changes = removed.map((path) => `D ${quoted(path)}\n`);
     const message = `${text}\n\n${ARCHIVED}: ${tip}\n${CHECKSUM}: ${bundle}\n`;
-    const commit = await this.#commit(tip, ['--force-remove', '-z', '--stdin'], input, message, []);
+    const commit = await this.#commit(tip, changes, message, []);
     const failure = await this.#move(tip, commit, true);
     return failure === undefined ? { ok: true, tip: commit } : { ok: false, failure };
   }
@@ -130,9 +131,11 @@ export class Epochs {
     archived: string,
     files: readonly TreeEntry[],
   ): Promise<{ ok: true; tip: string } | { ok: false; failure: Failure }> {
-    const input = files.map(({ mode, oid, path }) => `${mode} ${oid}\t${path}\0`).join('');
+    const changes = files.map(
+      ({ mode, oid, path }) => `M ${knownMode(mode)} ${oid} ${quoted(path)}\n`,
+    );
     const message = `Restore ${String(files.length)} messages\n\n${RESTORED}: ${archived}\n`;
-    const commit = await this.#commit(tip, ['-z', '--index-info'], input, message, [tip, archived]);
+    const commit = await this.#commit(tip, changes, message, [tip, archived]);
     const failure = await this.#move(tip, commit, false);
     return failure === undefined ? { ok: true, tip: commit } : { ok: false, failure };
   }
@@ -191,37 +194,34 @@ export class Epochs {
     return Array.from(found, ([, merge = '']) => merge).slice(0, MAX_RESTORED);
   }
 
-  /** A commit with the files of `tip`, changed through an index of its own. */
+  /**
+   * A commit with the tree of `tip`, changed. There is no index, which would hold every path: a
+   * kilobyte of nested folders has billions. Folders in which nothing changes are not even read.
+   *
+   * @param changes commands of `fast-import`
+   * @throws CrosstalkError `git_failed`
+   */
   async #commit(
     tip: string,
-    update: readonly string[],
-    input: string,
+    changes: readonly string[],
     message: string,
     parents: readonly string[],
   ): Promise<string> {
     const { git, committer } = this.#repository;
-    const scratch = await mkdtemp(join(tmpdir(), 'crosstalk-index-'));
-    const env = {
-      GIT_INDEX_FILE: join(scratch, 'index'),
-      GIT_WORK_TREE: scratch,
-      GIT_AUTHOR_NAME: committer.name,
-      GIT_AUTHOR_EMAIL: committer.email,
-      GIT_COMMITTER_NAME: committer.name,
-      GIT_COMMITTER_EMAIL: committer.email,
-    };
-    const run = async (args: readonly string[], text?: string): Promise<string> =>
-      (await git.must(args, { ...LONG, env, ...(text !== undefined && { input: text }) }))
-        .toString('utf8')
-        .trim();
-    try {
-      await run(['read-tree', tip]);
-      await run(['update-index', ...update], input);
-      const tree = await run(['write-tree']);
-      const named = parents.flatMap((parent) => ['-p', parent]);
-      return await run(['commit-tree', ...named, '-F', '-', tree], message);
-    } finally {
-      await rm(scratch, { recursive: true, force: true });
-    }
+    const tree = (await git.must(['rev-parse', `${tip}^{tree}`])).toString('utf8').trim();
+    const by = `${committer.name} <${committer.email}> ${String(Math.floor(Date.now() / 1000))} +0000`;
+    const commands = (ref: string): string =>
+      [
+        `commit ${ref}\nmark :1\nauthor ${by}\ncommitter ${by}\n`,
+        data(message),
+        ...parents.map((parent, index) => `${index === 0 ? 'from' : 'merge'} ${parent}\n`),
+        `M 040000 ${tree} ""\n`,
+        ...changes,
+        '\n',
+      ].join('');
+    const built = await fastImport(this.#repository, commands, 1, LONG.timeout);
+    if (built.ok) return built.oid;
+    throw new CrosstalkError('git_failed', `git fast-import: ${built.failure.reason}`);
   }
 
   async #move(from: string, to: string, forced: boolean): Promise<Failure | undefined> {
@@ -233,6 +233,18 @@ export class Epochs {
     await mirror(this.#repository, to);
     return undefined;
   }
+}
+
+/** A path as `fast-import` takes it, whatever is in it. */
+function quoted(path: string): string {
+  const bytes = path.replace(/["\\]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`);
+  return `"${bytes}"`;
+}
+
+/** Old trees have files with modes that git takes for one of these. */
+function knownMode(mode: string): string {
+  if (!mode.startsWith('100')) return mode;
+  return (Number.parseInt(mode, 8) & 0o100) === 0 ? '100644' : '100755';
 }
 
 async function checksum(file: string): Promise<string> {
