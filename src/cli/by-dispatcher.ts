@@ -18,7 +18,7 @@ export async function byDispatcher<K extends 'channel' | 'memory'>(
   const { agentMode } = call.io;
   if (agentMode === undefined) return undefined;
   if (agentMode.runDir === undefined) {
-    if (agentMode.actor === undefined) throw noRun();
+    if (agentMode.actor === undefined) throw noRun(agentMode.ended);
     return undefined;
   }
   const request: RunRequest<K> = {

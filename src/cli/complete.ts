@@ -16,6 +16,7 @@ type Live =
   | 'addresses'
   | 'channels'
   | 'deadLetters'
+  | 'held'
   | 'hosts'
   | 'memories'
   | 'messages'
@@ -77,6 +78,7 @@ const ARGUMENTS: Readonly<Record<string, Source>> = {
   messages: live('messages'),
   memory: live('memories'),
   actor: live('actors'),
+  digest: live('held'),
   agents: fixed(KNOWN_AGENTS.map(({ name }) => name)),
   dir: { kind: 'folders' },
   shell: fixed(SHELLS),

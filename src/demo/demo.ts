@@ -157,7 +157,10 @@ function closing(root: string, front: Machine, back: Machine, keep: boolean): st
     startDispatcher(one, { file: join(root, `${one.alias}.log`) }),
   );
   const pids = started.map(({ pid }) => String(pid)).join(' ');
-  const tool = `CROSSTALK_STATE_DIR=${front.env['CROSSTALK_STATE_DIR'] ?? ''} node ${binPath()}`;
+  const own = ['CROSSTALK_STATE_DIR', 'XDG_STATE_HOME'].map(
+    (name) => `${name}=${front.env[name] ?? ''}`,
+  );
+  const tool = `${own.join(' ')} node ${binPath()}`;
   return [
     ...look,
     '',

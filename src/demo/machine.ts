@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { binPath } from '../package.ts';
 import type { EventName } from '../dispatcher/log.ts';
 
-/** One of the demo's two machines: a clone and a state directory of its own. */
+/** One of the demo's two machines: a clone and a state directory of its own. Nothing is kept elsewhere. */
 export interface Machine {
   alias: string;
   dir: string;
@@ -28,6 +28,8 @@ export function machine(root: string, alias: string, environment: NodeJS.Process
       ...environment,
       CROSSTALK_TRANSPORT: dir,
       CROSSTALK_STATE_DIR: join(root, `${alias}-state`),
+      // What all transports of a user share.
+      XDG_STATE_HOME: join(root, 'shared-state'),
     },
   };
 }

@@ -1,12 +1,11 @@
-import type { Lookup } from '../protocol/causality.ts';
-import { MAX_STEPS } from '../protocol/causality.ts';
-import { parseChannel, type Channel } from '../protocol/channel.ts';
-import { channelFile, CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
+import { MAX_STEPS, type Lookup } from '../protocol/causality.ts';
+import type { Channel } from '../protocol/channel.ts';
+import { messageFile, placeOf } from '../protocol/layout.ts';
 import { parseMessage, type Located, type Message } from '../protocol/message.ts';
-import { isChannelId } from '../protocol/names.ts';
 import { unreadable, type Parsed } from '../protocol/result.ts';
-import { Repeats, type Transport } from '../transport/transport.ts';
+import type { Transport } from '../transport/transport.ts';
 import { channelFiles } from './channel-files.ts';
+import { ChannelReader } from './channel-reader.ts';
 import { Kept } from './kept.ts';
 
 /** A file as a tree or a comparison of trees names it. */
@@ -20,22 +19,26 @@ export interface FileRef {
 
 /** Of messages, and of channels, that are kept as they were read. */
 const KEPT_BYTES = 16 * 1024 * 1024;
-/** Where there are more channels, each of their files is read once, at the cost of another look. */
-const MANY_CHANNELS = 1000;
 
 /** No chain reads more messages than this, however many a hostile message names. */
 const MAX_CHAIN = 2000;
+/** Of the messages of a chain so many letters are kept; of what is beyond only whom it links. */
+const MAX_CHAIN_TEXT = 32 * 1024 * 1024;
+const LEFT_OUT = '(left out: there is too much text in this thread)\n';
+/** Messages read at a time. Where more are wanted, those of one content are read once. */
+const AT_A_TIME = 100;
 
 /** Messages and channels as they stand at a commit, read through one open git process. */
 export class Archive {
   readonly #transport: Transport;
-  readonly #channels = new Kept<Omit<Channel, 'id'> | { name?: undefined }>(KEPT_BYTES);
+  readonly #channels: ChannelReader;
   readonly #messages = new Kept<Parsed<Message>>(KEPT_BYTES);
   /** By name of the object: one that stands at many places is read once. */
   readonly #reading = new Map<string, Promise<Parsed<Message> | undefined>>();
 
   constructor(transport: Transport) {
     this.#transport = transport;
+    this.#channels = new ChannelReader(transport);
   }
 
   /** The message at a path; undefined when there is none there, or none that can be read. */
@@ -46,15 +49,61 @@ export class Archive {
     return message.ok ? message.value : undefined;
   }
 
-  /** The messages at some paths of a channel; those that cannot be read are left out. */
-  async messages(commit: string, channel: string, relPaths: readonly string[]): Promise<Located[]> {
-    const found = await Promise.all(
-      relPaths.map(async (relPath) => ({
+  /**
+   * The messages at some paths of a channel; those that cannot be read are left out.
+   *
+   * @param oids of their contents, where they are known already
+   */
+  async messages(
+    commit: string,
+    channel: string,
+    relPaths: readonly string[],
+    oids?: readonly string[],
+  ): Promise<Located[]> {
+    const found: Located[] = [];
+    for await (const some of this.#some(commit, channel, relPaths, oids)) found.push(...some);
+    return found;
+  }
+
+  /** Who sent the messages at some paths of a channel. */
+  async senders(
+    commit: string,
+    channel: string,
+    relPaths: readonly string[],
+  ): Promise<Map<string, string>> {
+    const senders = new Map<string, string>();
+    for await (const some of this.#some(commit, channel, relPaths))
+      for (const { relPath, message } of some) senders.set(relPath, message.from);
+    return senders;
+  }
+
+  /** Some at a time: one message may name 1,600, each of a megabyte, or one under so many names. */
+  async *#some(
+    commit: string,
+    channel: string,
+    relPaths: readonly string[],
+    known?: readonly string[],
+  ): AsyncGenerator<Located[]> {
+    const { objects } = this.#transport;
+    const names = relPaths.map((relPath) => `${commit}:${messageFile(channel, relPath)}`);
+    const oids = known ?? (names.length > AT_A_TIME ? await objects.ids(names) : undefined);
+    for (let at = 0; at < relPaths.length; at += AT_A_TIME) {
+      const read = relPaths.slice(at, at + AT_A_TIME).map(async (relPath, index) => ({
         relPath,
-        message: await this.message(commit, channel, relPath),
-      })),
-    );
-    return found.filter((item): item is Located => item.message !== undefined);
+        message:
+          oids === undefined
+            ? await this.message(commit, channel, relPath)
+            : await this.#messageOf(oids[at + index]),
+      }));
+      const found = await Promise.all(read);
+      yield found.filter((item): item is Located => item.message !== undefined);
+    }
+  }
+
+  async #messageOf(oid: string | undefined): Promise<Message | undefined> {
+    const parsed =
+      oid === undefined ? undefined : await this.parse({ path: '', oid, mode: '100644' });
+    return parsed?.ok === true ? parsed.value : undefined;
   }
 
   /**
@@ -123,6 +172,7 @@ export class Archive {
       from.map(({ relPath, message }) => [relPath, message]),
     );
     let frontier: Message[] = from.map(({ message }) => message);
+    let text = 0;
     for (
       let step = 0;
       step < 2 * MAX_STEPS && frontier.length > 0 && known.size < from.length + MAX_CHAIN;
@@ -131,9 +181,14 @@ export class Archive {
       const wanted = new Set(frontier.flatMap(({ re, cause }) => [...re, ...cause]));
       const paths = [...wanted].filter((relPath) => !known.has(relPath)).slice(0, MAX_CHAIN);
       for (const relPath of paths) known.set(relPath, undefined);
-      const found = await this.messages(commit, channel, paths);
-      for (const { relPath, message } of found) known.set(relPath, message);
-      frontier = found.map(({ message }) => message);
+      frontier = [];
+      for await (const some of this.#some(commit, channel, paths))
+        for (const { relPath, message } of some) {
+          text += message.body.length;
+          const kept = text <= MAX_CHAIN_TEXT ? message : { ...message, body: LEFT_OUT };
+          known.set(relPath, kept);
+          frontier.push(kept);
+        }
     }
     const absent = [...known].flatMap(([path, message]) => (message === undefined ? [path] : []));
     return { lookup: (relPath) => known.get(relPath), absent };
@@ -142,14 +197,17 @@ export class Archive {
   /** Messages of a channel from the day before `relPath` on, by path; at most `limit` of the first. */
   async since(commit: string, channel: string, relPath: string, limit: number): Promise<Located[]> {
     const paths: string[] = [];
+    const oids: string[] = [];
     for await (const files of channelFiles(this.#transport, commit, channel, relPath)) {
-      for (const { path } of files) {
+      for (const { path, oid } of files) {
         const place = placeOf(path);
-        if (place.kind === 'message') paths.push(place.relPath);
+        if (place.kind !== 'message') continue;
+        paths.push(place.relPath);
+        oids.push(oid);
       }
       if (paths.length >= limit) break;
     }
-    return this.messages(commit, channel, paths.slice(0, limit));
+    return this.messages(commit, channel, paths.slice(0, limit), oids);
   }
 
   /**
@@ -159,61 +217,22 @@ export class Archive {
    */
   async *headers(commit: string, channel: string, from?: string): AsyncGenerator<Located[]> {
     for await (const files of channelFiles(this.#transport, commit, channel, from)) {
-      const read = await Promise.all(
-        files.map(async (file): Promise<Located[]> => {
-          const place = placeOf(file.path);
-          const message = place.kind === 'message' ? await this.parse(file) : undefined;
-          if (place.kind !== 'message' || message?.ok !== true) return [];
-          return [{ relPath: place.relPath, message: { ...message.value, body: '' } }];
-        }),
-      );
-      yield read.flat();
+      const read = files.map(async (file): Promise<Located[]> => {
+        const place = placeOf(file.path);
+        const message = place.kind === 'message' ? await this.parse(file) : undefined;
+        if (place.kind !== 'message' || message?.ok !== true) return [];
+        return [{ relPath: place.relPath, message: { ...message.value, body: '' } }];
+      });
+      yield (await Promise.all(read)).flat();
     }
   }
 
   /** Every channel; one without a readable `CHANNEL.md` goes by its id (protocol.md §9). */
-  async channels(commit: string): Promise<Channel[]> {
-    const entries = await this.#transport.list(commit, [CHANNELS]);
-    const repeats = new Repeats();
-    const ids = entries.flatMap(({ path, oid, type }) => {
-      const id = path.slice(CHANNELS.length + 1);
-      if (type !== 'tree' || !isChannelId(id)) return [];
-      const look = repeats.look(CHANNELS, [oid]);
-      if (look === 'again') repeats.charge(CHANNELS, 0);
-      return look === 'enough' ? [] : [id];
-    });
-    if (ids.length <= MANY_CHANNELS) return Promise.all(ids.map((id) => this.channel(commit, id)));
-    const channels: Channel[] = [];
-    for (const id of ids) {
-      const path = channelFile(id);
-      const files = await this.#transport.list(commit, [`${CHANNELS}/${id}`]);
-      const file = files.find((one) => one.path === path);
-      channels.push(await this.#channelAt(id, file?.oid));
-    }
-    return channels;
+  channels(commit: string): Promise<Channel[]> {
+    return this.#channels.all(commit);
   }
-
   channel(commit: string, id: string): Promise<Channel> {
-    return this.#channelAt(id, `${commit}:${channelFile(id)}`);
-  }
-
-  /** @param name the id of the content of its file, or another name of that */
-  async #channelAt(id: string, name: string | undefined): Promise<Channel> {
-    const kept = name === undefined ? { name: undefined } : await this.#channelOf(name);
-    return kept.name === undefined ? { id, name: id, body: '' } : { ...kept, id };
-  }
-
-  async #channelOf(name: string): Promise<Omit<Channel, 'id'> | { name?: undefined }> {
-    const known = this.#channels.get(name);
-    if (known !== undefined) return known;
-    const object = await this.#transport.objects.read(name);
-    if (object?.type !== 'blob' || object.content === undefined) return {};
-    const { oid, content } = object;
-    const read = (): Omit<Channel, 'id'> | { name?: undefined } => {
-      const channel = parseChannel(content.toString('utf8'), '');
-      return channel.ok ? channel.value : {};
-    };
-    return this.#channels.get(oid) ?? this.#channels.keep(oid, read(), content.byteLength);
+    return this.#channels.one(commit, id);
   }
 
   text(commit: string, path: string): Promise<string | undefined> {

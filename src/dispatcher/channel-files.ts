@@ -1,5 +1,5 @@
 import { CHANNELS, folderUse } from '../protocol/layout.ts';
-import { dayOf } from '../protocol/names.ts';
+import { dayBefore } from '../protocol/names.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { FileRef } from './archive.ts';
 
@@ -37,11 +37,4 @@ async function foldersFrom(
   const edge = `${parent}/${first}`;
   const inside = folders.includes(edge) ? await foldersFrom(transport, commit, edge, rest) : [];
   return [...inside, ...folders.filter((path) => path > edge)];
-}
-
-function dayBefore(relPath: string): string {
-  const day = new Date(`${dayOf(relPath).replaceAll('/', '-')}T00:00:00Z`);
-  if (Number.isNaN(day.getTime())) return dayOf(relPath);
-  day.setUTCDate(day.getUTCDate() - 1);
-  return day.toISOString().slice(0, 10).replaceAll('-', '/');
 }

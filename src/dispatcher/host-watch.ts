@@ -3,10 +3,9 @@ import { parseHostFile, type Tier } from '../protocol/host-file.ts';
 import { writeDurably } from '../state/files.ts';
 import { optionsOf } from '../protocol/approval-record.ts';
 import type { HeldChange } from '../protocol/approval.ts';
-import { visible } from '../protocol/quoted.ts';
 import { loadApprovals } from '../state/approvals.ts';
 import { activate, changedSettings, type ActiveHost, type Approving } from './approvals.ts';
-import { findHost, readHosts, type FoundHost, type Machine } from './host.ts';
+import { findHost, foreignClaim, readHosts, type FoundHost, type Machine } from './host.ts';
 import type { Log } from './log.ts';
 
 /** A flood of held changes must not bury what matters; `host show` prints them all. */
@@ -64,7 +63,7 @@ export class HostWatch {
       for (const path of found.others)
         this.#say(
           'host_file_invalid',
-          `${visible(path)} claims to be the host file of ${found.file.alias}, which is ${found.path}; it counts for nothing, remove it`,
+          foreignClaim(path, { alias: found.file.alias, path: found.path }),
         );
       await this.#enforce(found);
       return;

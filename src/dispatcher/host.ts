@@ -1,5 +1,6 @@
 import { parseHostFile, type HostFile } from '../protocol/host-file.ts';
 import { hostFile, HOSTS, versionProblem, VERSION_FILE } from '../protocol/layout.ts';
+import { visible } from '../protocol/quoted.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Kept } from './kept.ts';
 
@@ -113,6 +114,11 @@ export function findHost(entries: readonly HostEntry[], machine: Machine): Found
     kind: 'missing',
     problem: `no host file says ${wanted}${why} (${String(entries.length)} in ${HOSTS}/); add one, or say which with --host <alias>`,
   };
+}
+
+/** What is said of a file that claims to be this machine's and is not. @param path the other file's */
+export function foreignClaim(path: string, ours: { alias: string; path: string }): string {
+  return `${visible(path)} claims to be the host file of ${ours.alias}, which is ${ours.path}; it counts for nothing, remove it`;
 }
 
 function sameHostname(declared: string | undefined, actual: string): boolean {

@@ -61,7 +61,7 @@ export class Known {
 }
 
 /** One delivery among all of a host. */
-export function keyOf({
+function keyOf({
   actor,
   channel,
   relPath,

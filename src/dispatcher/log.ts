@@ -4,6 +4,8 @@ export type EventName =
   | 'dispatcher_stopped'
   | 'dispatcher_replaced'
   | 'replacement_failed'
+  | 'version_refused'
+  | 'version_accepted'
   | 'host_file_missing'
   | 'host_file_loaded'
   | 'host_file_invalid'
@@ -30,6 +32,7 @@ export type EventName =
   | 'workspace_cleaned'
   | 'workspaces_removed'
   | 'drop_refused'
+  | 'processes_ended'
   | 'epoch_begun'
   | 'maintained'
   | 'foreign_path'
@@ -44,6 +47,7 @@ export type Log = (event: EventName, fields?: Fields) => void;
 
 const LEVELS: Partial<Record<EventName, Level>> = {
   tick: 'debug',
+  version_refused: 'warn',
   host_file_missing: 'warn',
   replacement_failed: 'warn',
   host_file_invalid: 'warn',

@@ -3,9 +3,11 @@ import { passed } from '../crash-points.ts';
 import { reasonOf } from '../errors.ts';
 import { formatMessage, type Located } from '../protocol/message.ts';
 import { suffixOf } from '../protocol/names.ts';
+import type { ProcessIdentity } from '../state/process-identity.ts';
 import { RunDesk } from './run-desk.ts';
 import { runEnvironment } from './run-environment.ts';
 import type { Job, RunParts } from './run.ts';
+import { endSurvivors } from './survivors.ts';
 import type { Workplace } from './workplace.ts';
 
 const TERM_GRACE_MS = 5000;
@@ -35,6 +37,7 @@ export async function runIn(
     content: formatMessage(message),
   }));
   const desk = await RunDesk.open({ ...parts.desks, log: parts.log }, job, files);
+  let leader: ProcessIdentity | undefined;
   try {
     const result = await invoke({
       command: tier.cli,
@@ -47,13 +50,18 @@ export async function runIn(
       signal: parts.signal,
       onStart: async (pid) => {
         passed('cli_started');
-        await parts.runs.begin({ id, actor, host, channel, messages, workdir: place.dir }, pid);
+        const run = { id, actor, host, channel, messages, workdir: place.dir };
+        leader = await parts.runs.begin(run, pid);
         passed('run_recorded');
       },
     });
     passed('cli_ended');
     return result;
   } finally {
+    if (leader !== undefined) {
+      const count = await endSurvivors([{ dir: desk.dir, leader }]).catch(() => 0);
+      if (count > 0) parts.log('processes_ended', { id, actor, count });
+    }
     // What the CLI has said is not given up for a folder that could not be cleared away.
     await desk.close().catch((error: unknown) => {
       parts.log('internal_error', { id, actor, error: reasonOf(error) });

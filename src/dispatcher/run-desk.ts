@@ -1,8 +1,9 @@
 import { watch, type FSWatcher } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import {
   DropFolder,
+  RUN_HAS_ENDED,
   makeRunDirectory,
   removeRunDirectory,
   runDirectory,
@@ -35,6 +36,7 @@ export interface DeskParts {
   log: Log;
 }
 
+const HAS_ENDED = { error: { code: 'refused', message: RUN_HAS_ENDED }, notes: [] };
 /** A unix socket's path may not be longer than this everywhere. */
 const MAX_SOCKET_PATH = 100;
 /** Milliseconds after which the end of a run waits no longer for something it asked for. */
@@ -47,8 +49,8 @@ const LOOK_MS = 300;
  * `s` for those that may use sockets and a folder `drop/` for those that may only write files. Either
  * way it is known who speaks: the run that was given the directory.
  *
- * Order at the end, for a crash between any two steps: what was said is durable → the directory is
- * removed → the run's outcome is recorded. A directory that is left behind therefore belongs to a run
+ * Order at the end, for a crash between any two steps: nothing more can be said, and who tries is told
+ * so → what was said is durable → the directory is removed → the run's outcome is recorded. A directory that is left behind therefore belongs to a run
  * whose record is there too; the next start takes over what lies in it whole.
  */
 export class RunDesk {
@@ -61,6 +63,7 @@ export class RunDesk {
   #watcher: FSWatcher | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
+  #ended = false;
 
   private constructor(parts: DeskParts, run: RunFacts, dir: string, drops: DropFolder) {
     this.#parts = parts;
@@ -95,8 +98,12 @@ export class RunDesk {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#watcher?.close();
+    this.#ended = true;
+    await this.#drops.seal();
     await this.#look();
     await Promise.all(this.#underway);
+    // What was answered just now is still to be written to its socket.
+    await setImmediate();
     await this.#ear?.close();
     await this.#drops.close();
     for (const refused of this.#drops.refused)
@@ -107,10 +114,11 @@ export class RunDesk {
   async #listen(): Promise<void> {
     const socket = join(this.dir, 's');
     if (Buffer.byteLength(socket) <= MAX_SOCKET_PATH) {
-      this.#ear = await listen(socket, async (request) => {
+      this.#ear = await listen(socket, async (request, gone) => {
         if (request.op === 'ping') return { pid: process.pid };
         if (request.op !== 'send') throw new Error('not for a run');
-        return { pid: process.pid, send: await this.#serve(request.request) };
+        if (this.#ended) return { pid: process.pid, send: HAS_ENDED };
+        return { pid: process.pid, send: await this.#serve(request.request, { gone }) };
       });
     }
     const look = (): void => void this.#look();
@@ -134,7 +142,7 @@ export class RunDesk {
       const drops = await this.#drops.take().catch(() => []);
       if (drops.length === 0) return;
       for (const { id, request } of drops) {
-        void this.#serve(request, id)
+        void this.#serve(request, { dropped: id })
           .then((answer) => this.#drops.answer(id, answer))
           .catch(() => undefined);
       }
@@ -143,8 +151,15 @@ export class RunDesk {
     }
   }
 
-  /** @param dropped the name under which it was dropped, which has to be its own */
-  #serve(request: unknown, dropped?: string): Promise<unknown> {
+  /**
+   * @param from `dropped`: the name under which it was dropped, which has to be its own; `gone`: aborted
+   *   once nobody waits for the answer, for which the end of the run waits too: without it who asked
+   *   would take for refused what was done
+   */
+  #serve(
+    request: unknown,
+    { dropped, gone }: { dropped?: string; gone?: AbortSignal },
+  ): Promise<unknown> {
     let durable: () => void = () => undefined;
     const safe = new Promise<void>((resolve) => (durable = resolve));
     const named =
@@ -152,8 +167,15 @@ export class RunDesk {
         ? request
         : undefined;
     const answer = this.#parts.serveRun(this.#run, named, durable);
+    const left = new Promise<void>((resolve) => {
+      if (gone === undefined || gone.aborted) resolve();
+      else
+        gone.addEventListener('abort', () => {
+          resolve();
+        });
+    });
     const settled = Promise.race([
-      safe,
+      Promise.all([safe, left]),
       answer.catch(() => undefined),
       sleep(LONGEST_MS, undefined, { ref: false }),
     ]);

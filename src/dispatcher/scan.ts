@@ -217,8 +217,7 @@ async function sendersOf(
   channel: string,
   re: readonly string[],
 ): Promise<(relPath: string) => string | undefined> {
-  const answered = await archive.messages(tip, channel, re);
-  const senders = new Map(answered.map(({ relPath, message }) => [relPath, message.from]));
+  const senders = await archive.senders(tip, channel, re);
   return (relPath) => senders.get(relPath);
 }
 

@@ -1,49 +1,37 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { saveHeartbeat } from '../state/heartbeat.ts';
-import { acquire, type Holder } from '../state/lock.ts';
 import { Alarm, Rhythm } from './alarm.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { News } from './news.ts';
 import type { Outcome } from './publisher.ts';
 import { pulse } from './pulse.ts';
 import type { Served, ServeOptions } from './serve-options.ts';
+import { becomeSole } from './sole.ts';
 import { tick, type Ticked, type TickParts } from './tick.ts';
-import { ask, listen, type WakeAnswer, type WakeRequest } from './wake.ts';
+import { VersionWatch } from './version-watch.ts';
+import { listen, type WakeAnswer, type WakeRequest } from './wake.ts';
 
 /** A push that is still under way when the dispatcher stops gets this long. */
 const LAST_PUSH_MS = 15_000;
 
 /**
- * Runs the dispatcher of one transport on this machine, until `stop` or for one pass.
+ * Runs the dispatcher of one transport on this machine, until `stop` or for one pass. A version that
+ * is not ours ends a pass alone, since anybody who can push could otherwise end every dispatcher.
  *
- * @throws CrosstalkError `locked` when another one runs, `unsupported_version` for a transport
- *   that is not ours
+ * @throws CrosstalkError `locked` when another one runs; in one pass `unsupported_version` for a
+ *   transport that is not ours
  */
 export async function serve(
   parts: Omit<TickParts, 'signal'>,
   options: ServeOptions,
 ): Promise<Served> {
-  const lock = await acquire(options.root, 'dispatcher', { wait: 0 });
-  if (!lock.ok) throw held(parts, lock.holder);
-  const answering = await ask(options.socket, { op: 'ping' }, 500);
-  if (answering.kind === 'answered') {
-    await lock.release();
-    throw held(parts, { pid: answering.answer.pid, started: '', since: 'an unknown time' });
-  }
+  const release = await becomeSole(parts.transport.dir, options);
   try {
     return await new Service(parts, options).run();
   } finally {
-    await lock.release();
+    await release();
   }
-}
-
-function held({ transport }: Omit<TickParts, 'signal'>, holder: Holder): CrosstalkError {
-  return new CrosstalkError(
-    'locked',
-    `another dispatcher serves ${transport.dir} on this machine: process ${String(holder.pid)}, since ${holder.since}; stop it first, or use it`,
-    { data: { pid: holder.pid, since: holder.since } },
-  );
 }
 
 class Service {
@@ -55,12 +43,14 @@ class Service {
   #fetchWanted = true;
   #failingSince: { since: string; reason: string } | undefined;
   readonly #housekeeping: Housekeeping;
+  readonly #version: VersionWatch;
   /** What commands have handed over and wait for. */
   #handedOver = 0;
 
   constructor(parts: Omit<TickParts, 'signal'>, options: ServeOptions) {
     this.#parts = { ...parts, signal: options.stop };
     this.#options = options;
+    this.#version = new VersionWatch(parts.log);
     this.#housekeeping = new Housekeeping(parts.transport, parts.log);
     this.#news = new News(() => parts.transport.tip(), options);
   }
@@ -78,8 +68,7 @@ class Service {
       this.#alarm.ring();
     };
     dispatcher.onRoom = () => {
-      void dispatcher
-        .pump()
+      void (this.#version.refused === undefined ? dispatcher.pump() : Promise.resolve())
         .then(() => this.#beat())
         .catch(() => undefined);
     };
@@ -150,7 +139,9 @@ class Service {
     const successor = await this.#options.successor?.();
     if (successor === undefined || this.#handedOver > 0) return undefined;
     const { dispatcher, outbox } = this.#parts;
-    const quiet = dispatcher.running.length === 0 && (await outbox.all()).length === 0;
+    if (dispatcher.running.length > 0) return undefined;
+    // While the version is not ours nothing leaves the outbox: the successor may be able to.
+    const quiet = this.#version.refused !== undefined || (await outbox.all()).length === 0;
     return quiet ? successor : undefined;
   }
 
@@ -167,15 +158,15 @@ class Service {
     this.#fetchWanted = false;
     try {
       const ticked = await tick(this.#parts, fetch);
-      if (ticked.refused !== undefined)
+      if (ticked.refused !== undefined && this.#options.once)
         throw new CrosstalkError('unsupported_version', ticked.refused);
+      this.#version.note(ticked.refused);
       if (fetch) this.#noteFetch(ticked);
-      this.#housekeeping.follow(ticked.tip);
+      if (ticked.refused === undefined) this.#housekeeping.follow(ticked.tip);
       await this.#beat();
       return ticked;
     } catch (error) {
       if (this.#options.stop.aborted) return undefined;
-      if (error instanceof CrosstalkError && error.code === 'unsupported_version') throw error;
       if (this.#options.once) throw error;
       log('internal_error', { error: reasonOf(error), transport: transport.dir });
       return undefined;

@@ -61,7 +61,8 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   const isNew = tip !== undefined && tip !== known;
   if (tip !== undefined && (known === undefined || isNew)) {
     const refused = await checkVersion(transport, tip);
-    if (refused !== undefined) return { tip, active: false, refused };
+    if (refused !== undefined)
+      return { tip, active: false, refused, ...(!refreshed.ok && { failure: refreshed.failure }) };
   }
   let added = 0;
   if (tip !== undefined) {

@@ -1,6 +1,8 @@
+import { Kept } from '../dispatcher/kept.ts';
 import { readHosts } from '../dispatcher/host.ts';
 import { profileOf } from '../dispatcher/run.ts';
 import { CrosstalkError } from '../errors.ts';
+import { parseProfile, type Profile } from '../protocol/actor.ts';
 import { formatDocument } from '../protocol/frontmatter.ts';
 import { placeOf, profileFiles } from '../protocol/layout.ts';
 import { isTier } from '../protocol/message.ts';
@@ -38,24 +40,67 @@ export async function knownActors(context: Context): Promise<ActorInfo[]> {
   ]);
   const serving = hosts.flatMap(({ result }) => (result.ok ? [result.value] : []));
   const names = new Set(serving.flatMap(({ actors }) => [...actors.keys()]));
-  for (const { path } of files) {
+  const profiles = new Map<string, string>();
+  for (const { path, oid, type } of files) {
     const place = placeOf(path);
-    if (place.kind === 'profile') names.add(place.name);
+    if (place.kind !== 'profile') continue;
+    names.add(place.name);
+    if (type === 'blob') profiles.set(path, oid);
   }
-  return Promise.all(
-    [...names].sort().map(async (name) => {
-      const profile = await profileOf(context.archive, tip, name);
-      return {
-        name,
-        description: profile?.description ?? '',
-        profile: profile?.path ?? null,
-        hosts: serving.flatMap(({ alias, actors }) => {
-          const tiers = actors.get(name);
-          return tiers === undefined ? [] : [{ alias, tiers: tiers.map((tier) => tier.name) }];
-        }),
-      };
-    }),
-  );
+  const read = await readProfiles(context, [...profiles.values()]);
+  const tiersOf = new Map<string, ActorInfo['hosts']>();
+  for (const { alias, actors } of serving)
+    for (const [name, tiers] of actors) {
+      const known = tiersOf.get(name) ?? [];
+      tiersOf.set(name, [...known, { alias, tiers: tiers.map((tier) => tier.name) }]);
+    }
+  return [...names].sort().map((name) => {
+    const path = profileFiles(name).find(
+      (candidate) => read.get(profiles.get(candidate) ?? '')?.name === name,
+    );
+    return {
+      name,
+      description: read.get(profiles.get(path ?? '') ?? '')?.description ?? '',
+      profile: path ?? null,
+      hosts: tiersOf.get(name) ?? [],
+    };
+  });
+}
+
+/** Profiles that were read before, without what they say to the actor. */
+const kept = new Kept<Pick<Profile, 'name' | 'description'>>(4 * 1024 * 1024);
+/** Actors that an error names. */
+const MAX_NAMED = 50;
+/** Files read at a time. */
+const CHUNK = 100;
+
+/** What profiles say of themselves, by object: one may stand there under any number of names. */
+async function readProfiles(
+  { transport }: Context,
+  oids: readonly string[],
+): Promise<Map<string, Pick<Profile, 'name' | 'description'>>> {
+  const read = new Map<string, Pick<Profile, 'name' | 'description'>>();
+  const wanted = [...new Set(oids)];
+  for (let at = 0; at < wanted.length; at += CHUNK) {
+    const some = wanted.slice(at, at + CHUNK).map(async (oid) => {
+      const profile = kept.get(oid) ?? (await readProfile(transport, oid));
+      if (profile !== undefined) read.set(oid, profile);
+    });
+    await Promise.all(some);
+  }
+  return read;
+}
+
+async function readProfile(
+  transport: Context['transport'],
+  oid: string,
+): Promise<Pick<Profile, 'name' | 'description'> | undefined> {
+  const content = (await transport.objects.read(oid))?.content;
+  const profile =
+    content === undefined ? undefined : parseProfile(content.toString('utf8'), undefined);
+  if (profile?.ok !== true) return undefined;
+  const { name, description } = profile.value;
+  return kept.keep(oid, { name, description }, Buffer.byteLength(description));
 }
 
 /** One actor with its system prompt. */
@@ -66,7 +111,9 @@ export async function showActor(
   const actors = await listActors(context);
   const actor = actors.find((candidate) => candidate.name === name);
   if (actor === undefined) {
-    const known = actors.map((candidate) => candidate.name).join(', ');
+    const named = actors.slice(0, MAX_NAMED).map((candidate) => candidate.name);
+    if (actors.length > MAX_NAMED) named.push(`and ${String(actors.length - MAX_NAMED)} more`);
+    const known = named.join(', ');
     throw new CrosstalkError(
       'not_found',
       `no actor ${shown(name)}, this transport has ${known}; add one with: crosstalk actor add ${isName(name) ? name : '<name>'} --cli <command>`,

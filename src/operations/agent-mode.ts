@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { hasCode } from '../errors.ts';
 import { Runs } from '../state/runs.ts';
 
 /** What fixes a command that a run, or a session as an actor, gives (trust.md §3). */
@@ -12,6 +13,8 @@ export interface AgentMode {
   actor?: string;
   /** The run's own directory; absent in a session as an actor. */
   runDir?: string;
+  /** The directory that the environment names is gone, and so is the run. */
+  ended?: boolean;
   /** Where the run works. */
   workdir?: string;
 }
@@ -52,8 +55,10 @@ export async function readAgentMode(
       };
   // A session as an actor has no run, whatever the environment says.
   const inSession = onLine && fixed.actor !== undefined;
-  const runDir =
+  const found =
     named === undefined || inSession ? undefined : await ownRunDirectory(named, fixed.state);
+  const ended = found === 'gone';
+  const runDir = ended ? undefined : found?.dir;
   const by = fixed.actor ?? (runDir && nonEmpty(env['CROSSTALK_DISPATCH_ACTOR']));
   const workdir = onLine
     ? (nonEmpty(folder) ?? (runDir && (await recordedWorkdir(runDir).catch(() => undefined))))
@@ -65,6 +70,7 @@ export async function readAgentMode(
       ...(fixed.transport !== undefined && { transport: fixed.transport }),
       ...(by !== undefined && { actor: by }),
       ...(runDir !== undefined && { runDir }),
+      ...(ended && { ended }),
       ...(workdir !== undefined && { workdir: resolve(workdir) }),
     },
     words: onLine ? words : argv,
@@ -77,21 +83,24 @@ async function recordedWorkdir(runDir: string): Promise<string | undefined> {
   return (await runs.ofDirectory(basename(runDir)))?.workdir;
 }
 
-/** A run's directory, where the path is one: `<state>/run/<id>`, a folder of ours alone. */
+/** A run's directory, where the path is one or was: `<state>/run/<id>`, a folder of ours alone. */
 async function ownRunDirectory(
   path: string,
   state: string | undefined,
-): Promise<string | undefined> {
+): Promise<{ dir: string } | 'gone' | undefined> {
   const dir = resolve(path);
   const parent = dirname(dir);
   if (state === undefined ? basename(parent) !== 'run' : parent !== join(state, 'run'))
     return undefined;
-  const found = await lstat(dir).catch(() => undefined);
+  const found = await lstat(dir).catch((error: unknown) =>
+    hasCode(error, 'ENOENT') ? ('gone' as const) : undefined,
+  );
+  if (found === 'gone') return found;
   const ours =
     found?.isDirectory() === true &&
     found.uid === (process.getuid?.() ?? found.uid) &&
     (found.mode & 0o077) === 0;
-  return ours ? dir : undefined;
+  return ours ? { dir } : undefined;
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

@@ -8,7 +8,7 @@ import { nameText } from '../protocol/approval-text.ts';
 import { shown } from '../protocol/result.ts';
 import { approvedFor, loadApprovals, updateApprovals } from '../state/approvals.ts';
 import { refreshOrNote, type Context } from './context.ts';
-import { findThisHost } from './hosts.ts';
+import { findServed, findThisHost } from './hosts.ts';
 import type { TierSlot } from './tier-slot.ts';
 
 /** What approvals are judged by in this clone. */
@@ -21,6 +21,10 @@ export interface HostShown {
   /** Undefined when no host file is this machine's; `problem` says why. */
   host: { alias: string; path: string; file: HostFile; inForce: Map<string, Tier[]> } | undefined;
   problem?: string;
+  /** The alias that this machine serves, where one is known: without its file its mail waits. */
+  served?: string;
+  /** Paths of other files that claim to be this machine's; they count for nothing. */
+  others: string[];
   /** False while nothing has been approved here: the first start approves the file as it stands. */
   started: boolean;
   held: HeldChange[];
@@ -29,15 +33,24 @@ export interface HostShown {
 /** This machine's host file and everything that waits for approval, as known here. */
 export async function knownHost(context: Context, alias: string | undefined): Promise<HostShown> {
   const approving = approvingIn(context);
-  const [found, settings] = await Promise.all([
-    findThisHost(context, alias),
+  const [{ found, served }, settings] = await Promise.all([
+    findServed(context, alias),
     changedSettings(approving),
   ]);
   if (found.kind !== 'found')
-    return { host: undefined, problem: found.problem, started: true, held: settings.held };
+    return {
+      host: undefined,
+      problem: found.problem,
+      ...(served !== undefined && { served }),
+      others: [],
+      started: true,
+      held: settings.held,
+    };
   const active = await weigh(approving, found);
   return {
     host: { alias: active.alias, path: found.path, file: found.file, inForce: active.actors },
+    served: active.alias,
+    others: found.others,
     started: active.started,
     held: [...active.held, ...settings.held],
   };

@@ -2,7 +2,9 @@ import { MEMORIES } from '../protocol/layout.ts';
 import { readHosts } from '../dispatcher/host.ts';
 import { isMemoryFile, memorySuffix, parseMemoryFile } from '../protocol/memory.ts';
 import { suffixOf } from '../protocol/names.ts';
+import { nameText } from '../protocol/approval-text.ts';
 import { knownActors } from './actors.ts';
+import { knownHost } from './approvals.ts';
 import type { MessageFile } from './arrivals.ts';
 import { tipOf, withContext, type Context } from './context.ts';
 import type { Surroundings } from './locate.ts';
@@ -43,6 +45,14 @@ const LOOKUPS = {
       value: id,
       description: `${state} ${actor}: ${detail}`,
     })),
+  // What a change is, in full, only host show tells: a line is too short to decide by.
+  held: async (context) =>
+    (await knownHost(context, undefined)).held
+      .filter(({ refused }) => refused === undefined)
+      .map(({ digest, name, changes }) => ({
+        value: digest,
+        description: `${nameText(name)}: ${changes.map(({ option }) => nameText(option)).join(', ')}`,
+      })),
   hosts: async ({ transport }, tip) =>
     (await readHosts(transport, tip)).flatMap(({ result }) =>
       result.ok

@@ -66,7 +66,12 @@ const LOCK_WAIT_MS = 60_000;
  */
 export async function withContext<T>(
   surroundings: Surroundings,
-  options: { transport?: string; note: (line: string) => void; anyVersion?: boolean },
+  options: {
+    transport?: string;
+    note: (line: string) => void;
+    /** `told`: a clone that was in use is opened all the same, by those who say what is wrong. */
+    anyVersion?: boolean | 'told';
+  },
   work: (context: Context) => Promise<T>,
 ): Promise<T> {
   const dir = await locateTransport(surroundings, options.transport);
@@ -105,7 +110,7 @@ export async function withContext<T>(
       if (ear.kind === 'foreign')
         context.note(`the dispatcher of this machine is not asked: ${ear.problem}`);
     }
-    if (options.anyVersion !== true) await requireVersion(context);
+    if (options.anyVersion !== true) await requireVersion(context, options.anyVersion === 'told');
     return await work(context);
   } finally {
     transport.close();
@@ -163,12 +168,16 @@ export async function shareConnections(
     transport.shareConnections(paths.connections, open);
 }
 
-async function requireVersion({ transport, isFollowed }: Context): Promise<void> {
+async function requireVersion(
+  { transport, isFollowed, started }: Context,
+  isTold: boolean,
+): Promise<void> {
   const problem = await checkVersion(transport, await transport.tip());
   if (problem === undefined) return;
   if (isFollowed !== true) await transport.refresh();
   const still = await checkVersion(transport, await transport.tip());
-  if (still !== undefined) throw new CrosstalkError('unsupported_version', still);
+  if (still !== undefined && !(isTold && started.was))
+    throw new CrosstalkError('unsupported_version', still);
 }
 
 /** The bus's tip; a transport that passed {@link withContext} has one. */

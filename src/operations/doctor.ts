@@ -1,5 +1,6 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { Checkout } from '../dispatcher/checkout.ts';
+import { foreignClaim } from '../dispatcher/host.ts';
 import { agentOf } from '../protocol/agents.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
@@ -42,6 +43,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     objects(context),
     ...agents(context, facts),
   ]);
+  checks.unshift(...transportChecks(facts));
   const backlog: Check = {
     check: 'mail',
     ok: facts.health.ok,
@@ -55,6 +57,26 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     fix: hold.reason === 'rate_limited' ? 'crosstalk resume' : hold.login,
   }));
   return [...checks, ...(await serviceChecks(context, facts.host)), ...held, backlog];
+}
+
+/** What somebody may have pushed that keeps mail for this machine from moving, or means to. */
+function transportChecks({ version_problem: version, host }: Status): Check[] {
+  const checks: Check[] = [
+    {
+      check: 'protocol version',
+      ok: version === null,
+      found: version ?? 'the one that this program speaks',
+      fix: 'install the matching crosstalk, or push the file again as it was',
+    },
+  ];
+  for (const path of host?.others.slice(0, MAX_NAMED) ?? [])
+    checks.push({
+      check: 'host file',
+      ok: false,
+      found: foreignClaim(path, host ?? { alias: '', path: '' }),
+      fix: 'remove that file from the transport',
+    });
+  return checks;
 }
 
 async function gitVersion({ transport }: Context): Promise<Check> {

@@ -1,6 +1,7 @@
 import type { HeldChange } from '../protocol/approval.ts';
 import { changeText } from '../protocol/approval-text.ts';
 import { heldProblems } from './held.ts';
+import { foreignClaim } from '../dispatcher/host.ts';
 import type { Status } from './status.ts';
 
 /** Mail that waits longer than this in the outbox is stuck. */
@@ -14,22 +15,50 @@ export function silenceLimit(interval: number): number {
 /**
  * The verdict: healthy only while nothing is stuck (invariant 8). Every problem says what to do.
  *
- * @param locked whether a dispatcher process holds the lock
+ * @param known `locked`: whether a dispatcher process holds the lock; `served`: the alias whose mail
+ *   is this machine's, where one is known
  */
-export function judge(facts: Omit<Status, 'health'>, locked: boolean): Status['health'] {
-  const problems = [...dispatcherProblems(facts, locked), ...mailProblems(facts)];
+export function judge(facts: Omit<Status, 'health'>, known: Known): Status['health'] {
+  const { version_problem: version } = facts;
+  const problems = [
+    ...(version === null ? [] : [`${version}; until then nothing is delivered here`]),
+    ...dispatcherProblems(facts, known),
+    ...claimProblems(facts),
+    ...mailProblems(facts),
+  ];
   return { ok: problems.length === 0, problems };
+}
+
+interface Known {
+  locked: boolean;
+  served: string | undefined;
+}
+
+/** So many files that claim to be this machine's are named. */
+const NAMED_CLAIMS = 5;
+
+function claimProblems({ host }: Omit<Status, 'health'>): string[] {
+  if (host === null) return [];
+  const { alias, path, others } = host;
+  const more = others.length - NAMED_CLAIMS;
+  return [
+    ...others.slice(0, NAMED_CLAIMS).map((other) => foreignClaim(other, { alias, path })),
+    ...(more > 0 ? [`and ${String(more)} more files that claim to be of ${alias}`] : []),
+  ];
 }
 
 function dispatcherProblems(
   { dispatcher, host, host_problem: hostProblem }: Omit<Status, 'health'>,
-  locked: boolean,
+  { locked, served }: Known,
 ): string[] {
   const problems: string[] = [];
   if (!locked) {
-    if (host !== null)
+    // A machine that was never anybody's host only sends: another's broken file is not its trouble.
+    if (host === null && hostProblem !== null && served !== undefined) problems.push(hostProblem);
+    const alias = host?.alias ?? served;
+    if (alias !== undefined)
       problems.push(
-        `no dispatcher is running here, so mail for ${host.alias} waits; start one with: crosstalk dispatch`,
+        `no dispatcher is running here, so mail for ${alias} waits; start one with: crosstalk dispatch`,
       );
   } else if (dispatcher === null) {
     problems.push('a dispatcher has started and not reported yet; look again in a moment');

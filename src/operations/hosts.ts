@@ -19,17 +19,26 @@ export async function findThisHost(
   context: Context,
   alias: string | undefined,
 ): Promise<FoundHost> {
+  return (await findServed(context, alias)).found;
+}
+
+/** The same with the alias it was looked for by; without one this machine need not serve anybody. */
+export async function findServed(
+  context: Context,
+  alias: string | undefined,
+): Promise<{ found: FoundHost; served: string | undefined }> {
   const [entries, heartbeat, { alias: remembered }] = await Promise.all([
     readHosts(context.transport, await tipOf(context)),
     loadHeartbeat(context.paths.heartbeat),
     loadApprovals(context.paths.approvals, context.started),
   ]);
   const served = alias ?? heartbeat?.host ?? undefined;
-  return findHost(entries, {
+  const found = findHost(entries, {
     hostname: context.hostname,
     ...(served === undefined ? {} : { alias: served }),
     ...(remembered === undefined ? {} : { remembered }),
   });
+  return { found, served: served ?? remembered };
 }
 
 /**

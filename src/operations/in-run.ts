@@ -1,11 +1,12 @@
 import { constants } from 'node:fs';
-import { open, readFile, rename } from 'node:fs/promises';
+import { access, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from '../dispatcher/wake.ts';
-import { CrosstalkError, reasonOf, type ErrorCode } from '../errors.ts';
+import { CrosstalkError, hasCode, reasonOf, type ErrorCode } from '../errors.ts';
 import { relPathAt } from '../protocol/names.ts';
 import { isRecord } from '../state/files.ts';
+import { RUN_HAS_ENDED } from '../state/run-directory.ts';
 import type { AgentMode } from './agent-mode.ts';
 import type { ChannelInput } from './channels.ts';
 import type { MemoryInput } from './memory-add.ts';
@@ -67,16 +68,16 @@ export async function askDispatcher(
  * Sends in a run.
  *
  * @returns undefined in a session as an actor, which sends as any command does
- * @throws CrosstalkError `usage` where nothing says which run it is
+ * @throws CrosstalkError `usage` where nothing says which run it is, `refused` where that run has ended
  */
 export async function sendInRun(
-  { runDir, actor }: AgentMode,
+  { runDir, actor, ended }: AgentMode,
   request: Omit<RunRequest<'send'>, 'kind'>,
   note: (line: string) => void,
 ): Promise<Sent | undefined> {
   if (runDir === undefined) {
     if (actor !== undefined) return undefined;
-    throw noRun();
+    throw noRun(ended);
   }
   const answered = await askDispatcher(runDir, { kind: 'send', ...request }, note);
   if (answered !== undefined) return answered.result as Sent;
@@ -94,8 +95,9 @@ export async function sendInRun(
   };
 }
 
-/** A command was given in a run that says nothing of itself. */
-export function noRun(): CrosstalkError {
+/** A command was given in a run that says nothing of itself, or in one that has `ended`. */
+export function noRun(ended = false): CrosstalkError {
+  if (ended) return new CrosstalkError('refused', RUN_HAS_ENDED);
   return new CrosstalkError(
     'usage',
     'not for a run, whose directory is not known: CROSSTALK_RUN_DIR does not name it; leave that variable as it is',
@@ -123,6 +125,8 @@ async function drop(runDir: string, request: RunRequest): Promise<RunAnswer | un
     }
     await rename(temporary, join(folder, `${id}.json`));
   } catch (error) {
+    // Its drop folder is the first thing that goes.
+    if (hasCode(error, 'ENOENT')) throw noRun(true);
     throw new CrosstalkError(
       'refused',
       `cannot reach the dispatcher, nor write to ${folder}: ${reasonOf(error)}; nothing was sent: let the CLI's sandbox write to CROSSTALK_RUN_DIR`,
@@ -133,9 +137,18 @@ async function drop(runDir: string, request: RunRequest): Promise<RunAnswer | un
   while (Date.now() < deadline) {
     const text = await readFile(join(folder, `${id}.answer.json`), 'utf8').catch(() => undefined);
     if (text !== undefined) return answerOf(JSON.parse(text));
+    // The run has ended meanwhile, which takes over what was dropped before.
+    if (!(await isThere(folder))) return undefined;
     await sleep(LOOK_MS);
   }
   return undefined;
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 function answerOf(value: unknown): RunAnswer | undefined {

@@ -92,7 +92,8 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
         );
       return await joinTransport(surroundings, { ...input, ...settings, dir: await realpath(dir) });
     }
-    return await create(surroundings, { ...input, ...settings }, dir, remote, state?.branch);
+    const empty = state && remote !== undefined ? { ...state, url: remote } : undefined;
+    return await create(surroundings, { ...input, ...settings }, dir, empty);
   } catch (error) {
     await emptyAgain(dir, made);
     throw error;
@@ -103,8 +104,7 @@ async function create(
   surroundings: Surroundings,
   input: InitInput & { actor: string; cli: string },
   dir: string,
-  remote: string | undefined,
-  branch: string | undefined,
+  remote: { url: string; branch: string | undefined; isSha256: boolean } | undefined,
 ): Promise<Initialised> {
   const alias = input.alias ?? toName(hostname()) ?? 'host';
   const channel = input.channel ?? DEFAULTS.channel;
@@ -120,8 +120,8 @@ async function create(
     await mkdir(dirname(join(dir, path)), { recursive: true });
     await writeFile(join(dir, path), content);
   }
-  await createRepository(dir, {
-    branch: branch ?? (await defaultBranch()),
+  await createRepository(dir, surroundings.env, {
+    branch: remote?.branch ?? (await defaultBranch()),
     subject: 'crosstalk: a new transport',
     author: authorOf(from, alias),
     ...(remote === undefined ? {} : { remote }),

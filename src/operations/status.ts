@@ -1,4 +1,5 @@
 import type { HeldChange } from '../protocol/approval.ts';
+import { checkVersion } from '../dispatcher/host.ts';
 import { Cursors } from '../state/cursors.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import { loadHeartbeat, type Heartbeat } from '../state/heartbeat.ts';
@@ -16,6 +17,8 @@ import { heldAgents, type HeldAgent } from './held.ts';
 interface HostStatus {
   alias: string;
   path: string;
+  /** Paths of other files that claim to be this machine's; they count for nothing. */
+  others: string[];
   actors: { name: string; tiers: { name: string; cli: string; count: number }[] }[];
   held: HeldChange[];
 }
@@ -27,6 +30,8 @@ export interface Status {
   branch: string;
   tip: string;
   state_dir: string;
+  /** Set while the transport's version is not the one that this program speaks. */
+  version_problem: string | null;
   health: { ok: boolean; problems: string[] };
   /** Set by `crosstalk pause`. */
   paused: Pause | null;
@@ -95,13 +100,17 @@ export async function status(
   const inRun = context.agentMode?.runDir !== undefined;
   const isThere = inRun || (holder !== undefined && heartbeat?.pid === holder.pid);
   const running = isThere ? heartbeat : undefined;
-  const host = await hostStatus(context, alias ?? running?.host ?? undefined);
+  const [host, version] = await Promise.all([
+    hostStatus(context, alias ?? running?.host ?? undefined),
+    checkVersion(transport, census.tip),
+  ]);
   const facts: Omit<Status, 'health'> = {
     transport: transport.dir,
     origin: transport.origin !== undefined,
     branch: transport.branch,
     tip: census.tip,
     state_dir: paths.root,
+    version_problem: version ?? null,
     paused: (await readPause(paths.pause)) ?? null,
     holds: await heldAgents(context),
     host: host.status,
@@ -149,7 +158,8 @@ export async function status(
     malformed_total: census.malformedTotal,
     broken_state_files: [...(await outbox.broken()), ...(await deadLetters.broken())],
   };
-  return { ...facts, health: judge(facts, inRun || holder !== undefined) };
+  const known = { locked: inRun || holder !== undefined, served: host.served };
+  return { ...facts, health: judge(facts, known) };
 }
 
 function filesOf(commits: readonly OutboxCommit[]): string[] {
@@ -159,15 +169,22 @@ function filesOf(commits: readonly OutboxCommit[]): string[] {
 async function hostStatus(
   context: Context,
   alias: string | undefined,
-): Promise<{ status: HostStatus | null; problem: string | null; held: HeldChange[] }> {
-  const { host, problem, held } = await knownHost(context, alias);
-  if (host === undefined) return { status: null, problem: problem ?? null, held };
+): Promise<{
+  status: HostStatus | null;
+  problem: string | null;
+  served: string | undefined;
+  held: HeldChange[];
+}> {
+  const { host, problem, served, others, held } = await knownHost(context, alias);
+  if (host === undefined) return { status: null, problem: problem ?? null, served, held };
   return {
     problem: null,
+    served,
     held,
     status: {
       alias: host.alias,
       path: host.path,
+      others,
       held: held.filter(({ actor }) => actor !== undefined),
       actors: [...host.inForce].map(([name, tiers]) => ({
         name,

@@ -8,21 +8,30 @@ export interface Profile {
   body: string;
 }
 
-/** Reads an actor profile, or says every problem found in it. */
-export function parseProfile(text: string, stem: string): Parsed<Profile> {
+/**
+ * Reads an actor profile, or says every problem found in it.
+ *
+ * @param stem of the file's name, which `name` has to equal; undefined leaves that to the caller, for a
+ *   content that stands under several names
+ */
+export function parseProfile(text: string, stem: string | undefined): Parsed<Profile> {
   const document = parseDocumentText(text);
   if (!document.ok) return document;
   const { name, description } = document.value.fields;
   const problems: string[] = [];
-  if (name !== stem) {
+  if (typeof name !== 'string' || (stem !== undefined && name !== stem)) {
     problems.push(
       name === undefined
         ? 'name is missing'
-        : `name is ${shown(name)}, expected "${stem}" as in the file's name`,
+        : `name is ${shown(name)}, expected ${stem === undefined ? 'a text' : `"${stem}"`} as in the file's name`,
     );
   }
   if (typeof description !== 'string' || description === '')
     problems.push('description is missing');
   if (problems.length > 0) return unreadable(...problems);
-  return parsed({ name: stem, description: description as string, body: document.value.body });
+  return parsed({
+    name: name as string,
+    description: description as string,
+    body: document.value.body,
+  });
 }

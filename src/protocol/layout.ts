@@ -94,10 +94,10 @@ export function folderUse(path: string): 'enter' | 'name' | 'skip' {
 /** Undefined when the version is ours, else the line that says why it is refused. */
 export function versionProblem(content: string | undefined, where: string): string | undefined {
   if (content === undefined) {
-    return `no Crosstalk transport, ${where} has no ${VERSION_FILE}; make one with: crosstalk init`;
+    return `no Crosstalk transport, ${where} has no ${VERSION_FILE}; make one with: crosstalk init, or, if somebody removed that file, push it again with the one line ${PROTOCOL_VERSION}`;
   }
   const version = content.replace(/\r?\n$/, '');
   if (version === PROTOCOL_VERSION) return undefined;
   const seen = JSON.stringify(version.slice(0, 20));
-  return `unsupported protocol version, ${where} ${VERSION_FILE} says ${seen}; this program speaks exactly "${PROTOCOL_VERSION}": install the matching crosstalk`;
+  return `unsupported protocol version, ${where} ${VERSION_FILE} says ${seen}; this program speaks exactly "${PROTOCOL_VERSION}": install the matching crosstalk, or, if somebody wrote that by mistake, push the file again with the one line ${PROTOCOL_VERSION}`;
 }

@@ -33,7 +33,7 @@ export function suffixOf(relPath: string): string {
 }
 
 /** The day folder of a relPath, `YYYY/MM/DD`. */
-export function dayOf(relPath: string): string {
+function dayOf(relPath: string): string {
   return relPath.slice(0, 10);
 }
 
@@ -44,4 +44,12 @@ export function toName(text: string): string | undefined {
     .replace(/^[^A-Za-z0-9]+/, '')
     .slice(0, 64);
   return isName(name) ? name : undefined;
+}
+
+/** The day before that of a relPath, `YYYY/MM/DD`. */
+export function dayBefore(relPath: string): string {
+  const day = new Date(`${dayOf(relPath).replaceAll('/', '-')}T00:00:00Z`);
+  if (Number.isNaN(day.getTime())) return dayOf(relPath);
+  day.setUTCDate(day.getUTCDate() - 1);
+  return day.toISOString().slice(0, 10).replaceAll('-', '/');
 }

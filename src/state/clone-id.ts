@@ -1,8 +1,17 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { lstat, mkdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
+import { readPlainFile } from '../plain-file.ts';
 import { isRecord, writeDurably } from './files.ts';
+import {
+  ID,
+  readJsonFile,
+  readRegistry,
+  registryFile,
+  writeRegistry,
+  type CloneFolder,
+} from './registry.ts';
 
 /**
  * How a clone and its state find each other (trust.md §2). The clone's git directory holds an id,
@@ -11,15 +20,7 @@ import { isRecord, writeDurably } from './files.ts';
  * may be able to write the clone's git directory.
  */
 
-const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$/;
-
-/** The part of a clone that is asked here. */
-export interface CloneFolder {
-  /** Its git directory, that which linked work trees share. */
-  commonDir: string;
-  /** Its work tree, by which it is known when its git directory was put elsewhere. */
-  dir?: string;
-}
+const MAX_ID_FILE = 1024;
 
 /** Our own git directory, and the file with what was recorded of the clone. */
 interface OwnParts {
@@ -34,11 +35,6 @@ interface Marks {
   registry: string;
 }
 
-interface Registered {
-  id?: string;
-  started: boolean;
-}
-
 /** Whether something was approved for a clone already, so that no start is its first. */
 export interface Started {
   was: boolean;
@@ -47,11 +43,10 @@ export interface Started {
 }
 
 function marksOf(home: string, { commonDir }: CloneFolder): Marks {
-  const digest = createHash('sha256').update(commonDir).digest('hex').slice(0, 16);
   return {
     id: idFile(commonDir),
     started: join(commonDir, 'crosstalk', 'started'),
-    registry: join(home, 'clones', `${digest}.json`),
+    registry: registryFile(home, commonDir),
   };
 }
 
@@ -61,7 +56,8 @@ function idFile(gitDir: string): string {
 
 /** The id in a git directory; undefined when there is none, or none that may name a folder. */
 export async function readId(gitDir: string): Promise<string | undefined> {
-  const text = (await readFile(idFile(gitDir), 'utf8').catch(() => '')).trim();
+  const found = await readPlainFile(idFile(gitDir), MAX_ID_FILE, false);
+  const text = found.kind === 'text' ? found.text.trim() : '';
   return ID.test(text) ? text : undefined;
 }
 
@@ -75,12 +71,14 @@ export interface CloneId {
  * The id of a clone; given to it the first time.
  *
  * @param home the folder of all transports' state
+ * @param stateOf the state directory of a clone with an id
  * @param names the names its state may have had before clones had ids (6.0.0); the first one names
  *   a new state
  */
 export async function cloneId(
   home: string,
   clone: CloneFolder,
+  stateOf: (id: string) => string,
   names: () => Promise<string[]>,
 ): Promise<CloneId> {
   const marks = marksOf(home, clone);
@@ -88,17 +86,23 @@ export async function cloneId(
   const registered = await readRegistry(marks.registry, clone);
   // What is in the clone's git directory may have been written by a run.
   const known = registered.id ?? written;
-  if (known !== undefined && known === written && (await belongsTo(home, known, clone)))
+  if (known !== undefined && known === written && (await belongsTo(home, known, clone))) {
+    const state = stateOf(known);
+    const isKnown = registered.id === undefined || registered.states.some((s) => s.path === state);
+    // Only so that it is not forgotten too early: a run may not be able to write there.
+    if (!isKnown)
+      await writeRegistry(marks.registry, clone, registered, state).catch(() => undefined);
     return { id: known, isNew: false };
+  }
   const kept = registered.id;
   const id = kept ?? (await newId(home, clone, known === undefined ? await names() : [known]));
   await writeFileIn(marks.id, `${id}\n`);
-  await writeRegistry(marks, clone, { ...registered, id });
+  await writeRegistry(marks.registry, clone, { ...registered, id }, stateOf(id));
   return { id, isNew: kept === undefined };
 }
 
 /** Whether anything was approved for a clone. */
-export async function startedOf(home: string, clone: CloneFolder): Promise<Started> {
+export async function startedOf(home: string, clone: CloneFolder, state: string): Promise<Started> {
   const marks = marksOf(home, clone);
   const registered = await readRegistry(marks.registry, clone);
   const was =
@@ -109,7 +113,7 @@ export async function startedOf(home: string, clone: CloneFolder): Promise<Start
     isMarked = true;
     await writeFileIn(marks.started, '');
     const now = await readRegistry(marks.registry, clone);
-    await writeRegistry(marks, clone, { ...now, started: true });
+    await writeRegistry(marks.registry, clone, { ...now, started: true }, state);
   };
   return { was, mark };
 }
@@ -179,18 +183,6 @@ async function isFree(home: string, name: string, clone: CloneFolder): Promise<b
   return owner === undefined || owner === clone.commonDir;
 }
 
-/**
- * What is remembered of the clone at a path: the id unless another git directory stands there now,
- * because a run can put another one in its place; that something was approved there in any case.
- */
-async function readRegistry(path: string, clone: CloneFolder): Promise<Registered> {
-  const value = await readJsonFile(path);
-  if (!isRecord(value)) return { started: false };
-  const { id, started, birth } = value;
-  const isSame = typeof id === 'string' && ID.test(id) && birth === (await birthOf(clone));
-  return { ...(isSame && { id }), started: started === true };
-}
-
 /** Whether something was approved for a clone whose git directory was in the work tree itself. */
 async function wasStartedAt(home: string, { dir }: CloneFolder): Promise<boolean> {
   if (dir === undefined) return false;
@@ -199,33 +191,17 @@ async function wasStartedAt(home: string, { dir }: CloneFolder): Promise<boolean
   return isRecord(value) && value['started'] === true;
 }
 
-async function writeRegistry(
-  { registry }: Marks,
-  clone: CloneFolder,
-  registered: Registered,
-): Promise<void> {
-  await mkdir(dirname(registry), { recursive: true, mode: 0o700 });
-  const record = { version: 1, birth: await birthOf(clone), ...registered };
-  await writeDurably(registry, `${JSON.stringify(record)}\n`);
-}
-
-/** Tells a git directory from one that was made later at the same path. */
-async function birthOf({ commonDir }: CloneFolder): Promise<string> {
-  const { ino, birthtimeNs } = await stat(commonDir, { bigint: true });
-  return `${String(ino)}:${String(birthtimeNs)}`;
-}
-
+/** Writes into the clone's git directory, where a run may have put something in the way. */
 async function writeFileIn(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const folder = dirname(path);
+  const there = await lstat(folder).catch(() => undefined);
+  if (there?.isDirectory() === false)
+    throw new CrosstalkError(
+      'refused',
+      `${folder} is no folder, and crosstalk's marks of this clone belong into it; nothing is lost: see what has put it there, and remove it`,
+    );
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeDurably(path, text);
-}
-
-async function readJsonFile(path: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -11,10 +11,10 @@ import {
   isTaken,
   readId,
   startedOf,
-  type CloneFolder,
   type Started,
 } from './clone-id.ts';
 import { foreignHand, tighten } from './private.ts';
+import type { CloneFolder } from './registry.ts';
 
 /** Where each piece of a machine's own state lives; nothing of it is ever committed. */
 export interface StatePaths {
@@ -154,12 +154,13 @@ export async function stateDirectory(
 ): Promise<CloneState> {
   const home = stateHome(environment);
   const given = environment['CROSSTALK_STATE_DIR'] ?? '';
-  const { id, isNew } = await cloneId(home, clone, names);
-  const paths = await create(given === '' ? join(home, id) : await inGiven(given, clone, id));
+  const stateOf = (id: string): string => (given === '' ? join(home, id) : resolve(given));
+  const { id, isNew } = await cloneId(home, clone, stateOf, names);
+  const paths = await create(given === '' ? stateOf(id) : await inGiven(given, clone, id));
   if (given !== '') await assertOurs(paths.root, paths);
   if (isNew) await clear(paths.root, paths, clone);
   await claim(paths.root, clone);
-  return { paths, started: await startedOf(home, clone) };
+  return { paths, started: await startedOf(home, clone, stateOf(id)) };
 }
 
 /** Removes what was recorded of a clone, and our own git directory for it. */

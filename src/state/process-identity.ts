@@ -11,9 +11,7 @@ export interface ProcessIdentity {
 async function startOf(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') {
     try {
-      const text = await readFile(`/proc/${String(pid)}/stat`, 'utf8');
-      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-      return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+      return startIn(await readFile(`/proc/${String(pid)}/stat`, 'utf8'));
     } catch {
       return undefined;
     }
@@ -27,6 +25,16 @@ async function startOf(pid: number): Promise<string | undefined> {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * When a process started, told from its `/proc/<pid>/stat`.
+ *
+ * @returns clock ticks since the machine was started; undefined for a process that has ended
+ */
+export function startIn(stat: string): string | undefined {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
 }
 
 export async function identify(pid: number): Promise<ProcessIdentity> {

@@ -22,18 +22,20 @@ const O_PATH = 0o10000000;
  * Moves a file, a symlink or a folder to a graveyard, whatever permissions a run has taken from it.
  *
  * @param graveyard in the same file system, out of reach of runs; made if need be
+ * @returns where it is now; undefined where there was nothing
  */
-export async function bury(path: string, graveyard: string): Promise<void> {
+export async function bury(path: string, graveyard: string): Promise<string | undefined> {
   await mkdir(graveyard, { recursive: true, mode: 0o700 });
   const grave = join(graveyard, randomBytes(8).toString('hex'));
   try {
     await rename(path, grave);
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return;
+    if (hasCode(error, 'ENOENT')) return undefined;
     // A folder that may not be written to cannot be put into another one.
     await permit(path);
     await rename(path, grave);
   }
+  return grave;
 }
 
 /** Removes a graveyard with all that is in it; what takes too long stays for the next time. */

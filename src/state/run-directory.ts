@@ -20,6 +20,7 @@ const MAX_ENTRIES = 4000;
 const MAX_DROPS = 1000;
 /** Bytes that one look reads: what is left is there for the next. */
 const MAX_LOOK_BYTES = 32 * 1024 * 1024;
+const ON_LINUX = process.platform === 'linux';
 const DROP = /^([0-9A-HJKMNP-TV-Z]{26})\.json$/;
 
 /** The directory of a run below `<state>/run`: short, because a socket is in it. */
@@ -44,12 +45,17 @@ export async function makeRunDirectory(
 
 /** Ends the name of the folder in which the directory of a run is removed. */
 const GONE = '.gone';
+/** Ends the name of the folder to which a drop folder is moved when its run has ended. */
+const SEALED = '.drops';
 
 /** Removes the directory of a run, or what a removal that was cut short has left of one. */
 export async function removeRunDirectory(dir: string): Promise<void> {
   const gone = dir.endsWith(GONE) ? dir : `${dir}${GONE}`;
   try {
-    if (gone !== dir) await bury(dir, gone);
+    if (gone !== dir) {
+      await bury(dir, gone);
+      await clearGraveyard(`${dir}${SEALED}`);
+    }
     await clearGraveyard(gone);
   } catch {
     // The next start tries again.
@@ -60,6 +66,10 @@ export async function removeRunDirectory(dir: string): Promise<void> {
 export async function runDirectories(folder: string): Promise<string[]> {
   return (await readdir(folder).catch(() => [])).map((name) => join(folder, name));
 }
+
+/** What a process hears that outlives its run, or that cannot see the directory of it. */
+export const RUN_HAS_ENDED =
+  'the run has ended: its directory, CROSSTALK_RUN_DIR, is gone, and nothing of this was done; say it before the run ends, and let a sandbox see that directory';
 
 /** What a run has dropped: `id` is its name, a ULID. */
 export interface Drop {
@@ -74,30 +84,43 @@ export interface Drop {
  */
 export class DropFolder {
   readonly #handle: FileHandle;
+  readonly #dir: string;
   /** The folder by its handle, where the system has a path for that. */
-  readonly #path: string;
+  #path: string;
   readonly #taken = new Set<string>();
   #left = 0;
   /** What could not be read, as it was then: it may still be written to. */
   readonly #unread = new Map<string, string>();
 
-  private constructor(handle: FileHandle, path: string) {
+  private constructor(dir: string, handle: FileHandle, path: string) {
+    this.#dir = dir;
     this.#handle = handle;
-    this.#path = path;
+    this.#path = ON_LINUX ? `/proc/self/fd/${String(handle.fd)}` : path;
   }
 
-  /** Opens the drop folder of a run's directory; undefined where there is none. */
+  /** Opens the drop folder of a run's directory, also one that is sealed; undefined where there is none. */
   static async open(dir: string): Promise<DropFolder | undefined> {
-    const path = join(dir, 'drop');
     const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
     try {
       if (!(await lstat(dir)).isDirectory()) return undefined;
-      const handle = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-      const byHandle = `/proc/self/fd/${String(handle.fd)}`;
-      return new DropFolder(handle, process.platform === 'linux' ? byHandle : path);
+      const sealed = `${dir}${SEALED}`;
+      const [name] = await readdir(sealed).catch(() => []);
+      const path = name === undefined ? join(dir, 'drop') : join(sealed, name);
+      return new DropFolder(dir, await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path);
     } catch {
       return undefined;
     }
+  }
+
+  /**
+   * Moves it out of reach: what was dropped whole is there to be taken, and whoever drops something
+   * from now on finds no folder, so that nothing is lost unsaid.
+   */
+  async seal(): Promise<void> {
+    const path = await bury(join(this.#dir, 'drop'), `${this.#dir}${SEALED}`).catch(
+      () => undefined,
+    );
+    if (path !== undefined && !ON_LINUX) this.#path = path;
   }
 
   /** What is there whole and was not taken before, oldest first; as much as one look reads. */

@@ -40,15 +40,19 @@ export class Runs {
   /**
    * Records a run before its CLI gets to work.
    *
+   * @param pid the leader's of its process group
+   * @returns that process
    * @throws Error when the disk would not take what the CLI is going to say: it would be paid in vain
    */
-  async begin(run: Omit<RunRecord, 'process'>, pid: number): Promise<void> {
+  async begin(run: Omit<RunRecord, 'process'>, pid: number): Promise<ProcessIdentity> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const { bavail, bsize } = await statfs(this.#folder);
     if (bavail * bsize < ROOM) {
       throw new Error(`ENOSPC: less than 8 MiB is free at ${this.#folder}; make room`);
     }
-    await this.#records.put({ ...run, process: await identify(pid) });
+    const process = await identify(pid);
+    await this.#records.put({ ...run, process });
+    return process;
   }
 
   async end(id: string): Promise<void> {

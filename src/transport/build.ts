@@ -30,17 +30,37 @@ export async function build(
     );
     if (oid !== undefined) return { ok: true, oid };
   }
+  const commands = (ref: string): string =>
+    commits
+      .map((commit, index) => importCommand(ref, commit, index, repository.committer, tip))
+      .join('');
+  return fastImport(repository, commands, commits.length);
+}
+
+/**
+ * Writes commits by `fast-import`, which reads of the trees what lies on the way to what it changes.
+ *
+ * @param commands its commands, of which each commit goes to `ref` and has a mark, counted from 1
+ * @param last the mark of the last one
+ * @param timeout milliseconds, where it may take longer than git commands do
+ * @returns the last one's id
+ */
+export async function fastImport(
+  repository: Repository,
+  commands: (ref: string) => string,
+  last: number,
+  timeout?: number,
+): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
   // fast-import wants a ref to build on. It is of this attempt alone, so no lock of a dead process
   // is in its way, and it is taken back before it is written.
   const ref = `refs/crosstalk/staging-${String(process.pid)}-${String(serial++)}`;
-  const stream = commits.map((commit, index) =>
-    importCommand(ref, commit, index, repository.committer, tip),
-  );
-  const mark = `get-mark :${String(commits.length)}`;
-  const input = `feature done\n${stream.join('')}${mark}\nreset ${ref}\nfrom ${NO_COMMIT}\n\ndone\n`;
+  const end = `get-mark :${String(last)}\nreset ${ref}\nfrom ${NO_COMMIT}\n\ndone\n`;
   const outcome = await repository.git.run(
     ['fast-import', '--quiet', '--force', '--date-format=raw'],
-    { input },
+    {
+      input: `feature done\n${commands(ref)}${end}`,
+      ...(timeout !== undefined && { timeout }),
+    },
   );
   return outcome.ok
     ? { ok: true, oid: outcome.stdout.toString('utf8').trim() }
@@ -68,6 +88,7 @@ function importCommand(
   ].join('');
 }
 
-function data(text: string): string {
+/** Text as a command of `fast-import` takes it. */
+export function data(text: string): string {
   return `data ${String(Buffer.byteLength(text))}\n${text}\n`;
 }

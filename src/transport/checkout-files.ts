@@ -1,7 +1,5 @@
-import { lstat, readdir, rm } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makePlain } from './checkout-size.ts';
-import type { GitOutcome } from './git.ts';
 import type { Change } from './walk.ts';
 
 /** Files looked for at a time. */
@@ -74,26 +72,6 @@ class Look {
     }
     return undefined;
   }
-}
-
-/**
- * Sets a checkout back that could be brought along by a part only (a full disk, a name that the file
- * system does not take): left like that, it could not follow ever again.
- *
- * @param onCheckout git on the checkout, whose index is as it was
- */
-export async function takeBack(
-  dir: string,
-  changes: readonly Change[],
-  onCheckout: (args: readonly string[], input: string) => Promise<GitOutcome>,
-): Promise<void> {
-  // Nothing was at these paths a moment ago.
-  for (const path of pathsOf(changes, 'A')) await rm(join(dir, path)).catch(() => undefined);
-  const before = [...pathsOf(changes, 'M'), ...pathsOf(changes, 'D')];
-  if (before.length === 0) return;
-  const input = before.map((path) => `${path}\0`).join('');
-  await onCheckout(['checkout-index', '--force', '--quiet', '--index', '-z', '--stdin'], input);
-  await makePlain(dir, before);
 }
 
 function pathsOf(changes: readonly Change[], wanted: Change['status']): string[] {

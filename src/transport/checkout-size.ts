@@ -1,4 +1,4 @@
-import { chmod, lstat, readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Objects } from './objects.ts';
 import { prefetch } from './partial.ts';
@@ -17,24 +17,30 @@ export type Measured =
       ok: true;
       /** All that changes in what is shown. */
       changes: Change[];
-      /** Paths with an executable bit. */
-      executable: string[];
+      /** What has to be made plain: it may have been written by another git than ours. */
+      unusual: Change[];
       /** Remembers what the checkout holds, once it does. */
       keep: () => Promise<void>;
     }
   | { ok: false; reason: string };
 
-interface Held {
+/** What the checkout holds, as it was last brought along here. */
+export interface Held {
   files: number;
   bytes: number;
+  /** The commit it was brought to; 6.0.0 did not say. */
+  commit: string;
 }
+
+type Counted = Pick<Held, 'files' | 'bytes'>;
 
 /**
  * Whether the checkout may be brought from one commit to another: what it would hold is counted
  * before a byte is written, because a small push can stand for any number of files.
  *
  * @param from undefined for a checkout that holds nothing yet
- * @param before the patterns of what it shows now
+ * @param known what it holds at `from`; undefined when all of it has to be looked at, because it
+ *   shows something else from now on, or because somebody else has brought it there
  */
 export async function measure(
   repository: Repository,
@@ -42,17 +48,17 @@ export async function measure(
   from: string | undefined,
   to: string,
   showing: Showing,
-  before: string,
+  known: Held | undefined,
 ): Promise<Measured> {
-  const known = before === showing.patterns ? await loadHeld(repository) : undefined;
   const added = await changesIn(repository, objects, from, to, showing);
   if (added === undefined) return tooMany();
   const held =
     known === undefined
       ? undefined
       : sum(known, added, await sizesOf(repository, objects, written(added)));
-  const exact =
-    held === undefined || isOver(held) ? await whole(repository, objects, to, showing) : held;
+  const all =
+    held === undefined || isOver(held) ? await whole(repository, objects, to, showing) : undefined;
+  const exact = all?.counted ?? held;
   if (exact === undefined) return tooMany();
   if (isOver(exact)) {
     const mib = (bytes: number): string => `${String(Math.ceil(bytes / 1024 / 1024))} MiB`;
@@ -64,11 +70,14 @@ export async function measure(
   return {
     ok: true,
     changes: added,
-    executable: written(added)
-      .filter(({ mode }) => mode === '100755')
-      .map(({ path }) => path),
-    keep: () => saveHeld(repository, exact),
+    unusual: [...(all?.files ?? []).filter(isUnusual), ...added.filter(isUnusual)],
+    keep: () => saveHeld(repository, { ...exact, commit: to }),
   };
+}
+
+/** A file that may be executable or a link, or that has been there and may have been either. */
+function isUnusual({ mode, status }: Change): boolean {
+  return status !== 'D' && (mode !== '100644' || status !== 'A');
 }
 
 function tooMany(): Measured {
@@ -78,7 +87,7 @@ function tooMany(): Measured {
   };
 }
 
-function isOver({ files, bytes }: Held): boolean {
+function isOver({ files, bytes }: Counted): boolean {
   return files > CHECKOUT_LIMITS.files || bytes > CHECKOUT_LIMITS.bytes;
 }
 
@@ -87,28 +96,28 @@ function written(changes: readonly Change[]): Change[] {
 }
 
 /** At most what it holds then: what is taken away is not counted. */
-function sum(held: Held, added: readonly Change[], sizes: readonly number[]): Held {
+function sum(held: Counted, added: readonly Change[], sizes: readonly number[]): Counted {
   return {
     files: held.files + added.length,
     bytes: held.bytes + sizes.reduce((total, size) => total + size, 0),
   };
 }
 
-/** Counts all that the checkout would hold at a commit. */
+/** All that the checkout would hold at a commit, counted. */
 async function whole(
   repository: Repository,
   objects: Objects,
   tip: string,
   showing: Showing,
-): Promise<Held | undefined> {
+): Promise<{ counted: Counted; files: Change[] } | undefined> {
   const all = await changesIn(repository, objects, undefined, tip, showing);
   if (all === undefined) return undefined;
   const sizes = await sizesOf(repository, undefined, written(all));
-  return sum({ files: 0, bytes: 0 }, all, sizes);
+  return { counted: sum({ files: 0, bytes: 0 }, all, sizes), files: all };
 }
 
 /** What differs in the paths shown; undefined when that is more than a checkout may hold. */
-async function changesIn(
+export async function changesIn(
   { git }: Repository,
   objects: Objects,
   from: string | undefined,
@@ -157,10 +166,12 @@ function heldFile({ gitDir }: Repository): string {
   return join(gitDir, 'checkout.json');
 }
 
-async function loadHeld(repository: Repository): Promise<Held | undefined> {
+/** What the checkout held when it was last brought along; undefined when that is not known. */
+export async function loadHeld(repository: Repository): Promise<Held | undefined> {
   try {
-    const { files, bytes } = JSON.parse(await readFile(heldFile(repository), 'utf8')) as Held;
-    return Number.isFinite(files) && Number.isFinite(bytes) ? { files, bytes } : undefined;
+    const held = JSON.parse(await readFile(heldFile(repository), 'utf8')) as Held;
+    const isKnown = Number.isFinite(held.files) && Number.isFinite(held.bytes);
+    return isKnown && typeof held.commit === 'string' ? held : undefined;
   } catch {
     return undefined;
   }
@@ -170,11 +181,7 @@ async function saveHeld(repository: Repository, held: Held): Promise<void> {
   await writeFile(heldFile(repository), `${JSON.stringify(held)}\n`, { mode: 0o600 });
 }
 
-/** Takes the executable bit from files that arrived with one. */
-export async function makePlain(dir: string, paths: readonly string[]): Promise<void> {
-  for (const path of paths) {
-    const file = join(dir, path);
-    const found = await lstat(file).catch(() => undefined);
-    if (found?.isFile() === true) await chmod(file, found.mode & 0o666);
-  }
+/** Has all of the checkout looked at the next time. */
+export function forgetHeld(repository: Repository): Promise<void> {
+  return rm(heldFile(repository), { force: true });
 }

@@ -1,13 +1,16 @@
-import { access, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { inTheWay } from './checkout-files.ts';
+import { finishMove, forgetMove, isIndexAt, moveUnderWay, rememberMove } from './checkout-move.ts';
+import { loadHeld, measure } from './checkout-size.ts';
+import { inTheWayReason, ownFiles, shows, statusOf, type Status } from './checkout-status.ts';
+import { exists } from './clone-file.ts';
 import type { Epochs } from './epoch.ts';
 import type { GitOutcome } from './git.ts';
-import { inTheWay, takeBack } from './checkout-files.ts';
-import { makePlain, measure } from './checkout-size.ts';
 import type { Objects } from './objects.ts';
+import { emptyTree, onCheckout, patternFile, readPatterns } from './on-checkout.ts';
 import { replace } from './own-git.ts';
-import { headOf, readRef, writeRef } from './refs.ts';
+import { makePlain } from './plain.ts';
+import { headOf, noteMove, readRef, writeRef } from './refs.ts';
 import type { Repository } from './repository.ts';
 import { showingOf } from './showing.ts';
 import { prepareClone } from './sparse.ts';
@@ -24,37 +27,15 @@ const UNDER_WAY = [
   'BISECT_LOG',
 ];
 
-/**
- * Git on the operator's index and work tree, with our own configuration: no hook, no filter, no
- * file system monitor of the clone (trust.md §1).
- */
-function onCheckout(
-  { git, clone }: Repository,
-  args: readonly string[],
-  showing: { cone: boolean; changes?: boolean } | undefined,
-  input?: string,
-): Promise<GitOutcome> {
-  const cone = showing?.cone ?? false;
-  const sparse = [
-    `core.sparseCheckout=${String(showing !== undefined)}`,
-    `core.sparseCheckoutCone=${String(cone)}`,
-    // Folders that the index holds as one are not taken apart for new patterns.
-    `index.sparse=${String(cone && showing?.changes !== true)}`,
-  ].flatMap((setting) => ['-c', setting]);
-  return git.run([...sparse, ...args], {
-    env: { GIT_WORK_TREE: clone.dir, GIT_INDEX_FILE: join(clone.gitDir, 'index') },
-    ...(input !== undefined && { input }),
-  });
-}
-
-const left = (reason: string): CheckoutState => ({ state: 'left', reason });
+export const left = (reason: string): CheckoutState => ({ state: 'left', reason });
 
 /**
  * Brings the checkout to `tip` so that people and agents can read files there, when it is on the
  * transport's branch and clean; otherwise leaves it exactly as it is (invariant 1). It shows the
  * paths of a transport only, as plain files, and does not grow past a bound (trust.md §1).
  *
- * When the history before `tip` was archived, the checkout goes over to the one that follows it.
+ * When the history before `tip` was archived or rewritten, the checkout goes over to the one that is
+ * on the bus now, unless it has commits that never were.
  *
  * @param folders those that are shown; undefined for all that may be
  */
@@ -68,69 +49,109 @@ export async function fastForward(
   const { clone, branch } = repository;
   if (!(await isOnBranch(repository))) return left(`it is not on the branch ${branch}`);
   const showing = await showingOf(objects, tip, folders);
-  const head = await readRef(clone, 'HEAD');
-  const before = await readFile(patternFile(repository), 'utf8').catch(() => '');
-  if (head === tip && before === showing.patterns) return { state: 'current' };
+  const unfinished = await moveUnderWay(repository);
+  let before = await readPatterns(repository);
+  const isShown = before === showing.patterns && unfinished === undefined;
+  const last = await loadHeld(repository);
+  const now = await readRef(clone, 'HEAD');
+  if (now === tip && isShown && last?.commit === now) return { state: 'current' };
   for (const name of UNDER_WAY) {
     if (await exists(join(clone.gitDir, name)))
       return left(`${name} says that something is under way in it`);
   }
-  const start = head ?? (await emptyTree(repository));
-  if (head === undefined) {
-    if (await exists(join(clone.gitDir, 'index'))) return left('its branch has no commit');
-  } else {
-    const problem = await uncleanReason(repository, objects, head, tip, epochs);
-    if (problem !== undefined) return left(problem);
+  if (unfinished !== undefined) {
+    const busy = await finishMove(repository, objects, unfinished);
+    if (busy !== undefined) return left(busy);
+    before = await readPatterns(repository);
   }
-  const measured = await measure(repository, objects, head, tip, showing, before);
+  const head = unfinished === undefined ? now : await readRef(clone, 'HEAD');
+  if (head === undefined && (await exists(join(clone.gitDir, 'index'))))
+    return left('its branch has no commit');
+  const placed = await placeOf(repository, objects, head, tip, epochs);
+  if (!placed.ok) return left(placed.reason);
+  const status = head === undefined ? NOTHING : await statusOf(repository, head);
+  if (!status.ok) return left(status.reason);
+  const own = await ownFiles(
+    status.changed,
+    before,
+    async (path) =>
+      shows(showing.patterns, path) && (await objects.read(`${tip}:${path}`)) !== undefined,
+  );
+  // A checkout that was brought along when its branch could not be: the branch follows.
+  if (!own.ok && !(await isIndexAt(repository, tip)))
+    return head === tip && isShown ? { state: 'current' } : left(own.reason);
+  const known = isShown && last?.commit === head ? last : undefined;
+  const measured = await measure(repository, objects, head, tip, showing, known);
   if (!measured.ok) return left(measured.reason);
-  const own = await inTheWay(clone.dir, measured.changes);
-  if (own !== undefined) return left(`a file that is not on the bus is in the way: ${own}`);
-  await prepareClone(repository, showing);
+  const first = await inTheWay(clone.dir, measured.changes);
+  if (first !== undefined) return left(inTheWayReason(first));
+  const move = { from: head ?? '', to: tip, shown: before };
+  await rememberMove(repository, move);
+  await prepareClone(repository, showing, last === undefined);
   await replace(patternFile(repository), showing.patterns);
-  const changing = { cone: showing.cone, changes: before !== showing.patterns };
-  const moved = await onCheckout(repository, ['read-tree', '-m', '-u', start, tip], changing);
+  const changing = { cone: showing.cone, changes: known === undefined };
+  const git = (args: readonly string[], input?: string): Promise<GitOutcome> =>
+    onCheckout(repository, args, changing, input);
+  const start = head ?? (await emptyTree(repository));
+  const without = own.ok ? await leaveOut(git, own.hidden, start) : start;
+  const moved = await git(['read-tree', '-m', '-u', without, tip]);
   if (!moved.ok) {
-    await rm(patternFile(repository), { force: true });
-    await takeBack(clone.dir, measured.changes, (args, input) =>
-      onCheckout(repository, args, changing, input),
-    );
+    // A full disk, a name that the file system does not take: left like that, it could never follow.
+    await finishMove(repository, objects, move);
     return left(moved.failure.reason);
   }
-  await makePlain(clone.dir, measured.executable);
+  await makePlain(clone, measured.unusual);
   const written = await writeRef(clone, `refs/heads/${branch}`, tip, head ?? '');
   if (!written.ok && (await readRef(clone, 'HEAD')) !== tip) {
-    await onCheckout(repository, ['read-tree', '-m', '-u', tip, start], showing);
+    if ((await git(['read-tree', '-m', '-u', tip, start])).ok) await forgetMove(repository);
+    await makePlain(clone, measured.changes);
     return left(written.reason);
   }
+  if (head !== undefined && placed.isElsewhere)
+    await noteMove(clone, `refs/heads/${branch}`, head, tip, 'crosstalk: follow another history');
   await measured.keep();
+  await forgetMove(repository);
   return { state: 'forwarded' };
 }
 
-/** Why a checkout may not be moved from its commit to another, or undefined. */
-async function uncleanReason(
-  repository: Repository,
+/**
+ * Takes an operator's own files out of the index, where the checkout does not show what the bus has
+ * at their paths: git would not go on, or would put its own in their place.
+ *
+ * @param start the commit that the index is at
+ * @returns what the index is at then
+ */
+async function leaveOut(
+  git: (args: readonly string[], input?: string) => Promise<GitOutcome>,
+  hidden: readonly string[],
+  start: string,
+): Promise<string> {
+  if (hidden.length === 0) return start;
+  const input = hidden.map((path) => `${path}\0`).join('');
+  await git(['update-index', '--force-remove', '-z', '--stdin'], input);
+  const tree = await git(['write-tree', '--missing-ok']);
+  return tree.ok ? tree.stdout.toString('utf8').trim() : start;
+}
+
+const NOTHING: Status = { ok: true, changed: [] };
+
+/** Where a commit is in the history of the bus: on the way to its tip, or in one that was left. */
+type Placed = { ok: true; isElsewhere: boolean } | { ok: false; reason: string };
+
+async function placeOf(
+  { git }: Repository,
   objects: Objects,
-  head: string,
+  head: string | undefined,
   tip: string,
   epochs: Epochs,
-): Promise<string | undefined> {
-  const { git } = repository;
-  if (!(await isJustBehind(objects, head, tip))) {
-    const ahead = await git.run(['merge-base', '--is-ancestor', head, tip]);
-    if (!ahead.ok && !(await epochs.isLeftBehind(head, tip)))
-      return ahead.stderr === '' ? 'it has commits that are not on the bus' : ahead.failure.reason;
-  }
-  // Status compares with HEAD, and only our own may be asked.
-  await replace(join(repository.gitDir, 'HEAD'), `${head}\n`);
-  const status = await statusOf(repository);
-  if (!status.ok) return status.failure.reason;
-  if (status.stdout.length === 0) return undefined;
-  // A checkout that was brought along when its branch could not be: the branch follows.
-  const same = await onCheckout(repository, ['diff-index', '--cached', '--quiet', tip, '--'], {
-    cone: false,
-  });
-  return same.ok ? undefined : 'it has uncommitted changes';
+): Promise<Placed> {
+  if (head === undefined || (await isJustBehind(objects, head, tip)))
+    return { ok: true, isElsewhere: false };
+  const ahead = await git.run(['merge-base', '--is-ancestor', head, tip]);
+  if (ahead.ok) return { ok: true, isElsewhere: false };
+  if (await epochs.isLeftBehind(head, tip)) return { ok: true, isElsewhere: true };
+  const reason = ahead.stderr === '' ? 'it has commits that are not on the bus' : undefined;
+  return { ok: false, reason: reason ?? ahead.failure.reason };
 }
 
 /** Commits between a checkout and the bus that are looked at without a git process. */
@@ -148,100 +169,7 @@ async function isJustBehind(objects: Objects, commit: string, tip: string): Prom
   return at === commit;
 }
 
-async function statusOf(repository: Repository): Promise<GitOutcome> {
-  const cone = (await readFile(patternFile(repository), 'utf8').catch(() => '')).startsWith('/*\n');
-  return onCheckout(repository, ['status', '--porcelain', '--untracked-files=no'], { cone });
-}
-
-function patternFile({ gitDir }: Repository): string {
-  return join(gitDir, 'info', 'sparse-checkout');
-}
-
-async function emptyTree({ git }: Repository): Promise<string> {
-  const made = await git.must(['hash-object', '-w', '-t', 'tree', '--stdin'], { input: '' });
-  return made.toString('utf8').trim();
-}
-
-/** Marks the commit that index and work tree still stand at when they could not follow. */
-const BEHIND = 'refs/crosstalk/behind';
-const LOCK_TRIES = 10;
-const LOCK_WAIT_MS = 100;
-
-/**
- * Solo mode moves the branch that may be checked out. Index and work tree follow from `from` to
- * `to` by a two-tree merge, which keeps local changes; left behind, the operator's next commit
- * would delete the mail. Elsewhere than on that branch nothing is touched.
- *
- * When they cannot follow (another git holds the index for longer than a moment), where they
- * stand is remembered, and {@link catchUp} or the next message takes them along.
- */
-export async function followBranch(
-  repository: Repository,
-  from: string,
-  to: string,
-): Promise<CheckoutState> {
-  const { git, branch } = repository;
-  if (!(await isOnBranch(repository))) return left(`it is not on the branch ${branch}`);
-  const recorded = await behind(repository);
-  const start = recorded ?? from;
-  const showing = await soloShowing(repository);
-  const changing = showing && { ...showing, changes: from === to };
-  for (let tries = 1; ; tries++) {
-    const followed = await onCheckout(repository, ['read-tree', '-m', '-u', start, to], changing);
-    if (followed.ok) {
-      if (recorded !== undefined) await git.run(['update-ref', '-d', BEHIND]);
-      return { state: 'forwarded' };
-    }
-    if (followed.failure.kind !== 'contention' || tries === LOCK_TRIES) {
-      await git.run(['update-ref', BEHIND, start]);
-      return left(
-        `${followed.failure.reason}; do not commit in it before it was brought along with: crosstalk sync`,
-      );
-    }
-    await sleep(LOCK_WAIT_MS);
-  }
-}
-
-/**
- * Solo mode: brings a checkout along that could not follow; `current` when it never fell behind.
- *
- * @param folders those that are shown; undefined for everything: all of it was written here
- */
-export async function catchUp(
-  repository: Repository,
-  objects: Objects,
-  tip: string,
-  folders: readonly string[] | undefined,
-): Promise<CheckoutState> {
-  const before = await readFile(patternFile(repository), 'utf8').catch(() => '');
-  const showing = folders && (await showingOf(objects, tip, folders));
-  const start = await behind(repository);
-  if (start === undefined && before === (showing?.patterns ?? '')) return { state: 'current' };
-  if (!(await isOnBranch(repository))) return left(`it is not on the branch ${repository.branch}`);
-  if (showing === undefined) await rm(patternFile(repository), { force: true });
-  else await replace(patternFile(repository), showing.patterns);
-  await prepareClone(repository, showing);
-  return followBranch(repository, start ?? tip, tip);
-}
-
-async function soloShowing(repository: Repository): Promise<{ cone: boolean } | undefined> {
-  const text = await readFile(patternFile(repository), 'utf8').catch(() => '');
-  return text === '' ? undefined : { cone: text.startsWith('/*\n') };
-}
-
-async function behind({ git }: Repository): Promise<string | undefined> {
-  const ref = await git.run(['rev-parse', '--quiet', '--verify', BEHIND]);
-  return ref.ok ? ref.stdout.toString('utf8').trim() : undefined;
-}
-
 /** Whether HEAD of the clone names the branch. */
-async function isOnBranch({ clone, branch }: Repository): Promise<boolean> {
-  return (await headOf(clone)) === `refs/heads/${branch}`;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
+export async function isOnBranch({ clone, branch }: Repository): Promise<boolean> {
+  return (await headOf(clone).catch(() => undefined)) === `refs/heads/${branch}`;
 }

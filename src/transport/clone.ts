@@ -1,6 +1,8 @@
-import { readFile, realpath, stat } from 'node:fs/promises';
+import type { BigIntStats } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
+import { checkAlternates, checkConfig, isPlain, smallText } from './clone-file.ts';
 
 /** Where an operator's clone of a transport keeps its parts; found without asking git. */
 export interface Clone {
@@ -17,7 +19,8 @@ export interface Clone {
  * Finds the clone that a folder belongs to. No git runs for it: git would read the configuration of
  * the clone, which a run may have written (trust.md §1).
  *
- * @throws CrosstalkError `not_found` when the folder is in no git repository
+ * @throws CrosstalkError `not_found` when the folder is in no git repository, `git_failed` when
+ *   something else than a plain file stands in the place of a file that says where
  */
 export async function findClone(folder: string): Promise<Clone> {
   const start = await realpath(resolve(folder)).catch(() => resolve(folder));
@@ -38,39 +41,47 @@ async function gitDirIn(dir: string): Promise<string | undefined> {
   const plain = join(dir, '.git');
   if (await isGitDir(plain)) return plain;
   // A linked work tree has a file that says where.
-  const named = /^gitdir: (.*)$/m.exec(await textOf(plain))?.[1]?.trim() ?? '';
+  const named = /^gitdir: (.*)$/m.exec(await smallText(plain))?.[1]?.trim() ?? '';
   if (named === '') return undefined;
   const gitDir = resolve(dir, named);
   return (await isGitDir(gitDir)) ? gitDir : undefined;
 }
 
 async function cloneAt(dir: string, gitDir: string): Promise<Clone> {
-  const common = (await textOf(join(gitDir, 'commondir'))).trim();
+  const common = (await smallText(join(gitDir, 'commondir'))).trim();
   const commonDir = common === '' ? gitDir : resolve(gitDir, common);
   return { dir, gitDir, commonDir, objectsDir: join(commonDir, 'objects') };
 }
 
-async function isGitDir(path: string): Promise<boolean> {
-  return stat(join(path, 'HEAD')).then(
-    (head) => head.isFile(),
-    () => false,
-  );
+function isGitDir(path: string): Promise<boolean> {
+  return isPlain(join(path, 'HEAD'));
 }
 
-/** What changes whenever the configuration of a clone is written; it cannot be set back by hand. */
-export async function configStamp({ gitDir, commonDir }: Clone): Promise<string> {
+/**
+ * What changes whenever the configuration of a clone is written; it cannot be set back by hand.
+ *
+ * @throws CrosstalkError `git_failed` when git could not read the clone without waiting for ever
+ */
+export async function configStamp({ gitDir, commonDir, objectsDir }: Clone): Promise<string> {
   const paths = [join(commonDir, 'config'), join(gitDir, 'config.worktree')];
-  return (await Promise.all(paths.map(fileStamp))).join(' ');
+  const [stamps] = await Promise.all([
+    Promise.all(paths.map((path) => fileStamp(path, checkConfig))),
+    checkAlternates(objectsDir),
+  ]);
+  return stamps.join(' ');
 }
 
-/** What changes whenever a file is written or replaced; `-` while there is none. */
-export function fileStamp(path: string): Promise<string> {
-  return stat(path, { bigint: true }).then(
-    ({ ino, size, ctimeNs }) => `${String(ino)}:${String(size)}:${String(ctimeNs)}`,
-    () => '-',
-  );
-}
-
-function textOf(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch(() => '');
+/**
+ * What changes whenever a file is written or replaced; `-` while there is none.
+ *
+ * @param check looks at what is there
+ */
+export async function fileStamp(
+  path: string,
+  check?: (path: string, found: BigIntStats) => void,
+): Promise<string> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  if (found === undefined) return '-';
+  check?.(path, found);
+  return `${String(found.ino)}:${String(found.size)}:${String(found.ctimeNs)}`;
 }

@@ -4,35 +4,28 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
+import { data, fastImport } from './build.ts';
 import type { Failure } from './failure.ts';
 import { writeRef } from './refs.ts';
 import { mirror, pushCommit } from './remote.ts';
 import type { Repository } from './repository.ts';
+import { ARCHIVED, EpochReading, LONG, RESTORED } from './epoch-reading.ts';
 import { moveSolo } from './solo.ts';
 import type { TreeEntry } from './tree.ts';
 
-/** In the root of an epoch's history: the commit that the history before it ended with. */
-const ARCHIVED = 'Crosstalk-Archived';
-/** In a commit that brings files of an earlier epoch back. */
-const RESTORED = 'Crosstalk-Restored';
 /** The bundle's checksum, beside the first of them. */
 const CHECKSUM = 'Crosstalk-Bundle-SHA256';
-
-/** An operator restores an archive now and then; anybody can claim to have done so in each commit. */
-const MAX_RESTORED = 100;
-
-/** Milliseconds for a git command that goes through a whole history. */
-const LONG = { timeout: 3_600_000 };
 
 /**
  * Epochs of a transport: a bundle keeps the whole history so far, and a new root goes on with the
  * files that are still wanted. Hosts recognise such a root by what it says, so that to them the
  * history goes on.
  */
-export class Epochs {
+export class Epochs extends EpochReading {
   readonly #repository: Repository;
 
   constructor(repository: Repository) {
+    super(repository);
     this.#repository = repository;
   }
 
@@ -89,9 +82,9 @@ export class Epochs {
     text: string,
     bundle: string,
   ): Promise<{ ok: true; tip: string } | { ok: false; failure: Failure }> {
-    const input = removed.map((path) => `${path}\0`).join('');
+    const changes = removed.map((path) => `D ${quoted(path)}\n`);
     const message = `${text}\n\n${ARCHIVED}: ${tip}\n${CHECKSUM}: ${bundle}\n`;
-    const commit = await this.#commit(tip, ['--force-remove', '-z', '--stdin'], input, message, []);
+    const commit = await this.#commit(tip, changes, message, []);
     const failure = await this.#move(tip, commit, true);
     return failure === undefined ? { ok: true, tip: commit } : { ok: false, failure };
   }
@@ -127,94 +120,43 @@ export class Epochs {
     archived: string,
     files: readonly TreeEntry[],
   ): Promise<{ ok: true; tip: string } | { ok: false; failure: Failure }> {
-    const input = files.map(({ mode, oid, path }) => `${mode} ${oid}\t${path}\0`).join('');
+    const changes = files.map(
+      ({ mode, oid, path }) => `M ${knownMode(mode)} ${oid} ${quoted(path)}\n`,
+    );
     const message = `Restore ${String(files.length)} messages\n\n${RESTORED}: ${archived}\n`;
-    const commit = await this.#commit(tip, ['-z', '--index-info'], input, message, [tip, archived]);
+    const commit = await this.#commit(tip, changes, message, [tip, archived]);
     const failure = await this.#move(tip, commit, false);
     return failure === undefined ? { ok: true, tip: commit } : { ok: false, failure };
   }
 
   /**
-   * Whether a commit known here belongs to a history that an epoch of `tip` has archived: to what the
-   * epoch says that it follows, where that is known here, or to a history with another beginning. One
-   * that began with the epoch itself was rewritten since.
+   * A commit with the tree of `tip`, changed. There is no index, which would hold every path: a
+   * kilobyte of nested folders has billions. Folders in which nothing changes are not even read.
+   *
+   * @param changes commands of `fast-import`
+   * @throws CrosstalkError `git_failed`
    */
-  async succeeds(commit: string, tip: string): Promise<boolean> {
-    const archived = await this.archivedBy(tip);
-    const { git } = this.#repository;
-    const isHere = async (oid: string): Promise<boolean> =>
-      (await git.run(['cat-file', '-e', `${oid}^{tree}`])).ok;
-    if (archived === undefined || !(await isHere(commit))) return false;
-    if (await isHere(archived))
-      return (await git.run(['merge-base', '--is-ancestor', commit, archived])).ok;
-    const rootsOf = async (of: string): Promise<string> =>
-      (await git.must(['rev-list', '--max-parents=0', of])).toString('utf8').trim();
-    return (await rootsOf(commit)) !== (await rootsOf(tip));
-  }
-
-  /**
-   * Whether `tip` belongs to an epoch that follows the history of `commit`, and all of that was on
-   * the bus: then nothing is lost by leaving it.
-   */
-  async isLeftBehind(commit: string, tip: string): Promise<boolean> {
-    const archived = await this.archivedBy(tip);
-    if (archived === undefined) return false;
-    const { git } = this.#repository;
-    if ((await git.run(['merge-base', '--is-ancestor', commit, archived])).ok) return true;
-    const oid = (await git.run(['rev-parse', commit])).stdout.toString('utf8').trim();
-    const ref = `refs/remotes/origin/${this.#repository.branch}`;
-    const seen = await git.run(['log', '--walk-reflogs', '--format=%H', ref]);
-    return oid !== '' && seen.stdout.toString('utf8').split('\n').includes(oid);
-  }
-
-  /** What the history of `tip` says the one before it ended with. */
-  async archivedBy(tip: string): Promise<string | undefined> {
-    const format = `--format=%(trailers:key=${ARCHIVED},valueonly)`;
-    const { git } = this.#repository;
-    const said = await git.must(['log', '--max-parents=0', format, tip]);
-    return /^[0-9a-f]{40,64}$/m.exec(said.toString('utf8'))?.[0];
-  }
-
-  /** Commits between two points that have brought files back from an archive, the newest of them. */
-  async restoredBy(from: string, to: string): Promise<string[]> {
-    const { git } = this.#repository;
-    const format = `--format=%H %(trailers:key=${RESTORED},valueonly,separator=%x20)`;
-    const merges = await git.run(['log', '--merges', format, `${from}..${to}`]);
-    const found = merges.stdout.toString('utf8').matchAll(/^([0-9a-f]{40,64}) [0-9a-f]{40}/gm);
-    return Array.from(found, ([, merge = '']) => merge).slice(0, MAX_RESTORED);
-  }
-
-  /** A commit with the files of `tip`, changed through an index of its own. */
   async #commit(
     tip: string,
-    update: readonly string[],
-    input: string,
+    changes: readonly string[],
     message: string,
     parents: readonly string[],
   ): Promise<string> {
     const { git, committer } = this.#repository;
-    const scratch = await mkdtemp(join(tmpdir(), 'crosstalk-index-'));
-    const env = {
-      GIT_INDEX_FILE: join(scratch, 'index'),
-      GIT_WORK_TREE: scratch,
-      GIT_AUTHOR_NAME: committer.name,
-      GIT_AUTHOR_EMAIL: committer.email,
-      GIT_COMMITTER_NAME: committer.name,
-      GIT_COMMITTER_EMAIL: committer.email,
-    };
-    const run = async (args: readonly string[], text?: string): Promise<string> =>
-      (await git.must(args, { ...LONG, env, ...(text !== undefined && { input: text }) }))
-        .toString('utf8')
-        .trim();
-    try {
-      await run(['read-tree', tip]);
-      await run(['update-index', ...update], input);
-      const tree = await run(['write-tree']);
-      const named = parents.flatMap((parent) => ['-p', parent]);
-      return await run(['commit-tree', ...named, '-F', '-', tree], message);
-    } finally {
-      await rm(scratch, { recursive: true, force: true });
-    }
+    const tree = (await git.must(['rev-parse', `${tip}^{tree}`])).toString('utf8').trim();
+    const by = `${committer.name} <${committer.email}> ${String(Math.floor(Date.now() / 1000))} +0000`;
+    const commands = (ref: string): string =>
+      [
+        `commit ${ref}\nmark :1\nauthor ${by}\ncommitter ${by}\n`,
+        data(message),
+        ...parents.map((parent, index) => `${index === 0 ? 'from' : 'merge'} ${parent}\n`),
+        `M 040000 ${tree} ""\n`,
+        ...changes,
+        '\n',
+      ].join('');
+    const built = await fastImport(this.#repository, commands, 1, LONG.timeout);
+    if (built.ok) return built.oid;
+    throw new CrosstalkError('git_failed', `git fast-import: ${built.failure.reason}`);
   }
 
   async #move(from: string, to: string, forced: boolean): Promise<Failure | undefined> {
@@ -226,6 +168,18 @@ export class Epochs {
     await mirror(this.#repository, to);
     return undefined;
   }
+}
+
+/** A path as `fast-import` takes it, whatever is in it. */
+function quoted(path: string): string {
+  const bytes = path.replace(/["\\]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`);
+  return `"${bytes}"`;
+}
+
+/** Old trees have files with modes that git takes for one of these. */
+function knownMode(mode: string): string {
+  if (!mode.startsWith('100')) return mode;
+  return (Number.parseInt(mode, 8) & 0o100) === 0 ? '100644' : '100755';
 }
 
 async function checksum(file: string): Promise<string> {

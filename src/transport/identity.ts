@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import type { Clone } from './clone.ts';
+import { configStamp, type Clone } from './clone.ts';
 import { redact } from './failure.ts';
 import { Git } from './git.ts';
 import { withoutTrailing } from '../protocol/trailing.ts';
@@ -31,6 +31,8 @@ export function transportId(repository: { origin?: string; dir: string }): strin
  * before it had one.
  */
 export async function stateNames(clone: Clone, environment: NodeJS.ProcessEnv): Promise<string[]> {
+  // Git reads it without a look at what it is.
+  await configStamp(clone);
   const asked = await new Git(clone.dir, environment).run(
     ['config', '--get', 'remote.origin.url'],
     { env: { GIT_DIR: clone.gitDir } },

@@ -19,6 +19,17 @@ export async function mergeBase(git: Git, one: string, other: string): Promise<s
   throw failed(git.dir, 'merge-base', found.failure);
 }
 
+/**
+ * Whether one commit belongs to the history of another; both are known here.
+ *
+ * @throws CrosstalkError `git_failed` when git could not say: no answer is none
+ */
+export async function isAncestor(git: Git, commit: string, tip: string): Promise<boolean> {
+  const asked = await git.run(['merge-base', '--is-ancestor', commit, tip]);
+  if (asked.ok || asked.code === 1) return asked.ok;
+  throw failed(git.dir, 'merge-base', asked.failure);
+}
+
 const FIELDS = ['%H', '%P', '%an', '%ae', '%at', '%s'];
 
 /** The commits of `to` that are not in the history of `from`, oldest first; of more than `most`, the newest. */

@@ -64,6 +64,18 @@ export class Objects {
     });
   }
 
+  /**
+   * The ids of many objects by name, without their content, by a process of its own.
+   *
+   * @returns in the order of the names; undefined where there is none
+   */
+  async ids(names: readonly string[]): Promise<(string | undefined)[]> {
+    const input = names.map((name) => `${name.includes('\n') ? '' : name}\n`).join('');
+    const out = await this.#git.must(['cat-file', '--batch-check=%(objectname)'], { input });
+    const lines = out.toString('utf8').split('\n');
+    return names.map((_, index) => /^[0-9a-f]{40,64}$/.exec(lines[index] ?? '')?.[0]);
+  }
+
   /** Starts the process ahead of the first read. */
   warm(): void {
     this.#child ??= this.#start();

@@ -1,8 +1,11 @@
-import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
+import { readPlainFile } from '../plain-file.ts';
 import type { Clone } from './clone.ts';
-import { readRef } from './refs.ts';
+import { listText } from './clone-file.ts';
+import { OID, readRef } from './refs.ts';
+import type { Repository } from './repository.ts';
 
 /**
  * Git's settings for the bus that do not depend on the clone. The directory is bare: a work tree is
@@ -33,6 +36,8 @@ const FIXED: readonly Setting[] = [
 /** It wins over every .gitattributes: no filter, no encoding, no change of line ends. */
 const ATTRIBUTES = '* -text !eol !crlf -filter -ident -working-tree-encoding\n';
 
+const MAX_OWN_FILE = 4 * 1024 * 1024;
+
 /** Where the parts of our own git directory are. */
 export interface OwnGit {
   /** The git directory that git for the bus runs with. */
@@ -45,17 +50,36 @@ export function ownGitAt(folder: string): OwnGit {
   return { gitDir: folder, credentials: credentialsIn(folder) };
 }
 
-/** Whether the directory is there and whole. */
-export async function isMade({ gitDir }: OwnGit): Promise<boolean> {
-  const there = await Promise.all(
-    ['HEAD', 'config', join('info', 'attributes')].map((name) =>
-      stat(join(gitDir, name)).then(
-        (found) => found.isFile() && found.size > 0,
-        () => false,
-      ),
-    ),
+/** What git accepts as HEAD. */
+const HEAD = /^(ref: refs\/\S+|[0-9a-f]{40}([0-9a-f]{24})?)\n$/;
+const CREDENTIALS = /^username=.*\npassword=.*\n$/;
+
+/**
+ * Whether the directory is there and whole. After a power failure or on a full disk a file may have
+ * lost its content, or its end: the last thing in our configuration is what is fetched.
+ */
+export async function isMade({ gitDir, credentials }: OwnGit): Promise<boolean> {
+  const [head, config, attributes, secret] = await Promise.all([
+    ownText(join(gitDir, 'HEAD')),
+    ownText(join(gitDir, 'config')),
+    ownText(join(gitDir, 'info', 'attributes')),
+    ownText(credentials),
+  ]);
+  return (
+    HEAD.test(head) &&
+    config.startsWith('[core]\n') &&
+    config.includes('\tfetch = "+refs/heads/') &&
+    config.endsWith('\n') &&
+    !config.includes('\0') &&
+    attributes === ATTRIBUTES &&
+    (CREDENTIALS.test(secret) || !config.includes(`/credentials'; }; f"\n`))
   );
-  return !there.includes(false);
+}
+
+/** A file of our own git directory; empty when there is none that may be read. */
+async function ownText(path: string): Promise<string> {
+  const found = await readPlainFile(path, MAX_OWN_FILE);
+  return found.kind === 'text' ? found.text : '';
 }
 
 /**
@@ -79,29 +103,68 @@ export async function writeOwnGit(
   await replace(join(gitDir, 'info', 'attributes'), ATTRIBUTES);
   await replace(join(gitDir, 'config'), configText(settings, recorded));
   const head = join(gitDir, 'HEAD');
-  const hasHead = (await readFile(head, 'utf8').catch(() => '')) !== '';
-  if (!hasHead) await replace(head, `ref: refs/heads/${branch}\n`);
+  if (!HEAD.test(await ownText(head))) await replace(head, headOn(branch));
   await seed(gitDir, clone, `refs/remotes/origin/${branch}`);
 }
 
 /** Makes our tracking branch what the clone's is, when we have none. */
 async function seed(gitDir: string, clone: Clone, ref: string): Promise<void> {
   const path = join(gitDir, ref);
-  if ((await readFile(path, 'utf8').catch(() => '')) !== '') return;
-  const packed = await readFile(join(gitDir, 'packed-refs'), 'utf8').catch(() => '');
-  const oid = await readRef(clone, ref);
+  if ((await ownText(path)) !== '') return;
+  const packed = await ownText(join(gitDir, 'packed-refs'));
+  const oid = (await loggedTip(gitDir, ref)) ?? (await readRef(clone, ref).catch(() => undefined));
   if (oid === undefined || packed.includes(` ${ref}\n`)) return;
   await mkdir(join(path, '..'), { recursive: true, mode: 0o700 });
   await replace(path, `${oid}\n`);
 }
 
-/** A shallow clone says where its history is cut in a file of its git directory; ours has to agree. */
+/**
+ * Takes a ref of ours out of the way that names nothing that is here: back to what its log says last,
+ * so that the next fetch need not bring everything, or away where that is no better. HEAD is written
+ * whenever it is needed.
+ */
+export async function mendRef({ gitDir, branch }: Repository, name: string): Promise<void> {
+  const path = join(gitDir, name);
+  if (name === 'HEAD') return replace(path, headOn(branch));
+  const oid = await loggedTip(gitDir, name);
+  if (oid === undefined || (await ownText(path)).trim() === oid) await rm(path, { force: true });
+  else await replace(path, `${oid}\n`);
+}
+
+function headOn(branch: string): string {
+  return `ref: refs/heads/${branch}\n`;
+}
+
+const LOG_END = 4096;
+
+/** The last commit that the log of a ref of ours tells of. */
+async function loggedTip(gitDir: string, ref: string): Promise<string | undefined> {
+  const log = await open(join(gitDir, 'logs', ref)).catch(() => undefined);
+  if (log === undefined) return undefined;
+  try {
+    const from = Math.max(0, (await log.stat()).size - LOG_END);
+    const { buffer, bytesRead } = await log.read(Buffer.alloc(LOG_END), 0, LOG_END, from);
+    const lines = buffer.toString('latin1', 0, bytesRead).split('\n');
+    const moved = lines.flatMap((line) => /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) /.exec(line) ?? []);
+    return moved.filter((oid) => OID.test(oid) && !/^0+$/.test(oid)).at(-1);
+  } finally {
+    await log.close();
+  }
+}
+
+/**
+ * A shallow clone says where its history is cut in a file of its git directory; ours has to agree.
+ * Where that file is none that git could read, ours stays as it is.
+ */
 export async function followShallow({ gitDir }: OwnGit, { commonDir }: Clone): Promise<void> {
-  const [theirs, ours] = [join(commonDir, 'shallow'), join(gitDir, 'shallow')];
-  const [there, here] = await Promise.all(
-    [theirs, ours].map((path) => readFile(path, 'utf8').catch(() => undefined)),
-  );
+  const ours = join(gitDir, 'shallow');
+  const [there, here] = await Promise.all([
+    listText(join(commonDir, 'shallow')),
+    readPlainFile(ours, MAX_OWN_FILE).then((own) => (own.kind === 'text' ? own.text : undefined)),
+  ]);
   if (there === here) return;
+  const lines = there?.split('\n') ?? [];
+  if (!lines.every((line) => line === '' || OID.test(line))) return;
   if (there === undefined) await rm(ours, { force: true });
   else await replace(ours, there);
 }

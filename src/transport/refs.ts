@@ -1,10 +1,21 @@
-import { mkdir, open, readFile, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdir,
+  open,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  type FileHandle,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, reasonOf } from '../errors.ts';
 import type { Clone } from './clone.ts';
+import { packedText, smallText } from './clone-file.ts';
 
-const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+/** The name of an object, in any format. */
+export const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const MAX_LINKS = 5;
 const LOCK_TRIES = 10;
 const LOCK_WAIT_MS = 50;
@@ -14,12 +25,14 @@ const STALE_LOCK_MS = 10_000;
 /**
  * The commit that a ref of the operator's clone names; undefined when there is none. Read from its
  * files, as git lays them out, because a git started in the clone obeys what the clone says.
+ *
+ * @throws CrosstalkError `git_failed` when something else than a plain file stands there
  */
 export async function readRef(clone: Clone, name: string): Promise<string | undefined> {
   let wanted = name;
   for (let links = 0; links < MAX_LINKS; links++) {
     const folder = wanted.startsWith('refs/') ? clone.commonDir : clone.gitDir;
-    const text = (await readFile(join(folder, wanted), 'utf8').catch(() => '')).trim();
+    const text = (await smallText(join(folder, wanted))).trim();
     if (text.startsWith('ref: refs/')) wanted = text.slice('ref: '.length);
     else return OID.test(text) ? text : packedRef(clone, wanted);
   }
@@ -28,12 +41,12 @@ export async function readRef(clone: Clone, name: string): Promise<string | unde
 
 /** The branch that HEAD of the clone is on, as `refs/heads/main`; undefined when it is on none. */
 export async function headOf({ gitDir }: Clone): Promise<string | undefined> {
-  const text = (await readFile(join(gitDir, 'HEAD'), 'utf8').catch(() => '')).trim();
+  const text = (await smallText(join(gitDir, 'HEAD'))).trim();
   return text.startsWith('ref: refs/') ? text.slice('ref: '.length) : undefined;
 }
 
 async function packedRef({ commonDir }: Clone, name: string): Promise<string | undefined> {
-  const packed = await readFile(join(commonDir, 'packed-refs'), 'utf8').catch(() => '');
+  const packed = await packedText(commonDir);
   const at = packed.indexOf(` ${name}\n`);
   const oid = at < 0 ? '' : packed.slice(packed.lastIndexOf('\n', at) + 1, at);
   return OID.test(oid) ? oid : undefined;
@@ -89,6 +102,24 @@ export async function writeRef(
       if (kept) await rm(lock, { force: true });
     }
   }
+}
+
+/**
+ * Keeps what a branch of the clone named before in its reflog, where the operator's own git finds it:
+ * for a move that leaves a history.
+ */
+export async function noteMove(
+  { commonDir }: Clone,
+  name: string,
+  from: string,
+  to: string,
+  why: string,
+): Promise<void> {
+  const path = join(commonDir, 'logs', name);
+  const at = `${String(Math.floor(Date.now() / 1000))} +0000`;
+  const line = `${from} ${to} crosstalk <crosstalk@crosstalk.local> ${at}\t${why}\n`;
+  await mkdir(dirname(path), { recursive: true });
+  await appendFile(path, line);
 }
 
 /** The open lock file, `held` when somebody else has it, or why it cannot be made. */

@@ -1,9 +1,10 @@
-import { rm, stat } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from './failure.ts';
 import type { Git } from './git.ts';
 import type { Clone } from './clone.ts';
 import type { Objects } from './objects.ts';
+import { mendRef } from './own-git.ts';
 import { headOf, readRef, writeRef } from './refs.ts';
 import type { Repository } from './repository.ts';
 
@@ -18,9 +19,7 @@ export async function knownTip(
   objects: Objects,
 ): Promise<string | undefined> {
   const tracked =
-    origin === undefined
-      ? undefined
-      : (await objects.read(`refs/remotes/origin/${branch}^{commit}`))?.oid;
+    origin === undefined ? undefined : (await objects.read(`${tracking(branch)}^{commit}`))?.oid;
   if (tracked !== undefined) return tracked;
   const local = await readRef(clone, `refs/heads/${branch}`);
   return local === undefined ? undefined : (await objects.read(`${local}^{commit}`))?.oid;
@@ -31,8 +30,9 @@ export async function knownTip(
  * keeps its objects. Mail does not wait for it.
  */
 export async function mirror({ clone, branch }: Repository, tip: string): Promise<void> {
-  const name = `refs/remotes/origin/${branch}`;
-  if ((await readRef(clone, name)) !== tip) await writeRef(clone, name, tip);
+  const name = tracking(branch);
+  const there = await readRef(clone, name).catch(() => undefined);
+  if (there !== tip) await writeRef(clone, name, tip);
 }
 
 const FETCH_TRIES = 8;
@@ -40,35 +40,56 @@ const FETCH_WAIT_MS = 40;
 
 /**
  * One fetch of one explicit ref: what an idle poll costs (invariant 5). Another process of this
- * clone may fetch at the same moment; whoever loses that race for the ref tries again.
+ * clone may fetch at the same moment; whoever loses that race for the ref tries again. So does who
+ * finds a ref of ours damaged, as a power failure may leave it, once it is out of the way.
  */
-export async function fetchBranch(
-  { git, branch }: Repository,
-  signal?: AbortSignal,
-): Promise<Fetched> {
+export async function fetchBranch(repository: Repository, signal?: AbortSignal): Promise<Fetched> {
+  const { git, branch } = repository;
   for (let tries = 1; ; tries++) {
-    const outcome = await git.run(
-      [
-        'fetch',
-        '--quiet',
-        '--no-tags',
-        '--no-auto-maintenance',
-        '--no-write-fetch-head',
-        '--no-recurse-submodules',
-        // In a partial clone new messages come whole, as they are read at once.
-        '--no-filter',
-        'origin',
-        `+refs/heads/${branch}:refs/remotes/origin/${branch}`,
-      ],
-      { network: true, ...(signal === undefined ? {} : { signal }) },
-    );
+    // In a partial clone new messages come whole, as they are read at once.
+    const outcome = await git.run(fetching(branch, '--no-filter'), {
+      network: true,
+      ...(signal === undefined ? {} : { signal }),
+    });
     if (outcome.ok) return { ok: true };
-    if (outcome.failure.kind !== 'contention' || tries === FETCH_TRIES) {
-      return { ok: false, failure: outcome.failure };
-    }
+    const damaged = damagedRefs(outcome.stderr, branch);
+    const mayHelp = damaged.length > 0 || outcome.failure.kind === 'contention';
+    if (!mayHelp || tries === FETCH_TRIES) return { ok: false, failure: outcome.failure };
+    for (const name of damaged) await mendRef(repository, name);
     await removeStaleLock(outcome.stderr, branch);
     await sleep(Math.random() * tries * FETCH_WAIT_MS);
   }
+}
+
+function tracking(branch: string): string {
+  return `refs/remotes/origin/${branch}`;
+}
+
+/** The arguments of a fetch of the bus, and of nothing else, into our tracking branch. */
+function fetching(branch: string, filter: string): string[] {
+  return [
+    'fetch',
+    '--quiet',
+    '--no-tags',
+    '--no-auto-maintenance',
+    '--no-write-fetch-head',
+    '--no-recurse-submodules',
+    filter,
+    'origin',
+    `+refs/heads/${branch}:${tracking(branch)}`,
+  ];
+}
+
+/**
+ * The refs of ours of which git says that they name nothing that is here. What a remote prints can
+ * name no others.
+ */
+function damagedRefs(stderr: string, branch: string): string[] {
+  const named = stderr.matchAll(/(?:bad object|broken(?: ref)?) (HEAD|refs\/\S+)$/gm);
+  return Array.from(named, ([, name = '']) => name).filter(
+    (name) =>
+      name === 'HEAD' || name === tracking(branch) || /^refs\/crosstalk\/archives\/\w+$/.test(name),
+  );
 }
 
 /** A clone of a large transport takes its time. */
@@ -76,21 +97,11 @@ const CLONE_LIMIT_MS = 30 * 60_000;
 
 /** The first fetch of a clone: all commits and trees, and no file. The failure, if any. */
 export async function bring({ git, branch }: Repository): Promise<Failure | undefined> {
-  const fetched = await git.run(
-    [
-      'fetch',
-      '--quiet',
-      '--no-tags',
-      '--no-auto-maintenance',
-      '--no-write-fetch-head',
-      '--no-recurse-submodules',
-      // A remote that knows no filters sends everything.
-      '--filter=blob:none',
-      'origin',
-      `+refs/heads/${branch}:refs/remotes/origin/${branch}`,
-    ],
-    { network: true, timeout: CLONE_LIMIT_MS },
-  );
+  // A remote that knows no filters sends everything.
+  const fetched = await git.run(fetching(branch, '--filter=blob:none'), {
+    network: true,
+    timeout: CLONE_LIMIT_MS,
+  });
   return fetched.ok ? undefined : fetched.failure;
 }
 
@@ -126,7 +137,7 @@ const STALE_LOCK_MS = 10_000;
 
 async function removeStaleLock(stderr: string, branch: string): Promise<void> {
   const path = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1] ?? '';
-  if (!path.endsWith(`/refs/remotes/origin/${branch}.lock`)) return;
+  if (!path.endsWith(`/${tracking(branch)}.lock`)) return;
   const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
   if (Date.now() - mtimeMs > STALE_LOCK_MS) await rm(path, { force: true });
 }
@@ -168,19 +179,27 @@ async function askRemote(git: Git): Promise<string | undefined> {
   return refs.head ?? (refs.branches.length === 1 ? refs.branches[0] : undefined);
 }
 
+/** What a remote says of itself, and git answers, on a line of its own or among other words. */
+const SHA256 = /[<>] (?:.* )?object-format=sha256(?: |$)/m;
+
 export type RemoteRefs =
   | { ok: true; head: string | undefined; branches: string[]; isSha256: boolean }
   | { ok: false; failure: Failure };
 
-/** The branches of a remote and which of them is its default; works before anything was fetched. */
-export async function remoteRefs(git: Git, remote: string): Promise<RemoteRefs> {
+/**
+ * The branches of a remote and which of them is its default; works before anything was fetched.
+ *
+ * @param trace a file to be made, by which also a remote without any branch tells its object format
+ */
+export async function remoteRefs(git: Git, remote: string, trace?: string): Promise<RemoteRefs> {
   const outcome = await git.run(['ls-remote', '--symref', '--', remote, 'HEAD', 'refs/heads/*'], {
     network: true,
+    ...(trace !== undefined && { env: { GIT_TRACE_PACKET: trace } }),
   });
   if (!outcome.ok) return { ok: false, failure: outcome.failure };
   let head: string | undefined;
   const branches: string[] = [];
-  let isSha256 = false;
+  let isSha256 = trace !== undefined && SHA256.test(await readFile(trace, 'utf8').catch(() => ''));
   for (const line of outcome.stdout.toString('utf8').split('\n')) {
     const [value = '', name = ''] = line.split('\t');
     if (value.startsWith('ref: refs/heads/') && name === 'HEAD')

@@ -160,7 +160,12 @@ export async function openRepository(
   { git, record }: Prepared,
 ): Promise<Repository> {
   const settings = new Map<string, string>();
-  for (const { setting } of await listOwn(git)) settings.set(...setting);
+  const listed = await listOwn(git).catch(async () => {
+    // Damaged where a look at it does not tell; what is in force is on record.
+    await writeOwnGit(ownGitAt(own), clone, record.recorded, branchOf(record));
+    return listOwn(git);
+  });
+  for (const { setting } of listed) settings.set(...setting);
   for (const setting of record.seen.live) settings.set(...setting);
   git.useBatchSsh(settings.has('core.sshcommand'));
   const url = record.recorded.find(([name]) => name === 'remote.origin.url')?.[1];

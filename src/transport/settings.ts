@@ -136,17 +136,33 @@ export function accepted(
  * The configuration of the clone, with all it includes. Listing it runs nothing.
  *
  * @throws CrosstalkError `git_failed` when it cannot be read: a clone is never taken for one without
- *   a remote because of that (protocol.md §5)
+ *   a remote because of that (protocol.md §5); `refused` when its branches are no files
  */
 export async function readClone(git: Git, clone: Clone): Promise<Scoped[]> {
   const listed = await git.run(['config', '--list', '-z', '--show-scope'], {
     env: { GIT_DIR: clone.gitDir },
   });
-  if (listed.ok) return parseScoped(listed.stdout.toString('utf8'));
+  // Git goes on without the clone's own settings where it does not know the format.
+  const unknown = /(?:unknown repository extension|Expected git repo version)[^]*/.exec(
+    listed.stderr,
+  )?.[0];
+  const settings = parseScoped(listed.stdout.toString('utf8'));
+  const said = settings.findLast(({ setting }) => setting[0] === 'extensions.refstorage');
+  const format = unknown?.includes('refstorage') === true ? 'another format' : said?.setting[1];
+  if (format !== undefined && format.toLowerCase() !== 'files') throw otherRefs(clone, format);
+  if (listed.ok && unknown === undefined) return settings;
+  const reason = unknown?.trim().replace(/\s+/g, ' ') ?? (listed.ok ? '' : listed.failure.reason);
   throw new CrosstalkError(
     'git_failed',
-    `the configuration of ${clone.dir} cannot be read: ${listed.failure.reason || 'no reason given'}; nothing is lost, look with: git -C ${clone.dir} config --list`,
-    { data: { kind: listed.failure.kind } },
+    `the configuration of ${clone.dir} cannot be read: ${reason || 'no reason given'}; nothing is lost, look with: git -C ${clone.dir} config --list`,
+    { data: { kind: listed.ok ? 'other' : listed.failure.kind } },
+  );
+}
+
+function otherRefs({ dir }: Clone, format: string): CrosstalkError {
+  return new CrosstalkError(
+    'refused',
+    `the clone ${dir} keeps its branches as ${format} (extensions.refStorage), and crosstalk reads files only; nothing is lost: git -C ${dir} refs migrate --ref-format=files, or join again with: crosstalk init <dir> --remote <url>`,
   );
 }
 

@@ -12,7 +12,7 @@ import { assertUsable } from './settings.ts';
 
 /** What stands at a URL that a transport is to be made from. */
 export type RemoteState =
-  | { kind: 'empty'; branch: string | undefined }
+  | { kind: 'empty'; branch: string | undefined; isSha256: boolean }
   | { kind: 'branches'; branch: string; isSha256: boolean }
   | { kind: 'failed'; failure: Failure };
 
@@ -41,12 +41,12 @@ export async function inspectRemote(
     ];
     const git = new Git(scratch, { ...environment, ...asVariables(settings, environment) });
     git.useBatchSsh(false);
-    const refs = await remoteRefs(git, access.url);
+    const refs = await remoteRefs(git, access.url, join(scratch, 'packets'));
     if (!refs.ok) return { kind: 'failed', failure: refs.failure };
     const { head, branches, isSha256 } = refs;
     const branch = head !== undefined && branches.includes(head) ? head : branches[0];
     return branch === undefined
-      ? { kind: 'empty', branch: head ?? (await unbornBranch(git, access.url, scratch)) }
+      ? { kind: 'empty', branch: head ?? (await unbornBranch(git, access.url, scratch)), isSha256 }
       : { kind: 'branches', branch, isSha256 };
   } finally {
     await rm(scratch, { recursive: true, force: true });
@@ -98,8 +98,14 @@ export async function makeClone(
 ): Promise<void> {
   const { url, branch, isSha256 } = remote;
   const git = new Git(cwd, environment);
-  const format = isSha256 ? ['--object-format=sha256'] : [];
-  await git.must(['init', '--quiet', `--initial-branch=${branch}`, ...format, '--', dir]);
+  await git.must([
+    'init',
+    '--quiet',
+    `--initial-branch=${branch}`,
+    ...formatOf(isSha256),
+    '--',
+    dir,
+  ]);
   await configure(dir, [
     ['core.repositoryformatversion', '1'],
     ...remoteSettings(url, branch),
@@ -108,6 +114,11 @@ export async function makeClone(
     ['crosstalk.branch', branch],
     ...(window === undefined ? [] : [['crosstalk.window', window] as const]),
   ]);
+}
+
+/** A remote takes objects of its own format only, whatever the user's default is. */
+function formatOf(isSha256: boolean): string[] {
+  return [`--object-format=${isSha256 ? 'sha256' : 'sha1'}`];
 }
 
 function remoteSettings(url: string, branch: string): Setting[] {
@@ -129,12 +140,15 @@ async function configure(dir: string, settings: readonly Setting[]): Promise<voi
 /**
  * Makes a repository of the files that stand in `dir`: one first commit on `branch`. Set-up work,
  * where simple-git's convenience costs nothing; its 50 ms after silent commands do not matter.
+ *
+ * @param options `remote` is where it will be pushed to, and which objects that takes
  */
 export async function createRepository(
   dir: string,
+  environment: NodeJS.ProcessEnv,
   options: {
     branch: string;
-    remote?: string;
+    remote?: { url: string; isSha256: boolean };
     subject: string;
     author: { name: string; email: string };
   },
@@ -145,10 +159,14 @@ export async function createRepository(
     config: ['commit.gpgSign=false', 'core.hooksPath=/dev/null'],
     unsafe: { allowUnsafeHooksPath: true },
   });
-  await git.init(['--quiet', `--initial-branch=${branch}`]);
+  const format = remote === undefined ? [] : formatOf(remote.isSha256);
+  // With branches that are files, whatever the user's default is.
+  await new Git(dir, environment).must([
+    ...['init', '--quiet', `--initial-branch=${branch}`, ...format, '--', dir],
+  ]);
   await configure(dir, [
     ['crosstalk.branch', branch],
-    ...(remote === undefined ? [] : remoteSettings(remote, branch)),
+    ...(remote === undefined ? [] : remoteSettings(remote.url, branch)),
   ]);
   await git.add('.');
   const identity = await git.raw(['config', '--get', 'user.email']).catch(() => '');

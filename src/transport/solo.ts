@@ -1,7 +1,7 @@
-import { followBranch } from './checkout.ts';
 import type { Failure } from './failure.ts';
 import { writeRef } from './refs.ts';
 import type { Repository } from './repository.ts';
+import { followBranch } from './solo-checkout.ts';
 
 /**
  * Solo mode: the branch of the operator's clone is the bus. It moves if it still stands at `from`,

@@ -1,5 +1,5 @@
-import { join } from 'node:path';
-import { catchUp, fastForward, type CheckoutState } from './checkout.ts';
+import { CrosstalkError } from '../errors.ts';
+import { fastForward, type CheckoutState } from './checkout.ts';
 import { configStamp, fileStamp } from './clone.ts';
 import type { Failure } from './failure.ts';
 import type { RemoteLimits } from './forges.ts';
@@ -20,6 +20,8 @@ import {
 } from './repository.ts';
 import type { SettingChange } from './settings.ts';
 import { showingOf } from './showing.ts';
+import { catchUp } from './solo-checkout.ts';
+import { setInClone } from './sparse.ts';
 import { Repeats } from './repeats.ts';
 import { Reading } from './reading.ts';
 import type { TreeEntry } from './tree.ts';
@@ -148,8 +150,7 @@ export class Transport extends Reading {
 
   /** Sets a value in this clone's configuration, in force at once. */
   async configure(name: string, value: string): Promise<void> {
-    const { git, clone } = this.#repository;
-    await git.must(['config', '--file', join(clone.commonDir, 'config'), name, value]);
+    await setInClone(this.#repository, name, value);
     await this.reread();
   }
 
@@ -193,10 +194,16 @@ export class Transport extends Reading {
   async fastForward(folders: readonly string[] | undefined): Promise<CheckoutState> {
     const tip = await this.tip();
     if (tip === undefined) return { state: 'current' };
-    const followed =
+    const following =
       this.#repository.origin === undefined
-        ? await catchUp(this.#repository, this.objects, tip, folders)
-        : await fastForward(this.#repository, this.objects, tip, this.epochs, folders);
+        ? catchUp(this.#repository, this.objects, tip, folders)
+        : fastForward(this.#repository, this.objects, tip, this.epochs, folders);
+    // What stands in the clone instead of a file of git's keeps the checkout where it is, not the mail.
+    const followed = await following.catch((error: unknown): CheckoutState => {
+      if (error instanceof CrosstalkError && error.code === 'git_failed')
+        return { state: 'left', reason: error.message };
+      throw error;
+    });
     // The clone was told what its checkout shows: that change is known, and need not be read later.
     await this.reread();
     return followed;

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { plan } from '../../src/cli/complete.ts';
 import { matching, quoted, unquoted } from '../../src/cli/completed.ts';
 import { COMMANDS } from '../../src/cli/table.ts';
-import { Bus, scratch, type Host } from '../support/bus.ts';
+import { Bus, scratch, type Held, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 
 const TRICKY = `it's "so" $HOME \`x\``;
@@ -36,6 +36,8 @@ describe('the plan', () => {
     [['status', '--host', ''], 'hosts'],
     [['send', '--tier', ''], 'tiers'],
     [['dlq', '--show', ''], 'deadLetters'],
+    [['host', 'approve', ''], 'held'],
+    [['host', 'approve', '1f2e3d4c5b6a', ''], 'held'],
     [['dlq', '--drop', ''], 'deadLetters'],
     [['memory', 'show', ''], 'memories'],
     [['memory', 'add', '--supersedes', ''], 'memories'],
@@ -204,6 +206,18 @@ describe('completion', () => {
     await host.pointTo('ssh://nowhere.invalid/x');
     expect(await complete('dispatch', '--host', '')).toEqual(['front']);
     await host.pointTo(host.bus.hub);
+  });
+  it('offers the digests of held changes that can be approved, and no text to decide by', async () => {
+    const other = await new Bus().host('front', { worker: 'echo mine' });
+    other.declare({ worker: 'echo sneaked', copy: `cat ${other.dir}/AGENTS.md` });
+    await other.run('sync');
+    const shown = await other.run('host', 'show', '--json');
+    const { held } = JSON.parse(shown.out) as { held: Held[] };
+    const [change] = held;
+    const offered = await other.run('__complete', '--', 'host', 'approve', '');
+    expect([offered.out, held.length]).toEqual([`${change!.digest}\tworker.default: cli\n`, 2]);
+    const taken = await other.run('__complete', '--', 'host', 'approve', change!.digest, '');
+    expect(taken.out).toBe('');
   });
   it('of a shell that is not known is wrong usage and lists those that are', async () => {
     const { code, out, err } = await host.run('completion', 'tcsh');

@@ -1,7 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Bus } from '../support/bus.ts';
+import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 
 /** Everything git and the file system say about a checkout, apart from what was fetched. */
@@ -67,4 +67,40 @@ it('a clean checkout on the branch is fast-forwarded, so that files can be read 
   expect(
     readFileSync(join(front.dir, 'data/channels', front.channel(), reply?.relPath ?? ''), 'utf8'),
   ).toContain('done');
+});
+
+/** Replaces the history of the bus by another one, as anybody who can push may. */
+function rewrite(host: Host): void {
+  const clone = mkdtempSync(join(host.bus.root, 'rewriter-'));
+  git(clone, 'clone', '--quiet', host.bus.hub, '.');
+  git(clone, 'checkout', '--quiet', '--orphan', 'other');
+  writeFileSync(join(clone, 'local', 'rewritten.md'), 'rewritten\n');
+  git(clone, 'add', '--all');
+  git(clone, 'commit', '--quiet', '--message', 'another history');
+  git(clone, 'push', '--quiet', '--force', 'origin', 'HEAD:main');
+}
+
+it('a checkout follows a history that was rewritten, unless it has commits that never were on the bus', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  host.edit({ 'local/kept.md': 'kept\n' });
+  const before = git(host.dir, 'rev-parse', 'HEAD').trim();
+  await host.run('sync');
+  // News that the checkout has not seen are between the two histories.
+  host.edit({ 'local/unseen.md': 'unseen\n' });
+  rewrite(host);
+  expect((await host.run('sync')).out).toContain('Checkout: forwarded');
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+  expect(git(host.dir, 'rev-parse', 'HEAD')).toBe(git(bus.hub, 'rev-parse', 'main'));
+  expect(readFileSync(join(host.dir, 'local', 'rewritten.md'), 'utf8')).toBe('rewritten\n');
+  expect(git(host.dir, 'reflog', 'main')).toContain('crosstalk: follow another history');
+  expect(git(host.dir, 'rev-list', 'main@{1}')).toContain(before);
+
+  writeFileSync(join(host.dir, 'local', 'mine.md'), 'mine\n');
+  git(host.dir, 'add', 'local/mine.md');
+  git(host.dir, 'commit', '--quiet', '--message', 'mine');
+  const mine = git(host.dir, 'rev-parse', 'HEAD');
+  rewrite(host);
+  expect((await host.run('sync')).out).toContain('it has commits that are not on the bus');
+  expect(git(host.dir, 'rev-parse', 'HEAD')).toBe(mine);
 });

@@ -98,6 +98,20 @@ describe('somebody pushes another command', () => {
     expect(await answer(host)).toContain('  mine');
   });
 
+  it.each([
+    ['on a terminal', { ask: () => Promise.resolve('y') }],
+    ['elsewhere', {}],
+  ])('approve with nothing held says so on one line: %s', async (_, options) => {
+    const host = await new Bus().host('front', { worker: 'echo mine' });
+    expect(await host.runWith(options, 'host', 'approve')).toEqual({
+      code: 0,
+      out: 'nothing is held\n',
+      err: '',
+    });
+    const json = await host.runWith(options, 'host', 'approve', '--json');
+    expect(JSON.parse(json.out)).toMatchObject({ held: [], approved: false });
+  });
+
   it('whoever pushes cannot compute the digest, and so not find two texts with the same', async () => {
     const bus = new Bus();
     const digests: (string | undefined)[] = [];

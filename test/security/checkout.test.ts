@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   lstatSync,
@@ -9,38 +8,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Bus, type Host } from '../support/bus.ts';
+import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
-
-/**
- * Pushes entries of an index, `<mode> <content> <path>` each, as anybody with git can; the mode 0
- * takes one away.
- */
-function push(
-  host: Host,
-  entries: readonly (readonly [mode: string, content: string, path: string])[],
-): void {
-  const { bus } = host;
-  const clone = mkdtempSync(join(bus.root, 'pusher-'));
-  git(clone, 'clone', '--quiet', '--no-checkout', bus.hub, '.');
-  git(clone, 'read-tree', 'HEAD');
-  const oids = new Map<string, string>();
-  const write = (content: string): string => {
-    const args = ['-C', clone, 'hash-object', '-w', '--stdin'];
-    const oid = execFileSync('git', args, { input: content, encoding: 'utf8' }).trim();
-    oids.set(content, oid);
-    return oid;
-  };
-  const lines = entries.map(
-    ([mode, content, path]) =>
-      `${mode} ${mode === '0' ? '0'.repeat(40) : (oids.get(content) ?? write(content))}\t${path}\n`,
-  );
-  execFileSync('git', ['-C', clone, 'update-index', '--index-info'], { input: lines.join('') });
-  git(clone, 'commit', '--quiet', '--message', 'hostile');
-  git(clone, 'push', '--quiet');
-}
+import { push } from '../support/push.ts';
 
 const SETTINGS = [
   '.claude/settings.json',
@@ -175,6 +147,35 @@ it('an operator’s own file is kept where the bus has one that is not shown, wh
   } finally {
     git(host.dir, 'config', '--global', '--unset', 'sparse.expectFilesOutsideOfPatterns');
   }
+});
+
+it('an operator’s own file with the path of one that is not shown keeps the checkout from nothing', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  await host.once();
+  const own = ['.mcp.json', '.claude/settings.json', 'data/files/ab/cd'];
+  for (const path of own) {
+    mkdirSync(dirname(join(host.dir, path)), { recursive: true });
+    writeFileSync(join(host.dir, path), 'mine\n');
+  }
+  const pushed = async (mode: string, content: string, shown: string): Promise<void> => {
+    push(host, [
+      ...own.map((path) => [mode, content, path] as const),
+      ['100644', shown, 'local/shown.md'],
+    ]);
+    expect((await host.run('sync')).out).toContain('Checkout: forwarded');
+    expect(readFileSync(join(host.dir, 'local/shown.md'), 'utf8')).toBe(shown);
+    expect(git(host.dir, 'diff', '--cached', '--name-only')).toBe('');
+    for (const path of own) expect(readFileSync(join(host.dir, path), 'utf8')).toBe('mine\n');
+  };
+  await pushed('100644', 'theirs\n', 'one\n');
+  await pushed('100644', 'theirs again\n', 'two\n');
+  await pushed('0', '', 'three\n');
+  await pushed('100644', 'theirs\n', 'four\n');
+  expect((await host.run('doctor')).out).toMatch(/checkout: current/);
+  // A change of a file that is shown is an operator's work, and is named.
+  writeFileSync(join(host.dir, 'local/shown.md'), 'edited\n');
+  push(host, [['100644', 'five\n', 'local/shown.md']]);
+  expect((await host.run('sync')).out).toContain('it has uncommitted changes: local/shown.md');
 });
 
 it('a push that the file system does not take leaves the checkout as it was, and it follows again', async () => {

@@ -218,3 +218,90 @@ it('init in a folder where another transport was means the remote it is given', 
   expect([sent.err, sent.out]).toEqual(['', expect.stringMatching(/^Sent: /)]);
   expect([first.messages().length, second.messages().length]).toEqual([0, 1]);
 });
+
+/** Entries of the registry, by the clone's folder. */
+function remembered(machine: Machine): string[] {
+  const folder = join(machine.home, 'crosstalk', 'clones');
+  return readdirSync(folder)
+    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as { git_dir: Place })
+    .map(({ git_dir: { path } }) => path.slice(machine.bus.root.length + 1))
+    .sort();
+}
+
+interface Place {
+  path: string;
+  device: string;
+}
+
+/** Joins another clone, so that a new entry is written. */
+async function joinAs(machine: Machine, name: string, state?: string): Promise<void> {
+  const env = {
+    XDG_STATE_HOME: machine.home,
+    ...(state !== undefined && { CROSSTALK_STATE_DIR: state }),
+  };
+  const argv = ['init', name, '--remote', machine.bus.hub, '--alias', name, '--cli', 'true'];
+  const { code, err } = await command(argv, { cwd: machine.bus.root, env });
+  if (code !== 0) throw new Error(err);
+}
+
+it('a clone of which nothing is left is forgotten when another one comes', async () => {
+  const machine = new Machine();
+  await machine.make();
+  const given = join(machine.bus.root, 'given');
+  await joinAs(machine, 'gone', given);
+  await joinAs(machine, 'removed');
+  for (const name of ['gone', 'removed', 'given'])
+    rmSync(join(machine.bus.root, name), { recursive: true });
+  await joinAs(machine, 'other');
+  // The state of "removed" is there: what was approved for it counts when it comes back.
+  expect(remembered(machine)).toEqual(['other/.git', 'removed/.git', 'team/.git']);
+});
+
+it('a clone or a state that may be on a disk that is not mounted is never forgotten', async () => {
+  const machine = new Machine();
+  await machine.make();
+  const folder = join(machine.home, 'crosstalk', 'clones');
+  const away = ['disk', 'state'];
+  for (const name of away) {
+    await joinAs(machine, name, join(machine.bus.root, `${name}-given`));
+    const entry = readdirSync(folder)
+      .map((file) => join(folder, file))
+      .find((file) => readFileSync(file, 'utf8').includes(`/${name}/.git`));
+    const record = JSON.parse(readFileSync(entry ?? '', 'utf8')) as {
+      git_dir: Place;
+      states: Place[];
+    };
+    // As it would say had it been on another file system than what is left of its path.
+    const place = name === 'disk' ? record.git_dir : record.states[0];
+    if (place !== undefined) place.device += '1';
+    writeFileSync(entry ?? '', JSON.stringify(record));
+    for (const path of [name, `${name}-given`])
+      rmSync(join(machine.bus.root, path), { recursive: true });
+  }
+  // A file in the place of a git directory: a run can put one there.
+  await joinAs(machine, 'moved', join(machine.bus.root, 'moved-given'));
+  rmSync(join(machine.bus.root, 'moved', '.git'), { recursive: true });
+  writeFileSync(join(machine.bus.root, 'moved', '.git'), 'gitdir: /elsewhere\n');
+  rmSync(join(machine.bus.root, 'moved-given'), { recursive: true });
+  await joinAs(machine, 'other');
+  expect(remembered(machine)).toEqual([
+    'disk/.git',
+    'moved/.git',
+    'other/.git',
+    'state/.git',
+    'team/.git',
+  ]);
+});
+
+it('a clone that was used with several state directories is kept for any of them', async () => {
+  const machine = new Machine();
+  await machine.make();
+  await joinAs(machine, 'two', join(machine.bus.root, 'first'));
+  await command(['status'], {
+    cwd: join(machine.bus.root, 'two'),
+    env: { XDG_STATE_HOME: machine.home, CROSSTALK_STATE_DIR: join(machine.bus.root, 'second') },
+  });
+  for (const path of ['two', 'first']) rmSync(join(machine.bus.root, path), { recursive: true });
+  await joinAs(machine, 'other');
+  expect(remembered(machine)).toContain('two/.git');
+});

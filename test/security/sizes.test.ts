@@ -1,10 +1,12 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Archive } from '../../src/dispatcher/archive.ts';
 import { parseChannel } from '../../src/protocol/channel.ts';
 import { parseHostFile } from '../../src/protocol/host-file.ts';
 import { parseMemory } from '../../src/protocol/memory.ts';
 import { parseMessage } from '../../src/protocol/message.ts';
-import { openTransport } from '../../src/operations/context.ts';
+import { knownActors } from '../../src/operations/actors.ts';
+import { openTransport, type Context } from '../../src/operations/context.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { changesCapped } from '../../src/transport/tree.ts';
 import { Git } from '../../src/transport/git.ts';
@@ -12,6 +14,7 @@ import { blob, nested, plant, tree, type Entry } from '../support/bomb.ts';
 import { Bus, type Event, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { headers } from '../support/headers.ts';
+import { said } from '../support/messages.ts';
 
 /** The remote itself, opened as a transport. */
 async function atHub({ hub, root }: Bus): Promise<Transport> {
@@ -129,6 +132,39 @@ describe('a kilobyte of nested folders', () => {
     await goesOn(host);
   }, 120_000);
 
+  it('does not keep an operator from archiving, and is left as it is', async () => {
+    const { bus, host } = await machine();
+    const old = `data/channels/${CHANNEL}/2026/06/09/190000000Z-1f2e3d4c.md`;
+    const junk = { mode: FOLDER, oid: bomb(bus.hub) } as const;
+    const places = ['junk', 'local/junk', `data/channels/${CHANNEL}/junk`];
+    plant(bus.hub, {
+      [old]: { mode: '100644', oid: blob(bus.hub, MESSAGE) },
+      [`data/channels/${CHANNEL}/CHANNEL.md`]: { mode: '100644', oid: blob(bus.hub, 'x') },
+      ...Object.fromEntries(places.map((path) => [path, junk])),
+    });
+    const before = git(bus.hub, 'rev-parse', 'main').trim();
+    const bundle = join(bus.root, 'archive.bundle');
+    const args = ['archive', '--before', '2026-06-10', '--with-waiting', '--bundle', bundle];
+    const { code, err } = await host.run(...args, '--yes');
+    expect([code, err]).toEqual([0, '']);
+    expect(git(bus.hub, 'rev-list', '--count', 'main').trim()).toBe('1');
+    // A commit, and the folders on the way to what was taken away.
+    const objects = (of: string): Set<string> =>
+      new Set(git(bus.hub, 'rev-list', '--objects', '--no-object-names', of).trim().split('\n'));
+    const known = objects(before);
+    const made = [...objects('main')].filter((oid) => !known.has(oid));
+    expect(made.length).toBeLessThanOrEqual(5);
+    for (const path of places)
+      expect(git(bus.hub, 'rev-parse', `main:${path}`).trim()).toBe(junk.oid);
+    expect(git(bus.hub, 'ls-tree', '--name-only', `main:data/channels/${CHANNEL}`)).toBe(
+      'CHANNEL.md\njunk\n',
+    );
+    git(host.dir, 'fetch', '--quiet', 'origin');
+    const restored = await host.run('archive', '--restore', bundle);
+    expect([restored.code, restored.err]).toEqual([0, '']);
+    expect(git(bus.hub, 'show', `main:${old}`)).toBe(MESSAGE);
+  }, 120_000);
+
   it('is said to be there once, with so many of its places, and how many more there are', async () => {
     const { bus, host } = await machine();
     plant(bus.hub, { [`data/channels/${CHANNEL}`]: { mode: FOLDER, oid: calendar(bus.hub) } });
@@ -184,6 +220,62 @@ describe('a hundred thousand names for one file', () => {
     },
     120_000,
   );
+
+  it('as messages that one message answers cost one reading of it', async () => {
+    const { bus } = await machine();
+    const large = blob(bus.hub, MESSAGE + 'x'.repeat(1_000_000));
+    const names = numbered(1600, 8).map((suffix) => `190000000Z-${suffix}.md`);
+    const day = tree(
+      bus.hub,
+      names.map((name) => ({ mode: '100644', oid: large, name })),
+    );
+    plant(bus.hub, { [`data/channels/${CHANNEL}/2026/06/09`]: { mode: FOLDER, oid: day } });
+    const re = names.map((name) => `2026/06/09/${name}`);
+    const transport = await atHub(bus);
+    try {
+      const archive = new Archive(transport);
+      const before = transport.cost;
+      const tip = (await transport.tip()) ?? '';
+      const delivered = said(1, 'mallory', 'worker');
+      const asking = { ...delivered, message: { ...delivered.message, re } };
+      const lookup = await archive.chain(tip, CHANNEL, [asking]);
+      expect(re.every((relPath) => lookup(relPath)?.from === 'mallory')).toBe(true);
+      // Of that much text, only a part is held.
+      const held = re.reduce((sum, relPath) => sum + (lookup(relPath)?.body.length ?? 0), 0);
+      expect(held).toBeLessThan(34 * 1024 * 1024);
+      expect((await archive.senders(tip, CHANNEL, re)).size).toBe(1600);
+      expect(await archive.messages(tip, CHANNEL, re)).toHaveLength(1600);
+      const { reads, bytes } = transport.cost;
+      expect(reads - before.reads).toBeLessThan(10);
+      expect(bytes - before.bytes).toBeLessThan(3_000_000);
+    } finally {
+      transport.close();
+    }
+  }, 120_000);
+
+  it('as profiles cost one reading of it, for each who lists the actors', async () => {
+    const { bus } = await machine();
+    const profile = '---\nname: a7\ndescription: the seventh\n---\nx\n';
+    plant(bus.hub, {
+      'local/actors': {
+        mode: FOLDER,
+        oid: crowd(bus.hub, profile, (n) => `a${String(n)}.md`),
+      },
+    });
+    const transport = await atHub(bus);
+    try {
+      const context = { transport, archive: new Archive(transport) } as unknown as Context;
+      const before = transport.cost.reads;
+      const actors = await knownActors(context);
+      expect(actors.length).toBeGreaterThan(100_000);
+      expect(transport.cost.reads - before).toBeLessThan(10);
+      expect(actors.filter(({ description }) => description === 'the seventh')).toEqual([
+        { name: 'a7', description: 'the seventh', profile: 'local/actors/a7.md', hosts: [] },
+      ]);
+    } finally {
+      transport.close();
+    }
+  }, 120_000);
 
   it('as messages are parsed once, whatever they are', async () => {
     const { bus } = await machine();

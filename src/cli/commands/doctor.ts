@@ -1,3 +1,4 @@
+import type { Context } from '../../operations/context.ts';
 import { doctor } from '../../operations/doctor.ts';
 import { inTransport, print, text, type Call } from '../command.ts';
 import { painter } from '../render.ts';
@@ -5,7 +6,7 @@ import { EXIT } from '../exit.ts';
 
 export function run(call: Call): Promise<number> {
   const paint = painter(call.io);
-  return inTransport(call, async (context) => {
+  const examine = async (context: Context): Promise<number> => {
     const checks = await doctor(context, text(call, 'host'));
     const well = checks.every(({ ok }) => ok);
     print(call, { ok: well, checks }, () =>
@@ -18,5 +19,6 @@ export function run(call: Call): Promise<number> {
         .join('\n'),
     );
     return well ? EXIT.ok : EXIT.failed;
-  });
+  };
+  return inTransport(call, examine, 'told');
 }

@@ -28,6 +28,8 @@ async function approveChosen(call: Call, context: Context): Promise<number> {
   const alias = text(call, 'host');
   const given = call.args.flatMap((digest) => digest ?? []);
   const shown = await knownHost(context, alias);
+  if (given.length === 0 && shown.held.length === 0)
+    return printed(call, { ...facts(shown), approved: false }, () => 'nothing is held');
   const digests = given.length > 0 ? given : await asked(call, shown);
   const approved = digests.length === 0 ? [] : await approve(context, alias, digests);
   return printed(call, { ...facts(shown), held: approved, approved: approved.length > 0 }, () =>
@@ -48,10 +50,6 @@ async function asked(call: Call, { held }: HostShown): Promise<string[]> {
       'usage',
       `which change? ${String(held.length)} held; look at them with: crosstalk host show, then name those you accept: crosstalk host approve <digest>...`,
     );
-  if (held.length === 0) {
-    note(call, 'nothing is held');
-    return [];
-  }
   io.err(`${held.map(changeLines).join('\n')}\n`);
   const open = held.filter(({ refused }) => refused === undefined);
   const chosen: string[] = [];

@@ -1,15 +1,24 @@
 import { changeText, commandText, nameText } from '../../protocol/approval-text.ts';
 import { status, type Status } from '../../operations/status.ts';
-import { inTransport, print, text, type Call } from '../command.ts';
+import { inTransport, note, print, text, type Call } from '../command.ts';
+import { EXIT } from '../exit.ts';
 import { age, painter, table } from '../render.ts';
 
 type Paint = ReturnType<typeof painter>;
 
 export function run(call: Call): Promise<number> {
-  return inTransport(call, async (context) => {
-    const result = await status(context, text(call, 'host'));
-    return print(call, result, () => render(result, painter(call.io)));
-  });
+  return inTransport(
+    call,
+    async (context) => {
+      const result = await status(context, text(call, 'host'));
+      print(call, result, () => render(result, painter(call.io)));
+      const { version_problem: version } = result;
+      if (version === null) return EXIT.ok;
+      note(call, version);
+      return EXIT.failed;
+    },
+    'told',
+  );
 }
 
 function render(s: Status, paint: Paint): string {

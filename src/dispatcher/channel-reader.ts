@@ -1,0 +1,65 @@
+import { parseChannel, type Channel } from '../protocol/channel.ts';
+import { channelFile, CHANNELS } from '../protocol/layout.ts';
+import { isChannelId } from '../protocol/names.ts';
+import { Repeats, type Transport } from '../transport/transport.ts';
+import { Kept } from './kept.ts';
+
+/** Where there are more channels, each of their files is read once, at the cost of another look. */
+const MANY_CHANNELS = 1000;
+/** Bytes of channel files that are kept as they were read. */
+const KEPT_BYTES = 16 * 1024 * 1024;
+
+/** Channels as they stand at a commit. */
+export class ChannelReader {
+  readonly #transport: Transport;
+  readonly #channels = new Kept<Omit<Channel, 'id'> | { name?: undefined }>(KEPT_BYTES);
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Every channel; one without a readable `CHANNEL.md` goes by its id (protocol.md §9). */
+  async all(commit: string): Promise<Channel[]> {
+    const entries = await this.#transport.list(commit, [CHANNELS]);
+    const repeats = new Repeats();
+    const ids = entries.flatMap(({ path, oid, type }) => {
+      const id = path.slice(CHANNELS.length + 1);
+      if (type !== 'tree' || !isChannelId(id)) return [];
+      const look = repeats.look(CHANNELS, [oid]);
+      if (look === 'again') repeats.charge(CHANNELS, 0);
+      return look === 'enough' ? [] : [id];
+    });
+    if (ids.length <= MANY_CHANNELS) return Promise.all(ids.map((id) => this.one(commit, id)));
+    const channels: Channel[] = [];
+    for (const id of ids) {
+      const path = channelFile(id);
+      const files = await this.#transport.list(commit, [`${CHANNELS}/${id}`]);
+      const file = files.find((one) => one.path === path);
+      channels.push(await this.#channelAt(id, file?.oid));
+    }
+    return channels;
+  }
+
+  one(commit: string, id: string): Promise<Channel> {
+    return this.#channelAt(id, `${commit}:${channelFile(id)}`);
+  }
+
+  /** @param name the id of the content of its file, or another name of that */
+  async #channelAt(id: string, name: string | undefined): Promise<Channel> {
+    const kept = name === undefined ? { name: undefined } : await this.#channelOf(name);
+    return kept.name === undefined ? { id, name: id, body: '' } : { ...kept, id };
+  }
+
+  async #channelOf(name: string): Promise<Omit<Channel, 'id'> | { name?: undefined }> {
+    const known = this.#channels.get(name);
+    if (known !== undefined) return known;
+    const object = await this.#transport.objects.read(name);
+    if (object?.type !== 'blob' || object.content === undefined) return {};
+    const { oid, content } = object;
+    const read = (): Omit<Channel, 'id'> | { name?: undefined } => {
+      const channel = parseChannel(content.toString('utf8'), '');
+      return channel.ok ? channel.value : {};
+    };
+    return this.#channels.get(oid) ?? this.#channels.keep(oid, read(), content.byteLength);
+  }
+}

@@ -1,0 +1,60 @@
+import { constants } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+
+/** What stands at a path where a text file is expected that somebody else may have put there. */
+export type PlainFile =
+  { kind: 'text'; text: string } | { kind: 'absent' } | { kind: 'odd'; why: string };
+
+const WHY: Record<string, string> = {
+  ELOOP: 'is a symlink',
+  ENXIO: 'is no plain file',
+  ENODEV: 'is no plain file',
+};
+
+/**
+ * Reads a file that others may have written, so that nothing they can put there makes us wait or
+ * fills our memory: a named pipe, a device and a file beyond the limit are `odd`. A folder counts as
+ * absent.
+ *
+ * @param limit bytes
+ * @param follow whether it may be a symlink; those among the folders above it are followed anyway
+ */
+export async function readPlainFile(
+  path: string,
+  limit: number,
+  follow = true,
+): Promise<PlainFile> {
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
+  let file: FileHandle | undefined;
+  try {
+    // A named pipe would be opened once somebody writes into it; so it is opened at once.
+    file = await open(path, O_RDONLY | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
+    const stats = await file.stat();
+    if (stats.isDirectory()) return { kind: 'absent' };
+    if (!stats.isFile()) return { kind: 'odd', why: 'is no plain file' };
+    if (stats.size > limit) return { kind: 'odd', why: tooLarge(stats.size, limit) };
+    return { kind: 'text', text: (await read(file, stats.size)).toString('utf8') };
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
+    return { kind: 'odd', why: WHY[code] ?? `cannot be read (${code})` };
+  } finally {
+    await file?.close();
+  }
+}
+
+/** Why a file of this size is not read. */
+export function tooLarge(size: number | bigint, limit: number): string {
+  return `has ${String(size)} bytes, more than ${String(limit)}`;
+}
+
+async function read(file: FileHandle, size: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(size);
+  let filled = 0;
+  while (filled < size) {
+    const { bytesRead } = await file.read(buffer, filled, size - filled, filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return buffer.subarray(0, filled);
+}

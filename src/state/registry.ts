@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import { lstat, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { hasCode } from '../errors.ts';
+import { isRecord, writeDurably } from './files.ts';
+
+/**
+ * What this machine remembers of the clone at a path, where no run can write: one file for each path,
+ * below the folder of all transports' state.
+ */
+
+/** What may be the name of a state directory. */
+export const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$/;
+
+/** The part of a clone that is asked here. */
+export interface CloneFolder {
+  /** Its git directory, that which linked work trees share. */
+  commonDir: string;
+  /** Its work tree, by which it is known when its git directory was put elsewhere. */
+  dir?: string;
+}
+
+export interface Registered {
+  id?: string;
+  /** Something was approved there. */
+  started: boolean;
+  /** The state directories that were used for it. */
+  states: Place[];
+}
+
+/** A path, and the file system that it was on: it can tell what is gone from what is not mounted. */
+interface Place {
+  path: string;
+  device: string;
+}
+
+/** The file that remembers the clone with this git directory. */
+export function registryFile(home: string, commonDir: string): string {
+  const digest = createHash('sha256').update(commonDir).digest('hex').slice(0, 16);
+  return join(home, 'clones', `${digest}.json`);
+}
+
+/**
+ * What is remembered of the clone at a path: the id unless another git directory stands there now,
+ * because a run can put another one in its place; that something was approved there in any case.
+ */
+export async function readRegistry(path: string, clone: CloneFolder): Promise<Registered> {
+  const value = await readJsonFile(path);
+  if (!isRecord(value)) return { started: false, states: [] };
+  const { id, started, birth } = value;
+  const isSame = typeof id === 'string' && ID.test(id) && birth === (await birthOf(clone));
+  return { ...(isSame && { id }), started: started === true, states: placesOf(value['states']) };
+}
+
+/** @param state the state directory that is used for the clone now */
+export async function writeRegistry(
+  path: string,
+  clone: CloneFolder,
+  { id, started, states }: Registered,
+  state: string,
+): Promise<void> {
+  const isNew = await stat(path).then(
+    () => false,
+    () => true,
+  );
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const others = states.filter((one) => one.path !== state);
+  const record = {
+    version: 1,
+    git_dir: await placeOf(clone.commonDir),
+    birth: await birthOf(clone),
+    ...(id !== undefined && { id }),
+    started,
+    states: [...others, await placeOf(state)],
+  };
+  await writeDurably(path, `${JSON.stringify(record)}\n`);
+  if (isNew) await sweepRegistry(dirname(path)).catch(() => undefined);
+}
+
+/**
+ * Forgets clones of which nothing is left: neither their git directory nor anything in a state
+ * directory that they had. That something was approved for a clone must never be forgotten while it
+ * may come back, or its return would be a first start. So an entry stays while its clone, or one of
+ * its state directories, may be on a disk that is not mounted just now: a path counts as gone only
+ * where the nearest folder above it that exists is on the file system that the path was on. What does
+ * not say where it was stays too.
+ */
+async function sweepRegistry(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    const value = name.endsWith('.json') ? await readJsonFile(path) : undefined;
+    if (!isRecord(value)) continue;
+    const [clone] = placesOf([value['git_dir']]);
+    const states = placesOf(value['states']);
+    if (clone === undefined || states.length === 0) continue;
+    const gone = await Promise.all([isGone(clone), ...states.map(isGone)]);
+    if (!gone.includes(false)) await rm(path, { force: true });
+  }
+}
+
+/** Whether nothing, or an empty folder, is where a place was, on the same file system. */
+async function isGone({ path, device }: Place): Promise<boolean> {
+  try {
+    // A file in the place of a folder was put there by somebody.
+    if (!(await lstat(path)).isDirectory() || (await readdir(path)).length > 0) return false;
+  } catch (error) {
+    if (!isMissing(error)) return false;
+  }
+  return (await deviceOf(path)) === device;
+}
+
+async function placeOf(path: string): Promise<Place> {
+  return { path, device: await deviceOf(path) };
+}
+
+/** The file system on which a path is, or would be made; empty when that cannot be told. */
+async function deviceOf(path: string): Promise<string> {
+  for (let at = path; ; at = dirname(at)) {
+    try {
+      return String((await stat(at, { bigint: true })).dev);
+    } catch (error) {
+      if (!isMissing(error) || at === dirname(at)) return '';
+    }
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR');
+}
+
+function placesOf(value: unknown): Place[] {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((one: unknown) => {
+    const { path, device } = isRecord(one) ? one : {};
+    const isPlace = typeof path === 'string' && typeof device === 'string' && device !== '';
+    return isPlace ? [{ path, device }] : [];
+  });
+}
+
+/** Tells a git directory from one that was made later at the same path. */
+async function birthOf({ commonDir }: CloneFolder): Promise<string> {
+  const { ino, birthtimeNs } = await stat(commonDir, { bigint: true });
+  return `${String(ino)}:${String(birthtimeNs)}`;
+}
+
+/** The value in a file; undefined when there is none, or none that is JSON. */
+export async function readJsonFile(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}

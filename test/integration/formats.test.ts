@@ -1,0 +1,131 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Bus, scratch, type Host } from '../support/bus.ts';
+import { command } from '../support/command.ts';
+import { git } from '../support/git.ts';
+
+/** Whether git here can make such a repository. */
+function supports(...options: string[]): boolean {
+  try {
+    git(scratch(), 'init', '--quiet', ...options);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A bus whose hub keeps objects of a format. */
+class FormattedBus extends Bus {
+  constructor(format: string) {
+    super();
+    git(
+      this.root,
+      'init',
+      '--quiet',
+      '--bare',
+      '--initial-branch=main',
+      `--object-format=${format}`,
+      'formatted.git',
+    );
+  }
+  override readonly hub = join(this.root, 'formatted.git');
+}
+
+async function goesBothWays(host: Host): Promise<void> {
+  await host.send('worker', 'hello');
+  const events = await host.once();
+  expect(events.map(({ event }) => event)).toContain('dispatch_done');
+  expect(host.bus.from('worker')).toHaveLength(1);
+}
+
+// Git makes them since 2.29, if it was built with it.
+it.skipIf(!supports('--object-format=sha256'))(
+  'init follows the object format of an empty remote, and so does whoever joins',
+  async () => {
+    const bus = new FormattedBus('sha256');
+    const first = await bus.host('first', { worker: 'echo done' });
+    await goesBothWays(first);
+    expect(git(bus.hub, 'rev-parse', 'main').trim()).toHaveLength(64);
+    const second = await bus.host('second', { helper: 'echo helped' });
+    await second.send('helper', 'hello');
+    await second.once();
+    expect(bus.from('helper')).toHaveLength(1);
+    expect((await first.run('sync')).code).toBe(0);
+  },
+);
+
+it.skipIf(!supports('--object-format=sha256'))(
+  'init follows the object format of an empty remote whatever the user’s own default is',
+  async () => {
+    const bus = new FormattedBus('sha1');
+    const root = scratch();
+    const config = join(root, 'gitconfig');
+    writeFileSync(
+      config,
+      '[init]\n\tdefaultObjectFormat = sha256\n\tdefaultRefFormat = reftable\n',
+    );
+    const env = {
+      CROSSTALK_STATE_DIR: join(root, 'state'),
+      GIT_CONFIG_GLOBAL: config,
+      GIT_DEFAULT_HASH: 'sha256',
+    };
+    const argv = ['init', 'team', '--remote', bus.hub, '--alias', 'here', '--cli', 'echo done'];
+    const made = await command(argv, { cwd: root, env });
+    expect([made.code, made.err]).toEqual([0, '']);
+    expect(git(bus.hub, 'rev-parse', 'main').trim()).toHaveLength(40);
+  },
+);
+
+const REFUSED = /^crosstalk status: the clone \S+ keeps its branches as .*refs migrate.*\n$/;
+
+it('a clone whose branches are said to be no files is refused with one line, and nothing is made', async () => {
+  // A git older than 2.45 refuses such a clone itself; what it says is understood too.
+  const bus = new Bus();
+  await bus.host('here', { worker: 'echo done' });
+  const root = scratch();
+  const dir = join(root, 'team');
+  git(root, 'clone', '--quiet', bus.hub, dir);
+  git(dir, 'config', 'core.repositoryFormatVersion', '1');
+  git(dir, 'config', 'extensions.refStorage', 'reftable');
+  const state = join(root, 'state');
+  const { code, err } = await command(['status'], {
+    cwd: dir,
+    env: { CROSSTALK_STATE_DIR: state },
+  });
+  expect([code, err]).toEqual([1, expect.stringMatching(REFUSED)]);
+  expect(existsSync(join(state, 'git-settings.json'))).toBe(false);
+});
+
+// Git makes them since 2.45.
+it.skipIf(!supports('--ref-format=reftable'))(
+  'a clone with a reftable is refused with one line',
+  async () => {
+    const bus = new Bus();
+    await bus.host('here', { worker: 'echo done' });
+    const root = scratch();
+    const dir = join(root, 'team');
+    git(root, 'clone', '--quiet', '--ref-format=reftable', bus.hub, dir);
+    const { code, err } = await command(['status'], {
+      cwd: dir,
+      env: { CROSSTALK_STATE_DIR: join(root, 'state') },
+    });
+    expect([code, err]).toEqual([1, expect.stringMatching(REFUSED)]);
+    expect(readdirSync(join(root, 'state'))).not.toContain('git-settings.json');
+  },
+);
+
+it('a clone in a format that git here does not know is not taken for one without a remote', async () => {
+  const bus = new Bus();
+  await bus.host('here', { worker: 'echo done' });
+  const root = scratch();
+  const dir = join(root, 'team');
+  git(root, 'clone', '--quiet', bus.hub, dir);
+  git(dir, 'config', 'core.repositoryFormatVersion', '1');
+  git(dir, 'config', 'extensions.unheardOf', 'true');
+  const { code, err } = await command(['send', '--to', 'worker', 'hello'], {
+    cwd: dir,
+    env: { CROSSTALK_STATE_DIR: join(root, 'state') },
+  });
+  expect([code, err]).toEqual([1, expect.stringMatching(/^.*cannot be read.*unheardof.*\n$/)]);
+});

@@ -1,0 +1,97 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+
+/** Every file that our own git directory holds once mail has gone both ways. */
+const FILES = [
+  'HEAD',
+  'checkout.json',
+  'config',
+  'info/attributes',
+  'info/sparse-checkout',
+  'logs/refs/remotes/origin/main',
+  'refs/remotes/origin/main',
+];
+
+/** What a power failure or a full disk leaves of a file. */
+const DAMAGES: Record<string, (whole: Buffer) => Buffer | string> = {
+  'has lost its content': () => '',
+  'is full of zeros': (whole) => Buffer.alloc(whole.length),
+  'has lost its end': (whole) => whole.subarray(0, Math.floor(whole.length / 2)),
+  'holds something else': () => 'something\nelse [\n',
+  'names what is not here': () => `${'12'.repeat(20)}\n`,
+};
+
+async function machine(bus: Bus): Promise<Host> {
+  const host = await bus.host('here', { worker: 'echo done' });
+  await host.send('worker', 'first');
+  await host.once();
+  return host;
+}
+
+it('the files of our own git directory are the ones that are damaged below', async () => {
+  const host = await machine(new Bus());
+  const folder = join(host.state, 'git');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => statSync(join(folder, name)).isFile())
+    .sort();
+  expect(files).toEqual(FILES);
+});
+
+it.each(FILES)(
+  'whatever a power failure leaves of <state>/git/%s, the next command puts it right, and nothing is lost',
+  async (name) => {
+    const bus = new Bus();
+    const host = await machine(bus);
+    const path = join(host.state, 'git', name);
+    const bodies = ['first'];
+    const whole = readFileSync(path);
+    // Somebody else has pushed meanwhile.
+    host.edit({ 'data/memories/note.md': 'news\n' });
+    for (const [what, damage] of Object.entries(DAMAGES)) {
+      const harm = (): void => {
+        expect(existsSync(path)).toBe(true);
+        writeFileSync(path, damage(readFileSync(path)));
+      };
+      harm();
+      const synced = await host.run('sync');
+      expect([what, synced.code, synced.err]).toEqual([what, 0, '']);
+
+      harm();
+      const sent = await host.run('send', '--to', 'worker', '--new', '--', what);
+      expect([what, sent.err, sent.out]).toEqual([what, '', expect.stringMatching(/^Sent: /)]);
+      bodies.push(what);
+
+      harm();
+      const events = await host.once();
+      expect([what, events.filter(({ event }) => event === 'dispatch_done')]).toEqual([
+        what,
+        [expect.objectContaining({ replied: true })],
+      ]);
+    }
+    if (/^(config|info\/attributes)$/.test(name)) expect(readFileSync(path)).toEqual(whole);
+    const stored = bus.messages().map(({ message }) => message);
+    const said = (from: string): string[] =>
+      stored.filter((one) => one.from === from).map(({ body }) => body.trim());
+    expect(said('operator').sort()).toEqual(bodies.sort());
+    expect(said('worker')).toEqual(bodies.map(() => 'done'));
+  },
+);
+
+it('a remote’s password that was lost from our own git directory is written there again', async () => {
+  const host = await new Bus().host('here', { worker: 'echo done' });
+  const credentials = join(host.state, 'git', 'credentials');
+  const url = 'http://somebody:secret@127.0.0.1:1/team.git';
+  git(host.dir, 'remote', 'set-url', 'origin', url);
+  const held = JSON.parse((await host.run('host', 'show', '--json')).out) as {
+    held: { digest: string }[];
+  };
+  await host.run('host', 'approve', ...held.held.map(({ digest }) => digest));
+  const whole = readFileSync(credentials, 'utf8');
+  expect(whole).toContain('secret');
+  writeFileSync(credentials, '');
+  await host.run('status');
+  expect(readFileSync(credentials, 'utf8')).toBe(whole);
+});

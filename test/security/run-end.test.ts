@@ -1,0 +1,224 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { RunDesk, type RunFacts } from '../../src/dispatcher/run-desk.ts';
+import { endSurvivors } from '../../src/dispatcher/survivors.ts';
+import { ask } from '../../src/dispatcher/wake.ts';
+import { askDispatcher, type RunRequest } from '../../src/operations/in-run.ts';
+import { identify } from '../../src/state/process-identity.ts';
+import { DropFolder, runDirectory } from '../../src/state/run-directory.ts';
+import { Bus, scratch } from '../support/bus.ts';
+import { exists, Program } from '../support/process.ts';
+import { until } from '../support/wait.ts';
+
+const RUN: RunFacts = {
+  id: '01JZZZZZZZZZZZZZZZZZZZZZZZ',
+  actor: 'worker',
+  host: 'front',
+  channel: 'x',
+  messages: [],
+};
+
+function request(serial: number): RunRequest<'send'> {
+  return {
+    kind: 'send',
+    id: `01JYYYYYYYYYYYYYYYYYYYYYY${String(serial)}`,
+    at: new Date().toISOString(),
+    seed: '0123456789abcdef0123456789abcdef',
+    input: { to: 'other', body: 'late', isNew: true, wait: true, login: 'x' },
+  };
+}
+
+/** A run's desk in which every request waits until it is let go, and what it was asked. */
+async function desk(): Promise<{
+  desk: RunDesk;
+  folder: string;
+  served: string[];
+  letGo: () => void;
+}> {
+  const folder = join(scratch(), 'run');
+  const served: string[] = [];
+  let letGo: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => (letGo = resolve));
+  const parts = {
+    folder,
+    log: () => undefined,
+    serveRun: async (_: RunFacts, asked: unknown, durable: () => void) => {
+      served.push((asked as { id: string }).id);
+      await gate;
+      durable();
+      return { result: 'sent', notes: [] };
+    },
+  };
+  return { desk: await RunDesk.open(parts, RUN, []), folder, served, letGo };
+}
+
+it('what is said after the end of a run is refused, by socket and by drop folder, and nothing else', async () => {
+  const { desk: open, folder, served, letGo } = await desk();
+  const note = (): void => undefined;
+  const inTime = askDispatcher(open.dir, request(1), note);
+  await until('the first request', () => served.length === 1);
+  writeFileSync(join(open.dir, 'drop', `${request(2).id}.json`), JSON.stringify(request(2)));
+  const closed = open.close();
+  await until('the end', () => !existsSync(join(open.dir, 'drop')));
+  const late = await ask(join(open.dir, 's'), { op: 'send', request: request(3) }, 20_000);
+  expect(late).toMatchObject({ answer: { send: { error: { code: 'refused' } } } });
+  await expect(askDispatcher(open.dir, request(4), note)).rejects.toThrow('the run has ended');
+  rmSync(join(open.dir, 's'));
+  await expect(askDispatcher(open.dir, request(5), note)).rejects.toThrow('the run has ended');
+  letGo();
+  expect(await inTime).toEqual({ result: 'sent' });
+  await closed;
+  expect(served).toEqual([request(1).id, request(2).id]);
+  await expect(askDispatcher(open.dir, request(6), note)).rejects.toThrow('the run has ended');
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it('who waits beside the drop folder for an answer when the run ends is told that it was taken over', async () => {
+  const { desk: open, served, letGo } = await desk();
+  rmSync(join(open.dir, 's'));
+  const waiting = askDispatcher(open.dir, request(1), () => undefined);
+  await until('the drop', () => served.length === 1);
+  const closed = open.close();
+  expect(await waiting).toBeUndefined();
+  letGo();
+  await closed;
+  expect(served).toEqual([request(1).id]);
+});
+
+it('what was dropped before the end is taken by the next start when the dispatcher dies in between', async () => {
+  const { desk: open, folder, served, letGo } = await desk();
+  letGo();
+  const other = join(folder, 'other');
+  mkdirSync(other);
+  // As it is after the first step of the end.
+  const abandoned = runDirectory(folder, '01JZZZZZZZZZZZZZZZXXXXXXXX');
+  mkdirSync(join(abandoned, 'drop'), { recursive: true, mode: 0o700 });
+  writeFileSync(join(abandoned, 'drop', `${request(7).id}.json`), JSON.stringify(request(7)));
+  const drops = await DropFolder.open(abandoned);
+  await drops?.seal();
+  await drops?.close();
+  expect(existsSync(join(abandoned, 'drop'))).toBe(false);
+  await RunDesk.clear(
+    {
+      folder,
+      log: () => undefined,
+      serveRun: (_, asked, durable) => {
+        served.push((asked as { id: string }).id);
+        durable();
+        return Promise.resolve({ notes: [] });
+      },
+    },
+    { ...RUN, id: '01JZZZZZZZZZZZZZZZXXXXXXXX' },
+  );
+  expect(served).toEqual([request(7).id]);
+  await open.close();
+  expect(readdirSync(folder)).toEqual(['other']);
+});
+
+it('crosstalk send of a run that has ended is refused with a line that says so', async () => {
+  const bus = new Bus();
+  const seen = join(bus.root, 'seen');
+  const host = await bus.host('front', {
+    worker: `cat >/dev/null; env | grep ^CROSSTALK_ > ${seen}; echo done`,
+  });
+  await host.send('worker', 'go');
+  await host.once();
+  const lines = readFileSync(seen, 'utf8').trim().split('\n');
+  const env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2))) as Record<
+    string,
+    string
+  >;
+  for (const argv of [
+    ['send', '--to', 'worker', '--new', 'late'],
+    ['channel', 'create', 'late'],
+  ]) {
+    const program = spawnSync(join(host.state, 'bin', 'crosstalk'), argv, {
+      cwd: bus.root,
+      env: { ...process.env, ...env },
+      encoding: 'utf8',
+    });
+    expect([program.status, program.stdout]).toEqual([1, '']);
+    expect(program.stderr).toContain('the run has ended');
+  }
+  expect(bus.from('worker')).toHaveLength(1);
+});
+
+describe.runIf(process.platform === 'linux')(
+  'a process that leaves its run’s process group',
+  () => {
+    /** Starts a process in a session of its own that waits, then writes a setting into the workspace. */
+    const leaving = (pidFile: string, go: string): string =>
+      `setsid sh -c 'echo $$ > ${pidFile}; while ! test -e ${go}; do sleep 0.05; done; mkdir -p "$PWD/.claude"; touch "$PWD/.claude/settings.json" ${go}.written' </dev/null >/dev/null 2>&1 & while ! test -s ${pidFile}; do sleep 0.02; done`;
+
+    it('ends with its run, before anything else is run in that workspace', async () => {
+      const bus = new Bus();
+      const [pidFile, go] = [join(bus.root, 'pid'), join(bus.root, 'go')];
+      onTestFinished(() => {
+        writeFileSync(go, '');
+      });
+      const host = await bus.host('front', {
+        worker: `cat >/dev/null; ${leaving(pidFile, go)}; echo done`,
+      });
+      await host.send('worker', 'go');
+      const log = await host.once();
+      const pid = Number(readFileSync(pidFile, 'utf8'));
+      expect(await exists(pid)).toBe(false);
+      expect(log).toContainEqual(expect.objectContaining({ event: 'processes_ended' }));
+      expect(bus.from('worker').map(({ message }) => message.body)).toEqual(['done\n']);
+    });
+
+    it('ends with its run although its dispatcher was killed', async () => {
+      const bus = new Bus();
+      const [pidFile, go] = [join(bus.root, 'pid'), join(bus.root, 'go')];
+      onTestFinished(() => {
+        writeFileSync(go, '');
+      });
+      const again = join(bus.root, 'again');
+      const host = await bus.host('front', {
+        worker: `cat >/dev/null; test -e ${again} && exec echo second; ${leaving(pidFile, go)}; touch ${again}; sleep 60`,
+      });
+      await host.send('worker', 'go');
+      const program = new Program(host, 'dispatch', '--host', 'front');
+      await until('the run', () => existsSync(again));
+      await program.stop('SIGKILL');
+      const pid = Number(readFileSync(pidFile, 'utf8'));
+      expect(await exists(pid)).toBe(true);
+      await host.once();
+      expect(await exists(pid)).toBe(false);
+      expect(bus.from('worker').map(({ message }) => message.body)).toEqual(['second\n']);
+    });
+
+    it('and nothing is ended that only looks like it: older, of another run, or with the name in a text', async () => {
+      const dir = join(scratch(), 'run', 'ABCDEFGHJK');
+      const start = (env: NodeJS.ProcessEnv): ChildProcess => {
+        const child = spawn('sleep', ['300'], { env: { ...process.env, ...env } });
+        onTestFinished(() => void child.kill('SIGKILL'));
+        return child;
+      };
+      const older = start({ CROSSTALK_RUN_DIR: dir });
+      // Ticks of the clock are what the start of a process is told in.
+      const tick = (await identify(older.pid!)).started;
+      const newer = await until('a later tick', async () => {
+        const child = start({});
+        const identity = await identify(child.pid!);
+        child.kill('SIGKILL');
+        return Number(identity.started) > Number(tick) && identity;
+      });
+      const others = [
+        start({ CROSSTALK_RUN_DIR: `${dir}2` }),
+        start({ CROSSTALK_RUN_DIR: dir.slice(0, -1) }),
+        start({ OTHER_CROSSTALK_RUN_DIR: dir }),
+        start({ TEXT: `x CROSSTALK_RUN_DIR=${dir}` }),
+        start({}),
+      ];
+      const own = start({ CROSSTALK_RUN_DIR: dir });
+      expect(await endSurvivors([{ dir, leader: newer }])).toBe(1);
+      expect(await exists(own.pid!)).toBe(false);
+      for (const { pid } of [older, ...others]) expect(await exists(pid!)).toBe(true);
+      expect(await endSurvivors([{ dir, leader: { pid: 1, started: '' } }])).toBe(0);
+      expect(await exists(older.pid!)).toBe(true);
+    });
+  },
+);
