@@ -107,24 +107,6 @@ export class Archive {
   }
 
   /**
-   * Of paths whose messages could not be read those that stand there all the same, and are not
-   * merely malformed: their content is missing from this clone, or damaged.
-   */
-  async unread(commit: string, channel: string, relPaths: readonly string[]): Promise<string[]> {
-    if (relPaths.length === 0) return [];
-    const files = relPaths.map((relPath) => messageFile(channel, relPath));
-    const standing = await this.#transport.standing(commit, files);
-    const unread = await Promise.all(
-      relPaths.map(async (relPath) => {
-        const path = messageFile(channel, relPath);
-        if (!standing.has(path)) return false;
-        return (await this.#transport.objects.read(`${commit}:${path}`)) === undefined;
-      }),
-    );
-    return relPaths.filter((_, index) => unread[index]);
-  }
-
-  /**
    * Reads a file of a tree as a message: malformed when it is none (protocol.md §2), undefined when
    * its content is missing from this clone.
    */
@@ -216,15 +198,18 @@ export class Archive {
    * @param from a relPath: from the day before it on; undefined for all
    */
   async *headers(commit: string, channel: string, from?: string): AsyncGenerator<Located[]> {
-    for await (const files of channelFiles(this.#transport, commit, channel, from)) {
-      const read = files.map(async (file): Promise<Located[]> => {
-        const place = placeOf(file.path);
-        const message = place.kind === 'message' ? await this.parse(file) : undefined;
-        if (place.kind !== 'message' || message?.ok !== true) return [];
-        return [{ relPath: place.relPath, message: { ...message.value, body: '' } }];
-      });
-      yield (await Promise.all(read)).flat();
-    }
+    for await (const files of channelFiles(this.#transport, commit, channel, from))
+      for (let at = 0; at < files.length; at += AT_A_TIME) {
+        const read = files.slice(at, at + AT_A_TIME).map((file) => this.#headerOf(file));
+        yield (await Promise.all(read)).filter((located) => located !== undefined);
+      }
+  }
+
+  async #headerOf(file: FileRef): Promise<Located | undefined> {
+    const place = placeOf(file.path);
+    const message = place.kind === 'message' ? await this.parse(file) : undefined;
+    if (place.kind !== 'message' || message?.ok !== true) return undefined;
+    return { relPath: place.relPath, message: { ...message.value, body: '' } };
   }
 
   /** Every channel; one without a readable `CHANNEL.md` goes by its id (protocol.md §9). */

@@ -7,6 +7,7 @@ import type { Workspaces } from '../state/workspaces.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
 import { Batches } from './batches.ts';
+import { ChannelLinks } from './channel-links.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Guards } from './guards.ts';
 import type { HostWatch } from './host-watch.ts';
@@ -62,6 +63,7 @@ export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #lanes = new Lanes();
   readonly #batches: Batches;
+  readonly #links: ChannelLinks;
   readonly #jobs = new Map<string, { running: Running; done: Promise<void> }>();
   readonly #pushes = new Set<Promise<void>>();
   readonly #retries: Retries;
@@ -76,6 +78,7 @@ export class Dispatcher {
     this.#parts = parts;
     this.#retries = new Retries(parts);
     this.#batches = new Batches(parts.archive);
+    this.#links = new ChannelLinks(parts.transport, parts.archive);
   }
 
   /** When something is due by itself: a retry, or an agent CLI that refused to work. */
@@ -204,6 +207,7 @@ export class Dispatcher {
     this.#parts.guards.begin(job);
     const parts = {
       ...this.#parts,
+      links: this.#links,
       dir: this.#parts.transport.dir,
       unrecorded: this.#unrecorded,
       signal: this.#stopRuns.signal,

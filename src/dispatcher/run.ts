@@ -17,11 +17,12 @@ import { awaitsPeers, mayBeSilent } from '../protocol/pending.ts';
 import { formatPrompt } from '../protocol/prompt.ts';
 import type { Refusal } from '../protocol/refusal.ts';
 import { answerMessages } from '../protocol/reply.ts';
-import { threadOf, threadRoot } from '../protocol/thread.ts';
+import { threadRoot } from '../protocol/thread.ts';
 import type { Runs } from '../state/runs.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
-import { brief, type Briefing } from './briefing.ts';
+import { brief, shownThread, type Briefing } from './briefing.ts';
+import type { ChannelLinks } from './channel-links.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, runIn } from './run-cli.ts';
 import type { DeskParts } from './run-desk.ts';
@@ -59,6 +60,7 @@ export type JobResult =
 export interface RunParts extends WorkplaceParts {
   transport: Transport;
   archive: Archive;
+  links: ChannelLinks;
   runs: Runs;
   desks: Omit<DeskParts, 'log'>;
   /** Holds a `crosstalk` executable; comes first on the CLI's PATH. */
@@ -77,7 +79,7 @@ export async function runJob(parts: RunParts, job: Job): Promise<JobResult> {
 }
 
 async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
-  const briefing = await brief(parts.archive, job);
+  const briefing = await brief(parts, job);
   if (briefing.unread.length > 0) return { kind: 'unread', messages: briefing.unread };
   if (briefing.batch.length === 0) return { kind: 'gone' };
   if (job.released && (await isAnswered(parts, job, briefing.batch))) return { kind: 'gone' };
@@ -160,11 +162,12 @@ async function promptOf(
   briefing: Briefing,
   place: Workplace,
 ): Promise<string> {
-  const { batch, lookup, channel, plans } = briefing;
-  const [protocol, profile, about] = await Promise.all([
+  const { batch, plans } = briefing;
+  const [protocol, profile, about, thread] = await Promise.all([
     archive.text(job.tip, PROTOCOL_FILE),
     profileOf(archive, job.tip, job.actor),
     archive.channel(job.tip, job.channel),
+    shownThread(archive, job, briefing),
   ]);
   return formatPrompt({
     word: randomBytes(8).toString('hex'),
@@ -176,7 +179,7 @@ async function promptOf(
     tier: job.tier.name,
     workdir: { path: place.dir, workspace: place.workspace },
     answers: plans,
-    thread: threadOf(batch, job.actor, channel, lookup),
+    thread,
     batch,
   });
 }

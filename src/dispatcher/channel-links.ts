@@ -1,0 +1,111 @@
+import { CHANNELS, placeOf } from '../protocol/layout.ts';
+import type { Located } from '../protocol/message.ts';
+import { dayBefore } from '../protocol/names.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Archive } from './archive.ts';
+
+/** Messages whose links are kept, of all channels together; one takes some 500 bytes. */
+const MAX_KEPT = 200_000;
+
+/** The links of one channel, as they stand at a commit. */
+interface Kept {
+  tip: string;
+  /** The first day that was read whole. */
+  from: string;
+  messages: Map<string, Located>;
+}
+
+/**
+ * Who answered what in a channel: every message that names others, without its text. Read once from a
+ * thread's first day on, and from then on kept up with the bus by what was added, whatever the date in
+ * its name says: a peer's clock may be days behind.
+ */
+export class ChannelLinks {
+  readonly #transport: Transport;
+  readonly #archive: Archive;
+  readonly #channels = new Map<string, Kept>();
+  #reading: Promise<unknown> = Promise.resolve();
+
+  constructor(transport: Transport, archive: Archive) {
+    this.#transport = transport;
+    this.#archive = archive;
+  }
+
+  /**
+   * The messages of a channel that name others, by path.
+   *
+   * @param start a relPath: what was added since is complete from the day before it on
+   * @param delivered messages that belong to them whatever their date, now and later
+   */
+  since(
+    tip: string,
+    channel: string,
+    start: string,
+    delivered: readonly Located[],
+  ): Promise<Located[]> {
+    // One after another: two runs of a channel begin together, and read it once.
+    const read = this.#reading.then(() => this.#since(tip, channel, start, delivered));
+    this.#reading = read.catch(() => undefined);
+    return read;
+  }
+
+  async #since(
+    tip: string,
+    channel: string,
+    start: string,
+    delivered: readonly Located[],
+  ): Promise<Located[]> {
+    const from = dayBefore(start);
+    const known = this.#channels.get(channel);
+    this.#channels.delete(channel);
+    const kept =
+      known !== undefined && known.from <= from
+        ? await this.#brought(known, tip, channel)
+        : await this.#read(tip, channel, start, from);
+    for (const { relPath, message } of delivered)
+      kept.messages.set(relPath, { relPath, message: { ...message, body: '' } });
+    this.#channels.set(channel, kept);
+    this.#forget();
+    return [...kept.messages.values()].sort((a, b) => (a.relPath < b.relPath ? -1 : 1));
+  }
+
+  async #read(tip: string, channel: string, start: string, from: string): Promise<Kept> {
+    const messages = new Map<string, Located>();
+    for await (const some of this.#archive.headers(tip, channel, start))
+      for (const located of some) if (isLinked(located)) messages.set(located.relPath, located);
+    return { tip, from, messages };
+  }
+
+  /** Brings what is kept to another commit. */
+  async #brought(kept: Kept, tip: string, channel: string): Promise<Kept> {
+    const { from, messages } = kept;
+    if (kept.tip === tip) return kept;
+    const folder = `${CHANNELS}/${channel}`;
+    for await (const changes of this.#transport.changes(kept.tip, tip, [folder]))
+      for (const change of changes) {
+        const place = placeOf(change.path);
+        if (place.kind !== 'message') continue;
+        messages.delete(place.relPath);
+        const read = change.status === 'D' ? undefined : await this.#archive.parse(change);
+        if (read?.ok !== true) continue;
+        const located = { relPath: place.relPath, message: { ...read.value, body: '' } };
+        if (isLinked(located)) messages.set(place.relPath, located);
+      }
+    return { tip, from, messages };
+  }
+
+  /** Forgets the channels that were not asked for longest, and one that is too large by itself. */
+  #forget(): void {
+    let count = 0;
+    for (const { messages } of this.#channels.values()) count += messages.size;
+    for (const [channel, { messages }] of this.#channels) {
+      if (count <= MAX_KEPT) return;
+      this.#channels.delete(channel);
+      count -= messages.size;
+    }
+  }
+}
+
+function isLinked({ message }: Located): boolean {
+  return message.re.length > 0 || message.cause.length > 0;
+}
