@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -210,7 +211,12 @@ describe.skipIf(!canMount())(
         existsSync(join(host.state, 'writer.lock')) ? undefined : true,
       );
       const filler = join(host.state, 'filler');
-      execFileSync('sh', ['-c', `cat /dev/zero > ${filler} 2>/dev/null; true`]);
+      let full = 0;
+      await until('a disk that stays full', () => {
+        execFileSync('sh', ['-c', `cat /dev/zero >> ${filler} 2>/dev/null; true`]);
+        full = statfsSync(host.state).bavail === 0 ? full + 1 : 0;
+        return full === 20;
+      });
 
       const refused = await host.run('send', '--to', 'worker', 'no room for this');
       expect([refused.code, refused.out]).toEqual([1, '']);
