@@ -68,9 +68,9 @@ export async function invoke(invocation: Invocation): Promise<InvocationResult> 
   const abort = (): void => {
     stop('aborted');
   };
-  const timer = setTimeout(() => {
+  const cancel = afterRunning(invocation.timeout, () => {
     stop('timedOut');
-  }, invocation.timeout);
+  });
   invocation.signal.addEventListener('abort', abort, { once: true });
   try {
     if (child.pid !== undefined) await invocation.onStart(child.pid);
@@ -89,11 +89,42 @@ export async function invoke(invocation: Invocation): Promise<InvocationResult> 
       duration: Math.round(performance.now() - begun),
     };
   } finally {
-    clearTimeout(timer);
+    cancel();
     invocation.signal.removeEventListener('abort', abort);
     killGroup(child, 'SIGKILL');
     for (const stream of child.stdio) stream?.destroy();
   }
+}
+
+/** Milliseconds that are counted at a time. */
+const STEP_MS = 5000;
+/** So late, the machine was asleep or we were stopped: nobody knows how much of it the CLI had. */
+const LATE_MS = 1000;
+
+/**
+ * Calls back once this process has been running for so long. A laptop that slept, or a process that was
+ * stopped, did not: a CLI that has ended meanwhile is heard before its time is said to be up.
+ *
+ * @param limit milliseconds
+ * @returns what calls it off
+ */
+function afterRunning(limit: number, done: () => void): () => void {
+  let left = limit;
+  let timer: NodeJS.Timeout;
+  const next = (): void => {
+    const step = Math.min(left, STEP_MS);
+    const begun = performance.now();
+    timer = setTimeout(() => {
+      const isLate = performance.now() - begun > step + LATE_MS;
+      left -= isLate ? step / 2 : step;
+      if (left <= 1) done();
+      else next();
+    }, step);
+  };
+  next();
+  return () => {
+    clearTimeout(timer);
+  };
 }
 
 interface End {

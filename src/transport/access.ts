@@ -1,4 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
+import { CrosstalkError } from '../errors.ts';
+import type { Clone } from './clone.ts';
 
 /** A setting as git's configuration holds it: its full name and one value. */
 export type Setting = readonly [name: string, value: string];
@@ -76,4 +78,20 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
+}
+
+/**
+ * A clone that has remotes, and none of them called origin, is not taken for one without: what it
+ * sends would stay here (protocol.md §5).
+ *
+ * @throws CrosstalkError `refused`
+ */
+export function assertOrigin({ dir }: Clone, settings: readonly Setting[]): void {
+  const remotes = settings.flatMap(([name]) => /^remote\.(.+)\.url$/.exec(name)?.[1] ?? []);
+  const [other] = remotes;
+  if (other === undefined || remotes.includes('origin')) return;
+  throw new CrosstalkError(
+    'refused',
+    `the clone ${dir} has no remote called origin, but ${[...new Set(remotes)].slice(0, 5).join(', ')}; say which one is the bus with: git -C ${dir} remote rename ${other} origin`,
+  );
 }

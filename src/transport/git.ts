@@ -39,6 +39,9 @@ const SETTINGS = [
   'maintenance.auto=false',
   'core.quotePath=false',
   'advice.graftFileDeprecated=false',
+  // What the user's own configuration says of every push of theirs would hold mail for ever.
+  'push.gpgSign=false',
+  'push.pushOption=',
   ...LOW_SPEED,
 ];
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
 import { admit, type Refused } from './admit.ts';
+import { makeBranch } from './branches.ts';
 import { build } from './build.ts';
 import type { Commit } from './commit.ts';
 import type { Failure } from './failure.ts';
@@ -147,7 +148,11 @@ async function catchUpWith(
   if (repository.origin === undefined) return { ok: true };
   const known = await knownTip(repository, objects);
   const stale = lostRace || (lastTip !== undefined && lastTip !== known);
-  return stale ? fetchBranch(repository, signal) : { ok: true };
+  if (!stale) return { ok: true };
+  const fetched = await fetchBranch(repository, signal);
+  if (fetched.ok || fetched.failure.kind !== 'no_branch' || known === undefined) return fetched;
+  const failure = await makeBranch(repository, known, signal);
+  return failure === undefined ? { ok: true } : { ok: false, failure };
 }
 
 /**
@@ -198,10 +203,15 @@ async function move(
   signal: AbortSignal | undefined,
 ): Promise<Failure | undefined> {
   if (repository.origin === undefined) return moveSolo(repository, from, to);
-  const failure = await pushCommit(repository, to, { signal });
+  const tracking = `refs/remotes/origin/${repository.branch}`;
+  const tracked = (await objects.read(`${tracking}^{commit}`))?.oid;
+  // The branch must stand where we think it does: one that was set back or renamed is not ours to mend.
+  const failure =
+    tracked === undefined
+      ? await makeBranch(repository, to, signal)
+      : await pushCommit(repository, to, { signal, expected: tracked });
   if (failure !== undefined) return failure;
   // Push itself moves the tracking branch.
-  const tracking = `refs/remotes/origin/${repository.branch}`;
   if ((await objects.read(`${tracking}^{commit}`))?.oid !== to)
     await repository.git.run(['update-ref', tracking, to]);
   await mirror(repository, to);

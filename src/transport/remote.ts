@@ -1,11 +1,9 @@
-import { readFile, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from './failure.ts';
-import type { Git } from './git.ts';
-import type { Clone } from './clone.ts';
 import type { Objects } from './objects.ts';
 import { mendRef } from './own-git.ts';
-import { headOf, readRef, writeRef } from './refs.ts';
+import { readRef, writeRef } from './refs.ts';
 import type { Repository } from './repository.ts';
 
 export type Fetched = { ok: true } | { ok: false; failure: Failure };
@@ -108,7 +106,7 @@ export async function bring({ git, branch }: Repository): Promise<Failure | unde
 /**
  * Pushes a commit that is here onto the remote's branch, or only tries whether it could be.
  *
- * @param options `expected` replaces a history that ends with this commit, and no other
+ * @param options `expected`: what the branch must stand at; empty for one that must not be there yet
  */
 export async function pushCommit(
   { git, branch }: Pick<Repository, 'git' | 'branch'>,
@@ -140,74 +138,4 @@ async function removeStaleLock(stderr: string, branch: string): Promise<void> {
   if (!path.endsWith(`/${tracking(branch)}.lock`)) return;
   const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
   if (Date.now() - mtimeMs > STALE_LOCK_MS) await rm(path, { force: true });
-}
-
-/**
- * The branch that is the bus, where nobody has said which: the remote's default branch, else its
- * only branch, else the branch checked out here.
- *
- * @param remote its URL; undefined in solo mode
- */
-export async function chooseBranch(
-  git: Git,
-  clone: Clone,
-  remote: string | undefined,
-): Promise<string> {
-  const known = remote === undefined ? undefined : await knownDefault(git, clone);
-  const asked = remote === undefined || known !== undefined ? known : await askRemote(git);
-  return asked ?? (await headOf(clone))?.replace(/^refs\/heads\//, '') ?? 'main';
-}
-
-async function knownDefault(git: Git, clone: Clone): Promise<string | undefined> {
-  const listed = await git.run(
-    ['for-each-ref', '--format=%(refname:lstrip=3) %(symref:lstrip=3)', 'refs/remotes/origin/'],
-    { env: { GIT_DIR: clone.gitDir } },
-  );
-  const refs = listed.stdout
-    .toString('utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => line.split(' '));
-  const head = refs.find(([name]) => name === 'HEAD')?.[1] ?? '';
-  if (head !== '') return head;
-  return refs.length === 1 ? refs[0]?.[0] : undefined;
-}
-
-async function askRemote(git: Git): Promise<string | undefined> {
-  const refs = await remoteRefs(git, 'origin');
-  if (!refs.ok) return undefined;
-  return refs.head ?? (refs.branches.length === 1 ? refs.branches[0] : undefined);
-}
-
-/** What a remote says of itself, and git answers, on a line of its own or among other words. */
-const SHA256 = /[<>] (?:.* )?object-format=sha256(?: |$)/m;
-
-export type RemoteRefs =
-  | { ok: true; head: string | undefined; branches: string[]; isSha256: boolean }
-  | { ok: false; failure: Failure };
-
-/**
- * The branches of a remote and which of them is its default; works before anything was fetched.
- *
- * @param trace a file to be made, by which also a remote without any branch tells its object format
- */
-export async function remoteRefs(git: Git, remote: string, trace?: string): Promise<RemoteRefs> {
-  const outcome = await git.run(['ls-remote', '--symref', '--', remote, 'HEAD', 'refs/heads/*'], {
-    network: true,
-    ...(trace !== undefined && { env: { GIT_TRACE_PACKET: trace } }),
-  });
-  if (!outcome.ok) return { ok: false, failure: outcome.failure };
-  let head: string | undefined;
-  const branches: string[] = [];
-  let isSha256 = trace !== undefined && SHA256.test(await readFile(trace, 'utf8').catch(() => ''));
-  for (const line of outcome.stdout.toString('utf8').split('\n')) {
-    const [value = '', name = ''] = line.split('\t');
-    if (value.startsWith('ref: refs/heads/') && name === 'HEAD')
-      head = value.slice('ref: refs/heads/'.length);
-    else if (name.startsWith('refs/heads/')) {
-      branches.push(name.slice('refs/heads/'.length));
-      isSha256 ||= value.length === 64;
-    }
-  }
-  return { ok: true, head, branches, isSha256 };
 }

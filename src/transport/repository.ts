@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
-import { accessOf, type Setting } from './access.ts';
+import { accessOf, assertOrigin, type Setting } from './access.ts';
 import { configStamp, type Clone } from './clone.ts';
 import { remoteLimits, type RemoteLimits } from './forges.ts';
 import { Git } from './git.ts';
 import { followShallow, isMade, ownGitAt, writeOwnGit, type OwnGit } from './own-git.ts';
-import { chooseBranch } from './remote.ts';
+import { chooseBranch } from './branches.ts';
 import {
   accepted,
   assertUsable,
@@ -136,6 +136,7 @@ async function recordAnew(
   if (!made) await writeOwnGit(own, clone, known?.recorded ?? [], known && branchOf(known));
   const settings = ofClone(theirs, await listOwn(git));
   if (known !== undefined) return seenAgain(known, stamp, settings);
+  assertOrigin(clone, settings);
   const record = firstRecord(stamp, settings, fresh);
   await writeOwnGit(own, clone, record.recorded, branchOf(record));
   if (branchOf(record) !== undefined) return record;

@@ -7,7 +7,7 @@ import { Git } from './git.ts';
 import { configEntries, credentialsIn } from './own-git.ts';
 import { DEFAULT_COMMITTER } from './repository.ts';
 import type { Failure } from './failure.ts';
-import { remoteRefs } from './remote.ts';
+import { remoteRefs } from './branches.ts';
 import { assertUsable } from './settings.ts';
 
 /** What stands at a URL that a transport is to be made from. */

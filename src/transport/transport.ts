@@ -1,5 +1,6 @@
 import { CrosstalkError } from '../errors.ts';
 import { fastForward, type CheckoutState } from './checkout.ts';
+import { makeBranch } from './branches.ts';
 import { configStamp, fileStamp } from './clone.ts';
 import type { Failure } from './failure.ts';
 import type { RemoteLimits } from './forges.ts';
@@ -118,7 +119,7 @@ export class Transport extends Reading {
   }
 
   /**
-   * Asks the remote for news. A remote that lacks the branch gets what is here: so a solo
+   * Asks the remote for news. A remote without any branch gets what is here: so a solo
    * transport moves to the origin it was given.
    */
   async refresh(signal?: AbortSignal): Promise<Refreshed> {
@@ -132,7 +133,7 @@ export class Transport extends Reading {
     }
     if (fetched.failure.kind !== 'no_branch' || tip === undefined)
       return { ok: false, failure: fetched.failure, tip };
-    const failure = await pushCommit(this.#repository, tip, { signal });
+    const failure = await makeBranch(this.#repository, tip, signal);
     if (failure !== undefined) return { ok: false, failure, tip };
     await mirror(this.#repository, tip);
     return { ok: true, tip };

@@ -1,7 +1,9 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Bus } from '../support/bus.ts';
+import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
 /** Takes a folder of the state away, as a disk that takes nothing more; returns what gives it back. */
@@ -39,9 +41,8 @@ it.each([
     await running.saw(done);
     await until('the end of the run', async () => {
       const { out } = await host.run('status', '--json');
-      return (
-        (JSON.parse(out) as { dispatcher: { running: unknown[] } }).dispatcher.running.length === 0
-      );
+      const { dispatcher } = JSON.parse(out) as { dispatcher: { running: unknown[] } | null };
+      return dispatcher?.running.length === 0;
     });
     expect(readFileSync(ledger, 'utf8')).toBe('run\n');
     await running.stop();
@@ -50,3 +51,23 @@ it.each([
     expect(bus.from('worker')).toHaveLength(folder === 'outbox' ? 1 : 0);
   },
 );
+
+it('a run that ended in time while its dispatcher was stopped is heard, and not paid for twice', async () => {
+  const bus = new Bus();
+  const [ledger, ended] = [join(bus.root, 'ledger'), join(bus.root, 'ended')];
+  const cli = `echo run >> ${ledger}; sleep 0.5; touch ${ended}; echo in time`;
+  const host = await bus.host('front', { worker: { default: { cli, timeout: '2s' } } });
+  const program = new Program(host, 'dispatch', '--host', 'front', '--interval', '0.2');
+  await program.saw('host_file_loaded');
+  await host.send('worker', 'hello');
+  await until('the run', () => existsSync(ledger));
+  program.child.kill('SIGSTOP');
+  await until('its end', () => existsSync(ended));
+  // Longer than the run may take; a dispatcher that is late by so much has been stopped.
+  await sleep(4000);
+  program.child.kill('SIGCONT');
+  await until('the answer', () => bus.from('worker').length === 1);
+  await program.stop('SIGTERM');
+  expect(readFileSync(ledger, 'utf8')).toBe('run\n');
+  expect(program.events.map(({ event }) => event)).not.toContain('dispatch_failed');
+});

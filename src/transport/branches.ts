@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import { shown } from '../protocol/result.ts';
+import type { Clone } from './clone.ts';
+import type { Failure } from './failure.ts';
+import type { Git } from './git.ts';
+import { headOf } from './refs.ts';
+import { pushCommit } from './remote.ts';
+import type { Repository } from './repository.ts';
+
+/**
+ * Makes the branch on a remote that has none at all: an empty one that a transport is given, or one
+ * that lost everything. A remote with other branches has it under another name, or lost it, and a
+ * second bus beside that helps nobody (protocol.md §5).
+ */
+export async function makeBranch(
+  repository: Repository,
+  commit: string,
+  signal: AbortSignal | undefined,
+): Promise<Failure | undefined> {
+  const { git, branch, dir } = repository;
+  const found = await remoteRefs(git, 'origin');
+  if (!found.ok) return found.failure;
+  if (found.branches.length === 0) return pushCommit(repository, commit, { signal, expected: '' });
+  const names = found.branches.slice(0, 5).map(shown).join(', ');
+  return {
+    kind: 'no_branch',
+    reason: `the remote has no branch ${branch}, but ${names}; if it was renamed, say so with: git -C ${dir} config crosstalk.branch <name>, and accept that with: crosstalk host approve; else push the branch again by hand`,
+  };
+}
+
+/**
+ * The branch that is the bus, where nobody has said which: the remote's default branch, else its
+ * only branch, else the branch checked out here.
+ *
+ * @param remote its URL; undefined in solo mode
+ */
+export async function chooseBranch(
+  git: Git,
+  clone: Clone,
+  remote: string | undefined,
+): Promise<string> {
+  const known = remote === undefined ? undefined : await knownDefault(git, clone);
+  const asked = remote === undefined || known !== undefined ? known : await askRemote(git);
+  return asked ?? (await headOf(clone))?.replace(/^refs\/heads\//, '') ?? 'main';
+}
+
+async function knownDefault(git: Git, clone: Clone): Promise<string | undefined> {
+  const listed = await git.run(
+    ['for-each-ref', '--format=%(refname:lstrip=3) %(symref:lstrip=3)', 'refs/remotes/origin/'],
+    { env: { GIT_DIR: clone.gitDir } },
+  );
+  const refs = listed.stdout
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.split(' '));
+  const head = refs.find(([name]) => name === 'HEAD')?.[1] ?? '';
+  if (head !== '') return head;
+  return refs.length === 1 ? refs[0]?.[0] : undefined;
+}
+
+async function askRemote(git: Git): Promise<string | undefined> {
+  const refs = await remoteRefs(git, 'origin');
+  if (!refs.ok) return undefined;
+  return refs.head ?? (refs.branches.length === 1 ? refs.branches[0] : undefined);
+}
+
+/** What a remote says of itself, and git answers, on a line of its own or among other words. */
+const SHA256 = /[<>] (?:.* )?object-format=sha256(?: |$)/m;
+
+export type RemoteRefs =
+  | { ok: true; head: string | undefined; branches: string[]; isSha256: boolean }
+  | { ok: false; failure: Failure };
+
+/**
+ * The branches of a remote and which of them is its default; works before anything was fetched.
+ *
+ * @param trace a file to be made, by which also a remote without any branch tells its object format
+ */
+export async function remoteRefs(git: Git, remote: string, trace?: string): Promise<RemoteRefs> {
+  const outcome = await git.run(['ls-remote', '--symref', '--', remote, 'HEAD', 'refs/heads/*'], {
+    network: true,
+    ...(trace !== undefined && { env: { GIT_TRACE_PACKET: trace } }),
+  });
+  if (!outcome.ok) return { ok: false, failure: outcome.failure };
+  let head: string | undefined;
+  const branches: string[] = [];
+  let isSha256 = trace !== undefined && SHA256.test(await readFile(trace, 'utf8').catch(() => ''));
+  for (const line of outcome.stdout.toString('utf8').split('\n')) {
+    const [value = '', name = ''] = line.split('\t');
+    if (value.startsWith('ref: refs/heads/') && name === 'HEAD')
+      head = value.slice('ref: refs/heads/'.length);
+    else if (name.startsWith('refs/heads/')) {
+      branches.push(name.slice('refs/heads/'.length));
+      isSha256 ||= value.length === 64;
+    }
+  }
+  return { ok: true, head, branches, isSha256 };
+}
