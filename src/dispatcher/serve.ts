@@ -124,7 +124,7 @@ class Service {
     const rhythm = new Rhythm(this.#options.interval);
     while (!stop.aborted) {
       const ticked = await this.#tick();
-      const successor = await this.#successor();
+      const successor = await this.#successor().catch(this.#report);
       if (successor !== undefined) return { successor };
       if (ticked?.active === true) rhythm.active();
       const rang = await this.#alarm.wait(await this.#delay(rhythm), stop);
@@ -133,6 +133,12 @@ class Service {
     }
     return {};
   }
+
+  /** A disk that fails must not end the dispatcher: it looks again at the next round. */
+  readonly #report = (error: unknown): undefined => {
+    this.#parts.log('internal_error', { error: reasonOf(error) });
+    return undefined;
+  };
 
   /** The version to make room for, at a moment when nothing runs, is queued or is handed over. */
   async #successor(): Promise<string | undefined> {
@@ -148,7 +154,8 @@ class Service {
   /** Milliseconds to wait: the rhythm's, or until something is due by itself. */
   async #delay(rhythm: Rhythm): Promise<number> {
     const poll = Math.min(rhythm.next(Math.random()), this.#news.longestPoll);
-    const due = (await this.#parts.dispatcher.nextStart())?.getTime() ?? 0;
+    const next = await this.#parts.dispatcher.nextStart().catch(this.#report);
+    const due = next?.getTime() ?? 0;
     return due <= Date.now() ? poll : Math.min(poll, due - Date.now() + 5);
   }
 
