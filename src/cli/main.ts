@@ -12,13 +12,16 @@ export async function main(argv: string[]): Promise<void> {
   let interrupt: 'exit' | 'clean' | 'child' = 'exit';
   const interrupted = (signal: NodeJS.Signals): void => {
     if (interrupt === 'child') return;
-    if (interrupt === 'exit') process.exit(signal === 'SIGINT' ? EXIT.interrupted : 143);
+    if (interrupt === 'exit')
+      process.exit(signal === 'SIGINT' ? EXIT.interrupted : signal === 'SIGHUP' ? 129 : 143);
     if (stop.signal.aborted) hurry.abort();
     if (signal === 'SIGINT') process.exitCode = EXIT.interrupted;
     stop.abort();
   };
   process.on('SIGINT', interrupted);
   process.on('SIGTERM', interrupted);
+  // A terminal that is closed takes along what runs in it; under nohup nothing is on the terminal.
+  if (process.stdin.isTTY || process.stderr.isTTY) process.on('SIGHUP', interrupted);
   // A reader that went away (`| head`) is no failure of ours.
   process.stdout.on('error', () => process.exit(process.exitCode ?? EXIT.ok));
   const code = await run(argv, processIo(stop.signal, hurry.signal), (spec) => {

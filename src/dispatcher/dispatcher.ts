@@ -1,5 +1,6 @@
 import { chooseTier, type Tier } from '../protocol/host-file.ts';
 import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
+import type { Interruptions } from '../state/interruptions.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Runs } from '../state/runs.ts';
 import type { Silences } from '../state/silences.ts';
@@ -27,6 +28,7 @@ export interface DispatcherParts {
   outbox: Outbox;
   deadLetters: DeadLetters;
   silences: Silences;
+  interruptions: Interruptions;
   runs: Runs;
   publisher: Publisher;
   hosts: HostWatch;
@@ -99,8 +101,8 @@ export class Dispatcher {
 
   /** Ends what the CLIs of a dispatcher that died left running: their mail is delivered again. */
   async endLeftovers(): Promise<void> {
-    const { runs, desks, log } = this.#parts;
-    await endLeftovers(runs, { ...desks, log });
+    const { desks, log } = this.#parts;
+    await endLeftovers(this.#parts, { ...desks, log });
   }
 
   /**

@@ -1,15 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endProcessGroup } from '../agent/invoke.ts';
 import { removeRunDirectory, runDirectories, runDirectory } from '../state/run-directory.ts';
+import type { DeadLetters } from '../state/dead-letters.ts';
+import type { Interruptions } from '../state/interruptions.ts';
 import type { Runs } from '../state/runs.ts';
+import { interruptedLetter, sayFailed, type LetterParts } from './letters.ts';
 import { RunDesk, type DeskParts } from './run-desk.ts';
 import { endSurvivors } from './survivors.ts';
+
+export interface LeftoverParts extends LetterParts {
+  runs: Runs;
+  interruptions: Interruptions;
+  deadLetters: DeadLetters;
+}
+
+/** A machine may lose its power more than once in a run; what kills its dispatcher each time goes on. */
+const MAX_INTERRUPTIONS = 5;
 
 /**
  * Ends what the CLIs of a dispatcher that died left running: their mail is delivered again. What they
  * have said is taken over first.
  */
-export async function endLeftovers(runs: Runs, desks: DeskParts): Promise<void> {
+export async function endLeftovers(
+  { runs, interruptions, deadLetters, ...parts }: LeftoverParts,
+  desks: DeskParts,
+): Promise<void> {
   const leftovers = await runs.leftovers();
   const alive = leftovers.filter((run) => run.alive);
   for (const { process } of alive) endProcessGroup(process.pid, 'SIGTERM');
@@ -19,6 +34,14 @@ export async function endLeftovers(runs: Runs, desks: DeskParts): Promise<void> 
     leftovers.map(({ id, process }) => ({ dir: runDirectory(desks.folder, id), leader: process })),
   );
   for (const { id, actor, host, channel, messages } of leftovers) {
+    for (const relPath of messages) {
+      const times = await interruptions.count(actor, channel, relPath);
+      if (times < MAX_INTERRUPTIONS) continue;
+      const letter = interruptedLetter(parts, { actor, channel }, relPath, times);
+      await deadLetters.put(letter);
+      await interruptions.clear(actor, channel, [relPath]);
+      sayFailed(desks.log, letter);
+    }
     if (host !== undefined) await RunDesk.clear(desks, { id, actor, host, channel, messages });
     await runs.end(id);
   }

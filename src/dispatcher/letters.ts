@@ -2,6 +2,8 @@ import type { InvocationResult } from '../agent/invoke.ts';
 import type { Outcome } from '../agent/outcome.ts';
 import { withoutCredentials } from '../credentials.ts';
 import { retryDelay, type DeadLetter } from '../state/dead-letters.ts';
+import type { RunRecord } from '../state/runs.ts';
+import type { Log } from './log.ts';
 import type { Job } from './run.ts';
 
 /** Where a letter gets its id, its time and its luck from. */
@@ -69,6 +71,34 @@ export function postponed({ now }: LetterParts, letter: DeadLetter): DeadLetter 
   return { ...letter, next_retry_at: next.toISOString() };
 }
 
+/** Of a message during whose run the dispatcher died again and again. */
+export function interruptedLetter(
+  { now, newId }: LetterParts,
+  run: Pick<RunRecord, 'actor' | 'channel'>,
+  relPath: string,
+  times: number,
+): DeadLetter {
+  const at = now().toISOString();
+  return {
+    id: newId(),
+    state: 'quarantined',
+    actor: run.actor,
+    channel: run.channel,
+    messages: [relPath],
+    tier: '',
+    command: '',
+    reason: 'interrupted',
+    detail: `the dispatcher ended in the middle of the run, ${String(times)} times in a row`,
+    exit_code: null,
+    signal: null,
+    stderr_tail: '',
+    attempts: times,
+    attempts_since_release: times,
+    first_failed_at: at,
+    last_failed_at: at,
+  };
+}
+
 /** Of a batch that a guard stopped before it ran; `crosstalk dlq --retry` releases it. */
 export function parkedLetter({ now, newId }: LetterParts, job: Job, detail: string): DeadLetter {
   const at = now().toISOString();
@@ -91,4 +121,12 @@ export function parkedLetter({ now, newId }: LetterParts, job: Job, detail: stri
     first_failed_at: at,
     last_failed_at: at,
   };
+}
+
+/** Says of a letter that was written that its delivery failed. */
+export function sayFailed(log: Log, letter: DeadLetter): void {
+  const { id, actor, channel, messages, reason, attempts, next_retry_at: next } = letter;
+  const facts = { id, actor, channel, messages, reason, attempts };
+  log('dead_letter', { ...facts, ...(next !== undefined && { next_retry_at: next }) });
+  if (letter.state === 'quarantined') log('quarantined', facts);
 }

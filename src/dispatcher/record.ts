@@ -4,10 +4,11 @@ import { reasonOf } from '../errors.ts';
 import type { InvocationResult } from '../agent/invoke.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
+import type { Interruptions } from '../state/interruptions.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Runs } from '../state/runs.ts';
 import type { Silences } from '../state/silences.ts';
-import { failedLetters, parkedLetter, postponed } from './letters.ts';
+import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
 import type { Log } from './log.ts';
 import type { Publisher } from './publisher.ts';
 import type { Job, JobResult } from './run.ts';
@@ -16,6 +17,7 @@ export interface RecordParts {
   outbox: Outbox;
   deadLetters: DeadLetters;
   silences: Silences;
+  interruptions: Interruptions;
   runs: Runs;
   publisher: Publisher;
   log: Log;
@@ -59,7 +61,10 @@ export async function record(
   const facts = { id: job.id, actor, channel, tier: job.tier.name, messages };
   const afterwards = (...steps: (() => Promise<unknown>)[]): Promise<void> =>
     inTurn(parts, job.id, steps);
-  const ended = (): Promise<void> => parts.runs.end(job.id);
+  const ended = async (): Promise<void> => {
+    await parts.runs.end(job.id);
+    await parts.interruptions.clear(actor, channel, messages);
+  };
   const settled = (): Promise<void> => parts.settle(actor, channel, messages);
   switch (outcome.kind) {
     case 'answered': {
@@ -114,7 +119,7 @@ export async function record(
       parts.log('dispatch_failed', { ...facts, reason, detail, duration_ms: result.duration });
       const letters = failedLetters(parts, job, failure, result, letter);
       await bury(parts, job, letters);
-      for (const written of letters) sayFailed(parts, written);
+      for (const written of letters) sayFailed(parts.log, written);
       await afterwards(settled);
       passed('letter_settled');
       await afterwards(ended);
@@ -203,13 +208,6 @@ async function bury(parts: RecordParts, job: Job, letters: readonly DeadLetter[]
     await insist(parts, job.id, () => parts.deadLetters.put(letter));
     passed('letter_written');
   }
-}
-
-function sayFailed({ log }: RecordParts, letter: DeadLetter): void {
-  const { id, actor, channel, messages, reason, attempts, next_retry_at: next } = letter;
-  const facts = { id, actor, channel, messages, reason, attempts };
-  log('dead_letter', { ...facts, ...(next !== undefined && { next_retry_at: next }) });
-  if (letter.state === 'quarantined') log('quarantined', facts);
 }
 
 /** What a CLI said beside its (empty) answer: often why there is none. */

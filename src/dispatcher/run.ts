@@ -3,7 +3,7 @@ import { linksBytes, MAX_LINKS_BYTES } from '../protocol/mailbox.ts';
 import { outcomeOf, type Outcome } from '../agent/outcome.ts';
 import type { InvocationResult } from '../agent/invoke.ts';
 import { CrosstalkError } from '../errors.ts';
-import { openQuestionsOfBatch } from '../protocol/causality.ts';
+import { MAX_STEPS, openQuestionsOfBatch } from '../protocol/causality.ts';
 import type { Tier } from '../protocol/host-file.ts';
 import { parseProfile } from '../protocol/actor.ts';
 import { profileFiles, PROTOCOL_FILE } from '../protocol/layout.ts';
@@ -83,7 +83,9 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   if (briefing.unread.length > 0) return { kind: 'unread', messages: briefing.unread };
   if (briefing.batch.length === 0) return { kind: 'gone' };
   if (job.released && (await isAnswered(parts, job, briefing.batch))) return { kind: 'gone' };
-  if (!job.released && briefing.depth > job.tier.maxDepth) {
+  // No chain is followed further: one that is as deep may be of any depth.
+  const isDeep = briefing.depth > Math.min(job.tier.maxDepth, MAX_STEPS - 1);
+  if (!job.released && isDeep) {
     const detail = `the thread is ${String(briefing.depth)} messages deep, more than ${String(job.tier.maxDepth)}`;
     return { kind: 'parked', detail };
   }

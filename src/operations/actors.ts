@@ -6,6 +6,7 @@ import { parseProfile, type Profile } from '../protocol/actor.ts';
 import { formatDocument } from '../protocol/frontmatter.ts';
 import { placeOf, profileFiles } from '../protocol/layout.ts';
 import { isTier } from '../protocol/message.ts';
+import { EVERYONE } from '../protocol/address.ts';
 import { isName } from '../protocol/names.ts';
 import { authorOf } from '../protocol/outgoing.ts';
 import { shown } from '../protocol/result.ts';
@@ -149,6 +150,8 @@ export async function addActor(
       'usage',
       `the actor ${shown(name)} is not a name (letters, digits, . _ -, at most 64); choose another`,
     );
+  if (name === EVERYONE)
+    throw new CrosstalkError('usage', `${name} means everybody; choose another name for the actor`);
   if (!isTier(tier))
     throw new CrosstalkError('usage', `--tier ${shown(tier)} is not a tier name; choose another`);
   const host = await thisHost(context, input.host);

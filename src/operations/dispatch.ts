@@ -16,6 +16,7 @@ import { Cursors } from '../state/cursors.ts';
 import { isPrivate } from '../state/directory.ts';
 import { sweep } from '../state/files.ts';
 import { Holds } from '../state/holds.ts';
+import { Interruptions } from '../state/interruptions.ts';
 import { acquire } from '../state/lock.ts';
 import { RunBudget } from '../state/run-budget.ts';
 import { Silences } from '../state/silences.ts';
@@ -144,6 +145,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     outbox,
     deadLetters,
     silences,
+    interruptions: new Interruptions(paths.interruptions),
     runs,
     publisher,
     hosts,

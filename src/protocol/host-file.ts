@@ -1,5 +1,6 @@
 import { parseDocumentText } from './frontmatter.ts';
 import { isTier } from './message.ts';
+import { EVERYONE } from './address.ts';
 import { isName } from './names.ts';
 import { parsed, shown, unreadable, type Parsed } from './result.ts';
 
@@ -69,6 +70,8 @@ function parseActors(value: unknown, problems: string[]): Map<string, Tier[]> {
   }
   for (const [name, declared] of Object.entries(value)) {
     if (!isName(name)) problems.push(`actors: ${shown(name)} is not a name`);
+    else if (name === EVERYONE)
+      problems.push(`actors: ${name} means everybody, and no actor can have that name`);
     else if (!isMapping(declared) || Object.keys(declared).length === 0) {
       problems.push(
         field(`actors.${name}`, declared, 'at least one tier, as in "default: my-cli"'),

@@ -103,12 +103,21 @@ export function sendMessages(request: SendRequest, writer: Writer, lookup: Looku
   let re: string[] = [];
   for (const address of request.to) {
     const answered = answeredBySend(request.triggers, address.name, lookup);
-    (answered.length > 0 ? answers : tasks).push(address);
+    if (answered.length > 0) answers.push(askedFrom(address, answered, lookup));
+    else tasks.push(address);
     re = union(re, answered);
   }
   const write = (to: Address[], answered: string[]): Message[] =>
     to.length === 0 ? [] : [compose(to, answered, cause, request.body, writer, request.tier)];
   return [...write(tasks, []), ...write(answers, re)];
+}
+
+/** Whoever is answered by a bare name is meant where it asked: a twin on another host knows of nothing. */
+function askedFrom(address: Address, answered: readonly string[], lookup: Lookup): Address {
+  if (address.host !== undefined) return address;
+  const hosts = new Set(answered.map((relPath) => lookup(relPath)?.host));
+  const [host] = hosts;
+  return hosts.size === 1 && host !== undefined ? { ...address, host } : address;
 }
 
 function compose(

@@ -8,6 +8,7 @@ type FailureReason =
   | 'too_much_output'
   | 'empty_answer'
   | 'bad_workdir'
+  | 'interrupted'
   | 'too_deep';
 
 /** A failed delivery (protocol.md §8). Stored and shown under these names. */

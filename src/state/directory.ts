@@ -26,6 +26,8 @@ export interface StatePaths {
   cursors: string;
   /** Deliveries that were met with silence. */
   silences: string;
+  /** Deliveries during which the dispatcher died. */
+  interruptions: string;
   outbox: string;
   deadLetters: string;
   runs: string;
@@ -68,6 +70,7 @@ function statePaths(root: string): StatePaths {
     settings: join(root, 'git-settings.json'),
     cursors: join(root, 'cursors.json'),
     silences: join(root, 'silences.jsonl'),
+    interruptions: join(root, 'interruptions.json'),
     outbox: join(root, 'outbox'),
     deadLetters: join(root, 'dead-letters'),
     runs: join(root, 'runs'),

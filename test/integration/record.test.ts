@@ -71,3 +71,22 @@ it('a run that ended in time while its dispatcher was stopped is heard, and not 
   expect(readFileSync(ledger, 'utf8')).toBe('run\n');
   expect(program.events.map(({ event }) => event)).not.toContain('dispatch_failed');
 });
+
+it('an agent that kills its dispatcher each time is set aside after some of them, not run for ever', async () => {
+  const bus = new Bus();
+  const ledger = join(bus.root, 'ledger');
+  const host = await bus.host('front', {
+    worker: `echo run >> ${ledger}; grep -q '^kill' && kill -9 $PPID; echo fine`,
+  });
+  await host.send('worker', 'kill it');
+  for (let start = 0; start < 5; start++) {
+    const program = new Program(host, 'dispatch', '--host', 'front', '--interval', '0.2');
+    expect(await program.ended()).toBe('SIGKILL');
+  }
+  const running = host.start();
+  expect(await running.saw('quarantined')).toMatchObject({ reason: 'interrupted', attempts: 5 });
+  await host.send('worker', 'another', '--from', 'ann');
+  await until('the answer', () => bus.from('worker').length === 1);
+  expect(readFileSync(ledger, 'utf8')).toBe('run\n'.repeat(6));
+  expect((await host.run('dlq')).out).toContain('5 times in a row');
+});
