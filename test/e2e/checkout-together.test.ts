@@ -53,3 +53,31 @@ it('two processes that know different news of the bus move the checkout one afte
   expect(git(host.dir, 'rev-parse', 'HEAD')).toBe(git(host.bus.hub, 'rev-parse', 'main'));
   expect(readFileSync(join(host.dir, 'local/one.md'), 'utf8')).toBe('one\n');
 });
+
+it('what a full disk let neither be written nor be taken back is put right once there is room', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  push(host, [['100644', 'before\n', 'local/a.md']]);
+  await host.run('sync');
+  push(host, [
+    ['100644', 'after\n', 'local/a.md'],
+    ['100644', 'new\n', 'local/b.md'],
+  ]);
+  const bin = join(host.bus.root, 'full-bin');
+  mkdirSync(bin);
+  const script = `#!/bin/sh
+case " $* " in
+*" read-tree -m -u "*) cd "$GIT_WORK_TREE" && : > local/a.md && printf n > local/b.md; exit 128 ;;
+*" checkout-index "*) exit 128 ;;
+esac
+exec '${realGit}' "$@"
+`;
+  writeFileSync(join(bin, 'git'), script);
+  chmodSync(join(bin, 'git'), 0o755);
+  const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+  expect((await host.runWith({ env }, 'sync')).out).toContain('left as it is');
+  expect(readFileSync(join(host.dir, 'local/a.md'), 'utf8')).toBe('');
+  expect((await host.runWith({ env }, 'sync')).out).toContain('left as it is');
+  expect((await host.run('sync')).out).toContain('Checkout: forwarded');
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+  expect(readFileSync(join(host.dir, 'local/a.md'), 'utf8')).toBe('after\n');
+});
