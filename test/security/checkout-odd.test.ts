@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { findPipe } from '../../src/transport/pipes.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { push } from '../support/push.ts';
@@ -116,3 +117,19 @@ it.skipIf(process.platform === 'darwin')(
     expect(read(host, 'local/new.md')).toBe('new\n');
   },
 );
+
+it('a named pipe that a run puts into the checkout is named, and not waited for again', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  push(host, [['100644', 'before\n', 'local/a.md']]);
+  await sync(host);
+  const pipe = join(host.dir, 'local', '.gitattributes');
+  execFileSync('mkfifo', [pipe]);
+  push(host, [['100644', 'after\n', 'local/a.md']]);
+  // What is done once a git has run out of time, which takes a minute.
+  expect(await findPipe(host.dir, join(host.state, 'git'))).toContain(`${pipe} is a named pipe`);
+  expect(await sync(host)).toContain(`left as it is, ${pipe} is a named pipe`);
+  rmSync(pipe);
+  expect(await sync(host)).toContain('Checkout: forwarded');
+  expect(read(host, 'local/a.md')).toBe('after\n');
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+});
