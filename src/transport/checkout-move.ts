@@ -1,5 +1,5 @@
-import { lstat, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, readFile, realpath, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { forgetHeld, changesIn } from './checkout-size.ts';
 import { shows, statusOf } from './checkout-status.ts';
 import type { Objects } from './objects.ts';
@@ -169,7 +169,10 @@ async function takeBackParts(
   return taken.ok ? undefined : taken.failure.reason;
 }
 
-/** Whether a file holds a blob or the beginning of it, something else, or is not there. */
+/**
+ * Whether a file holds a blob or the beginning of it, something else, or is not there. What is behind
+ * a symlink is something else: it was not written by a move.
+ */
 async function partOf(
   { git, clone }: Repository,
   path: string,
@@ -179,6 +182,8 @@ async function partOf(
   const found = await lstat(file).catch(() => undefined);
   if (found === undefined) return 'none';
   if (oid === undefined || !found.isFile()) return 'other';
+  const folder = await realpath(dirname(file)).catch(() => undefined);
+  if (folder !== join(await realpath(clone.dir), dirname(path))) return 'other';
   const content = await readFile(file);
   if (content.length === 0 || blobId(content, oid.length) === oid) return 'part';
   const blob = await git.run(['cat-file', 'blob', oid]);
