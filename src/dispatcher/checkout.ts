@@ -1,7 +1,12 @@
+import { reasonOf } from '../errors.ts';
 import { CHANNELS, SHOWN_FOLDERS } from '../protocol/layout.ts';
 import { isChannelId } from '../protocol/names.ts';
 import { parseWindow, windowFolders } from '../protocol/window.ts';
+import { acquire } from '../state/lock.ts';
 import type { CheckoutState, Transport } from '../transport/transport.ts';
+
+/** Milliseconds for which another process that moves the checkout is waited for. */
+const WAIT_MS = 3000;
 
 /**
  * A checkout that follows the bus: fast-forwarded where that is safe, and kept to the days of
@@ -11,14 +16,31 @@ import type { CheckoutState, Transport } from '../transport/transport.ts';
 export class Checkout {
   readonly #transport: Transport;
   readonly #now: () => Date;
+  #isBusy = false;
 
   constructor(transport: Transport, now: () => Date) {
     this.#transport = transport;
     this.#now = now;
   }
 
+  /** Whether it was left to another process the last time, which may know less of the bus. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  /** One process at a time: two that move it to different commits would undo each other's work. */
   async follow(): Promise<CheckoutState> {
-    return this.#transport.fastForward(await this.#folders());
+    const left = (reason: string): CheckoutState => ({ state: 'left', reason });
+    const taking = acquire(this.#transport.own, 'checkout', { wait: WAIT_MS });
+    const lock = await taking.catch(reasonOf);
+    this.#isBusy = typeof lock === 'object' && !lock.ok;
+    if (typeof lock === 'string') return left(lock);
+    if (!lock.ok) return left(`process ${String(lock.holder.pid)} is bringing it along just now`);
+    try {
+      return await this.#transport.fastForward(await this.#folders());
+    } finally {
+      await lock.release();
+    }
   }
 
   /** The folders that are shown; undefined for all that a checkout may show. */

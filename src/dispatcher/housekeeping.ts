@@ -39,6 +39,7 @@ export class Housekeeping {
 
   async #work(): Promise<void> {
     await this.#checkout.follow().catch(() => undefined);
+    if (this.#checkout.isBusy) this.#doneFor = undefined;
     for (const path of await this.#transport.foreignPaths().catch(() => [])) {
       if (this.#foreign.has(path)) continue;
       this.#foreign.add(path);

@@ -95,7 +95,7 @@ export async function restore(context: Context, bundle: string): Promise<Restore
       for (const { path } of some) there.add(path);
     const files: TreeEntry[] = [];
     for await (const some of transport.walk(archived, CHANNELS))
-      for (const file of some) if (file.type !== 'tree' && !there.has(file.path)) files.push(file);
+      for (const file of some) if (isOfBus(file) && !there.has(file.path)) files.push(file);
     if (files.length === 0) return { archived, restored: 0, tip };
     const moved = await transport.epochs.restore(tip, archived, files);
     if (moved.ok) {
@@ -104,6 +104,14 @@ export async function restore(context: Context, bundle: string): Promise<Restore
     }
     if (tries === MAX_TRIES || !isRace(moved.failure)) throw refusedBy(context, moved.failure);
   }
+}
+
+/**
+ * Whether a file is a message or a channel. Any other may have the name of a folder that has mail by
+ * now, which would go with it.
+ */
+function isOfBus({ path, type }: TreeEntry): boolean {
+  return type === 'blob' && /^(message|channel)$/.test(placeOf(path).kind);
 }
 
 async function askRemote({ transport }: Context): Promise<void> {

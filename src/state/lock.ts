@@ -9,9 +9,11 @@ import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 /**
  * `dispatcher`: one a machine and transport. `writer`: whoever publishes just now. `turn`: whose turn
  * it is to push, among the clones of one remote. `budget`: whoever counts. `index`: whoever brings
- * the search index up to date. `approvals`: whoever writes what is approved.
+ * the search index up to date. `approvals`: whoever writes what is approved. `checkout`: whoever moves
+ * it.
  */
-export type LockName = 'dispatcher' | 'writer' | 'turn' | 'budget' | 'index' | 'approvals';
+export type LockName =
+  'dispatcher' | 'writer' | 'turn' | 'budget' | 'index' | 'approvals' | 'checkout';
 
 export interface Holder extends ProcessIdentity {
   /** ISO 8601 UTC. */

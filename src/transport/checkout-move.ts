@@ -1,5 +1,5 @@
-import { lstat, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, readFile, realpath, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { forgetHeld, changesIn } from './checkout-size.ts';
 import { shows, statusOf } from './checkout-status.ts';
 import type { Objects } from './objects.ts';
@@ -69,14 +69,18 @@ export async function finishMove(
     ((await readRef(clone, 'HEAD')) ?? '') === move.from;
   const start = move.from === '' ? await emptyTree(repository) : move.from;
   if (await isThere()) await putBack(repository, objects, start, move.to);
-  const reason = await whileLocked(repository, async () => {
+  let failed: string | undefined;
+  const busy = await whileLocked(repository, async () => {
     if (!(await isThere())) return;
-    if (await isIndexAt(repository, move.to))
-      await writeRef(clone, `refs/heads/${branch}`, move.to, move.from);
-    if (!(await isIndexAt(repository, start))) return;
-    await takeBackParts(repository, objects, move);
-    await replace(patternFile(repository), move.shown);
+    const [arrived, begun] = [await staged(repository, move.to), await staged(repository, start)];
+    if (arrived === undefined || begun === undefined) failed = 'git cannot read its index';
+    if (arrived?.length === 0) await writeRef(clone, `refs/heads/${branch}`, move.to, move.from);
+    if (arrived === undefined || begun?.length !== 0) return;
+    failed = await takeBackParts(repository, objects, move);
+    if (failed === undefined) await replace(patternFile(repository), move.shown);
   });
+  // What is not done is not forgotten: it can be done once there is room again.
+  const reason = busy ?? failed;
   if (reason !== undefined) return reason;
   await forgetHeld(repository);
   await forgetMove(repository);
@@ -125,24 +129,26 @@ async function staged(
 /**
  * Takes back files that a move has written without its index. Such a file holds what was to arrive,
  * or the beginning of it; git removes a file before it writes it anew.
+ *
+ * @returns why it could not be done, if so
  */
 async function takeBackParts(
   repository: Repository,
   objects: Objects,
   { from, to, shown }: Move,
-): Promise<void> {
+): Promise<string | undefined> {
   const { clone } = repository;
   const patterns = await readPatterns(repository);
   const before = from === '' ? undefined : from;
   const showing = await showingOf(objects, to);
   const changes = await changesIn(repository, objects, before, to, showing);
-  if (changes === undefined) return;
+  if (changes === undefined) return undefined;
   for (const change of changes.filter(({ status }) => status === 'A'))
     if ((await partOf(repository, change.path, change.oid)) === 'part')
       await rm(join(clone.dir, change.path));
-  if (before === undefined) return;
+  if (before === undefined) return undefined;
   const status = await statusOf(repository, before);
-  if (!status.ok) return;
+  if (!status.ok) return status.reason;
   const expected = new Map(changes.map((change) => [change.path, change]));
   const back: Change[] = [];
   for (const { staged, path } of status.changed) {
@@ -155,14 +161,18 @@ async function takeBackParts(
     if (found === 'part' || (found === 'none' && (change !== undefined || !is)))
       back.push({ path, oid: oid ?? '', mode: '100644', status: 'M' });
   }
-  if (back.length === 0) return;
+  if (back.length === 0) return undefined;
   const input = back.map(({ path }) => `${path}\0`).join('');
   const args = ['checkout-index', '--force', '--quiet', '-z', '--stdin'];
-  await onCheckout(repository, args, { cone: false }, input);
+  const taken = await onCheckout(repository, args, { cone: false }, input);
   await makePlain(clone, back);
+  return taken.ok ? undefined : taken.failure.reason;
 }
 
-/** Whether a file holds a blob or the beginning of it, something else, or is not there. */
+/**
+ * Whether a file holds a blob or the beginning of it, something else, or is not there. What is behind
+ * a symlink is something else: it was not written by a move.
+ */
 async function partOf(
   { git, clone }: Repository,
   path: string,
@@ -172,6 +182,8 @@ async function partOf(
   const found = await lstat(file).catch(() => undefined);
   if (found === undefined) return 'none';
   if (oid === undefined || !found.isFile()) return 'other';
+  const folder = await realpath(dirname(file)).catch(() => undefined);
+  if (folder !== join(await realpath(clone.dir), dirname(path))) return 'other';
   const content = await readFile(file);
   if (content.length === 0 || blobId(content, oid.length) === oid) return 'part';
   const blob = await git.run(['cat-file', 'blob', oid]);

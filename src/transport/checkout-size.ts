@@ -131,7 +131,9 @@ export async function changesIn(
     changesCapped(git, objects, from, to, folders, limit),
   ]);
   if (inside === undefined) return undefined;
-  const known = new Map((before ?? []).map(({ path, oid, mode }) => [path, `${mode} ${oid}`]));
+  // A folder or a submodule of that name was not shown: what arrives there is new.
+  const blobs = (before ?? []).filter(({ type }) => type === 'blob');
+  const known = new Map(blobs.map(({ path, oid, mode }) => [path, `${mode} ${oid}`]));
   const changed = (after ?? [])
     .filter(({ path }) => files.includes(path))
     .filter(({ path, oid, mode }) => known.get(path) !== `${mode} ${oid}`)

@@ -18,7 +18,11 @@ export async function statusOf(repository: Repository, head: string): Promise<St
   // Status compares with HEAD, and only our own may be asked.
   await replace(join(repository.gitDir, 'HEAD'), `${head}\n`);
   const cone = isCone(await readPatterns(repository));
-  const args = ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no'];
+  const args = [
+    ...['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no'],
+    // Else git starts another git in the folder of a submodule, which obeys the configuration there.
+    '--ignore-submodules=dirty',
+  ];
   const said = await onCheckout(repository, args, { cone });
   if (!said.ok) return { ok: false, reason: said.failure.reason };
   const lines = said.stdout.toString('utf8').split('\0').slice(0, -1);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { inTheWay } from './checkout-files.ts';
+import { escapeInvisible } from '../protocol/quoted.ts';
+import { inTheWay, notUtf8 } from './checkout-files.ts';
 import { finishMove, forgetMove, isIndexAt, moveUnderWay, rememberMove } from './checkout-move.ts';
 import { loadHeld, measure } from './checkout-size.ts';
 import { inTheWayReason, ownFiles, shows, statusOf, type Status } from './checkout-status.ts';
@@ -83,6 +84,8 @@ export async function fastForward(
   const known = isShown && last?.commit === head ? last : undefined;
   const measured = await measure(repository, objects, head, tip, showing, known);
   if (!measured.ok) return left(measured.reason);
+  const odd = notUtf8(measured.changes);
+  if (odd !== undefined) return left(`a name on the bus is not UTF-8: ${escapeInvisible(odd)}`);
   const first = await inTheWay(clone.dir, measured.changes);
   if (first !== undefined) return left(inTheWayReason(first));
   const move = { from: head ?? '', to: tip, shown: before };

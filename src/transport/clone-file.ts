@@ -67,6 +67,16 @@ export async function isLink(path: string): Promise<boolean> {
   );
 }
 
+/** The first of the folders on the way to a file of a git directory that is a symlink. */
+export async function linkOnTheWay(gitDir: string, name: string): Promise<string | undefined> {
+  const folders = dirname(name).split('/');
+  for (let depth = 1; depth <= folders.length; depth++) {
+    const path = join(gitDir, ...folders.slice(0, depth));
+    if (await isLink(path)) return path;
+  }
+  return undefined;
+}
+
 /**
  * Sees to it that git may be told of a clone's objects: it reads which other folders have some.
  *

@@ -153,7 +153,7 @@ export class Git {
     const failure: Failure = state.timedOut
       ? {
           kind: 'timed_out',
-          reason: `git ${args[0] ?? ''} did not end within ${String(limit / 1000)} s`,
+          reason: `git ${args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? ''} did not end within ${String(limit / 1000)} s`,
         }
       : startError === undefined
         ? classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`)

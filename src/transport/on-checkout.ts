@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, reasonOf } from '../errors.ts';
 import { isPlain } from './clone-file.ts';
 import type { GitOutcome } from './git.ts';
+import { findPipe, knownPipe } from './pipes.ts';
 import type { Repository } from './repository.ts';
 
 /**
@@ -13,7 +14,7 @@ import type { Repository } from './repository.ts';
  * @param showing undefined for a checkout that shows everything
  */
 export async function onCheckout(
-  { git, clone }: Repository,
+  { git, clone, gitDir }: Repository,
   args: readonly string[],
   showing: { cone: boolean; changes?: boolean } | undefined,
   input?: string,
@@ -26,12 +27,9 @@ export async function onCheckout(
     `index.sparse=${String(cone && showing?.changes !== true)}`,
   ].flatMap((setting) => ['-c', setting]);
   const index = join(clone.gitDir, 'index');
-  const odd = await isPlain(index).then(() => undefined, reasonOf);
-  if (odd !== undefined) {
-    const nothing = { stdout: Buffer.alloc(0), stderr: odd };
-    return { ok: false, ...nothing, code: null, failure: { kind: 'other', reason: odd } };
-  }
-  return git.run([...sparse, ...args], {
+  const odd = await isPlain(index).then(() => knownPipe(clone.dir, gitDir), reasonOf);
+  if (odd !== undefined) return refused(odd);
+  const outcome = await git.run([...sparse, ...args], {
     env: {
       GIT_WORK_TREE: clone.dir,
       GIT_INDEX_FILE: index,
@@ -40,6 +38,15 @@ export async function onCheckout(
     },
     ...(input !== undefined && { input }),
   });
+  if (outcome.ok || outcome.failure.kind !== 'timed_out') return outcome;
+  const pipe = await findPipe(clone.dir, gitDir);
+  return pipe === undefined ? outcome : refused(pipe);
+}
+
+/** What comes of a git that was not started, or told nothing. */
+function refused(reason: string): GitOutcome {
+  const nothing = { stdout: Buffer.alloc(0), stderr: reason };
+  return { ok: false, ...nothing, code: null, failure: { kind: 'other', reason } };
 }
 
 /** The file that says what the checkout shows: ours, not the one of the clone. */

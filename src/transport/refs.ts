@@ -1,18 +1,10 @@
-import {
-  appendFile,
-  mkdir,
-  open,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  type FileHandle,
-} from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { mkdir, open, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, reasonOf } from '../errors.ts';
 import type { Clone } from './clone.ts';
-import { packedText, smallText } from './clone-file.ts';
+import { linkOnTheWay, packedText, smallText } from './clone-file.ts';
 
 /** The name of an object, in any format. */
 export const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
@@ -74,6 +66,9 @@ export async function writeRef(
     reason,
     contention,
   });
+  const link = await linkOnTheWay(clone.commonDir, name);
+  if (link !== undefined)
+    return failed(`${link} is a symlink, and nothing is written through it`, false);
   for (let tries = 1; ; tries++) {
     const taken = await takeLock(lock);
     if (taken === 'held') {
@@ -106,7 +101,7 @@ export async function writeRef(
 
 /**
  * Keeps what a branch of the clone named before in its reflog, where the operator's own git finds it:
- * for a move that leaves a history.
+ * for a move that leaves a history. Where something else than a file of git's stands, it is not kept.
  */
 export async function noteMove(
   { commonDir }: Clone,
@@ -115,11 +110,23 @@ export async function noteMove(
   to: string,
   why: string,
 ): Promise<void> {
-  const path = join(commonDir, 'logs', name);
+  const log = join('logs', name);
+  if ((await linkOnTheWay(commonDir, log)) !== undefined) return;
   const at = `${String(Math.floor(Date.now() / 1000))} +0000`;
   const line = `${from} ${to} crosstalk <crosstalk@crosstalk.local> ${at}\t${why}\n`;
-  await mkdir(dirname(path), { recursive: true });
-  await appendFile(path, line);
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+  let file: FileHandle | undefined;
+  try {
+    await mkdir(dirname(join(commonDir, log)), { recursive: true });
+    // A named pipe is opened at once, or not at all.
+    file = await open(join(commonDir, log), flags, 0o644);
+    if ((await file.stat()).isFile()) await file.appendFile(line);
+  } catch {
+    // The move is made; git's own log of it is a courtesy.
+  } finally {
+    await file?.close();
+  }
 }
 
 /** The open lock file, `held` when somebody else has it, or why it cannot be made. */

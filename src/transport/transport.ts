@@ -210,6 +210,11 @@ export class Transport extends Reading {
     return followed;
   }
 
+  /** The folder of our own git directory. */
+  get own(): string {
+    return this.#opening.own;
+  }
+
   /** Brings the bus into a clone that has nothing of it yet; files come when they are read. */
   async bring(): Promise<Failure | undefined> {
     return bring(this.#repository);

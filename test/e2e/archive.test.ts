@@ -157,6 +157,28 @@ it('leaves everything as it is where the history cannot be replaced', async () =
   expect(paths(bus)).toEqual(all);
 });
 
+it('brings back messages, and no file that has the name of a folder with mail', async () => {
+  const { bus, front } = await world();
+  const stray = `data/channels/${front.channel()}/2025/02`;
+  front.edit({ [stray]: 'stray\n' });
+  const bundle = join(bus.root, 'old.bundle');
+  await front.run(
+    'archive',
+    '--before',
+    '2025-03-01',
+    '--bundle',
+    bundle,
+    '--with-waiting',
+    '--yes',
+  );
+  front.remove(stray);
+  const late = '2025/02/03/120000009Z-00000009.md';
+  write(front, { [late]: { from: 'somebody', to: 'stranger' } });
+  const restored = await front.run('archive', '--restore', bundle);
+  expect(restored.out).toMatch(/^Restored: \d+ messages$/m);
+  expect(paths(bus)).toEqual(expect.arrayContaining([late, ANSWERED, WAITING]));
+});
+
 it('says what is wrong with a day or a bundle', async () => {
   const { front, bus } = await world();
   for (const [args, said] of [

@@ -2,6 +2,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -182,5 +183,53 @@ it('nothing is written through a symlink that a run puts into its clone', async 
     host.edit({ 'data/memories/note.md': 'news\n' });
     for (const argv of [['sync'], ['sync', '--window', '7d']]) await host.run(...argv);
     expect([name, readFileSync(watched, 'utf8')]).toEqual([name, before]);
+  }
+});
+
+it('a folder of refs that a run replaces by a symlink has nothing written into it', async () => {
+  for (const name of ['refs/remotes/origin', 'refs/heads']) {
+    const host = await new Bus().host('here', { worker: 'true' });
+    await host.run('sync');
+    const [folder, elsewhere] = [join(host.dir, '.git', name), scratch()];
+    const commit = git(host.dir, 'rev-parse', 'main');
+    writeFileSync(join(elsewhere, 'main'), commit);
+    rmSync(folder, { recursive: true });
+    symlinkSync(elsewhere, folder);
+    host.edit({ 'data/memories/note.md': 'news\n' });
+    const { out } = await host.run('sync');
+    if (name === 'refs/heads') expect(out).toContain(`${folder} is a symlink`);
+    expect([name, readFileSync(join(elsewhere, 'main'), 'utf8')]).toEqual([name, commit]);
+    expect(readdirSync(elsewhere)).toEqual(['main']);
+  }
+});
+
+it('what a run puts in the place of its clone’s log of the branch is neither waited for nor written to', async () => {
+  for (const kind of ['a named pipe', 'a symlink', 'a folder']) {
+    const bus = new Bus();
+    const host = await bus.host('here', { worker: 'true' });
+    await host.run('sync');
+    const log = join(host.dir, '.git', 'logs', 'refs', 'heads', 'main');
+    const victim = join(scratch(), 'victim');
+    writeFileSync(victim, 'mine\n');
+    rmSync(log, { force: true });
+    mkdirSync(dirname(log), { recursive: true });
+    if (kind === 'a named pipe') execFileSync('mkfifo', [log]);
+    else if (kind === 'a symlink') symlinkSync(victim, log);
+    else mkdirSync(join(log, 'inside'), { recursive: true });
+    // Only a move to another history is written there.
+    const tree = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
+    git(
+      bus.hub,
+      'update-ref',
+      'refs/heads/main',
+      git(bus.hub, 'commit-tree', '-m', 'new', tree).trim(),
+    );
+    const synced = await program(host, 'sync');
+    expect([kind, synced.signal, synced.out]).toEqual([
+      kind,
+      null,
+      expect.stringContaining('forwarded'),
+    ]);
+    expect(readFileSync(victim, 'utf8')).toBe('mine\n');
   }
 });

@@ -1,0 +1,106 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+import { Program } from '../support/process.ts';
+import { push } from '../support/push.ts';
+import { until } from '../support/wait.ts';
+
+const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+
+/** A `crosstalk sync` whose git waits before it moves the checkout, until it is let go. */
+async function waitingSync(host: Host): Promise<{ go: () => Promise<unknown> }> {
+  const bin = join(host.bus.root, 'waiting-bin');
+  const [there, go] = [join(bin, 'there'), join(bin, 'go')];
+  mkdirSync(bin);
+  const script = `#!/bin/sh
+case " $* " in *" read-tree -m -u "*)
+touch '${there}'
+for i in $(seq 300); do [ -e '${go}' ] && break; sleep 0.1; done ;;
+esac
+exec '${realGit}' "$@"
+`;
+  writeFileSync(join(bin, 'git'), script);
+  chmodSync(join(bin, 'git'), 0o755);
+  const env = { ...host.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+  const program = new Program({ dir: host.dir, env }, 'sync');
+  await until('a git that waits', () => existsSync(there) || undefined);
+  return {
+    go: () => {
+      writeFileSync(go, '');
+      return program.ended();
+    },
+  };
+}
+
+it('two processes that know different news of the bus move the checkout one after the other', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  await host.run('sync');
+  push(host, [['100644', 'one\n', 'local/one.md']]);
+  const older = await waitingSync(host);
+  push(host, [['100644', 'two\n', 'local/two.md']]);
+  expect((await host.run('sync')).out).toMatch(/left as it is, process \d+ is bringing it along/);
+  // A dispatcher brings it to what it knows once it may.
+  const running = host.start();
+  await sleep(500);
+  expect(await older.go()).toBe(0);
+  await until('the second file', () => existsSync(join(host.dir, 'local/two.md')) || undefined);
+  await running.stop();
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+  expect(git(host.dir, 'rev-parse', 'HEAD')).toBe(git(host.bus.hub, 'rev-parse', 'main'));
+  expect(readFileSync(join(host.dir, 'local/one.md'), 'utf8')).toBe('one\n');
+});
+
+it('what a full disk let neither be written nor be taken back is put right once there is room', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  push(host, [['100644', 'before\n', 'local/a.md']]);
+  await host.run('sync');
+  push(host, [
+    ['100644', 'after\n', 'local/a.md'],
+    ['100644', 'new\n', 'local/b.md'],
+  ]);
+  const bin = join(host.bus.root, 'full-bin');
+  mkdirSync(bin);
+  const script = `#!/bin/sh
+case " $* " in
+*" read-tree -m -u "*) cd "$GIT_WORK_TREE" && : > local/a.md && printf n > local/b.md; exit 128 ;;
+*" checkout-index "*) exit 128 ;;
+esac
+exec '${realGit}' "$@"
+`;
+  writeFileSync(join(bin, 'git'), script);
+  chmodSync(join(bin, 'git'), 0o755);
+  const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+  expect((await host.runWith({ env }, 'sync')).out).toContain('left as it is');
+  expect(readFileSync(join(host.dir, 'local/a.md'), 'utf8')).toBe('');
+  expect((await host.runWith({ env }, 'sync')).out).toContain('left as it is');
+  expect((await host.run('sync')).out).toContain('Checkout: forwarded');
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+  expect(readFileSync(join(host.dir, 'local/a.md'), 'utf8')).toBe('after\n');
+});
+
+it('a move that is taken back removes nothing behind a symlink that was put into its way', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  await host.run('sync');
+  const [bin, elsewhere] = ['linking-bin', 'elsewhere'].map((name) =>
+    join(host.bus.root, name),
+  ) as [string, string];
+  for (const folder of [bin, elsewhere]) mkdirSync(folder);
+  writeFileSync(join(elsewhere, 'empty.md'), '');
+  push(host, [['100644', 'new\n', 'local/notes/empty.md']]);
+  const script = `#!/bin/sh
+case " $* " in
+*" read-tree -m -u "*) cd "$GIT_WORK_TREE" && mkdir -p local && ln -s '${elsewhere}' local/notes; exit 128 ;;
+esac
+exec '${realGit}' "$@"
+`;
+  writeFileSync(join(bin, 'git'), script);
+  chmodSync(join(bin, 'git'), 0o755);
+  const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+  expect((await host.runWith({ env }, 'sync')).out).toContain('left as it is');
+  expect(existsSync(join(elsewhere, 'empty.md'))).toBe(true);
+  expect((await host.run('sync')).out).toContain('is in the way: local/notes');
+});

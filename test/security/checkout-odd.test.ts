@@ -1,0 +1,135 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { findPipe } from '../../src/transport/pipes.ts';
+import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+import { push } from '../support/push.ts';
+
+const sync = async (host: Host): Promise<string> => (await host.run('sync')).out;
+const read = (host: Host, path: string): string => readFileSync(join(host.dir, path), 'utf8');
+
+/** Pushes one entry by the bytes of its path; a submodule names a commit that is nowhere. */
+function pushRaw(host: Host, mode: string, path: Buffer | string): void {
+  const clone = mkdtempSync(join(host.bus.root, 'raw-pusher-'));
+  git(clone, 'clone', '--quiet', '--no-checkout', host.bus.hub, '.');
+  git(clone, 'read-tree', 'HEAD');
+  const args = ['-C', clone, 'hash-object', '-w', '--stdin'];
+  const oid = execFileSync('git', args, { input: 'theirs\n', encoding: 'utf8' }).trim();
+  const line = Buffer.concat([
+    Buffer.from(`${mode} ${oid}\t`),
+    Buffer.from(path),
+    Buffer.from([0]),
+  ]);
+  const index = ['-C', clone, 'update-index', '-z', '--index-info'];
+  execFileSync('git', index, { input: line });
+  git(clone, 'commit', '--quiet', '--message', 'odd');
+  git(clone, 'push', '--quiet');
+}
+
+const submodule = (host: Host, path: string): void => {
+  pushRaw(host, '160000', path);
+};
+
+it('a repository that a run makes in the folder of a pushed submodule has nothing executed', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  submodule(host, 'local/sub');
+  expect(await sync(host)).toContain('Checkout: forwarded');
+  const [inner, proof, script] = ['front/local/sub', 'proof', 'script'].map((name) =>
+    join(host.bus.root, name),
+  ) as [string, string, string];
+  git(inner, 'init', '--quiet');
+  git(inner, 'commit', '--quiet', '--allow-empty', '--message', 'inner');
+  writeFileSync(script, `#!/bin/sh\necho executed > '${proof}'\nexit 1\n`);
+  chmodSync(script, 0o755);
+  git(inner, 'config', 'core.fsmonitor', script);
+  git(inner, 'config', 'core.hooksPath', host.bus.root);
+  push(host, [['100644', 'new\n', 'local/new.md']]);
+  await sync(host);
+  await host.run('doctor');
+  expect(existsSync(proof)).toBe(false);
+  // Somebody works in it, so it is no longer what was pushed: it and the checkout stay as they are.
+  rmSync(join(inner, '.git'), { recursive: true });
+  expect(await sync(host)).toContain('Checkout: forwarded');
+  expect(read(host, 'local/new.md')).toBe('new\n');
+});
+
+it('an operator’s own files in the folder of a submodule survive its becoming a file or a folder', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  submodule(host, 'local/notes');
+  await sync(host);
+  writeFileSync(join(host.dir, 'local/notes/mine.md'), 'mine\n');
+  push(host, [['100644', 'theirs\n', 'local/notes']]);
+  expect(await sync(host)).toContain('is in the way: local/notes/mine.md');
+  expect(read(host, 'local/notes/mine.md')).toBe('mine\n');
+  push(host, [
+    ['0', '', 'local/notes'],
+    ['100644', 'theirs\n', 'local/notes/theirs.md'],
+  ]);
+  expect(await sync(host)).toContain('Checkout: forwarded');
+  expect(read(host, 'local/notes/mine.md')).toBe('mine\n');
+  expect(read(host, 'local/notes/theirs.md')).toBe('theirs\n');
+});
+
+it('an operator’s own file survives a file of its name that takes the place of a folder not shown', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  push(host, [['0', '', '.gitignore']]);
+  await sync(host);
+  writeFileSync(join(host.dir, '.gitignore'), 'mine\n');
+  push(host, [['100644', 'theirs\n', '.gitignore/x']]);
+  await sync(host);
+  push(host, [
+    ['0', '', '.gitignore/x'],
+    ['100644', 'theirs\n', '.gitignore'],
+  ]);
+  expect(await sync(host)).toContain('is in the way: .gitignore');
+  expect(read(host, '.gitignore')).toBe('mine\n');
+});
+
+it.skipIf(process.platform === 'darwin')(
+  'a pushed name that is not UTF-8 replaces no file of the operator’s, and puts no executable one there',
+  async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    await sync(host);
+    mkdirSync(join(host.dir, 'local'), { recursive: true });
+    const odd = Buffer.from('local/caf\xe9', 'latin1');
+    const mine = Buffer.concat([Buffer.from(`${host.dir}/`), odd]);
+    writeFileSync(mine, 'mine\n');
+    pushRaw(host, '100755', odd);
+    expect(await sync(host)).toContain('left as it is, a name on the bus is not UTF-8: local/caf');
+    expect(readFileSync(mine, 'utf8')).toBe('mine\n');
+    rmSync(mine);
+    await sync(host);
+    expect(existsSync(mine)).toBe(false);
+    // Once it is gone the checkout goes on.
+    pushRaw(host, '0', odd);
+    push(host, [['100644', 'new\n', 'local/new.md']]);
+    expect(await sync(host)).toContain('Checkout: forwarded');
+    expect(read(host, 'local/new.md')).toBe('new\n');
+  },
+);
+
+it('a named pipe that a run puts into the checkout is named, and not waited for again', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  push(host, [['100644', 'before\n', 'local/a.md']]);
+  await sync(host);
+  const pipe = join(host.dir, 'local', '.gitattributes');
+  execFileSync('mkfifo', [pipe]);
+  push(host, [['100644', 'after\n', 'local/a.md']]);
+  // What is done once a git has run out of time, which takes a minute.
+  expect(await findPipe(host.dir, join(host.state, 'git'))).toContain(`${pipe} is a named pipe`);
+  expect(await sync(host)).toContain(`left as it is, ${pipe} is a named pipe`);
+  rmSync(pipe);
+  expect(await sync(host)).toContain('Checkout: forwarded');
+  expect(read(host, 'local/a.md')).toBe('after\n');
+  expect(git(host.dir, 'status', '--porcelain')).toBe('');
+});
