@@ -7,8 +7,8 @@ import type { RemoteLimits } from './forges.ts';
 import { transportId } from './identity.ts';
 import { Objects } from './objects.ts';
 import type { Commit } from './commit.ts';
-import { publish, type Entries, type Published } from './publish.ts';
-import type { PublishOptions, Turns } from './publish.ts';
+import { publish, type Entries, type PublishOptions, type Published } from './publish.ts';
+import type { Turns } from './publish.ts';
 import { bring, fetchBranch, knownTip, mirror, pushCommit } from './remote.ts';
 import { maintainIfDue, type Maintained } from './maintenance.ts';
 import { Epochs } from './epoch.ts';
@@ -214,7 +214,6 @@ export class Transport extends Reading {
   get own(): string {
     return this.#opening.own;
   }
-
   /** Brings the bus into a clone that has nothing of it yet; files come when they are read. */
   async bring(): Promise<Failure | undefined> {
     return bring(this.#repository);
@@ -226,7 +225,7 @@ export class Transport extends Reading {
     return tip === undefined ? [] : (await showingOf(this.objects, tip)).foreign;
   }
 
-  /** Packs loose objects when there are many; see {@link maintainIfDue}. */
+  /** See {@link maintainIfDue}. */
   maintain(): Promise<Maintained | undefined> {
     return maintainIfDue(this.#repository);
   }

@@ -1,10 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { activation } from '../../src/protocol/activation.ts';
+import { formatAddress } from '../../src/protocol/address.ts';
 import { openQuestions } from '../../src/protocol/causality.ts';
 import type { Located } from '../../src/protocol/message.ts';
 import { answeredOn, awaitsPeers, mayBeSilent, unanswered } from '../../src/protocol/pending.ts';
-import { answerMessages, planAnswers, sendMessages } from '../../src/protocol/reply.ts';
+import {
+  answerMessages,
+  parseRecipients,
+  planAnswers,
+  sendMessages,
+} from '../../src/protocol/reply.ts';
 import { threadOf } from '../../src/protocol/thread.ts';
 import { lookupIn, path, said } from '../support/messages.ts';
 
@@ -182,6 +188,17 @@ describe('send during a dispatch', () => {
       ['w2', [], [path(4)]],
       ['w1', [path(4)], []],
     ]);
+  });
+  it('by a bare name goes to the host that asked, and not to a twin elsewhere', () => {
+    const send = (to: string, triggers: Located[]): string[] =>
+      sendMessages(
+        { to: parseRecipients(to).to, body: 'x', triggers },
+        { actor: 'boss', host: 'front', at },
+        lookupIn([...fanOut, ...triggers]),
+      ).flatMap((message) => message.to.map(formatAddress));
+    expect(send('w1,w2', [answer1])).toEqual(['w2', 'w1@back']);
+    expect(send('w1@other', [answer1])).toEqual(['w1@other']);
+    expect(send('operator', [question])).toEqual(['operator']);
   });
   it('outside a dispatch carries neither link', () => {
     expect(links('w1,w2', [])).toEqual([['w1,w2', [], []]]);
