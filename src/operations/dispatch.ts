@@ -18,6 +18,7 @@ import { sweep } from '../state/files.ts';
 import { Holds } from '../state/holds.ts';
 import { acquire } from '../state/lock.ts';
 import { RunBudget } from '../state/run-budget.ts';
+import { Departed } from '../state/departed.ts';
 import { Silences } from '../state/silences.ts';
 import { approvingIn } from './approvals.ts';
 import { Workspaces } from '../state/workspaces.ts';
@@ -72,6 +73,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
         publisher.expect(entry);
       },
     }),
+    departed: new Departed(paths.departed),
     hostname: context.hostname,
     publishAgain: (entry) => outbox.put({ id: context.newId(), ...entry }),
     fromNow: input.fromNow,

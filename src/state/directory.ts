@@ -26,6 +26,8 @@ export interface StatePaths {
   cursors: string;
   /** Deliveries that were met with silence. */
   silences: string;
+  /** Messages that were on the bus and are there no more. */
+  departed: string;
   outbox: string;
   deadLetters: string;
   runs: string;
@@ -68,6 +70,7 @@ function statePaths(root: string): StatePaths {
     settings: join(root, 'git-settings.json'),
     cursors: join(root, 'cursors.json'),
     silences: join(root, 'silences.jsonl'),
+    departed: join(root, 'departed.jsonl'),
     outbox: join(root, 'outbox'),
     deadLetters: join(root, 'dead-letters'),
     runs: join(root, 'runs'),

@@ -139,6 +139,21 @@ it('a message that was taken out of the history on purpose stays out, and a ques
   expect(bus.messages().map(({ relPath }) => relPath)).not.toContain(secret);
 });
 
+it('what is lost a second time, in the very same commits, is brought back a second time', async () => {
+  const bus = new Bus();
+  const { host, running, runs } = await machine(bus);
+  const before = tipOf(bus);
+  await ask(bus, host, 'one', 'two');
+  const held = bus.messages().length;
+  for (let time = 1; time <= 3; time++) {
+    await seen(bus, running);
+    setBack(bus, before);
+    await until('what was there', () => bus.messages().length === held);
+    await until('it is said', () => running.count('cursor_lost') >= time);
+  }
+  expect(runs()).toBe(2);
+});
+
 it('what had been removed, or edited, stays so when the rest is brought back', async () => {
   const bus = new Bus();
   const { host, running } = await machine(bus);
