@@ -59,7 +59,8 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   await shareConnections(transport, paths, true);
   const workspaces = new Workspaces(paths.work);
   const records = await workspaces.folders();
-  await sweep([paths.root, paths.outbox, paths.deadLetters, paths.runs, paths.bin, ...records]);
+  const { root, git, outbox: queued, deadLetters: dead, runs: running, bin } = paths;
+  await sweep([root, git, queued, dead, running, bin, ...records]);
   const silences = new Silences(paths.silences);
   const deliveries = new Deliveries({
     transport,
