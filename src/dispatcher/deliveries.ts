@@ -64,7 +64,8 @@ export class Deliveries {
     const fresh = actors.filter((actor) => !this.#active.has(actor));
     if (fresh.length === 0) return;
     const { cursors } = this.#parts;
-    const held = this.#stored === undefined ? [await cursors.held(), this.#before] : [];
+    const seen = this.#stored === undefined ? await cursors.held() : undefined;
+    const held = seen === undefined ? [] : [seen, this.#before];
     this.#stored ??= await cursors.load();
     await this.#parts.departed.load();
     const found = await resume(this.#parts, this.#lost, this.#stored, { host, tip, held }, fresh);
