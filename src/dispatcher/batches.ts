@@ -1,4 +1,5 @@
 import { batchesOf, conversationOf, MAX_BATCH } from '../protocol/conversation.ts';
+import { chooseTier, type Tier } from '../protocol/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import type { Archive } from './archive.ts';
 
@@ -31,4 +32,21 @@ export class Batches {
       this.#names.set(delivery, conversationOf(delivery, actor, lookup));
     return batchesOf(looked, (delivery) => this.#names.get(delivery) ?? delivery.relPath);
   }
+}
+
+/**
+ * Of more mail than is looked at, what is for a tier that may start something now: nothing waits
+ * behind a thousand messages for another tier.
+ */
+export async function lookedAt(
+  messages: Delivery[],
+  tiers: readonly Tier[],
+  mayStart: (tier: Tier) => Promise<boolean>,
+): Promise<Delivery[]> {
+  if (messages.length <= MAX_BATCH) return messages;
+  const tierOf = ({ message }: Delivery): Tier | undefined => chooseTier(tiers, [message.tier]);
+  const able = new Set<Tier | undefined>();
+  for (const tier of new Set(messages.map(tierOf)))
+    if (tier !== undefined && (await mayStart(tier))) able.add(tier);
+  return messages.filter((delivery) => able.has(tierOf(delivery)));
 }

@@ -8,7 +8,7 @@ import { LostHistory, type LostHistoryParts } from './lost-history.ts';
 import { resume } from './resume.ts';
 import { ScanReports } from './scan-reports.ts';
 import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';
-import { byMailbox, ownIn, stillOpen } from './still-open.ts';
+import { openAgain } from './still-open.ts';
 
 export interface DeliveriesParts extends LostHistoryParts {
   cursors: Cursors;
@@ -17,8 +17,6 @@ export interface DeliveriesParts extends LostHistoryParts {
   fromNow: boolean;
 }
 
-/** Deleted messages that are remembered. */
-const MAX_REMEMBERED = 200_000;
 /** Of many held messages, this many are looked for at a time. */
 const MAX_READ_AGAIN = 100;
 
@@ -35,12 +33,14 @@ export class Deliveries {
   readonly mailboxes = new Mailboxes();
   readonly #parts: DeliveriesParts;
   readonly #active = new Set<string>();
-  /** Messages that were deleted since the start: of one that is added again the record is asked. */
-  readonly #removed = new Set<string>();
   readonly #lost: LostHistory;
   /** What we have pushed since the last scan, beside that. */
   readonly #held: string[] = [];
   readonly #reports: ScanReports;
+  /** What the bus was known to hold before this process asked it. */
+  #before: string | undefined;
+  /** Of the held messages, where to look next. */
+  #heldAt = 0;
   #stored: Map<string, ActorCursors> | undefined;
   #saving: Promise<void> = Promise.resolve();
 
@@ -50,9 +50,12 @@ export class Deliveries {
     this.#lost = new LostHistory(parts);
   }
 
-  /** Before the first fetch: what another process pushes after it, and clears away, was recorded too. */
+  /** Before a fetch that may be too early to see what is pushed, and cleared away, right after it. */
   async foresee(): Promise<void> {
-    if (this.mailboxes.scanned === undefined) await this.#parts.known.foresee();
+    const { known, departed, transport } = this.#parts;
+    const isFirst = this.mailboxes.scanned === undefined;
+    if (isFirst) this.#before ??= await transport.tip();
+    if (isFirst || departed.any) await known.foresee();
   }
 
   /** Serves exactly these actors from now on; new ones are scanned for up to `tip`. */
@@ -61,16 +64,19 @@ export class Deliveries {
     const fresh = actors.filter((actor) => !this.#active.has(actor));
     if (fresh.length === 0) return;
     const { cursors } = this.#parts;
-    const held = this.#stored === undefined ? await cursors.held() : undefined;
+    const seen = this.#stored === undefined ? await cursors.held() : undefined;
+    const held = seen === undefined ? [] : [seen, this.#before];
     this.#stored ??= await cursors.load();
+    await this.#parts.departed.load();
     const found = await resume(this.#parts, this.#lost, this.#stored, { host, tip, held }, fresh);
     for (const { since, scan, deliveries, stateOf, isArchived = false } of found) {
       this.mailboxes.addScan(since, tip, deliveries, stateOf);
       if (scan !== undefined && isArchived) this.#reports.archived(tip, scan);
       if (scan === undefined) continue;
       this.#reports.say(scan);
-      this.#remember(scan);
+      await this.#parts.departed.note(scan.removed, !isArchived);
     }
+    this.#lost.over();
     for (const actor of fresh) this.#active.add(actor);
     passed('scanned');
   }
@@ -97,13 +103,16 @@ export class Deliveries {
     });
     if (history.kind === 'rewritten') return this.#afterRewrite(audience, history.lost, tip, scan);
     if (history.kind === 'archived') this.#reports.archived(tip, scan);
-    const again = scan.deliveries.filter(({ channel, relPath }) =>
-      this.#wasThere(messageFile(channel, relPath)),
+    const { departed } = this.#parts;
+    await departed.note(scan.removed, history.kind === 'grown');
+    const again = new Set(
+      scan.deliveries.filter(({ channel, relPath }) => departed.has(messageFile(channel, relPath))),
     );
-    const open = new Set(await this.#openAgain(host, again, tip));
-    const stateOf = again.length > 0 ? await this.#parts.known.states() : undefined;
+    const open = await openAgain(this.#parts, [...again], host, tip);
+    const stateOf = again.size > 0 ? await this.#parts.known.states() : undefined;
     const isHandled = (one: Delivery): boolean =>
-      again.includes(one) && (!open.has(one) || stateOf?.(one) !== 'pending');
+      again.has(one) && (!open.has(one) || stateOf?.(one) !== 'pending');
+    for (const one of open) if (!isHandled(one)) this.mailboxes.reopen(one);
     this.#take(from, tip, scan, (one) => (isHandled(one) ? 'settled' : 'pending'));
     return scan;
   }
@@ -117,17 +126,6 @@ export class Deliveries {
     this.mailboxes.addScan(since, tip, scan.deliveries, stateOf);
     passed('scanned');
     this.#reports.say(scan);
-    this.#remember(scan);
-  }
-
-  /** Whether a message that was added had been there before, as far as this process has seen. */
-  #wasThere(path: string): boolean {
-    return this.#removed.has(path) || this.#lost.missing.has(path);
-  }
-
-  #remember({ removed }: Scan): void {
-    if (this.#removed.size + removed.length > MAX_REMEMBERED) this.#removed.clear();
-    for (const path of removed) this.#removed.add(path);
   }
 
   /**
@@ -141,33 +139,34 @@ export class Deliveries {
     news: Scan,
   ): Promise<Scan> {
     for (const from of lost) await this.#lost.bringBack(audience.host, from, tip);
+    // What is published while the record is read is in neither what was read nor what is left.
+    const before = await this.#parts.known.states();
     const scan = await scanUnanswered(this.#parts, audience, tip);
+    const after = await this.#parts.known.states();
     this.mailboxes.forgetSettled();
-    this.#take('', tip, scan, await this.#parts.known.states());
+    this.#take('', tip, scan, (one) =>
+      after(one) === 'pending' && before(one) !== 'pending' ? 'settled' : after(one),
+    );
+    this.#lost.over();
     return { ...scan, configured: true, added: news.added };
-  }
-
-  /** Of deliveries that were made once those that are unanswered now, wherever the answers are. */
-  async #openAgain(host: string, again: readonly Delivery[], tip: string): Promise<Delivery[]> {
-    const open: Delivery[] = [];
-    for (const { actor, channel, messages } of byMailbox(again)) {
-      const question = { actor, channel, tip };
-      const own = await ownIn(this.#parts, question, host);
-      open.push(...(await stillOpen(this.#parts, question, messages, own)));
-    }
-    return open;
   }
 
   /**
    * Looks again for the content of held messages, which keep the cursors back: a partial clone
-   * fetches it once the remote answers, an operator mends a damaged one.
+   * fetches it once the remote answers, an operator mends a damaged one, or takes it off the bus.
    */
   async readAgain(host: string, tip: string): Promise<void> {
-    const held = this.mailboxes.held().slice(0, MAX_READ_AGAIN);
+    const all = this.mailboxes.held();
+    const at = this.#heldAt < all.length ? this.#heldAt : 0;
+    const held = all.slice(at, at + MAX_READ_AGAIN);
+    this.#heldAt = at + MAX_READ_AGAIN;
     const places = new Map(held.map((item) => [`${item.channel}/${item.relPath}`, item]));
     const audience = { host, actors: [...this.#active] };
     const scan = await scanAgain(this.#parts, audience, tip, [...places.values()]);
-    for (const { channel, relPath } of scan.unread) places.delete(`${channel}/${relPath}`);
+    const unread = scan.unread.map(({ channel, relPath }) => messageFile(channel, relPath));
+    const standing = await this.#parts.transport.standing(tip, unread);
+    for (const { channel, relPath } of scan.unread)
+      if (standing.has(messageFile(channel, relPath))) places.delete(`${channel}/${relPath}`);
     for (const delivery of scan.deliveries) this.mailboxes.release(delivery);
     for (const { actor, channel, relPath } of this.mailboxes.held()) {
       if (places.has(`${channel}/${relPath}`)) this.mailboxes.settle(actor, channel, [relPath]);

@@ -7,7 +7,7 @@ import type { Silences } from '../state/silences.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
-import { Batches } from './batches.ts';
+import { Batches, lookedAt } from './batches.ts';
 import { ChannelLinks } from './channel-links.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Guards } from './guards.ts';
@@ -127,15 +127,19 @@ export class Dispatcher {
       const { actor, channel } = waiting;
       const tiers = tiersOf(actor);
       if (!tiers.some((tier) => this.#lanes.isFree(actor, tier))) continue;
-      for (const batch of await this.#batches.of(mailboxes.scanned ?? '', waiting)) {
+      const messages = await lookedAt(waiting.messages, tiers, async (tier) =>
+        this.#lanes.isFree(actor, tier) ? this.#parts.guards.allows(actor, tier) : false,
+      );
+      const looked = { actor, channel, messages };
+      for (const batch of await this.#batches.of(mailboxes.scanned ?? '', looked)) {
         const tier = chooseTier(
           tiers,
           batch.map(({ message }) => message.tier),
         );
         if (tier === undefined || !(await this.#mayStart(actor, tier))) continue;
         const relPaths = batch.map(({ relPath }) => relPath);
-        const messages = mailboxes.take(actor, channel, relPaths).map(({ relPath }) => relPath);
-        this.#start(host.alias, tier, { actor, channel, messages });
+        const taken = mailboxes.take(actor, channel, relPaths).map(({ relPath }) => relPath);
+        this.#start(host.alias, tier, { actor, channel, messages: taken });
       }
     }
     for (const letter of await this.#retries.due()) {

@@ -1,3 +1,4 @@
+import type { Departed } from '../state/departed.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
@@ -8,6 +9,7 @@ export interface LostHistoryParts {
   transport: Transport;
   archive: Archive;
   log: Log;
+  departed: Departed;
   /** The name of this machine, which commits of messages sent here carry. */
   hostname: string;
   /** Puts an entry into the outbox, to be pushed with the next flush. */
@@ -17,10 +19,8 @@ export interface LostHistoryParts {
 /** Histories that were on the bus and are no more. */
 export class LostHistory {
   readonly #parts: LostHistoryParts;
-  /** The commits that they ended with. */
+  /** The commits that those of the rewrite under way ended with. */
   readonly #seen = new Set<string>();
-  /** Paths of the messages that vanished with them, and may come back. */
-  readonly missing = new Set<string>();
 
   constructor(parts: LostHistoryParts) {
     this.#parts = parts;
@@ -28,13 +28,14 @@ export class LostHistory {
 
   /**
    * Says that a history was rewritten, and puts into the outbox what vanished with it and is to be
-   * published again; see {@link vanished}. Once for each commit that a history ended with.
+   * published again; see {@link vanished}. Once for each commit that a history ended with, until the
+   * rewrite is {@link over}.
    */
   async bringBack(host: string, from: string, tip: string): Promise<void> {
     if (this.#seen.has(from)) return;
-    const { log, hostname, publishAgain } = this.#parts;
+    const { log, hostname, departed, publishAgain } = this.#parts;
     const { again, gone, missing } = await vanished(this.#parts, [host, hostname], from, tip);
-    for (const path of missing) this.missing.add(path);
+    await departed.note(missing, true);
     for (const entry of again) await publishAgain(entry);
     this.#seen.add(from);
     log('cursor_lost', {
@@ -44,5 +45,10 @@ export class LostHistory {
       gone,
       reason: 'the history was rewritten; what is unanswered is delivered',
     });
+  }
+
+  /** What came after a rewrite was taken in: the same may be lost once more, in the same commits. */
+  over(): void {
+    this.#seen.clear();
   }
 }

@@ -1,10 +1,11 @@
+import { messageFile } from '../protocol/layout.ts';
 import type { Delivery, DeliveryState } from '../protocol/mailbox.ts';
 import { cursorOf, type ActorCursors } from '../state/cursors.ts';
 import { continuity } from './epochs.ts';
 import type { Known } from './known.ts';
 import type { LostHistory, LostHistoryParts } from './lost-history.ts';
 import { scanAdded, scanUnanswered, type Scan } from './scan.ts';
-import { byMailbox, stillOpen } from './still-open.ts';
+import { byMailbox, openAgain, stillOpen } from './still-open.ts';
 
 interface ResumeParts extends LostHistoryParts {
   known: Known;
@@ -28,8 +29,8 @@ export interface Resumed {
 interface Place {
   host: string;
   tip: string;
-  /** The newest commit that this machine held, at its start. */
-  held: string | undefined;
+  /** The newest commits that this machine held, at its start. */
+  held: readonly (string | undefined)[];
 }
 
 /** What is to be delivered to actors: what was added since their cursors, or what is unanswered without. */
@@ -44,7 +45,7 @@ export async function resume(
   const { host, tip, held } = place;
   const cursors = actors.flatMap((actor) => stored.get(actor) ?? []);
   const commits = new Set(cursors.flatMap(commitsOf).filter((commit) => commit !== ''));
-  if (held !== undefined) commits.add(held);
+  for (const commit of held) if (commit !== undefined) commits.add(commit);
   const history = await continuity(transport, [...commits], tip);
   if (history.kind === 'rewritten')
     for (const from of history.lost) await lost.bringBack(host, from, tip);
@@ -71,7 +72,7 @@ export async function resume(
       );
       const open = whole
         ? new Set(deliveries)
-        : await openSince(parts, deliveries, scan, commit, tip);
+        : await openSince(parts, deliveries, scan, { host, since: commit, tip });
       const isSettled = (delivery: Delivery): boolean =>
         !open.has(delivery) ||
         cursorOf(cursor, delivery.channel)?.settled.includes(delivery.relPath) === true;
@@ -97,11 +98,14 @@ async function openSince(
   parts: ResumeParts,
   waking: readonly Delivery[],
   scan: Scan,
-  since: string,
-  tip: string,
+  { host, since, tip }: { host: string; since: string; tip: string },
 ): Promise<Set<Delivery>> {
-  const open = new Set<Delivery>();
-  for (const { actor, channel, messages } of byMailbox(waking)) {
+  const { departed } = parts;
+  const isBack = ({ channel, relPath }: Delivery): boolean =>
+    departed.has(messageFile(channel, relPath));
+  // The answer to what is back may stand before the cursor.
+  const open = await openAgain(parts, waking.filter(isBack), host, tip);
+  for (const { actor, channel, messages } of byMailbox(waking.filter((one) => !isBack(one)))) {
     // A task handed on settles nothing: the run that wrote it may have been killed before the rest.
     const own = (scan.own.get(channel) ?? []).filter(
       ({ message }) => message.from === actor && message.re.length > 0,

@@ -76,6 +76,22 @@ export async function ownIn(
   return own;
 }
 
+/** Of deliveries that were made once those that are unanswered now, wherever the answers are. */
+export async function openAgain(
+  sources: Sources,
+  again: readonly Delivery[],
+  host: string,
+  tip: string,
+): Promise<Set<Delivery>> {
+  const open = new Set<Delivery>();
+  for (const { actor, channel, messages } of byMailbox(again)) {
+    const question = { actor, channel, tip };
+    const own = await ownIn(sources, question, host);
+    for (const one of await stillOpen(sources, question, messages, own)) open.add(one);
+  }
+  return open;
+}
+
 /** Deliveries by actor and channel, in their order. */
 export function byMailbox(
   deliveries: readonly Delivery[],

@@ -36,30 +36,39 @@ export async function vanished(
 ): Promise<Vanished> {
   const isKnown = (await transport.objects.read(`${from}^{commit}`)) !== undefined;
   if (!isKnown) return { again: [], gone: 0, missing: [] };
-  const missing = await missingMessages(transport, from, tip);
+  const stood = await missingFiles(transport, from, tip);
+  const missing = [...stood.keys()].filter((path) => isMessage(path));
   const gone = missing.length;
   const nothing = { again: [], gone, missing };
-  const base = gone === 0 ? undefined : await transport.mergeBase(from, tip);
+  const base = stood.size === 0 ? undefined : await transport.mergeBase(from, tip);
   if (base === undefined) return nothing;
   const again: Vanished['again'] = [];
+  const written: string[] = [];
   let bytes = 0;
   for (const commit of await transport.commitsSince(base, from, MANY)) {
     const isOurs = names.some((name) => commit.author.email.endsWith(`@${name}.crosstalk.local`));
     if (!isOurs || commit.parent === '') continue;
-    const files = await filesOf(transport, commit.parent, commit.oid);
+    const paths = await pathsOf(transport, commit.parent, commit.oid);
+    for (const path of paths) written.push(path);
+    const files = await filesAt(transport, stood, paths);
     bytes += files.reduce((sum, { content }) => sum + content.length, 0);
     if (bytes > MAX_BYTES) return nothing;
     if (files.length > 0) again.push(await entryOf(archive, commit, files));
   }
-  const paths = again.flatMap(({ commits }) =>
-    commits.flatMap(({ files }) => files.map(({ path }) => path)),
-  );
-  if ((await transport.standing(tip, paths)).size > 0) return nothing;
-  const messages = paths.filter((path) => placeOf(path).kind === 'message').length;
-  return { again, gone: gone - messages, missing };
+  if ((await transport.standing(tip, written)).size > 0) return nothing;
+  const back = again.flatMap(({ commits }) => commits.flatMap(({ files }) => files));
+  const messages = new Set(back.map(({ path }) => path).filter((path) => isMessage(path)));
+  return { again, gone: gone - messages.size, missing };
 }
 
-/** An answer settles again what it settled before, once it is back. */
+function isMessage(path: string): boolean {
+  return placeOf(path).kind === 'message';
+}
+
+/**
+ * An answer settles again what it settled before, once it is back. A task handed on settles nothing:
+ * the run that wrote it may have been ended before its answer.
+ */
 async function entryOf(
   archive: Archive,
   { oid, author, subject, at }: Ancestor,
@@ -70,30 +79,42 @@ async function entryOf(
   if (place?.kind !== 'message') return { commits };
   const { channel, relPath } = place;
   const message = await archive.message(oid, channel, relPath);
-  const messages = message === undefined ? [] : [...new Set([...message.re, ...message.cause])];
-  if (message?.host === undefined || messages.length === 0) return { commits };
+  if (message?.host === undefined || message.re.length === 0) return { commits };
+  const messages = [...new Set([...message.re, ...message.cause])];
   return { commits, delivery: { actor: message.from, channel, messages } };
 }
 
-async function missingMessages(transport: Transport, from: string, tip: string): Promise<string[]> {
-  const missing: string[] = [];
-  for await (const changes of transport.changes(tip, from, [CHANNELS]))
-    for (const { path, status } of changes)
-      if (status === 'A' && placeOf(path).kind === 'message') missing.push(path);
+/** The files of channels and memories that are missing now: by path, the names of their contents. */
+async function missingFiles(
+  transport: Transport,
+  from: string,
+  tip: string,
+): Promise<Map<string, string>> {
+  const missing = new Map<string, string>();
+  for await (const changes of transport.changes(tip, from, [CHANNELS, MEMORIES]))
+    for (const { path, oid, status } of changes) if (status === 'A') missing.set(path, oid);
   return missing;
 }
 
 /** What a commit added to channels and memories. */
-async function filesOf(
+async function pathsOf(transport: Transport, parent: string, commit: string): Promise<string[]> {
+  const paths: string[] = [];
+  for await (const changes of transport.changes(parent, commit, [CHANNELS, MEMORIES]))
+    for (const { path, status } of changes) if (status === 'A') paths.push(path);
+  return paths;
+}
+
+/** Files as they stood last: what was removed or changed since it was written stays so. */
+async function filesAt(
   transport: Transport,
-  parent: string,
-  commit: string,
+  stood: ReadonlyMap<string, string>,
+  paths: readonly string[],
 ): Promise<OutboxCommit['files']> {
   const files: OutboxCommit['files'] = [];
-  for await (const changes of transport.changes(parent, commit, [CHANNELS, MEMORIES]))
-    for (const { path, oid, status } of changes) {
-      const content = status === 'A' ? (await transport.objects.read(oid))?.content : undefined;
-      if (content !== undefined) files.push({ path, content: content.toString('utf8') });
-    }
+  for (const path of paths) {
+    const oid = stood.get(path);
+    const content = oid === undefined ? undefined : (await transport.objects.read(oid))?.content;
+    if (content !== undefined) files.push({ path, content: content.toString('utf8') });
+  }
   return files;
 }

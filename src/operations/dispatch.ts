@@ -19,6 +19,7 @@ import { Holds } from '../state/holds.ts';
 import { Interruptions } from '../state/interruptions.ts';
 import { acquire } from '../state/lock.ts';
 import { RunBudget } from '../state/run-budget.ts';
+import { Departed } from '../state/departed.ts';
 import { Silences } from '../state/silences.ts';
 import { approvingIn } from './approvals.ts';
 import { Workspaces } from '../state/workspaces.ts';
@@ -59,7 +60,8 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   await shareConnections(transport, paths, true);
   const workspaces = new Workspaces(paths.work);
   const records = await workspaces.folders();
-  await sweep([paths.root, paths.outbox, paths.deadLetters, paths.runs, paths.bin, ...records]);
+  const { root, git, outbox: queued, deadLetters: dead, runs: running, bin } = paths;
+  await sweep([root, git, queued, dead, running, bin, ...records]);
   const silences = new Silences(paths.silences);
   const deliveries = new Deliveries({
     transport,
@@ -73,6 +75,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
         publisher.expect(entry);
       },
     }),
+    departed: new Departed(paths.departed),
     hostname: context.hostname,
     publishAgain: (entry) => outbox.put({ id: context.newId(), ...entry }),
     fromNow: input.fromNow,

@@ -101,6 +101,14 @@ export class Mailboxes {
     }
   }
 
+  /** A message that was settled is back on the bus and open: the next scan that finds it counts. */
+  reopen({ actor, channel, relPath }: Delivery): void {
+    const key = keyOf({ actor, channel });
+    const box = this.#boxes.get(key) ?? [];
+    const left = box.filter((one) => one.relPath !== relPath || one.state !== 'settled');
+    if (left.length < box.length) this.#boxes.set(key, left);
+  }
+
   /** The last commit scanned; undefined before the first scan. */
   get scanned(): string | undefined {
     return this.#scanned;

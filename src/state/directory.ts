@@ -28,6 +28,8 @@ export interface StatePaths {
   silences: string;
   /** Deliveries during which the dispatcher died. */
   interruptions: string;
+  /** Messages that were on the bus and are there no more. */
+  departed: string;
   outbox: string;
   deadLetters: string;
   runs: string;
@@ -71,6 +73,7 @@ function statePaths(root: string): StatePaths {
     cursors: join(root, 'cursors.json'),
     silences: join(root, 'silences.jsonl'),
     interruptions: join(root, 'interruptions.json'),
+    departed: join(root, 'departed.jsonl'),
     outbox: join(root, 'outbox'),
     deadLetters: join(root, 'dead-letters'),
     runs: join(root, 'runs'),

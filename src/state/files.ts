@@ -120,6 +120,18 @@ export class JsonFolder<T extends { id: string }> {
     return items;
   }
 
+  /** Hands an item over to another folder, in one step; false when it is not here. */
+  async move<U extends { id: string }>(id: string, to: JsonFolder<U>): Promise<boolean> {
+    await mkdir(to.#folder, { recursive: true, mode: 0o700 });
+    try {
+      await rename(this.#path(id), to.#path(id));
+      return true;
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return false;
+      throw error;
+    }
+  }
+
   async remove(id: string): Promise<void> {
     await rm(this.#path(id), { force: true });
   }

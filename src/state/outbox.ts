@@ -67,13 +67,15 @@ export class Outbox {
     return this.#folder.remove(id);
   }
   /**
-   * Takes an entry out that can't be published as it is, and keeps it with the reason.
+   * Takes an entry out that can't be published as it is, and keeps it with the reason. It stands in one
+   * place at any time: an operator may put it back at this very moment.
    *
    * @param at ISO 8601 UTC
    */
   async setAside(entry: OutboxEntry, reason: string, at: string): Promise<void> {
-    await this.#aside.put({ ...entry, reason, at });
-    await this.#folder.remove(entry.id);
+    const aside: SetAside = { ...entry, reason, at };
+    await this.#folder.put(aside);
+    await this.#folder.move(entry.id, this.#aside);
   }
   /** What was taken out, and why. */
   aside(): Promise<SetAside[]> {
@@ -81,12 +83,10 @@ export class Outbox {
   }
   /** Puts what was taken out back, to be published again; returns how many entries there were. */
   async restore(): Promise<number> {
-    const entries = await this.#aside.all();
-    for (const { id, commits, delivery } of entries) {
-      await this.#folder.put({ id, commits, ...(delivery && { delivery }) });
-      await this.#aside.remove(id);
-    }
-    return entries.length;
+    let restored = 0;
+    for (const { id } of await this.#aside.all())
+      if (await this.#aside.move(id, this.#folder)) restored++;
+    return restored;
   }
   broken(): Promise<string[]> {
     return this.#folder.broken();

@@ -1,8 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { MAX_BATCH } from '../../src/protocol/conversation.ts';
 import { agent } from '../support/agents.ts';
+import { fastImport } from '../support/bulk.ts';
 import { Bus, type Host } from '../support/bus.ts';
+import { until } from '../support/wait.ts';
 
 const WORKER = `sed -n '/^--- Message/,$p' | sed -n 's/^part of \\(.*\\)/done for \\1/p'`;
 
@@ -91,4 +94,26 @@ crosstalk send --to worker --for "$1" --new "both" >&2 || echo "refused with $?"
   const outside = await host.run('send', '--to', 'worker', '--for', second, 'x');
   expect(outside).toMatchObject({ code: 2 });
   expect(outside.err).toContain('is for a run, which is handed messages; leave it out');
+});
+
+it('mail for a tier that has a free place does not wait behind a thousand messages for another', async () => {
+  const bus = new Bus();
+  const gate = join(bus.root, 'gate');
+  const host = await bus.host('front', {
+    worker: {
+      slow: `for i in $(seq 600); do test -e ${gate} && break; sleep 0.1; done; echo slow`,
+      quick: 'echo quick',
+    },
+  });
+  const folder = `data/channels/${host.channel()}/2026/06/09`;
+  const waiting = Array.from({ length: MAX_BATCH + 100 }, (_, n): [string, string] => [
+    `${folder}/${String(n).padStart(9, '0')}Z-${n.toString(16).padStart(8, '0')}.md`,
+    `---\nfrom: asker${String(n)}\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00.000Z\n---\n\nhi\n`,
+  ]);
+  await fastImport(bus.hub, waiting);
+  const running = host.start('--grace', '0');
+  await running.saw('dispatch_start');
+  const urgent = await host.send('worker', 'now', '--tier', 'quick', '--from', 'ann');
+  await until('the answer', () => bus.from('worker').length > 0);
+  expect(bus.from('worker').map(({ message }) => message.re)).toEqual([[urgent]]);
 });

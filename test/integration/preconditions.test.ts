@@ -1,9 +1,10 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openTransport } from '../../src/operations/context.ts';
+import { Outbox } from '../../src/state/outbox.ts';
 import type { Commit, Transport } from '../../src/transport/transport.ts';
-import { Bus, type Host } from '../support/bus.ts';
+import { Bus, scratch, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 
 const opened = async (host: Host): Promise<Transport> =>
@@ -187,4 +188,26 @@ it('what gathered in an outage and is too large for one push goes in parts; one 
   expect((await host.run('sync', '--retry')).out).toContain('Pushed: 2');
   expect(bus.messages()).toHaveLength(16);
   expect((await host.run('status')).out).not.toContain('kept aside');
+});
+
+it('an entry that is kept aside and put back is in one place at any time', async () => {
+  const folder = join(scratch(), 'outbox');
+  const outbox = new Outbox(folder);
+  const entry = { id: '01ENTRY', commits: [] };
+  await outbox.put(entry);
+  mkdirSync(`${folder}-set-aside`);
+  const isIn = (place: string): boolean =>
+    readdirSync(place).some((name) => name.endsWith('.json'));
+  let doubled = 0;
+  const watch = setInterval(() => {
+    // It may be moved between two looks: what is here before and after is here meanwhile.
+    if (isIn(folder) && isIn(`${folder}-set-aside`) && isIn(folder)) doubled++;
+  });
+  for (let time = 0; time < 100; time++) {
+    await outbox.setAside(entry, 'no', '2026-06-09T19:00:00.000Z');
+    expect(await outbox.restore()).toBe(1);
+  }
+  clearInterval(watch);
+  expect(doubled).toBe(0);
+  expect(await outbox.all()).toMatchObject([entry]);
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host, type Running } from '../support/bus.ts';
 import { git } from '../support/git.ts';
+import { setBack, tipOf } from '../support/history.ts';
 import { until } from '../support/wait.ts';
 
 /** Git in another clone, whose owner does as he likes with the branch. */
@@ -136,6 +137,56 @@ it('a message that was taken out of the history on purpose stays out, and a ques
   await ask(bus, host, 'four');
   expect(runs()).toBe(5);
   expect(bus.messages().map(({ relPath }) => relPath)).not.toContain(secret);
+});
+
+it('what is lost a second time, in the very same commits, is brought back a second time', async () => {
+  const bus = new Bus();
+  const { host, running, runs } = await machine(bus);
+  const before = tipOf(bus);
+  await ask(bus, host, 'one', 'two');
+  const held = bus.messages().length;
+  for (let time = 1; time <= 3; time++) {
+    await seen(bus, running);
+    setBack(bus, before);
+    await until('what was there', () => bus.messages().length === held);
+    await until('it is said', () => running.count('cursor_lost') >= time);
+  }
+  expect(runs()).toBe(2);
+});
+
+it('what had been removed, or edited, stays so when the rest is brought back', async () => {
+  const bus = new Bus();
+  const { host, running } = await machine(bus);
+  const before = tipOf(bus);
+  const folder = `data/channels/${host.channel()}`;
+  const removed = await host.send('nobody', 'a secret');
+  const edited = await host.send('nobody', 'a word');
+  host.remove(`${folder}/${removed}`);
+  const content = git(bus.hub, 'show', `main:${folder}/${edited}`);
+  host.edit({ [`${folder}/${edited}`]: content.replace('a word', 'another') });
+  await seen(bus, running);
+  setBack(bus, before);
+  expect(await running.saw('cursor_lost')).toMatchObject({ published_again: 1, gone: 0 });
+  await until('the rest', () => bus.messages().length > 0);
+  expect(bus.messages().map(({ relPath, message }) => [relPath, message.body.trim()])).toEqual([
+    [edited, 'another'],
+  ]);
+});
+
+it('a task that a run handed on before it was killed answers nothing when it is brought back', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    boss: 'test -e handed-on && echo done || { touch handed-on; crosstalk send --to nobody part; sleep 60; }',
+  });
+  const running = host.start('--grace', '0');
+  const question = await host.send('boss', 'goal', '--from', 'alice');
+  const before = tipOf(bus);
+  await until('the part', () => bus.from('boss').length === 1);
+  await seen(bus, running);
+  await running.stop();
+  setBack(bus, before);
+  for (let start = 0; start < 2; start++) await host.once();
+  expect(bus.from('boss').map(({ message }) => message.re)).toEqual([[], [question]]);
 });
 
 it('after an archive a rewritten history is still told from one', async () => {

@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
@@ -58,4 +58,17 @@ it('what a message answers is damaged: it waits too, so that no answer goes to n
   renameSync(`${object}.away`, object);
   await front.once();
   expect(bus.from('boss').at(-1)?.message).toMatchObject({ re: [question], body: 'whole\n' });
+});
+
+it('a damaged message that is removed from the bus holds up nothing any more', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo answer' });
+  const sent = await host.send('worker', 'hello');
+  rmSync(objectOf(host, sent));
+  const running = host.start();
+  await running.saw('tick', (event) => event['held'] === 1);
+  host.remove(`data/channels/${host.channel()}/${sent}`);
+  const tip = git(bus.hub, 'rev-parse', 'main').trim();
+  await running.saw('tick', (event) => event['tip'] === tip && event['held'] === 0);
+  expect((await host.run('status')).out).toContain('healthy');
 });

@@ -1,0 +1,57 @@
+import { JsonLines } from './json-lines.ts';
+
+/** Bytes from which on the older half is forgotten: some 160,000 messages. */
+const MAX_BYTES = 16 * 1024 * 1024;
+/** Messages that are remembered at a time. */
+const MAX_PATHS = 200_000;
+
+/**
+ * Messages that were on the bus and are there no more, by path: one that comes back may be answered
+ * already, and its answer may stand before it in the history. It is on disk, since it may come back
+ * days later, when whoever wrote it starts again.
+ */
+export class Departed {
+  readonly #lines: JsonLines;
+  readonly #paths = new Set<string>();
+  #loaded = false;
+
+  constructor(path: string) {
+    this.#lines = new JsonLines(path, MAX_BYTES);
+  }
+
+  /** Reads what is on disk, once; {@link has} knows it from then on. */
+  async load(): Promise<void> {
+    if (this.#loaded) return;
+    for (const { path } of await this.#lines.all()) if (typeof path === 'string') this.#add(path);
+    this.#loaded = true;
+  }
+
+  /** Whether any are known. */
+  get any(): boolean {
+    return this.#paths.size > 0;
+  }
+
+  has(path: string): boolean {
+    return this.#paths.has(path);
+  }
+
+  /**
+   * Takes note of messages that are gone.
+   *
+   * @param lasting whether it is to be on disk when this returns: not for what was archived, which
+   *   comes back marked
+   */
+  async note(paths: readonly string[], lasting: boolean): Promise<void> {
+    const fresh = paths.filter((path) => !this.#paths.has(path));
+    if (lasting) await this.#lines.add(fresh.map((path) => ({ path })));
+    for (const path of fresh) this.#add(path);
+  }
+
+  #add(path: string): void {
+    if (this.#paths.size >= MAX_PATHS) {
+      const [oldest = ''] = this.#paths;
+      this.#paths.delete(oldest);
+    }
+    this.#paths.add(path);
+  }
+}

@@ -1,0 +1,113 @@
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Silences } from '../../src/state/silences.ts';
+import { Bus, scratch, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+import { byHand, put, setBack, tipOf } from '../support/history.ts';
+import { until } from '../support/wait.ts';
+
+/** A machine whose worker counts its runs. */
+async function counting(): Promise<{ bus: Bus; host: Host; runs: () => string }> {
+  const bus = new Bus();
+  const ledger = join(bus.root, 'ledger');
+  const host = await bus.host('front', { worker: `echo run >> ${ledger}; echo done` });
+  return { bus, host, runs: () => readFileSync(ledger, 'utf8') };
+}
+
+/** Several starts: what one has pushed the next has scanned. */
+async function starts(host: Host): Promise<void> {
+  for (let start = 0; start < 3; start++) await host.once();
+}
+
+it('a question that comes back long after its answer was published again, and after a restart, is not answered again', async () => {
+  const { bus, host, runs } = await counting();
+  const before = tipOf(bus);
+  const question = byHand(host.channel(), 1, 'hello');
+  put(bus, question);
+  await starts(host);
+  setBack(bus, before);
+  await starts(host);
+  expect(bus.messages()).toHaveLength(1);
+  put(bus, question);
+  await starts(host);
+  expect(runs()).toBe('run\n');
+});
+
+it('a question that was removed and comes back after a restart is not answered again', async () => {
+  const { bus, host, runs } = await counting();
+  const question = byHand(host.channel(), 1, 'hello');
+  put(bus, question);
+  await starts(host);
+  host.remove(question[0]);
+  await starts(host);
+  put(bus, question);
+  await starts(host);
+  expect(runs()).toBe('run\n');
+});
+
+it('a question that was removed while it waited is answered when it comes back, also while another is at work', async () => {
+  const bus = new Bus();
+  const gate = join(bus.root, 'gate');
+  const wait = (name: string): string =>
+    `for i in $(seq 600); do test -e ${gate}-${name} && break; sleep 0.1; done`;
+  const cli = `case "$(cat)" in *alfa*) ${wait('alfa')};; *bravo*) ${wait('bravo')};; esac; echo done`;
+  const host = await bus.host('front', { worker: { default: { cli, count: 2 } } });
+  const running = host.start();
+  const questions = ['alfa', 'bravo', 'charlie'].map((body, index) =>
+    byHand(host.channel(), index + 1, body),
+  );
+  const third = questions[2] ?? ['', ''];
+  const seen = async (): Promise<void> => {
+    const tip = tipOf(bus);
+    await running.saw('tick', (event) => event['tip'] === tip);
+  };
+  for (const question of questions) {
+    put(bus, question);
+    await seen();
+  }
+  host.remove(third[0]);
+  await seen();
+  writeFileSync(`${gate}-bravo`, '');
+  await until('a free place', () => running.count('dispatch_start') === 3);
+  await until('the answer', () => bus.from('worker').length === 1);
+  put(bus, third);
+  await until('the third', () => bus.from('worker').length === 2);
+  writeFileSync(`${gate}-alfa`, '');
+  await until('all', () => bus.from('worker').length === 3);
+});
+
+it('what was sent while no dispatcher ran is published again too', async () => {
+  const { bus, host } = await counting();
+  await starts(host);
+  const before = tipOf(bus);
+  const sent = await host.send('nobody', 'a note');
+  setBack(bus, before);
+  await host.once();
+  expect(bus.messages().map(({ relPath }) => relPath)).toEqual([sent]);
+});
+
+it('a memory is brought back also where no message is lost', async () => {
+  const { bus, host } = await counting();
+  await starts(host);
+  const before = tipOf(bus);
+  await host.run('memory', 'add', '--subject', 'tea', 'green');
+  const memories = (): string =>
+    git(bus.hub, 'ls-tree', '-r', '--name-only', 'main', 'data/memories');
+  const made = memories();
+  setBack(bus, before);
+  await host.once();
+  expect(made).toContain('.md');
+  expect(memories()).toBe(made);
+});
+
+it('a silence that was cut off by a crash takes no other with it', async () => {
+  const path = join(scratch(), 'silences.jsonl');
+  const silences = new Silences(path);
+  await silences.note('worker', 'channel', ['one']);
+  appendFileSync(path, '{"actor":"worker","chan');
+  await silences.note('worker', 'channel', ['two']);
+  const found: string[] = [];
+  await silences.each((actor, channel, relPath) => found.push(`${actor} ${channel} ${relPath}`));
+  expect(found).toEqual(['worker channel one', 'worker channel two']);
+});

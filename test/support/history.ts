@@ -1,0 +1,34 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Bus } from './bus.ts';
+import { git } from './git.ts';
+
+/** A message that somebody writes by hand: its path and its content. */
+export function byHand(channel: string, n: number, body: string): [path: string, content: string] {
+  const name = `${String(n).padStart(9, '0')}Z-${n.toString(16).padStart(8, '0')}.md`;
+  return [
+    `data/channels/${channel}/2026/06/09/${name}`,
+    `---\nfrom: alice\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00.000Z\n---\n\n${body}\n`,
+  ];
+}
+
+/** Puts a file on the bus, in a commit on whatever the branch stands at. */
+export function put(bus: Bus, [path, content]: readonly [path: string, content: string]): void {
+  const clone = mkdtempSync(join(bus.root, 'clone-'));
+  git(clone, 'clone', '--quiet', bus.hub, '.');
+  mkdirSync(dirname(join(clone, path)), { recursive: true });
+  writeFileSync(join(clone, path), content);
+  git(clone, 'add', '--all');
+  git(clone, 'commit', '--quiet', '--message', 'by hand');
+  git(clone, 'push', '--quiet');
+}
+
+/** The commit that the bus stands at. */
+export function tipOf(bus: Bus): string {
+  return git(bus.hub, 'rev-parse', 'main').trim();
+}
+
+/** Sets the bus back, as a backup that is restored does. */
+export function setBack(bus: Bus, commit: string): void {
+  git(bus.hub, 'update-ref', 'refs/heads/main', commit);
+}
