@@ -14,7 +14,7 @@ export interface Vanished {
 }
 
 /** So many commits are looked at: what was lost to a backup of last month is for a person to judge. */
-const MANY = 20_000;
+const MANY = 5000;
 /** Bytes that are held to be published again. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
@@ -42,20 +42,24 @@ export async function vanished(
   const nothing = { again: [], gone, missing };
   const base = stood.size === 0 ? undefined : await transport.mergeBase(from, tip);
   if (base === undefined) return nothing;
-  const again: Vanished['again'] = [];
-  const written: string[] = [];
+  const lost = new Map<string, { entries: Vanished['again']; written: string[] }>();
   let bytes = 0;
   for (const commit of await transport.commitsSince(base, from, MANY)) {
-    const isOurs = names.some((name) => commit.author.email.endsWith(`@${name}.crosstalk.local`));
-    if (!isOurs || commit.parent === '') continue;
+    const name = names.find((one) => commit.author.email.endsWith(`@${one}.crosstalk.local`));
+    if (name === undefined || commit.parent === '') continue;
+    const ours = lost.get(name) ?? { entries: [], written: [] };
+    lost.set(name, ours);
     const paths = await pathsOf(transport, commit.parent, commit.oid);
-    for (const path of paths) written.push(path);
+    for (const path of paths) ours.written.push(path);
     const files = await filesAt(transport, stood, paths);
     bytes += files.reduce((sum, { content }) => sum + content.length, 0);
     if (bytes > MAX_BYTES) return nothing;
-    if (files.length > 0) again.push(await entryOf(archive, commit, files));
+    if (files.length > 0) ours.entries.push(await entryOf(archive, commit, files));
   }
-  if ((await transport.standing(tip, written)).size > 0) return nothing;
+  const again: Vanished['again'] = [];
+  // Each name by itself: another machine with our hostname may have brought back what it shares.
+  for (const { entries, written } of lost.values())
+    if ((await transport.standing(tip, written)).size === 0) again.push(...entries);
   const back = again.flatMap(({ commits }) => commits.flatMap(({ files }) => files));
   const messages = new Set(back.map(({ path }) => path).filter((path) => isMessage(path)));
   return { again, gone: gone - messages.size, missing };
