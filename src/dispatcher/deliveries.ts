@@ -92,15 +92,25 @@ export class Deliveries {
     if (from === undefined) return undefined;
     const held = this.#held.splice(0);
     if (from === tip && !held.some((commit) => commit !== tip)) return undefined;
+    try {
+      return await this.#takeIn(host, from, held, tip);
+    } catch (error) {
+      this.#held.unshift(...held);
+      throw error;
+    }
+  }
+
+  async #takeIn(
+    host: string,
+    from: string,
+    held: readonly string[],
+    tip: string,
+  ): Promise<Scan | undefined> {
     const audience = { host, actors: [...this.#active] };
-    const reading = Promise.all([
+    const [history, scan] = await Promise.all([
       continuity(this.#parts.transport, [from, ...held], tip),
       scanAdded(this.#parts, audience, from, tip),
     ]);
-    const [history, scan] = await reading.catch((error: unknown) => {
-      this.#held.unshift(...held);
-      throw error;
-    });
     if (history.kind === 'rewritten') return this.#afterRewrite(audience, history.lost, tip, scan);
     if (history.kind === 'archived') this.#reports.archived(tip, scan);
     const { departed } = this.#parts;

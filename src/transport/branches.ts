@@ -21,6 +21,9 @@ export async function makeBranch(
   const found = await remoteRefs(git, 'origin');
   if (!found.ok) return found.failure;
   if (found.branches.length === 0) return pushCommit(repository, commit, { signal, expected: '' });
+  // A clone that has not seen it yet, or whose record of it was damaged: it is fetched first.
+  if (found.branches.includes(branch))
+    return { kind: 'behind', reason: `the remote has ${branch}, which was not fetched yet` };
   const names = found.branches.slice(0, 5).map(shown).join(', ');
   return {
     kind: 'no_branch',
