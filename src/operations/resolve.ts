@@ -51,11 +51,17 @@ export async function resolveChannel(
   );
 }
 
+/** Digits of a channel's id that lists show. */
+const SHOWN_DIGITS = 8;
+
 function matching(channels: readonly Channel[], wanted: string): Channel[] {
   const named = channels.filter(({ name, id }) => name === wanted || id === wanted);
-  return named.length > 0
-    ? named
-    : channels.filter(({ id }) => /^[0-9a-f-]{2,}$/.test(wanted) && id.startsWith(wanted));
+  const prefixed = channels.filter(
+    ({ id }) => /^[0-9a-f-]{2,}$/.test(wanted) && id.startsWith(wanted),
+  );
+  // Lists show so many digits of an id: a channel that is called like them must not take its mail.
+  if (wanted.length >= SHOWN_DIGITS) return [...new Set([...named, ...prefixed])];
+  return named.length > 0 ? named : prefixed;
 }
 
 function listChannels(channels: readonly Channel[]): string {
@@ -73,7 +79,9 @@ function listChannels(channels: readonly Channel[]): string {
  * @throws CrosstalkError `not_found`, `ambiguous`, or `usage` for what cannot be a message's name
  */
 export async function resolveMessage(context: Context, given: string): Promise<MessageRef> {
-  const refs = await candidates(context, given.trim());
+  const all = await candidates(context, given.trim());
+  const original = all.length > 1 ? await firstOf(context, all) : undefined;
+  const refs = original === undefined ? all : [original];
   const [only, ...more] = refs;
   if (only === undefined) {
     throw new CrosstalkError(
@@ -92,6 +100,28 @@ export async function resolveMessage(context: Context, given: string): Promise<M
     );
   }
   return only;
+}
+
+/**
+ * Of messages with one path in several channels the one that was there first: nobody can know a path
+ * before it is published, so the others are copies, and must not be in the way of the original.
+ *
+ * @returns undefined when history does not say, or the paths differ
+ */
+async function firstOf(
+  context: Context,
+  refs: readonly MessageRef[],
+): Promise<MessageRef | undefined> {
+  const { transport } = context;
+  if (new Set(refs.map(({ relPath }) => relPath)).size > 1) return undefined;
+  const paths = refs.map(({ channel, relPath }) => messageFile(channel, relPath));
+  const [first] = await transport.order(undefined, await tipOf(context), paths);
+  const original = refs[paths.indexOf(first ?? '')];
+  if (original !== undefined)
+    context.note(
+      `${original.relPath} stands in ${String(refs.length)} channels; the first is meant: ${original.channel}`,
+    );
+  return original;
 }
 
 async function candidates(context: Context, given: string): Promise<MessageRef[]> {
