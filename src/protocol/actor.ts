@@ -4,6 +4,7 @@ import { parsed, shown, unreadable, type Parsed } from './result.ts';
 /** An actor's profile (protocol.md §6): `name` equals the file's stem, the body is its system prompt. */
 export interface Profile {
   name: string;
+  /** Empty where there is none: it is wanted, and a profile without one is a profile. */
   description: string;
   body: string;
 }
@@ -26,12 +27,12 @@ export function parseProfile(text: string, stem: string | undefined): Parsed<Pro
         : `name is ${shown(name)}, expected ${stem === undefined ? 'a text' : `"${stem}"`} as in the file's name`,
     );
   }
-  if (typeof description !== 'string' || description === '')
-    problems.push('description is missing');
+  if (description !== undefined && typeof description !== 'string')
+    problems.push(`description is ${shown(description)}, expected a text`);
   if (problems.length > 0) return unreadable(...problems);
   return parsed({
     name: name as string,
-    description: description as string,
+    description: typeof description === 'string' ? description : '',
     body: document.value.body,
   });
 }

@@ -108,8 +108,16 @@ it('a profile’s name is its file’s', () => {
   });
   expect(parseProfile('---\nname: b\n---\n', 'a')).toEqual({
     ok: false,
-    problems: ['name is "b", expected "a" as in the file\'s name', 'description is missing'],
+    problems: ['name is "b", expected "a" as in the file\'s name'],
   });
+});
+
+it('a profile with nothing but its name is one: its prompt is not lost', () => {
+  expect(parseProfile('---\nname: a\n---\n\nbe kind\n', 'a')).toEqual({
+    ok: true,
+    value: { name: 'a', description: '', body: 'be kind\n' },
+  });
+  expect(parseProfile('---\nname: a\ndescription: [b]\n---\n', 'a')).toMatchObject({ ok: false });
 });
 
 describe('paths', () => {
