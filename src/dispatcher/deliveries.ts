@@ -6,6 +6,7 @@ import { continuity } from './epochs.ts';
 import type { Known } from './known.ts';
 import { LostHistory, type LostHistoryParts } from './lost-history.ts';
 import { resume } from './resume.ts';
+import { AliasWatch } from './shared-alias.ts';
 import { ScanReports } from './scan-reports.ts';
 import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';
 import { openAgain } from './still-open.ts';
@@ -13,6 +14,8 @@ import { openAgain } from './still-open.ts';
 export interface DeliveriesParts extends LostHistoryParts {
   cursors: Cursors;
   known: Known;
+  /** Whether a file was in this machine's outbox, as far as this process has seen. */
+  wrote: (path: string) => boolean;
   /** New actors start at the tip instead of at what is unanswered. */
   fromNow: boolean;
 }
@@ -31,6 +34,7 @@ const MAX_READ_AGAIN = 100;
  */
 export class Deliveries {
   readonly mailboxes = new Mailboxes();
+  readonly aliases: AliasWatch;
   readonly #parts: DeliveriesParts;
   readonly #active = new Set<string>();
   readonly #lost: LostHistory;
@@ -48,6 +52,8 @@ export class Deliveries {
     this.#parts = parts;
     this.#reports = new ScanReports(parts.log);
     this.#lost = new LostHistory(parts);
+    const { wrote, departed, log } = parts;
+    this.aliases = new AliasWatch((path) => wrote(path) || departed.has(path), log);
   }
 
   /** Before a fetch that may be too early to see what is pushed, and cleared away, right after it. */
@@ -115,6 +121,7 @@ export class Deliveries {
     if (history.kind === 'archived') this.#reports.archived(tip, scan);
     const { departed } = this.#parts;
     await departed.note(scan.removed, history.kind === 'grown');
+    this.aliases.look(host, scan);
     const again = new Set(
       scan.deliveries.filter(({ channel, relPath }) => departed.has(messageFile(channel, relPath))),
     );

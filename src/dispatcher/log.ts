@@ -22,6 +22,7 @@ export type EventName =
   | 'dispatch_held'
   | 'record_failed'
   | 'set_aside'
+  | 'alias_shared'
   | 'reply_queued'
   | 'push_done'
   | 'push_failed'
@@ -60,6 +61,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   dispatch_held: 'warn',
   record_failed: 'error',
   set_aside: 'error',
+  alias_shared: 'error',
   push_failed: 'warn',
   dead_letter: 'warn',
   quarantined: 'error',

@@ -34,6 +34,7 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
       fetch_error: fetchFailing.reason,
     }),
     ...(failing && { push_failing_since: failing.since, push_error: failing.failure.reason }),
+    ...(deliveries.aliases.found && { alias_shared: deliveries.aliases.found }),
     ...(dispatcher.unrecorded && {
       record_failing_since: dispatcher.unrecorded.since,
       record_error: dispatcher.unrecorded.reason,

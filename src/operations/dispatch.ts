@@ -77,6 +77,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     }),
     departed: new Departed(paths.departed),
     hostname: context.hostname,
+    wrote: (path) => outbox.hasHeld(path),
     publishAgain: (entry) => outbox.put({ id: context.newId(), ...entry }),
     fromNow: input.fromNow,
     cursors: new Cursors(paths.cursors),

@@ -78,6 +78,12 @@ function dispatcherProblems(
         `pushing fails since ${dispatcher.push_failing_since}: ${dispatcher.push_error ?? ''}; it is tried again by itself`,
       );
     }
+    if (dispatcher.alias_shared !== undefined) {
+      const { alias, count, newest } = dispatcher.alias_shared;
+      problems.push(
+        `somebody else writes as this host, ${alias}: ${String(count)} messages since the dispatcher started, the newest ${newest}; a copy of this machine or of its state answers everything twice: stop one of them and restart this, or somebody forges it`,
+      );
+    }
     if (dispatcher.record_failing_since !== undefined) {
       problems.push(
         `what a run has said cannot be written to disk since ${dispatcher.record_failing_since}: ${dispatcher.record_error ?? ''}; make room, it is tried again by itself, and do not stop the dispatcher before`,

@@ -45,7 +45,11 @@ export interface SetAside extends OutboxEntry {
 /** Beside the outbox, so that no older version takes it for part of it. */
 const ASIDE = '-set-aside';
 
+/** Paths that are remembered; then some may be forgotten. */
+const MAX_REMEMBERED = 200_000;
+
 export class Outbox {
+  readonly #held = new Set<string>();
   readonly #folder: JsonFolder<OutboxEntry>;
   readonly #aside: JsonFolder<SetAside>;
 
@@ -55,13 +59,24 @@ export class Outbox {
   }
 
   put(entry: OutboxEntry): Promise<void> {
+    this.#remember(entry);
     return this.#folder.put(entry);
   }
   get(id: string): Promise<OutboxEntry | undefined> {
     return this.#folder.get(id);
   }
-  all(): Promise<OutboxEntry[]> {
-    return this.#folder.all();
+  async all(): Promise<OutboxEntry[]> {
+    const entries = await this.#folder.all();
+    for (const entry of entries) this.#remember(entry);
+    return entries;
+  }
+  /** Whether a file was in an entry that this process has put or seen. */
+  hasHeld(path: string): boolean {
+    return this.#held.has(path);
+  }
+  #remember({ commits }: OutboxEntry): void {
+    if (this.#held.size > MAX_REMEMBERED) this.#held.clear();
+    for (const { files } of commits) for (const { path } of files) this.#held.add(path);
   }
   remove(id: string): Promise<void> {
     return this.#folder.remove(id);

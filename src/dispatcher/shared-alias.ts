@@ -1,0 +1,46 @@
+import { messageFile } from '../protocol/layout.ts';
+import type { Log } from './log.ts';
+import type { Scan } from './scan.ts';
+
+/** Messages under this machine's alias that it did not write. */
+export interface SharedAlias {
+  alias: string;
+  count: number;
+  /** The path of the newest. */
+  newest: string;
+}
+
+/**
+ * Notices that another machine answers under the alias of this one: a copy of it with its state, or one
+ * clone with two state directories, which answer everything twice. Anybody who can push can also write
+ * such a message, so it is said, and stops nothing.
+ */
+export class AliasWatch {
+  readonly #wrote: (path: string) => boolean;
+  readonly #log: Log;
+  #found: SharedAlias | undefined;
+
+  /** @param wrote whether a file came from this machine's outbox, or was on the bus before */
+  constructor(wrote: (path: string) => boolean, log: Log) {
+    this.#wrote = wrote;
+    this.#log = log;
+  }
+
+  /** What was found since the start; undefined for nothing. */
+  get found(): SharedAlias | undefined {
+    return this.#found;
+  }
+
+  /** Looks at what actors of this host are said to have written. */
+  look(alias: string, { own }: Scan): void {
+    const foreign = [...own].flatMap(([channel, messages]) =>
+      messages
+        .map(({ relPath }) => messageFile(channel, relPath))
+        .filter((path) => !this.#wrote(path)),
+    );
+    const newest = foreign.at(-1);
+    if (newest === undefined) return;
+    this.#found = { alias, count: (this.#found?.count ?? 0) + foreign.length, newest };
+    this.#log('alias_shared', { ...this.#found });
+  }
+}
