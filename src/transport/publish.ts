@@ -204,12 +204,13 @@ async function move(
 ): Promise<Failure | undefined> {
   if (repository.origin === undefined) return moveSolo(repository, from, to);
   const tracking = `refs/remotes/origin/${repository.branch}`;
-  const tracked = (await objects.read(`${tracking}^{commit}`))?.oid;
-  // The branch must stand where we think it does: one that was set back or renamed is not ours to mend.
-  const failure =
-    tracked === undefined
-      ? await makeBranch(repository, to, signal)
-      : await pushCommit(repository, to, { signal, expected: tracked });
+  const isTracked = (await objects.read(`${tracking}^{commit}`)) !== undefined;
+  // The branch must stand at what the commits were built on: one that was set back or renamed is not
+  // ours to mend. Never at what it is known to stand at by now: another process of this clone may
+  // have fetched since, and the push would take what it brought off the bus.
+  const failure = isTracked
+    ? await pushCommit(repository, to, { signal, expected: from ?? '' })
+    : await makeBranch(repository, to, signal);
   if (failure !== undefined) return failure;
   // Push itself moves the tracking branch.
   if ((await objects.read(`${tracking}^{commit}`))?.oid !== to)

@@ -1,8 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { watchCrashPoints } from '../../src/crash-points.ts';
 import { Bus, Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 
 it('a branch that was renamed at the remote is not made anew: mail is queued, and goes on the new one once that is said', async () => {
   const bus = new Bus();
@@ -37,6 +42,26 @@ it('a remote that lost its only branch gets the whole of it back, not what an ol
   await host.run('sync');
   expect(git(bus.hub, 'rev-list', '--count', 'main')).toBe(commits);
   expect(bus.messages()).toHaveLength(3);
+});
+
+it('what others push between building and pushing is kept, also when it was fetched here meanwhile', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const first = await host.send('nobody', 'one');
+  const env = { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir };
+  let between = 0;
+  onTestFinished(() => {
+    watchCrashPoints(() => undefined);
+  });
+  watchCrashPoints((point) => {
+    if (point !== 'commits_built' || between++ > 0) return;
+    host.edit({ 'local/note.md': 'by hand\n' });
+    execFileSync(process.execPath, [PROGRAM, 'replies', first], { env, stdio: 'ignore' });
+  });
+  await host.send('nobody', 'two');
+  expect(between).toBeGreaterThan(1);
+  expect(bus.messages()).toHaveLength(2);
+  expect(git(bus.hub, 'show', 'main:local/note.md')).toBe('by hand\n');
 });
 
 it('a clone whose remote has another name is not taken for one without a remote', async () => {
