@@ -201,7 +201,7 @@ it('a list is for one channel and everybody, or for everybody alone', async () =
   await add(host, 'everywhere');
   await add(host, 'there', '--scope', 'release');
   await add(host, 'there too', '--scope', id.slice(0, 13));
-  await add(host, 'here', '--scope', host.channel() === id ? 'general' : host.channel());
+  await add(host, 'here', '--scope', host.channel());
   expect(subjects(await listed(host))).toEqual(['everywhere', 'here', 'there', 'there too']);
   expect(subjects(await listed(host, '--scope', id))).toEqual(['everywhere', 'there', 'there too']);
   expect(subjects(await listed(host, '--scope', 'global'))).toEqual(['everywhere']);

@@ -247,12 +247,17 @@ export class Host {
     git(clone, 'push', '--quiet');
   }
 
-  /** The id of the only channel. */
+  /** The id of the channel "general", however many others there are: their ids' order is chance. */
   channel(): string {
-    const [line = ''] = git(this.bus.hub, 'ls-tree', '--name-only', 'main', 'data/channels/').split(
-      '\n',
+    const where = ['main', '--', 'data/channels/*/CHANNEL.md'];
+    const found = git(
+      this.bus.hub,
+      'grep',
+      '--files-with-matches',
+      '^name: "*general"*$',
+      ...where,
     );
-    return line.slice('data/channels/'.length);
+    return /^main:data\/channels\/([^/\n]+)\/CHANNEL\.md$/.exec(found.trim())?.[1] ?? '';
   }
 }
 
