@@ -7,7 +7,7 @@ import { CrosstalkError } from '../errors.ts';
 import { data, fastImport } from './build.ts';
 import type { Failure } from './failure.ts';
 import { writeRef } from './refs.ts';
-import { mirror, pushCommit } from './remote.ts';
+import { notePushed, pushCommit } from './remote.ts';
 import type { Repository } from './repository.ts';
 import { ARCHIVED, EpochReading, LONG, RESTORED } from './epoch-reading.ts';
 import { moveSolo } from './solo.ts';
@@ -160,12 +160,10 @@ export class Epochs extends EpochReading {
   }
 
   async #move(from: string, to: string, forced: boolean): Promise<Failure | undefined> {
-    const { git, origin, branch } = this.#repository;
-    if (origin === undefined) return moveSolo(this.#repository, from, to);
+    if (this.#repository.origin === undefined) return moveSolo(this.#repository, from, to);
     const failure = await pushCommit(this.#repository, to, forced ? { expected: from } : {});
     if (failure !== undefined) return failure;
-    await git.run(['update-ref', `refs/remotes/origin/${branch}`, to]);
-    await mirror(this.#repository, to);
+    await notePushed(this.#repository, from, to);
     return undefined;
   }
 }

@@ -33,6 +33,12 @@ const FIXED: readonly Setting[] = [
   ['push.recursesubmodules', 'no'],
 ];
 
+/**
+ * The end of our configuration, by which one is known that is whole. It names no branch that is
+ * fetched: a push would move our tracking branch by that, also back; see `notePushed`.
+ */
+const LAST: Setting = ['remote.origin.tagopt', '--no-tags'];
+
 /** It wins over every .gitattributes: no filter, no encoding, no change of line ends. */
 const ATTRIBUTES = '* -text !eol !crlf -filter -ident -working-tree-encoding\n';
 
@@ -56,7 +62,7 @@ const CREDENTIALS = /^username=.*\npassword=.*\n$/;
 
 /**
  * Whether the directory is there and whole. After a power failure or on a full disk a file may have
- * lost its content, or its end: the last thing in our configuration is what is fetched.
+ * lost its content, or its end.
  */
 export async function isMade({ gitDir, credentials }: OwnGit): Promise<boolean> {
   const [head, config, attributes, secret] = await Promise.all([
@@ -68,8 +74,7 @@ export async function isMade({ gitDir, credentials }: OwnGit): Promise<boolean> 
   return (
     HEAD.test(head) &&
     config.startsWith('[core]\n') &&
-    config.includes('\tfetch = "+refs/heads/') &&
-    config.endsWith('\n') &&
+    config.endsWith(configEntries([LAST])) &&
     !config.includes('\0') &&
     attributes === ATTRIBUTES &&
     (CREDENTIALS.test(secret) || !config.includes(`/credentials'; }; f"\n`))
@@ -99,7 +104,7 @@ export async function writeOwnGit(
   for (const folder of ['refs/heads', 'info', 'objects'])
     await mkdir(join(gitDir, folder), { recursive: true, mode: 0o700 });
   await chmod(gitDir, 0o700);
-  const settings = [...FIXED, ...(await forOwn(own, clone, recorded)), ...tracking(branch)];
+  const settings = [...FIXED, ...(await forOwn(own, clone, recorded)), LAST];
   await replace(join(gitDir, 'info', 'attributes'), ATTRIBUTES);
   await replace(join(gitDir, 'config'), configText(settings, recorded));
   const head = join(gitDir, 'HEAD');
@@ -190,10 +195,6 @@ async function forOwn(
   if (secret === undefined) await rm(credentials, { force: true });
   else await replace(credentials, secret);
   return settings;
-}
-
-function tracking(branch: string): Setting[] {
-  return [['remote.origin.fetch', `+refs/heads/${branch}:refs/remotes/origin/${branch}`]];
 }
 
 /** The text of a configuration file that says this and nothing else. */

@@ -6,7 +6,14 @@ import { build } from './build.ts';
 import type { Commit } from './commit.ts';
 import type { Failure } from './failure.ts';
 import type { Objects } from './objects.ts';
-import { fetchBranch, knownTip, mirror, pushCommit, type Fetched } from './remote.ts';
+import {
+  fetchBranch,
+  knownTip,
+  notePushed,
+  pushCommit,
+  trackedTip,
+  type Fetched,
+} from './remote.ts';
 import type { Repository } from './repository.ts';
 import { moveSolo } from './solo.ts';
 
@@ -203,18 +210,15 @@ async function move(
   signal: AbortSignal | undefined,
 ): Promise<Failure | undefined> {
   if (repository.origin === undefined) return moveSolo(repository, from, to);
-  const tracking = `refs/remotes/origin/${repository.branch}`;
-  const isTracked = (await objects.read(`${tracking}^{commit}`)) !== undefined;
+  const tracked = await trackedTip(repository, objects);
   // The branch must stand at what the commits were built on: one that was set back or renamed is not
   // ours to mend. Never at what it is known to stand at by now: another process of this clone may
   // have fetched since, and the push would take what it brought off the bus.
-  const failure = isTracked
-    ? await pushCommit(repository, to, { signal, expected: from ?? '' })
-    : await makeBranch(repository, to, signal);
+  const failure =
+    tracked !== undefined
+      ? await pushCommit(repository, to, { signal, expected: from ?? '' })
+      : await makeBranch(repository, to, signal);
   if (failure !== undefined) return failure;
-  // Push itself moves the tracking branch.
-  if ((await objects.read(`${tracking}^{commit}`))?.oid !== to)
-    await repository.git.run(['update-ref', tracking, to]);
-  await mirror(repository, to);
+  await notePushed(repository, tracked, to);
   return undefined;
 }

@@ -9,6 +9,10 @@ import { linkOnTheWay, packedText, smallText } from './clone-file.ts';
 /** The name of an object, in any format. */
 export const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const MAX_LINKS = 5;
+
+/** Where the refs of a repository are: of the operator's clone, or of our own git directory. */
+export type RefPlace = Pick<Clone, 'dir' | 'gitDir' | 'commonDir'>;
+
 const LOCK_TRIES = 10;
 const LOCK_WAIT_MS = 50;
 /** Git holds the lock of a ref for milliseconds; one this old belongs to a git that was killed. */
@@ -20,7 +24,7 @@ const STALE_LOCK_MS = 10_000;
  *
  * @throws CrosstalkError `git_failed` when something else than a plain file stands there
  */
-export async function readRef(clone: Clone, name: string): Promise<string | undefined> {
+export async function readRef(clone: RefPlace, name: string): Promise<string | undefined> {
   let wanted = name;
   for (let links = 0; links < MAX_LINKS; links++) {
     const folder = wanted.startsWith('refs/') ? clone.commonDir : clone.gitDir;
@@ -37,7 +41,7 @@ export async function headOf({ gitDir }: Clone): Promise<string | undefined> {
   return text.startsWith('ref: refs/') ? text.slice('ref: '.length) : undefined;
 }
 
-async function packedRef({ commonDir }: Clone, name: string): Promise<string | undefined> {
+async function packedRef({ commonDir }: RefPlace, name: string): Promise<string | undefined> {
   const packed = await packedText(commonDir);
   const at = packed.indexOf(` ${name}\n`);
   const oid = at < 0 ? '' : packed.slice(packed.lastIndexOf('\n', at) + 1, at);
@@ -54,7 +58,7 @@ export type RefWritten = { ok: true } | { ok: false; reason: string; contention:
  * @param from what it has to name now; undefined: whatever it names, empty: nothing
  */
 export async function writeRef(
-  clone: Clone,
+  clone: RefPlace,
   name: string,
   to: string,
   from?: string,
@@ -104,7 +108,7 @@ export async function writeRef(
  * for a move that leaves a history. Where something else than a file of git's stands, it is not kept.
  */
 export async function noteMove(
-  { commonDir }: Clone,
+  { commonDir }: RefPlace,
   name: string,
   from: string,
   to: string,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from './failure.ts';
 import type { Objects } from './objects.ts';
 import { mendRef } from './own-git.ts';
-import { readRef, writeRef } from './refs.ts';
+import { noteMove, readRef, writeRef } from './refs.ts';
 import type { Repository } from './repository.ts';
 
 export type Fetched = { ok: true } | { ok: false; failure: Failure };
@@ -16,11 +16,18 @@ export async function knownTip(
   { clone, origin, branch }: Repository,
   objects: Objects,
 ): Promise<string | undefined> {
-  const tracked =
-    origin === undefined ? undefined : (await objects.read(`${tracking(branch)}^{commit}`))?.oid;
+  const tracked = origin === undefined ? undefined : await trackedTip({ branch }, objects);
   if (tracked !== undefined) return tracked;
   const local = await readRef(clone, `refs/heads/${branch}`);
   return local === undefined ? undefined : (await objects.read(`${local}^{commit}`))?.oid;
+}
+
+/** What our own tracking branch of the remote names; undefined before anything was fetched. */
+export async function trackedTip(
+  { branch }: Pick<Repository, 'branch'>,
+  objects: Objects,
+): Promise<string | undefined> {
+  return (await objects.read(`${tracking(branch)}^{commit}`))?.oid;
 }
 
 /**
@@ -31,6 +38,28 @@ export async function mirror({ clone, branch }: Repository, tip: string): Promis
   const name = tracking(branch);
   const there = await readRef(clone, name).catch(() => undefined);
   if (there !== tip) await writeRef(clone, name, tip);
+}
+
+/**
+ * Moves our own tracking branch to what was just pushed, and lets the clone know. Git's push would
+ * do so whatever it names by then: another process of this clone may have fetched what was pushed on
+ * top, and a branch that goes back looks like a history that was rewritten. So only one that still
+ * names what it named before the push is moved.
+ *
+ * @param before what it named; undefined when there was none
+ */
+export async function notePushed(
+  repository: Repository,
+  before: string | undefined,
+  to: string,
+): Promise<void> {
+  const { gitDir, dir, branch } = repository;
+  const own = { dir, gitDir, commonDir: gitDir };
+  const moved = await writeRef(own, tracking(branch), to, before ?? '');
+  if (!moved.ok) return;
+  const none = '0'.repeat(to.length);
+  await noteMove(own, tracking(branch), before ?? none, to, 'pushed');
+  await mirror(repository, to);
 }
 
 const FETCH_TRIES = 8;
