@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
 import { classify, type Failure } from './failure.ts';
 import { gitEnvironment, type GitPlace } from './git-environment.ts';
+import { TimeLimit, withoutSteps } from './time-limit.ts';
 
 /** Exit codes are results; only a git that could not be started at all is told apart. */
 export type GitOutcome =
@@ -24,6 +25,8 @@ export interface GitOptions {
   timeout?: number;
   /** The call talks to the remote, which has another time limit. */
   network?: boolean;
+  /** The call was told to say how far it is: what is limited is each step; see {@link TimeLimit}. */
+  progress?: boolean;
   env?: Record<string, string>;
 }
 
@@ -124,33 +127,35 @@ export class Git {
 
   /** Runs one git command to its end. Never rejects but for an abort. */
   async run(args: readonly string[], options: GitOptions = {}): Promise<GitOutcome> {
-    const { signal, network = false } = options;
+    const { signal, network = false, progress = false } = options;
     throwIfAborted(signal);
     const child = this.#spawn(args, options.env);
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr.push(chunk);
+      time.heard(chunk);
+    });
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.input);
     const limit = options.timeout ?? (network ? this.#networkLimit : LOCAL_LIMIT);
-    const state = { timedOut: false };
-    const timer = setTimeout(() => {
-      state.timedOut = true;
+    const time = new TimeLimit(limit, progress, () => {
       end(child);
-    }, limit);
+    });
     const abort = (): void => {
       end(child);
     };
     signal?.addEventListener('abort', abort, { once: true });
     const { code, startError } = await ended(child);
-    clearTimeout(timer);
+    time.over();
     signal?.removeEventListener('abort', abort);
     throwIfAborted(signal);
     const out = Buffer.concat(stdout);
-    const err = Buffer.concat(stderr).toString('utf8');
-    if (code === 0 && !state.timedOut) return { ok: true, stdout: out, stderr: err };
-    const failure: Failure = state.timedOut
+    const said = Buffer.concat(stderr).toString('utf8');
+    const err = progress ? withoutSteps(said) : said;
+    if (code === 0 && !time.passed) return { ok: true, stdout: out, stderr: err };
+    const failure: Failure = time.passed
       ? {
           kind: 'timed_out',
           reason: `git ${args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? ''} did not end within ${String(limit / 1000)} s`,
@@ -158,7 +163,7 @@ export class Git {
       : startError === undefined
         ? classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`)
         : { kind: 'not_started', reason: `git could not be started: ${startError.message}` };
-    return { ok: false, stdout: out, stderr: err, failure, code: state.timedOut ? null : code };
+    return { ok: false, stdout: out, stderr: err, failure, code: time.passed ? null : code };
   }
 
   /** Like {@link run}, for calls that fail only when something is broken. */

@@ -2,6 +2,7 @@ import { rm, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from './failure.ts';
 import type { Objects } from './objects.ts';
+import type { Git, GitOutcome } from './git.ts';
 import { mendRef } from './own-git.ts';
 import { noteMove, readRef, writeRef } from './refs.ts';
 import type { Repository } from './repository.ts';
@@ -74,10 +75,7 @@ export async function fetchBranch(repository: Repository, signal?: AbortSignal):
   const { git, branch } = repository;
   for (let tries = 1; ; tries++) {
     // In a partial clone new messages come whole, as they are read at once.
-    const outcome = await git.run(fetching(branch, '--no-filter'), {
-      network: true,
-      ...(signal === undefined ? {} : { signal }),
-    });
+    const outcome = await transfer(git, (slow) => fetching(branch, '--no-filter', slow), signal);
     if (outcome.ok) return { ok: true };
     const damaged = damagedRefs(outcome.stderr, branch);
     const mayHelp = damaged.length > 0 || outcome.failure.kind === 'contention';
@@ -92,11 +90,30 @@ function tracking(branch: string): string {
   return `refs/remotes/origin/${branch}`;
 }
 
+/**
+ * A fetch or a push. One that runs out of time is tried once more, for as long as it moves on: on a
+ * slow link what is waiting may take longer than any limit, and would start from zero for ever.
+ *
+ * @param args what git is called with; `slow`: it has to tell how far it is
+ */
+async function transfer(
+  git: Git,
+  args: (slow: boolean) => string[],
+  signal: AbortSignal | undefined,
+): Promise<GitOutcome> {
+  const options = { network: true, ...(signal && { signal }) };
+  const first = await git.run(args(false), options);
+  if (first.ok || first.failure.kind !== 'timed_out') return first;
+  return git.run(args(true), { ...options, progress: true });
+}
+
 /** The arguments of a fetch of the bus, and of nothing else, into our tracking branch. */
-function fetching(branch: string, filter: string): string[] {
+function fetching(branch: string, filter: string, slow = false): string[] {
   return [
+    // Git tells how many bytes have come only when it keeps them as one pack.
+    ...(slow ? ['-c', 'fetch.unpackLimit=1'] : []),
     'fetch',
-    '--quiet',
+    slow ? '--progress' : '--quiet',
     '--no-tags',
     '--no-auto-maintenance',
     '--no-write-fetch-head',
@@ -143,9 +160,11 @@ export async function pushCommit(
   options: { dry?: boolean; signal?: AbortSignal | undefined; expected?: string },
 ): Promise<Failure | undefined> {
   const { dry = false, signal, expected } = options;
-  const pushed = await git.run(
-    [
+  const pushed = await transfer(
+    git,
+    (slow) => [
       'push',
+      ...(slow ? ['--progress'] : []),
       ...(dry ? ['--dry-run'] : []),
       '--porcelain',
       ...(expected === undefined ? [] : [`--force-with-lease=refs/heads/${branch}:${expected}`]),
@@ -154,7 +173,7 @@ export async function pushCommit(
       'origin',
       `${commit}:refs/heads/${branch}`,
     ],
-    { network: true, ...(signal && { signal }) },
+    signal,
   );
   return pushed.ok ? undefined : pushed.failure;
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -13,6 +14,7 @@ import {
   startSilent,
   startSlow,
   startSshd,
+  startThrottled,
 } from '../support/servers.ts';
 
 /** A question answered over whatever remote a machine was given. */
@@ -153,6 +155,24 @@ it('a slow remote only takes longer; one slower than the time limit queues the m
   delay = 0;
   expect((await host.run('sync')).out).toContain('Pushed: 1');
   expect(bus.messages()).toHaveLength(2);
+});
+
+it('what takes longer than the time limit on a slow link comes all the same, as long as it moves on', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  git(bus.hub, 'config', 'http.receivepack', 'true');
+  const port = Number((await startHttp(bus.root, 'me:secret')).split(':')[1]);
+  await host.pointTo(`http://me:secret@${await startThrottled(port, 150_000)}/hub.git`);
+  const large = randomBytes(900_000);
+  host.edit({ 'data/memories/large.bin': large });
+  const env = { CROSSTALK_NETWORK_TIMEOUT: '4' };
+  expect(await host.runWith({ env }, 'sync')).toMatchObject({ code: 0, err: '' });
+  expect(git(host.dir, 'rev-parse', 'origin/main')).toBe(git(bus.hub, 'rev-parse', 'main'));
+  const text = randomBytes(600_000).toString('base64');
+  const sent = await host.runWith({ env, stdin: text }, 'send', '--to', 'worker');
+  expect(sent).toMatchObject({ code: 0, err: '' });
+  expect(sent.out).toMatch(/^Sent: /);
+  expect(bus.messages().map(({ message }) => message.body.trim())).toContain(text);
 });
 
 it.each([

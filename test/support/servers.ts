@@ -146,6 +146,23 @@ export async function startSlow(port: number, delay: () => number): Promise<stri
   return `127.0.0.1:${String(await listening(server))}`;
 }
 
+/** Passes everything on to another port, both ways at so many bytes a second. */
+export async function startThrottled(port: number, bytesPerSecond: number): Promise<string> {
+  const server = createServer((near) => {
+    const far = createConnection(port, '127.0.0.1');
+    const pass = async (from: Socket, to: Socket): Promise<void> => {
+      for await (const chunk of from) {
+        await sleep(((chunk as Buffer).length / bytesPerSecond) * 1000);
+        to.write(chunk as Buffer);
+      }
+      to.end();
+    };
+    void pass(near, far).catch(() => far.destroy());
+    void pass(far, near).catch(() => near.destroy());
+  });
+  return `127.0.0.1:${String(await listening(server))}`;
+}
+
 async function listening(server: Server): Promise<number> {
   const sockets = new Set<{ destroy: () => void }>();
   server.on('connection', (socket) => sockets.add(socket));
