@@ -9,44 +9,85 @@ import { readMemory } from './memory-content.ts';
 /** Said of a file whose content is not in this clone; it is looked at again each time. */
 export const MISSING = 'its content is missing from this clone';
 
-/** Reads files as what their places say, for the index. Channels are read at `tip`. */
-export async function readFiles(
-  context: Context,
-  tip: string,
-  files: readonly FileRef[],
-): Promise<Batch> {
-  const batch = emptyBatch();
-  await context.transport.prefetch(files.map(({ oid }) => oid));
-  await Promise.all(files.map((file) => readFile(context, tip, file, batch)));
-  // What is read at the same time ends in any order.
-  batch.messages.sort((a, b) => (a.relPath < b.relPath ? -1 : a.relPath > b.relPath ? 1 : 0));
-  return batch;
+/** Files of one part, at most. */
+const PART = 4000;
+/** Letters of messages after which a part ends; most parts have far fewer. */
+const PART_TEXT = 16 * 1024 * 1024;
+/** Files read at the same time: few while they are large, as they may be of a megabyte each. */
+const FEWEST = 8;
+const MOST = 128;
+const LARGE_TEXT = 1024 * 1024;
+
+/** Some of the files that were asked for, read. */
+export interface Part<T> {
+  batch: Batch;
+  files: readonly T[];
+  isLast: boolean;
 }
 
-/** What a change of the tree means for the index: what is gone, and what is to be read. */
-export async function readChanges(
+/**
+ * Reads files as what their places say, for the index, a part at a time; no files are one empty part.
+ * Channels are read at `tip`.
+ *
+ * @param isThere whether a file is to be read; else it is only part of its part
+ */
+export async function* readInParts<T extends FileRef>(
+  context: Context,
+  tip: string,
+  files: readonly T[],
+  isThere: (file: T) => boolean = () => true,
+): AsyncGenerator<Part<T>> {
+  let [batch, from, text] = [emptyBatch(), 0, 0];
+  let [count, fetched] = [FEWEST, 0];
+  for (let at = 0; ;) {
+    if (at >= fetched) {
+      fetched = at + PART;
+      const ahead = files.slice(at, fetched).filter(isThere);
+      await context.transport.prefetch(ahead.map(({ oid }) => oid));
+    }
+    const some = files.slice(at, Math.min(at + count, fetched));
+    const known = batch.messages.length;
+    await Promise.all(some.filter(isThere).map((file) => readFile(context, tip, file, batch)));
+    const letters = batch.messages
+      .slice(known)
+      .reduce((sum, { message }) => sum + message.body.length, 0);
+    count = letters > LARGE_TEXT ? FEWEST : Math.min(MOST, 2 * count);
+    text += letters;
+    at += some.length;
+    const isLast = at >= files.length;
+    if (!isLast && at - from < PART && text < PART_TEXT) continue;
+    // What is read at the same time ends in any order.
+    batch.messages.sort((a, b) => (a.relPath < b.relPath ? -1 : a.relPath > b.relPath ? 1 : 0));
+    yield { batch, files: files.slice(from, at), isLast };
+    if (isLast) return;
+    [batch, from, text] = [emptyBatch(), at, 0];
+  }
+}
+
+/** What changes of the tree mean for the index, a part at a time: what is gone, and what is new. */
+export async function* readChanges(
   context: Context,
   tip: string,
   changes: readonly Change[],
-): Promise<Batch> {
-  const batch = await readFiles(
-    context,
-    tip,
-    changes.filter(({ status }) => status !== 'D'),
-  );
-  for (const { path, status } of changes) {
-    const place = placeOf(path);
-    const memory = memoryFileOf(path);
-    if (status !== 'A' && place.kind === 'message') {
-      const { channel, relPath } = place;
-      batch.goneMessages.push({ channel, relPath });
-    }
-    if (status !== 'A') batch.goneMalformed.push(path);
-    if (status !== 'A' && memory !== undefined) batch.goneMemories.push(memory);
-    if (status === 'D' && place.kind === 'channel')
-      batch.channels.push({ uuid: place.channel, name: place.channel });
+): AsyncGenerator<Part<Change>> {
+  const isThere = ({ status }: Change): boolean => status !== 'D';
+  for await (const part of readInParts(context, tip, changes, isThere)) {
+    for (const change of part.files) addGone(part.batch, change);
+    yield part;
   }
-  return batch;
+}
+
+function addGone(batch: Batch, { path, status }: Change): void {
+  const place = placeOf(path);
+  const memory = memoryFileOf(path);
+  if (status !== 'A' && place.kind === 'message') {
+    const { channel, relPath } = place;
+    batch.goneMessages.push({ channel, relPath });
+  }
+  if (status !== 'A') batch.goneMalformed.push(path);
+  if (status !== 'A' && memory !== undefined) batch.goneMemories.push(memory);
+  if (status === 'D' && place.kind === 'channel')
+    batch.channels.push({ uuid: place.channel, name: place.channel });
 }
 
 async function readFile(

@@ -9,7 +9,7 @@ import { acquire } from '../state/lock.ts';
 import type { Change } from '../transport/transport.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { IN_MEMORY, placeApart, type IndexPlace } from './index-place.ts';
-import { dayFolders, MISSING, readChanges, readFiles } from './index-files.ts';
+import { dayFolders, MISSING, readChanges, readInParts } from './index-files.ts';
 
 export interface IndexOptions {
   /**
@@ -129,7 +129,6 @@ async function bringUp(
   }
 }
 
-/** One walk of the index towards a commit. */
 class Update {
   readonly #context: Context;
   readonly #index: Index;
@@ -197,10 +196,11 @@ class Update {
     const renamed = new Set<string>();
     let taken = 0;
     const take = async (changes: readonly Change[]): Promise<void> => {
-      const batch = await readChanges(this.#context, tip, changes);
-      for (const { uuid, name } of batch.channels)
-        if (this.#index.isRenamed(uuid, name)) renamed.add(uuid);
-      this.#index.write(batch, { tip: from, building: undefined });
+      for await (const { batch } of readChanges(this.#context, tip, changes)) {
+        for (const { uuid, name } of batch.channels)
+          if (this.#index.isRenamed(uuid, name)) renamed.add(uuid);
+        this.#index.write(batch, { tip: from, building: undefined });
+      }
       taken += changes.length;
       this.#say(`${String(taken)} new files`);
     };
@@ -216,7 +216,7 @@ class Update {
     }
     for (const path of again)
       changes.push({ path, oid: `${tip}:${path}`, mode: '100644', status: 'M' });
-    for (let at = 0; at < changes.length; at += CHUNK) await take(changes.slice(at, at + CHUNK));
+    if (changes.length > 0) await take(changes);
     for (const uuid of renamed) {
       const files = await this.#filesOf(tip, `${CHANNELS}/${uuid}`);
       await this.#take(tip, files, (batch) => {
@@ -233,12 +233,11 @@ class Update {
     files: readonly FileRef[],
     write: (batch: Batch, isLast: boolean) => void,
   ): Promise<void> {
-    let reading = readFiles(this.#context, tip, files.slice(0, CHUNK));
-    for (let at = 0; at < Math.max(1, files.length); at += CHUNK) {
-      const batch = await reading;
-      const next = files.slice(at + CHUNK, at + 2 * CHUNK);
-      if (next.length > 0) reading = readFiles(this.#context, tip, next);
-      write(batch, next.length === 0);
+    const parts = readInParts(this.#context, tip, files);
+    let reading = parts.next();
+    for (let part = await reading; part.done !== true; part = await reading) {
+      reading = parts.next();
+      write(part.value.batch, part.value.isLast);
     }
   }
 

@@ -168,7 +168,7 @@ export function parseDocumentText(text: string): Parsed<Document> {
   const given = text.slice(firstBreak + 1, end.start);
   if (bytesUpTo(given, MAX_HEADER_BYTES) > MAX_HEADER_BYTES)
     return unreadable('the frontmatter is larger than 64 KiB');
-  const header = given.replaceAll('\r\n', '\n');
+  const header = copied(given.replaceAll('\r\n', '\n'));
   if (`\n${header}`.includes(`\n${FENCE}`))
     return unreadable('a line inside the frontmatter starts with "---"');
   const rest = (): string => text.slice(end.after).replace(/^\r?\n/, '');
@@ -182,6 +182,14 @@ export function parseDocumentText(text: string): Parsed<Document> {
   } catch (error) {
     return unreadable(`the frontmatter is not valid YAML: ${(error as Error).message}`);
   }
+}
+
+/**
+ * The same text in memory of its own. A part of a string keeps the whole of it in memory, and whoever
+ * keeps the sender of a message would keep its body.
+ */
+function copied(text: string): string {
+  return Buffer.from(text, 'utf8').toString('utf8');
 }
 
 /** Writes fields and body so that {@link parseDocumentText} gives both back unchanged. */
