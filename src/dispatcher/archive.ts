@@ -2,6 +2,7 @@ import { MAX_STEPS, type Lookup } from '../protocol/causality.ts';
 import type { Channel } from '../protocol/channel.ts';
 import { messageFile, placeOf } from '../protocol/layout.ts';
 import { parseMessage, type Located, type Message } from '../protocol/message.ts';
+import { byChannel, seenFrom } from '../protocol/reference.ts';
 import { unreadable, type Parsed } from '../protocol/result.ts';
 import type { Transport } from '../transport/transport.ts';
 import { channelFiles } from './channel-files.ts';
@@ -50,7 +51,7 @@ export class Archive {
   }
 
   /**
-   * The messages at some paths of a channel; those that cannot be read are left out.
+   * The messages at some paths of a channel, as they look from it; those that cannot be read are left out.
    *
    * @param oids of their contents, where they are known already
    */
@@ -95,8 +96,10 @@ export class Archive {
             ? await this.message(commit, channel, relPath)
             : await this.#messageOf(oids[at + index]),
       }));
-      const found = await Promise.all(read);
-      yield found.filter((item): item is Located => item.message !== undefined);
+      const found = (await Promise.all(read)).filter(
+        (item): item is Located => item.message !== undefined,
+      );
+      yield found.map((located) => seenFrom(channel, channel, located));
     }
   }
 
@@ -137,23 +140,24 @@ export class Archive {
   }
 
   /**
-   * Everything the messages answer or were caused by, followed to its roots, for the pure
-   * functions of protocol.md §3 and §4.
+   * Everything the messages answer or were caused by, in whichever channel, followed to its roots, for
+   * the pure functions of protocol.md §3 and §4.
    */
   async chain(commit: string, channel: string, from: readonly Located[]): Promise<Lookup> {
     return (await this.chainBehind(commit, channel, from)).lookup;
   }
 
-  /** As {@link chain}, and the paths that are named and could not be read. */
+  /** As {@link chain}, and the messages that are named and could not be read. */
   async chainBehind(
     commit: string,
     channel: string,
     from: readonly Located[],
   ): Promise<{ lookup: Lookup; absent: string[] }> {
+    const seen = from.map((located) => seenFrom(channel, channel, located));
     const known = new Map<string, Message | undefined>(
-      from.map(({ relPath, message }) => [relPath, message]),
+      seen.map(({ relPath, message }) => [relPath, message]),
     );
-    let frontier: Message[] = from.map(({ message }) => message);
+    let frontier: Message[] = seen.map(({ message }) => message);
     let text = 0;
     for (
       let step = 0;
@@ -164,13 +168,15 @@ export class Archive {
       const paths = [...wanted].filter((relPath) => !known.has(relPath)).slice(0, MAX_CHAIN);
       for (const relPath of paths) known.set(relPath, undefined);
       frontier = [];
-      for await (const some of this.#some(commit, channel, paths))
-        for (const { relPath, message } of some) {
-          text += message.body.length;
-          const kept = text <= MAX_CHAIN_TEXT ? message : { ...message, body: LEFT_OUT };
-          known.set(relPath, kept);
-          frontier.push(kept);
-        }
+      for (const [place, relPaths] of byChannel(channel, paths))
+        for await (const some of this.#some(commit, place, relPaths))
+          for (const located of some) {
+            const { relPath, message } = seenFrom(channel, place, located);
+            text += message.body.length;
+            const kept = text <= MAX_CHAIN_TEXT ? message : { ...message, body: LEFT_OUT };
+            known.set(relPath, kept);
+            frontier.push(kept);
+          }
     }
     const absent = [...known].flatMap(([path, message]) => (message === undefined ? [path] : []));
     return { lookup: (relPath) => known.get(relPath), absent };
@@ -209,7 +215,8 @@ export class Archive {
     const place = placeOf(file.path);
     const message = place.kind === 'message' ? await this.parse(file) : undefined;
     if (place.kind !== 'message' || message?.ok !== true) return undefined;
-    return { relPath: place.relPath, message: { ...message.value, body: '' } };
+    const header = { relPath: place.relPath, message: { ...message.value, body: '' } };
+    return seenFrom(place.channel, place.channel, header);
   }
 
   /** Every channel; one without a readable `CHANNEL.md` goes by its id (protocol.md §9). */
@@ -228,8 +235,8 @@ export class Archive {
 /** Everybody who asks gets the same one. */
 function frozen(result: Parsed<Message>): Parsed<Message> {
   if (result.ok) {
-    const { to, re, cause, extra } = result.value;
-    for (const part of [...to, to, re, cause, extra, result.value]) Object.freeze(part);
+    const { to, re, cause, origin, extra } = result.value;
+    for (const part of [...to, to, re, cause, origin, extra, result.value]) Object.freeze(part);
   }
   return Object.freeze(result);
 }

@@ -20,13 +20,21 @@ export interface Split {
   kept: number;
 }
 
+/** What other channels have to do with a channel that is divided. */
+export interface Beyond {
+  /** Messages of other channels that name messages of this one, as they look from it. */
+  into: readonly Located[];
+  /** Messages of this channel that stay, because what they belong to stays elsewhere. */
+  staying: readonly string[];
+}
+
 /**
  * Divides a channel at a day. A conversation (everything that `re` and `cause` connect) goes as a
  * whole, when its last message is older than the day and nothing in it waits for an answer: so a
  * scan of what is left finds neither a question without its answer nor an answer without its
  * question (protocol.md §5).
  *
- * @param messages of one channel, in path order; bodies play no part
+ * @param messages of one channel, as they look from it, in path order; bodies play no part
  * @param before the first day that stays, `YYYY/MM/DD`
  * @param withWaiting also what waits for an answer
  */
@@ -35,27 +43,33 @@ export function splitAt(
   before: string,
   served: readonly Served[],
   withWaiting: boolean,
+  { into, staying }: Beyond = { into: [], staying: [] },
 ): Split {
   const old = messages.filter(({ relPath }) => relPath < before);
-  const waiting = waitingOf(messages, served).filter((relPath) => relPath < before);
+  const waiting = waitingOf(messages, into, served).filter((relPath) => relPath < before);
   const sets = new Sets();
   for (const { relPath, message } of messages)
     for (const origin of [...message.re, ...message.cause]) sets.join(relPath, origin);
   const stays = new Set<string>();
   for (const { relPath } of messages) if (relPath >= before) stays.add(sets.of(relPath));
+  for (const relPath of staying) stays.add(sets.of(relPath));
   if (!withWaiting) for (const relPath of waiting) stays.add(sets.of(relPath));
   const ended = old.flatMap(({ relPath }) => (stays.has(sets.of(relPath)) ? [] : [relPath]));
   return { ended, waiting, kept: messages.length - ended.length };
 }
 
 /** Messages that are still to be answered: by actors that hosts serve, or tasks for other names. */
-function waitingOf(messages: readonly Located[], served: readonly Served[]): string[] {
-  const byPath = new Map(messages.map(({ relPath, message }) => [relPath, message]));
+function waitingOf(
+  messages: readonly Located[],
+  into: readonly Located[],
+  served: readonly Served[],
+): string[] {
+  const byPath = new Map([...messages, ...into].map(({ relPath, message }) => [relPath, message]));
   const lookup: Lookup = (relPath) => byPath.get(relPath);
   const senderOf = (relPath: string): string | undefined => byPath.get(relPath)?.from;
   const found = new Set<string>();
   const byName = new Map<string, Located[]>();
-  for (const item of messages) {
+  for (const item of [...messages, ...into]) {
     const own = byName.get(item.message.from);
     if (own === undefined) byName.set(item.message.from, [item]);
     else own.push(item);

@@ -1,6 +1,7 @@
 import { formatAddress, parseAddress, type Address } from './address.ts';
 import { formatDocument, parseDocumentText, type Fields } from './frontmatter.ts';
 import { isName, isRelPath } from './names.ts';
+import { isOrigin } from './reference.ts';
 import { parsed, shown, unreadable, type Parsed } from './result.ts';
 
 /** A larger file is malformed (protocol.md §2); counted in bytes of UTF-8, header included. */
@@ -15,6 +16,8 @@ export interface Message {
   timestamp: string;
   re: string[];
   cause: string[];
+  /** What was being processed in other channels, each `<channel id>/<relPath>`; absent for nothing. */
+  origin?: string[];
   tier?: string;
   /** Alias of the host whose dispatcher wrote it. */
   host?: string;
@@ -84,6 +87,7 @@ function fromFields(fields: Fields, body: string): Parsed<Message> {
   if (re === undefined) wrong('re', 'a message path or a list of them');
   const cause = relPaths(fields['cause']);
   if (cause === undefined) wrong('cause', 'a message path or a list of them');
+  const origin = originsIn(fields['origin']);
   const tier = optional('tier', isTier, 'a tier name');
   const host = optional('host', isName, 'a host alias');
   if (problems.length > 0 || !to || !re || !cause) return unreadable(...problems);
@@ -94,9 +98,14 @@ function fromFields(fields: Fields, body: string): Parsed<Message> {
     timestamp: timestamp as string,
     re,
     cause,
+    ...(origin === undefined ? {} : { origin }),
     ...(tier === undefined ? {} : { tier }),
     ...(host === undefined ? {} : { host }),
-    extra: Object.fromEntries(Object.entries(fields).filter(([key]) => !KNOWN.has(key))),
+    extra: Object.fromEntries(
+      Object.entries(fields).filter(
+        ([key]) => !KNOWN.has(key) && (key !== 'origin' || origin === undefined),
+      ),
+    ),
     body,
   });
 }
@@ -112,6 +121,7 @@ export function formatMessage(message: Message): string {
   };
   if (message.re.length > 0) fields['re'] = one(message.re);
   if (message.cause.length > 0) fields['cause'] = one(message.cause);
+  if (message.origin !== undefined) fields['origin'] = one(message.origin);
   if (message.tier !== undefined) fields['tier'] = message.tier;
   if (message.host !== undefined) fields['host'] = message.host;
   return formatDocument({ ...fields, ...message.extra }, message.body);
@@ -141,4 +151,13 @@ function relPaths(value: unknown): string[] | undefined {
   if (value === undefined) return [];
   const list: unknown[] = Array.isArray(value) ? value : [value];
   return list.length > 0 && list.every(isRelPath) ? list : undefined;
+}
+
+/**
+ * A link into other channels. A plain 6.0 reader knows no such field, so that one which can't be read
+ * leaves the message as it is, with the field among those that are merely kept.
+ */
+function originsIn(value: unknown): string[] | undefined {
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.length > 0 && list.every(isOrigin) ? list : undefined;
 }
