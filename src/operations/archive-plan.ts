@@ -17,9 +17,15 @@ export interface Plan {
   kept: number;
 }
 
+/** A message, as it looks from its channel. */
+interface Standing {
+  channel: string;
+  located: Located;
+}
+
 /** From a message of one channel to one of another that it was written for. */
 interface Crossing {
-  from: { channel: string; located: Located };
+  from: Standing;
   to: { channel: string; relPath: string };
 }
 
@@ -45,14 +51,20 @@ export async function planAt(
     splits.set(id, splitAt(messages, before, served, withWaiting));
     crossings.push(...messages.flatMap((located) => crossingsOf(id, located)));
   }
-  const divide = async (id: string, beyond: Beyond): Promise<ReadonlySet<string>> => {
+  const others = await aroundCrossings(crossings, (id) => headersOf(context, tip, id));
+  await followCrossings(crossings, async (id, staying) => {
     const messages = await headersOf(context, tip, id);
+    const seen = others.flatMap(({ channel, located }) =>
+      channel === id ? [] : [seenFrom(id, channel, located)],
+    );
+    const linked = messages.filter(({ message }) => message.origin !== undefined);
+    const lookup = await context.archive.chain(tip, id, linked);
+    const beyond: Beyond = { others: seen, lookup, staying };
     const split = splitAt(messages, before, served, withWaiting, beyond);
     splits.set(id, split);
     const ended = new Set(split.ended);
     return new Set(messages.flatMap(({ relPath }) => (ended.has(relPath) ? [] : [relPath])));
-  };
-  await followCrossings(crossings, divide);
+  });
   const channels = all.map(({ id, name }) => {
     const { ended = [], waiting = [], kept = 0 } = splits.get(id) ?? {};
     for (const relPath of ended) removed.push(messageFile(id, relPath));
@@ -76,6 +88,26 @@ function crossingsOf(channel: string, located: Located): Crossing[] {
   );
 }
 
+/** The messages at both ends of crossings, and what answers those they lead to. */
+async function aroundCrossings(
+  crossings: readonly Crossing[],
+  read: (channel: string) => Promise<Located[]>,
+): Promise<Standing[]> {
+  const ends = new Map<string, Set<string>>();
+  for (const { to } of crossings)
+    ends.set(to.channel, (ends.get(to.channel) ?? new Set()).add(to.relPath));
+  const found = new Map<string, Standing>();
+  const note = (channel: string, located: Located): void => {
+    found.set(`${channel}/${located.relPath}`, { channel, located });
+  };
+  for (const { from } of crossings) note(from.channel, from.located);
+  for (const [channel, relPaths] of ends)
+    for (const located of await read(channel))
+      if ([located.relPath, ...located.message.re].some((one) => relPaths.has(one)))
+        note(channel, located);
+  return [...found.values()];
+}
+
 /**
  * A conversation that leads from one channel into another goes as a whole as well: while one end of a
  * crossing stays, so does the other. Only the channels that crossings touch are divided again.
@@ -84,7 +116,7 @@ function crossingsOf(channel: string, located: Located): Crossing[] {
  */
 async function followCrossings(
   crossings: readonly Crossing[],
-  divide: (channel: string, beyond: Beyond) => Promise<ReadonlySet<string>>,
+  divide: (channel: string, staying: string[]) => Promise<ReadonlySet<string>>,
 ): Promise<void> {
   const staying = new Map<string, Set<string>>();
   for (const { from, to } of crossings)
@@ -98,10 +130,7 @@ async function followCrossings(
   const waiting = new Set(staying.keys());
   for (const id of waiting) {
     waiting.delete(id);
-    const into = crossings
-      .filter(({ to }) => to.channel === id)
-      .map(({ from }) => seenFrom(id, from.channel, from.located));
-    const stays = await divide(id, { into, staying: [...(staying.get(id) ?? [])] });
+    const stays = await divide(id, [...(staying.get(id) ?? [])]);
     for (const { from, to } of crossings) {
       const { relPath } = from.located;
       if (from.channel === id && stays.has(relPath) && keep(to.channel, to.relPath))

@@ -56,7 +56,7 @@ const runs = (log: { event: string }[]): number =>
 
 const only = (found: Stored[]): Stored => {
   expect(found).toHaveLength(1);
-  return found[0] as Stored;
+  return found[0]!;
 };
 
 it('the answer to work that was done in another channel goes to the channel of the question, once', async () => {
@@ -74,7 +74,7 @@ it('the answer to work that was done in another channel goes to the channel of t
   const done = only(bus.from('worker'));
   const answer = only(bus.from('boss').filter(({ message }) => message.re.length > 0));
   expect(answer.message.origin).toEqual([`${parts}/${done.relPath}`]);
-  const replied = await front.run('replies', question, '--channel', front.channel());
+  const replied = await front.run('replies', `${front.channel()}/${question}`);
   expect(replied.out).toContain('summary for alice');
   expect(runs(await front.once()) + runs(await back.once())).toBe(0);
 });
@@ -104,6 +104,8 @@ it('a machine whose cursors are lost, and one that starts late, do nothing again
   rmSync(join(front.state, 'cursors.json'));
   rmSync(join(back.state, 'cursors.json'));
   expect(runs(await front.once()) + runs(await back.once())).toBe(0);
+  const late = await bus.host('late', { boss: BOSS, worker: WORKER });
+  expect(runs(await late.once())).toBe(0);
 });
 
 it('a running dispatcher that is started anew in between answers once', async () => {
