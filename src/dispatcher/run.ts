@@ -5,8 +5,7 @@ import type { InvocationResult } from '../agent/invoke.ts';
 import { CrosstalkError } from '../errors.ts';
 import { MAX_STEPS, openQuestionsOfBatch } from '../protocol/causality.ts';
 import type { Tier } from '../protocol/host-file.ts';
-import { parseProfile } from '../protocol/actor.ts';
-import { profileFiles, PROTOCOL_FILE } from '../protocol/layout.ts';
+import { PROTOCOL_FILE } from '../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, formatMessage, type Located } from '../protocol/message.ts';
 import { awaitsPeers, mayBeSilent } from '../protocol/pending.ts';
 import { formatPrompt } from '../protocol/prompt.ts';
@@ -20,6 +19,7 @@ import type { Archive } from './archive.ts';
 import { brief, shownThread, type Briefing } from './briefing.ts';
 import type { ChannelLinks } from './channel-links.ts';
 import type { Crossings } from './crossings.ts';
+import { profileInForce } from './profiles.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, runIn } from './run-cli.ts';
 import type { DeskParts } from './run-desk.ts';
@@ -101,7 +101,7 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   let result: InvocationResult;
   try {
     result = await runIn(parts, job, place, {
-      input: await promptOf(parts.archive, job, briefing, place),
+      input: await promptOf(parts, job, briefing, place),
       batch: briefing.batch,
       maxOutput,
     });
@@ -159,18 +159,19 @@ function failed(
 }
 
 async function promptOf(
-  archive: Archive,
+  { transport, archive, stateDir, log }: RunParts,
   job: Job,
   briefing: Briefing,
   place: Workplace,
 ): Promise<string> {
   const { batch, plans } = briefing;
-  const [protocol, profile, about, thread] = await Promise.all([
+  const [protocol, { profile, problem }, about, thread] = await Promise.all([
     archive.text(job.tip, PROTOCOL_FILE),
-    profileOf(archive, job.tip, job.actor),
+    profileInForce(transport, stateDir, job.tip, job.actor),
     archive.channel(job.tip, job.channel),
     shownThread(archive, job, briefing),
   ]);
+  if (problem !== undefined) log('profile_invalid', { actor: job.actor, problem });
   return formatPrompt({
     word: randomBytes(8).toString('hex'),
     protocol: protocol ?? '',
@@ -184,21 +185,6 @@ async function promptOf(
     thread,
     batch,
   });
-}
-
-/** An actor's profile, the operator's before the default one; undefined when there is none to read. */
-export async function profileOf(
-  archive: Archive,
-  tip: string,
-  actor: string,
-): Promise<{ path: string; description: string; body: string } | undefined> {
-  for (const path of profileFiles(actor)) {
-    const text = await archive.text(tip, path);
-    const profile = text === undefined ? undefined : parseProfile(text, actor);
-    if (profile?.ok === true)
-      return { path, description: profile.value.description, body: profile.value.body };
-  }
-  return undefined;
 }
 
 async function silenceIsFine(

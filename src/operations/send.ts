@@ -55,7 +55,7 @@ export interface Sent {
  * @throws CrosstalkError `usage` for bad input; nothing is written then
  */
 export async function send(context: Context, input: SendInput): Promise<Sent> {
-  const { to, problems } = parseRecipients(input.to);
+  const { to, problems } = parseRecipients(input.to, input.link?.id !== undefined);
   if (problems.length > 0) {
     throw new CrosstalkError(
       'usage',

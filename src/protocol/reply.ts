@@ -1,4 +1,4 @@
-import { parseAddress, type Address } from './address.ts';
+import { addressProblem, parseAddress, type Address } from './address.ts';
 import {
   answeredBySend,
   isTo,
@@ -10,6 +10,7 @@ import {
 import { linksIn, type Links } from './links.ts';
 import { linksBytes, MAX_LINKS_BYTES } from './mailbox.ts';
 import type { Located, Message } from './message.ts';
+import { isName } from './names.ts';
 import { isForeign, placeOfRef } from './reference.ts';
 
 /** Who writes, and when; the clock is the caller's. */
@@ -189,14 +190,21 @@ function compose(
   };
 }
 
-/** Reads a comma-separated list of addressees; duplicates count once. */
-export function parseRecipients(text: string): { to: Address[]; problems: string[] } {
+/**
+ * Reads a comma-separated list of addressees; duplicates count once.
+ *
+ * @param inAnswer whether whoever wrote may be named as they signed, which need not be a name
+ */
+export function parseRecipients(
+  text: string,
+  inAnswer = false,
+): { to: Address[]; problems: string[] } {
   const to: Address[] = [];
   const problems: string[] = [];
   for (const part of new Set(text.split(',').map((item) => item.trim()))) {
     const address = parseAddress(part);
-    if (address.ok) to.push(address.value);
-    else problems.push(...address.problems);
+    if (address.ok && (inAnswer || isName(address.value.name))) to.push(address.value);
+    else problems.push(addressProblem(part));
   }
   return { to, problems };
 }
