@@ -8,6 +8,7 @@ import type { Transport } from '../transport/transport.ts';
 import { channelFiles } from './channel-files.ts';
 import { ChannelReader } from './channel-reader.ts';
 import { Kept } from './kept.ts';
+import { OddFiles } from './odd-files.ts';
 
 /** A file as a tree or a comparison of trees names it. */
 export interface FileRef {
@@ -33,28 +34,31 @@ const AT_A_TIME = 100;
 export class Archive {
   readonly #transport: Transport;
   readonly #channels: ChannelReader;
+  readonly #odd: OddFiles;
   readonly #messages = new Kept<Parsed<Message>>(KEPT_BYTES);
   /** By name of the object: one that stands at many places is read once. */
   readonly #reading = new Map<string, Promise<Parsed<Message> | undefined>>();
 
   constructor(transport: Transport) {
     this.#transport = transport;
+    this.#odd = new OddFiles(transport);
     this.#channels = new ChannelReader(transport);
   }
 
   /** The message at a path; undefined when there is none there, or none that can be read. */
   async message(commit: string, channel: string, relPath: string): Promise<Message | undefined> {
-    const object = await this.#transport.objects.read(`${commit}:${messageFile(channel, relPath)}`);
+    const path = messageFile(channel, relPath);
+    return (await this.#odd.among(commit, [path])).has(path) ? undefined : this.#at(commit, path);
+  }
+
+  async #at(commit: string, path: string): Promise<Message | undefined> {
+    const object = await this.#transport.objects.read(`${commit}:${path}`);
     if (object?.type !== 'blob' || object.content === undefined) return undefined;
     const message = this.#parsed(object.oid, object.content);
     return message.ok ? message.value : undefined;
   }
 
-  /**
-   * The messages at some paths of a channel, as they look from it; those that cannot be read are left out.
-   *
-   * @param oids of their contents, where they are known already
-   */
+  /** The messages at some paths of a channel as they look from it; what can't be read is left out. */
   async messages(
     commit: string,
     channel: string,
@@ -86,16 +90,18 @@ export class Archive {
     known?: readonly string[],
   ): AsyncGenerator<Located[]> {
     const { objects } = this.#transport;
-    const names = relPaths.map((relPath) => `${commit}:${messageFile(channel, relPath)}`);
+    const files = relPaths.map((relPath) => messageFile(channel, relPath));
+    const names = files.map((path) => `${commit}:${path}`);
+    const odd = known === undefined ? await this.#odd.among(commit, files) : new Set();
     const oids = known ?? (names.length > AT_A_TIME ? await objects.ids(names) : undefined);
     for (let at = 0; at < relPaths.length; at += AT_A_TIME) {
-      const read = relPaths.slice(at, at + AT_A_TIME).map(async (relPath, index) => ({
-        relPath,
-        message:
-          oids === undefined
-            ? await this.message(commit, channel, relPath)
-            : await this.#messageOf(oids[at + index]),
-      }));
+      const read = relPaths.slice(at, at + AT_A_TIME).map(async (relPath, index) => {
+        const path = files[at + index] ?? '';
+        if (odd.has(path)) return { relPath, message: undefined };
+        const oid = oids?.[at + index];
+        const message = oids === undefined ? this.#at(commit, path) : this.#messageOf(oid);
+        return { relPath, message: await message };
+      });
       const found = (await Promise.all(read)).filter(
         (item): item is Located => item.message !== undefined,
       );
@@ -187,9 +193,9 @@ export class Archive {
     const paths: string[] = [];
     const oids: string[] = [];
     for await (const files of channelFiles(this.#transport, commit, channel, relPath)) {
-      for (const { path, oid } of files) {
+      for (const { path, oid, mode } of files) {
         const place = placeOf(path);
-        if (place.kind !== 'message') continue;
+        if (place.kind !== 'message' || !mode.startsWith('100')) continue;
         paths.push(place.relPath);
         oids.push(oid);
       }
