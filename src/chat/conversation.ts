@@ -116,7 +116,7 @@ function bodyLines(entry: Entry, width: number): string[] {
 }
 
 function shortName(relPath: string): string {
-  return /-([0-9a-f]{8})/.exec(relPath)?.[1] ?? relPath;
+  return /-([0-9a-fA-F]{8})/.exec(relPath)?.[1] ?? relPath;
 }
 
 function stateSegments(state: ChatState, entry: Entry): Segment[] {

@@ -2,11 +2,13 @@ import { MAX_STEPS, type Lookup } from '../protocol/causality.ts';
 import type { Channel } from '../protocol/channel.ts';
 import { messageFile, placeOf } from '../protocol/layout.ts';
 import { parseMessage, type Located, type Message } from '../protocol/message.ts';
+import { byChannel, seenFrom } from '../protocol/reference.ts';
 import { unreadable, type Parsed } from '../protocol/result.ts';
 import type { Transport } from '../transport/transport.ts';
 import { channelFiles } from './channel-files.ts';
 import { ChannelReader } from './channel-reader.ts';
 import { Kept } from './kept.ts';
+import { OddFiles } from './odd-files.ts';
 
 /** A file as a tree or a comparison of trees names it. */
 export interface FileRef {
@@ -32,28 +34,31 @@ const AT_A_TIME = 100;
 export class Archive {
   readonly #transport: Transport;
   readonly #channels: ChannelReader;
+  readonly #odd: OddFiles;
   readonly #messages = new Kept<Parsed<Message>>(KEPT_BYTES);
   /** By name of the object: one that stands at many places is read once. */
   readonly #reading = new Map<string, Promise<Parsed<Message> | undefined>>();
 
   constructor(transport: Transport) {
     this.#transport = transport;
+    this.#odd = new OddFiles(transport);
     this.#channels = new ChannelReader(transport);
   }
 
   /** The message at a path; undefined when there is none there, or none that can be read. */
   async message(commit: string, channel: string, relPath: string): Promise<Message | undefined> {
-    const object = await this.#transport.objects.read(`${commit}:${messageFile(channel, relPath)}`);
+    const path = messageFile(channel, relPath);
+    return (await this.#odd.among(commit, [path])).has(path) ? undefined : this.#at(commit, path);
+  }
+
+  async #at(commit: string, path: string): Promise<Message | undefined> {
+    const object = await this.#transport.objects.read(`${commit}:${path}`);
     if (object?.type !== 'blob' || object.content === undefined) return undefined;
     const message = this.#parsed(object.oid, object.content);
     return message.ok ? message.value : undefined;
   }
 
-  /**
-   * The messages at some paths of a channel; those that cannot be read are left out.
-   *
-   * @param oids of their contents, where they are known already
-   */
+  /** The messages at some paths of a channel as they look from it; what can't be read is left out. */
   async messages(
     commit: string,
     channel: string,
@@ -85,18 +90,22 @@ export class Archive {
     known?: readonly string[],
   ): AsyncGenerator<Located[]> {
     const { objects } = this.#transport;
-    const names = relPaths.map((relPath) => `${commit}:${messageFile(channel, relPath)}`);
+    const files = relPaths.map((relPath) => messageFile(channel, relPath));
+    const names = files.map((path) => `${commit}:${path}`);
+    const odd = known === undefined ? await this.#odd.among(commit, files) : new Set();
     const oids = known ?? (names.length > AT_A_TIME ? await objects.ids(names) : undefined);
     for (let at = 0; at < relPaths.length; at += AT_A_TIME) {
-      const read = relPaths.slice(at, at + AT_A_TIME).map(async (relPath, index) => ({
-        relPath,
-        message:
-          oids === undefined
-            ? await this.message(commit, channel, relPath)
-            : await this.#messageOf(oids[at + index]),
-      }));
-      const found = await Promise.all(read);
-      yield found.filter((item): item is Located => item.message !== undefined);
+      const read = relPaths.slice(at, at + AT_A_TIME).map(async (relPath, index) => {
+        const path = files[at + index] ?? '';
+        if (odd.has(path)) return { relPath, message: undefined };
+        const oid = oids?.[at + index];
+        const message = oids === undefined ? this.#at(commit, path) : this.#messageOf(oid);
+        return { relPath, message: await message };
+      });
+      const found = (await Promise.all(read)).filter(
+        (item): item is Located => item.message !== undefined,
+      );
+      yield found.map((located) => seenFrom(channel, channel, located));
     }
   }
 
@@ -137,23 +146,24 @@ export class Archive {
   }
 
   /**
-   * Everything the messages answer or were caused by, followed to its roots, for the pure
-   * functions of protocol.md §3 and §4.
+   * Everything the messages answer or were caused by, in whichever channel, followed to its roots, for
+   * the pure functions of protocol.md §3 and §4.
    */
   async chain(commit: string, channel: string, from: readonly Located[]): Promise<Lookup> {
     return (await this.chainBehind(commit, channel, from)).lookup;
   }
 
-  /** As {@link chain}, and the paths that are named and could not be read. */
+  /** As {@link chain}, and the messages that are named and could not be read. */
   async chainBehind(
     commit: string,
     channel: string,
     from: readonly Located[],
   ): Promise<{ lookup: Lookup; absent: string[] }> {
+    const seen = from.map((located) => seenFrom(channel, channel, located));
     const known = new Map<string, Message | undefined>(
-      from.map(({ relPath, message }) => [relPath, message]),
+      seen.map(({ relPath, message }) => [relPath, message]),
     );
-    let frontier: Message[] = from.map(({ message }) => message);
+    let frontier: Message[] = seen.map(({ message }) => message);
     let text = 0;
     for (
       let step = 0;
@@ -164,13 +174,15 @@ export class Archive {
       const paths = [...wanted].filter((relPath) => !known.has(relPath)).slice(0, MAX_CHAIN);
       for (const relPath of paths) known.set(relPath, undefined);
       frontier = [];
-      for await (const some of this.#some(commit, channel, paths))
-        for (const { relPath, message } of some) {
-          text += message.body.length;
-          const kept = text <= MAX_CHAIN_TEXT ? message : { ...message, body: LEFT_OUT };
-          known.set(relPath, kept);
-          frontier.push(kept);
-        }
+      for (const [place, relPaths] of byChannel(channel, paths))
+        for await (const some of this.#some(commit, place, relPaths))
+          for (const located of some) {
+            const { relPath, message } = seenFrom(channel, place, located);
+            text += message.body.length;
+            const kept = text <= MAX_CHAIN_TEXT ? message : { ...message, body: LEFT_OUT };
+            known.set(relPath, kept);
+            frontier.push(kept);
+          }
     }
     const absent = [...known].flatMap(([path, message]) => (message === undefined ? [path] : []));
     return { lookup: (relPath) => known.get(relPath), absent };
@@ -181,9 +193,9 @@ export class Archive {
     const paths: string[] = [];
     const oids: string[] = [];
     for await (const files of channelFiles(this.#transport, commit, channel, relPath)) {
-      for (const { path, oid } of files) {
+      for (const { path, oid, mode } of files) {
         const place = placeOf(path);
-        if (place.kind !== 'message') continue;
+        if (place.kind !== 'message' || !mode.startsWith('100')) continue;
         paths.push(place.relPath);
         oids.push(oid);
       }
@@ -209,7 +221,8 @@ export class Archive {
     const place = placeOf(file.path);
     const message = place.kind === 'message' ? await this.parse(file) : undefined;
     if (place.kind !== 'message' || message?.ok !== true) return undefined;
-    return { relPath: place.relPath, message: { ...message.value, body: '' } };
+    const header = { relPath: place.relPath, message: { ...message.value, body: '' } };
+    return seenFrom(place.channel, place.channel, header);
   }
 
   /** Every channel; one without a readable `CHANNEL.md` goes by its id (protocol.md §9). */
@@ -228,8 +241,8 @@ export class Archive {
 /** Everybody who asks gets the same one. */
 function frozen(result: Parsed<Message>): Parsed<Message> {
   if (result.ok) {
-    const { to, re, cause, extra } = result.value;
-    for (const part of [...to, to, re, cause, extra, result.value]) Object.freeze(part);
+    const { to, re, cause, origin, extra } = result.value;
+    for (const part of [...to, to, re, cause, origin, extra, result.value]) Object.freeze(part);
   }
   return Object.freeze(result);
 }

@@ -5,10 +5,12 @@ import type { Located } from '../protocol/message.ts';
 import { answeredOn } from '../protocol/pending.ts';
 import { planAnswers, type AnswerPlan } from '../protocol/reply.ts';
 import { THREAD_LIMITS } from '../protocol/prompt.ts';
+import { byChannel, placeOfRef, seenFrom } from '../protocol/reference.ts';
 import { threadOf, threadStart } from '../protocol/thread.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
 import type { ChannelLinks } from './channel-links.ts';
+import type { Crossings } from './crossings.ts';
 
 /** What a batch is about: read once, used for the prompt and for linking the answer. */
 export interface Briefing {
@@ -17,8 +19,8 @@ export interface Briefing {
   unread: string[];
   lookup: Lookup;
   /**
-   * What names others of the channel's messages since the thread began, without text; empty for a
-   * fresh task.
+   * What names other messages since the thread began, in its channel and in those the thread leads to,
+   * as it looks from the channel, without text; empty for a fresh task.
    */
   channel: Located[];
   /** What the actor has answered on this host already. */
@@ -38,9 +40,16 @@ interface Batch {
   messages: string[];
 }
 
+interface BriefingParts {
+  transport: Transport;
+  archive: Archive;
+  links: ChannelLinks;
+  crossings: Crossings;
+}
+
 /** Reads what a run is about. */
 export async function brief(
-  { transport, archive, links }: { transport: Transport; archive: Archive; links: ChannelLinks },
+  { transport, archive, links, crossings }: BriefingParts,
   { tip, channel, messages, actor, host }: Batch,
 ): Promise<Briefing> {
   const batch = await archive.messages(tip, channel, messages);
@@ -49,8 +58,7 @@ export async function brief(
   const missing = messages.filter((relPath) => !read.has(relPath));
   const unread = new Set(await unreadAt(transport, tip, channel, [...missing, ...absent]));
   const ownUnread = missing.filter((relPath) => unread.has(relPath));
-  const start = threadStart(batch, lookup);
-  const since = start === undefined ? [] : await links.since(tip, channel, start, batch);
+  const since = await linkedSince({ links, crossings }, { tip, channel, actor }, batch, lookup);
   const known = new Map(since.map((item) => [item.relPath, item.message]));
   const answered = answeredOn(actor, host, since);
   return {
@@ -62,6 +70,53 @@ export async function brief(
     plans: planAnswers(batch, actor, lookup, answered),
     depth: chainLevels(batch, lookup).length,
   };
+}
+
+/** Channels that a thread is followed into. */
+const MAX_CHANNELS = 50;
+
+/**
+ * What names other messages since a thread began: in its own channel, and in those that its chain or a
+ * message of the actor leads to or comes from.
+ */
+async function linkedSince(
+  { links, crossings }: Pick<BriefingParts, 'links' | 'crossings'>,
+  { tip, channel, actor }: Pick<Batch, 'tip' | 'channel' | 'actor'>,
+  batch: readonly Located[],
+  lookup: Lookup,
+): Promise<Located[]> {
+  const start = threadStart(batch, lookup);
+  if (start === undefined) return [];
+  const since = await links.since(tip, channel, start, batch);
+  const crossed = await crossings.since(tip, start, channel);
+  const own = [
+    ...since.filter(({ message }) => message.from === actor),
+    ...crossed
+      .filter(({ message }) => message.from === actor)
+      .map((one) => seenFrom(channel, one.channel, one)),
+  ];
+  const named = own.flatMap(({ relPath, message }) => [relPath, ...message.cause, ...message.re]);
+  const chain = chainLevels(batch, lookup).flat();
+  const places = byChannel(channel, [...chain.map(({ relPath }) => relPath), ...named]);
+  places.delete(channel);
+  for (const other of [...places.keys()].slice(0, MAX_CHANNELS))
+    for (const located of await links.since(tip, other, start, []))
+      since.push(seenFrom(channel, other, located));
+  return since;
+}
+
+/** Messages by their names in a channel, with their text. */
+async function textOf(
+  archive: Archive,
+  tip: string,
+  home: string,
+  refs: readonly string[],
+): Promise<Located[]> {
+  const found: Located[] = [];
+  for (const [channel, relPaths] of byChannel(home, refs))
+    for (const located of await archive.messages(tip, channel, relPaths))
+      found.push(seenFrom(home, channel, located));
+  return found;
 }
 
 /**
@@ -78,7 +133,7 @@ export async function shownThread(
   const shown = [...thread.slice(0, 1), ...thread.slice(1).slice(-THREAD_LIMITS.messages)];
   const paths = shown.map(({ relPath }) => relPath);
   const whole = new Map(
-    (await archive.messages(tip, channel, paths)).map(({ relPath, message }) => [relPath, message]),
+    (await textOf(archive, tip, channel, paths)).map(({ relPath, message }) => [relPath, message]),
   );
   return thread.map((located) => {
     const message = whole.get(located.relPath);
@@ -97,11 +152,15 @@ async function unreadAt(
   relPaths: readonly string[],
 ): Promise<string[]> {
   if (relPaths.length === 0) return [];
-  const files = relPaths.map((relPath) => messageFile(channel, relPath));
+  const fileOf = (ref: string): string => {
+    const place = placeOfRef(channel, ref);
+    return messageFile(place.channel, place.relPath);
+  };
+  const files = relPaths.map(fileOf);
   const standing = await transport.standing(commit, files);
   const unread: string[] = [];
   for (const relPath of relPaths) {
-    const path = messageFile(channel, relPath);
+    const path = fileOf(relPath);
     const isThere = standing.has(path);
     if (isThere && (await transport.objects.read(`${commit}:${path}`)) === undefined)
       unread.push(relPath);

@@ -1,6 +1,7 @@
 import { CHANNELS, placeOf } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
 import { dayBefore } from '../protocol/names.ts';
+import { seenFrom } from '../protocol/reference.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
 
@@ -63,7 +64,10 @@ export class ChannelLinks {
         ? await this.#brought(known, tip, channel)
         : await this.#read(tip, channel, start, from);
     for (const { relPath, message } of delivered)
-      kept.messages.set(relPath, { relPath, message: { ...message, body: '' } });
+      kept.messages.set(
+        relPath,
+        seenFrom(channel, channel, { relPath, message: { ...message, body: '' } }),
+      );
     this.#channels.set(channel, kept);
     this.#forget();
     return [...kept.messages.values()].sort((a, b) => (a.relPath < b.relPath ? -1 : 1));
@@ -88,7 +92,8 @@ export class ChannelLinks {
         messages.delete(place.relPath);
         const read = change.status === 'D' ? undefined : await this.#archive.parse(change);
         if (read?.ok !== true) continue;
-        const located = { relPath: place.relPath, message: { ...read.value, body: '' } };
+        const header = { relPath: place.relPath, message: { ...read.value, body: '' } };
+        const located = seenFrom(channel, channel, header);
         if (isLinked(located)) messages.set(place.relPath, located);
       }
     return { tip, from, messages };

@@ -9,6 +9,19 @@ const MANY_CHANNELS = 1000;
 /** Bytes of channel files that are kept as they were read. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 
+/** The ids of the channels at a commit; of folders that are the same, so many as is reasonable. */
+export async function channelIds(transport: Transport, commit: string): Promise<string[]> {
+  const entries = await transport.list(commit, [CHANNELS]);
+  const repeats = new Repeats();
+  return entries.flatMap(({ path, oid, type }) => {
+    const id = path.slice(CHANNELS.length + 1);
+    if (type !== 'tree' || !isChannelId(id)) return [];
+    const look = repeats.look(CHANNELS, [oid]);
+    if (look === 'again') repeats.charge(CHANNELS, 0);
+    return look === 'enough' ? [] : [id];
+  });
+}
+
 /** Channels as they stand at a commit. */
 export class ChannelReader {
   readonly #transport: Transport;
@@ -20,15 +33,7 @@ export class ChannelReader {
 
   /** Every channel; one without a readable `CHANNEL.md` goes by its id (protocol.md §9). */
   async all(commit: string): Promise<Channel[]> {
-    const entries = await this.#transport.list(commit, [CHANNELS]);
-    const repeats = new Repeats();
-    const ids = entries.flatMap(({ path, oid, type }) => {
-      const id = path.slice(CHANNELS.length + 1);
-      if (type !== 'tree' || !isChannelId(id)) return [];
-      const look = repeats.look(CHANNELS, [oid]);
-      if (look === 'again') repeats.charge(CHANNELS, 0);
-      return look === 'enough' ? [] : [id];
-    });
+    const ids = await channelIds(this.#transport, commit);
     if (ids.length <= MANY_CHANNELS) return Promise.all(ids.map((id) => this.one(commit, id)));
     const channels: Channel[] = [];
     for (const id of ids) {

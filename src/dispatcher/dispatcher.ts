@@ -9,6 +9,7 @@ import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
 import { Batches, lookedAt } from './batches.ts';
 import { ChannelLinks } from './channel-links.ts';
+import { Crossings } from './crossings.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Guards } from './guards.ts';
 import type { HostWatch } from './host-watch.ts';
@@ -66,6 +67,7 @@ export class Dispatcher {
   readonly #lanes = new Lanes();
   readonly #batches: Batches;
   readonly #links: ChannelLinks;
+  readonly #crossings: Crossings;
   readonly #jobs = new Map<string, { running: Running; done: Promise<void> }>();
   readonly #pushes = new Set<Promise<void>>();
   readonly #retries: Retries;
@@ -81,6 +83,7 @@ export class Dispatcher {
     this.#retries = new Retries(parts);
     this.#batches = new Batches(parts.archive);
     this.#links = new ChannelLinks(parts.transport, parts.archive);
+    this.#crossings = new Crossings(parts.transport, parts.archive);
   }
 
   /** When something is due by itself: a retry, or an agent CLI that refused to work. */
@@ -214,6 +217,7 @@ export class Dispatcher {
     const parts = {
       ...this.#parts,
       links: this.#links,
+      crossings: this.#crossings,
       dir: this.#parts.transport.dir,
       unrecorded: this.#unrecorded,
       signal: this.#stopRuns.signal,

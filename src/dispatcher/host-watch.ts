@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { parseHostFile, type Tier } from '../protocol/host-file.ts';
 import { writeDurably } from '../state/files.ts';
 import { optionsOf } from '../protocol/approval-record.ts';
@@ -7,6 +8,7 @@ import { loadApprovals } from '../state/approvals.ts';
 import { activate, changedSettings, type ActiveHost, type Approving } from './approvals.ts';
 import { findHost, foreignClaim, readHosts, type FoundHost, type Machine } from './host.ts';
 import type { Log } from './log.ts';
+import { profileInForce } from './profiles.ts';
 
 /** A flood of held changes must not bury what matters; `host show` prints them all. */
 const MOST_REPORTED = 50;
@@ -66,6 +68,7 @@ export class HostWatch {
           foreignClaim(path, { alias: found.file.alias, path: found.path }),
         );
       await this.#enforce(found);
+      await this.#lookAtProfiles(tip);
       return;
     }
     this.#problem = found.problem;
@@ -141,7 +144,19 @@ export class HostWatch {
     }
   }
 
-  #say(event: 'host_file_missing' | 'host_file_invalid', problem: string): void {
+  /** Keeps the profiles that can be read, and tells of those that can't. */
+  async #lookAtProfiles(tip: string): Promise<void> {
+    const { approving, lastGood } = this.#parts;
+    for (const actor of this.#active?.actors.keys() ?? []) {
+      const found = await profileInForce(approving.transport, dirname(lastGood), tip, actor);
+      if (found.problem !== undefined) this.#say('profile_invalid', found.problem);
+    }
+  }
+
+  #say(
+    event: 'host_file_missing' | 'host_file_invalid' | 'profile_invalid',
+    problem: string,
+  ): void {
     if (this.#said.has(problem)) return;
     this.#said.add(problem);
     this.#parts.log(event, { problem });

@@ -1,6 +1,6 @@
 import type { Delivery, DeliveryState } from '../protocol/mailbox.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
-import type { Outbox, OutboxEntry } from '../state/outbox.ts';
+import { settledBy, type Outbox, type OutboxEntry } from '../state/outbox.ts';
 import type { Silences } from '../state/silences.ts';
 
 export interface KnownParts {
@@ -42,16 +42,17 @@ export class Known {
     await silences.each((actor, channel, relPath) => {
       states.set(keyOf({ actor, channel, relPath }), 'settled');
     });
-    const aside = (await outbox.aside()).flatMap(({ delivery }) => delivery ?? []);
+    const aside = (await outbox.aside()).flatMap(({ delivery }) =>
+      delivery === undefined ? [] : settledBy(delivery),
+    );
     for (const { actor, channel, messages } of [...aside, ...(await deadLetters.all())]) {
       for (const relPath of messages) states.set(keyOf({ actor, channel, relPath }), 'settled');
     }
     for (const entry of [...this.#foreseen.splice(0), ...entries]) {
       const { delivery } = entry;
       expect(entry);
-      for (const relPath of delivery?.messages ?? []) {
-        if (delivery) states.set(keyOf({ ...delivery, relPath }), 'running');
-      }
+      for (const { messages, ...of } of delivery === undefined ? [] : settledBy(delivery))
+        for (const relPath of messages) states.set(keyOf({ ...of, relPath }), 'running');
     }
     return (delivery) => {
       const key = keyOf(delivery);

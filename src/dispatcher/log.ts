@@ -9,6 +9,7 @@ export type EventName =
   | 'host_file_missing'
   | 'host_file_loaded'
   | 'host_file_invalid'
+  | 'profile_invalid'
   | 'host_change_held'
   | 'fetch_failed'
   | 'tick'
@@ -52,6 +53,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   host_file_missing: 'warn',
   replacement_failed: 'warn',
   host_file_invalid: 'warn',
+  profile_invalid: 'warn',
   host_change_held: 'warn',
   fetch_failed: 'warn',
   message_malformed: 'warn',

@@ -170,8 +170,8 @@ function answerEntry(
   answers: Extract<JobResult, { kind: 'answered' }>['answers'],
   letter: DeadLetter | undefined,
 ): { entry: OutboxEntry; relPaths: string[] } {
-  const written = answers.map((message) =>
-    outgoing(message, job.channel, job.host, parts.suffix()),
+  const written = answers.map((answer) =>
+    outgoing(answer.message, answer.channel, job.host, parts.suffix()),
   );
   const { actor, channel, messages } = job;
   return {

@@ -5,6 +5,7 @@ import { continuity } from './epochs.ts';
 import type { Known } from './known.ts';
 import type { LostHistory, LostHistoryParts } from './lost-history.ts';
 import { scanAdded, scanUnanswered, type Scan } from './scan.ts';
+import { OwnMessages } from './own-messages.ts';
 import { byMailbox, openAgain, stillOpen } from './still-open.ts';
 
 interface ResumeParts extends LostHistoryParts {
@@ -105,11 +106,18 @@ async function openSince(
     departed.has(messageFile(channel, relPath));
   // The answer to what is back may stand before the cursor.
   const open = await openAgain(parts, waking.filter(isBack), host, tip);
+  const ownOf = new Map<string, OwnMessages>();
+  for (const [channel, messages] of scan.own)
+    for (const located of messages) {
+      const { from, re } = located.message;
+      // A task handed on settles nothing: the run that wrote it may have been killed before the rest.
+      if (re.length === 0) continue;
+      const own = ownOf.get(from) ?? new OwnMessages();
+      own.add(channel, located);
+      ownOf.set(from, own);
+    }
   for (const { actor, channel, messages } of byMailbox(waking.filter((one) => !isBack(one)))) {
-    // A task handed on settles nothing: the run that wrote it may have been killed before the rest.
-    const own = (scan.own.get(channel) ?? []).filter(
-      ({ message }) => message.from === actor && message.re.length > 0,
-    );
+    const own = ownOf.get(actor) ?? new OwnMessages();
     const question = { actor, channel, tip, since };
     for (const one of await stillOpen(parts, question, messages, own)) open.add(one);
   }

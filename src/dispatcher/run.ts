@@ -5,28 +5,25 @@ import type { InvocationResult } from '../agent/invoke.ts';
 import { CrosstalkError } from '../errors.ts';
 import { MAX_STEPS, openQuestionsOfBatch } from '../protocol/causality.ts';
 import type { Tier } from '../protocol/host-file.ts';
-import { parseProfile } from '../protocol/actor.ts';
-import { profileFiles, PROTOCOL_FILE } from '../protocol/layout.ts';
-import {
-  MAX_MESSAGE_BYTES,
-  formatMessage,
-  type Located,
-  type Message,
-} from '../protocol/message.ts';
+import { PROTOCOL_FILE } from '../protocol/layout.ts';
+import { MAX_MESSAGE_BYTES, formatMessage, type Located } from '../protocol/message.ts';
 import { awaitsPeers, mayBeSilent } from '../protocol/pending.ts';
 import { formatPrompt } from '../protocol/prompt.ts';
 import type { Refusal } from '../protocol/refusal.ts';
-import { answerMessages } from '../protocol/reply.ts';
+import { placeOfRef } from '../protocol/reference.ts';
+import { answerMessages, type Placed } from '../protocol/reply.ts';
 import { threadRoot } from '../protocol/thread.ts';
 import type { Runs } from '../state/runs.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
 import { brief, shownThread, type Briefing } from './briefing.ts';
 import type { ChannelLinks } from './channel-links.ts';
+import type { Crossings } from './crossings.ts';
+import { profileInForce } from './profiles.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, runIn } from './run-cli.ts';
 import type { DeskParts } from './run-desk.ts';
-import { ownIn, stillOpen } from './still-open.ts';
+import { answersOf, stillOpen } from './still-open.ts';
 import { workplaceOf, type Workplace, type WorkplaceParts } from './workplace.ts';
 
 /** One activation: a batch of messages for one run of one actor's CLI. */
@@ -44,9 +41,9 @@ export interface Job {
   released: boolean;
 }
 
-/** How a job ended; `answers` are complete messages, one per asker. */
+/** How a job ended; `answers` are complete messages, one per asker, and where they go. */
 export type JobResult =
-  | { kind: 'answered'; answers: Message[]; result: InvocationResult }
+  | { kind: 'answered'; answers: Placed[]; result: InvocationResult }
   | { kind: 'silent'; result: InvocationResult }
   | { kind: 'stopped' }
   | { kind: 'gone' }
@@ -61,6 +58,7 @@ export interface RunParts extends WorkplaceParts {
   transport: Transport;
   archive: Archive;
   links: ChannelLinks;
+  crossings: Crossings;
   runs: Runs;
   desks: Omit<DeskParts, 'log'>;
   /** Holds a `crosstalk` executable; comes first on the CLI's PATH. */
@@ -90,8 +88,8 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
     return { kind: 'parked', detail };
   }
   const { actor, channel } = job;
-  const root = threadRoot(briefing.batch, briefing.lookup);
-  const thread = { channel, root };
+  const root = placeOfRef(channel, threadRoot(briefing.batch, briefing.lookup));
+  const thread = { channel: root.channel, root: root.relPath };
   let place: Workplace;
   try {
     place = await workplaceOf(parts, { actor, tier: job.tier, thread });
@@ -103,7 +101,7 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   let result: InvocationResult;
   try {
     result = await runIn(parts, job, place, {
-      input: await promptOf(parts.archive, job, briefing, place),
+      input: await promptOf(parts, job, briefing, place),
       batch: briefing.batch,
       maxOutput,
     });
@@ -127,9 +125,11 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
         );
   }
   const writer = { actor: job.actor, host: job.host, at: parts.now() };
-  const answers = answerMessages(briefing.plans, briefing.batch, outcome.text, writer);
-  const size = Math.max(...answers.map((message) => Buffer.byteLength(formatMessage(message))));
-  const links = Math.max(...answers.map(({ re, cause }) => linksBytes(re) + linksBytes(cause)));
+  const answers = answerMessages(briefing.plans, briefing.batch, outcome.text, writer, channel);
+  const size = Math.max(...answers.map(({ message }) => Buffer.byteLength(formatMessage(message))));
+  const links = Math.max(
+    ...answers.map(({ message: { re, cause } }) => linksBytes(re) + linksBytes(cause)),
+  );
   if (links > MAX_LINKS_BYTES) {
     const detail = 'the answer would name more messages than a header of 64 KiB has room for';
     return failed(result, 'too_much_output', detail);
@@ -146,8 +146,8 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
 /** A dead letter may be older than the answer: of a state that was restored, or of a first scan. */
 async function isAnswered(parts: RunParts, job: Job, batch: readonly Located[]): Promise<boolean> {
   const oldest = batch.map(({ relPath }) => relPath).sort()[0];
-  const own = await ownIn(parts, job, job.host, oldest);
-  return (await stillOpen(parts, job, batch, own)).size === 0;
+  const ownOf = await answersOf(parts, { ...job, actors: new Set([job.actor]) }, oldest);
+  return (await stillOpen(parts, job, batch, ownOf(job.actor))).size === 0;
 }
 
 function failed(
@@ -159,18 +159,19 @@ function failed(
 }
 
 async function promptOf(
-  archive: Archive,
+  { transport, archive, stateDir, log }: RunParts,
   job: Job,
   briefing: Briefing,
   place: Workplace,
 ): Promise<string> {
   const { batch, plans } = briefing;
-  const [protocol, profile, about, thread] = await Promise.all([
+  const [protocol, { profile, problem }, about, thread] = await Promise.all([
     archive.text(job.tip, PROTOCOL_FILE),
-    profileOf(archive, job.tip, job.actor),
+    profileInForce(transport, stateDir, job.tip, job.actor),
     archive.channel(job.tip, job.channel),
     shownThread(archive, job, briefing),
   ]);
+  if (problem !== undefined) log('profile_invalid', { actor: job.actor, problem });
   return formatPrompt({
     word: randomBytes(8).toString('hex'),
     protocol: protocol ?? '',
@@ -184,21 +185,6 @@ async function promptOf(
     thread,
     batch,
   });
-}
-
-/** An actor's profile, the operator's before the default one; undefined when there is none to read. */
-export async function profileOf(
-  archive: Archive,
-  tip: string,
-  actor: string,
-): Promise<{ path: string; description: string; body: string } | undefined> {
-  for (const path of profileFiles(actor)) {
-    const text = await archive.text(tip, path);
-    const profile = text === undefined ? undefined : parseProfile(text, actor);
-    if (profile?.ok === true)
-      return { path, description: profile.value.description, body: profile.value.body };
-  }
-  return undefined;
 }
 
 async function silenceIsFine(

@@ -3,11 +3,13 @@ import { activation } from '../protocol/activation.ts';
 import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
 import { UNREAD, type Delivery } from '../protocol/mailbox.ts';
 import type { Located } from '../protocol/message.ts';
+import { seenFrom } from '../protocol/reference.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive, FileRef } from './archive.ts';
 import { inCommitOrder } from './commit-order.ts';
 import { withoutRestored } from './epochs.ts';
 import { add, emptyScan, type Scan } from './scan-findings.ts';
+import { OwnMessages } from './own-messages.ts';
 import { stillOpen } from './still-open.ts';
 
 export type { Scan };
@@ -96,10 +98,12 @@ export async function scanUnanswered(
   }
   await read();
   const pending: Delivery[] = [];
+  const ownOf = new Map(audience.actors.map((actor) => [actor, new OwnMessages()]));
+  for (const [channel, found] of relevant)
+    for (const item of found) ownOf.get(item.message.from)?.add(channel, item);
   for (const [channel, found] of relevant) {
     const woken = await route(sources, audience, tip, found, scan);
-    for (const actor of audience.actors) {
-      const own = found.filter(({ message }) => message.from === actor);
+    for (const [actor, own] of ownOf) {
       const waking = woken.filter((delivery) => delivery.actor === actor);
       for (const one of await stillOpen(sources, { actor, channel, tip }, waking, own))
         pending.push(one);
@@ -162,9 +166,11 @@ async function readAll(archive: Archive, files: readonly FileRef[], scan: Scan):
       }
       if (message.ok)
         return {
-          relPath: place.relPath,
+          ...seenFrom(place.channel, place.channel, {
+            relPath: place.relPath,
+            message: { ...message.value, body: '' },
+          }),
           channel: place.channel,
-          message: { ...message.value, body: '' },
           bytes: Buffer.byteLength(message.value.body),
         };
       add(scan.malformed, { path: file.path, reason: message.problems.join('; ') });

@@ -1,10 +1,14 @@
 import { CHANNELS, messageFile } from '../protocol/layout.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import type { Located } from '../protocol/message.ts';
+import { openQuestionsOfBatch } from '../protocol/causality.ts';
 import { unanswered } from '../protocol/pending.ts';
+import { placeOfRef } from '../protocol/reference.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
+import { channelIds } from './channel-reader.ts';
 import { MAX_ORDERED_PATHS } from './commit-order.ts';
+import { OwnMessages } from './own-messages.ts';
 
 interface Sources {
   transport: Transport;
@@ -26,54 +30,72 @@ export interface Question {
  * clock may be days behind. Git is asked only where it makes a difference.
  *
  * @param waking in commit order
- * @param own what the actor wrote in the channel, on this host
+ * @param own what the actor wrote, on this host
  */
 export async function stillOpen<T extends Located>(
   { transport, archive }: Sources,
   { actor, channel, tip, since }: Question,
   waking: readonly T[],
-  own: readonly Located[],
+  own: OwnMessages,
 ): Promise<Set<T>> {
   const replies = waking.filter(({ message }) => message.re.length > 0);
   const lookup = await archive.chain(tip, channel, replies);
+  const asked = openQuestionsOfBatch(replies, actor, lookup);
+  const written = own.seenFrom(
+    channel,
+    new Set(asked.map(({ relPath }) => placeOfRef(channel, relPath).channel)),
+  );
+  const fileOf = (ref: string): string => {
+    const place = placeOfRef(channel, ref);
+    return messageFile(place.channel, place.relPath);
+  };
   const open = (isLater: (answer: string, delivered: string) => boolean): Set<string> => {
-    const left = unanswered(waking, own, actor, lookup, isLater);
+    const left = unanswered(waking, written, actor, lookup, isLater);
     return new Set(left.map(({ relPath }) => relPath));
   };
   const [fewest, most] = [open(() => true), open(() => false)];
   let left = fewest;
   if (most.size > fewest.size) {
     const unclear = replies.filter(({ relPath }) => most.has(relPath) && !fewest.has(relPath));
-    const answers = own.filter(({ message }) => message.re.length > 0);
-    const paths = [...unclear, ...answers].map(({ relPath }) => messageFile(channel, relPath));
-    const asked = paths.length > MAX_ORDERED_PATHS ? [`${CHANNELS}/${channel}`] : paths;
-    const order = await transport.order(since, tip, asked);
+    const answers = written.filter(({ message }) => message.re.length > 0);
+    const paths = [...unclear, ...answers].map(({ relPath }) => fileOf(relPath));
+    const folders = new Set(paths.map((path) => path.split('/').slice(0, 3).join('/')));
+    const order = await transport.order(
+      since,
+      tip,
+      paths.length <= MAX_ORDERED_PATHS
+        ? paths
+        : folders.size <= MAX_ORDERED_PATHS
+          ? [...folders]
+          : [CHANNELS],
+    );
     const position = new Map(order.map((path, index) => [path, index]));
-    const at = (relPath: string): number => position.get(messageFile(channel, relPath)) ?? -1;
+    const at = (relPath: string): number => position.get(fileOf(relPath)) ?? -1;
     left = open((answer, delivered) => at(answer) > at(delivered));
   }
   return new Set(waking.filter(({ relPath }) => left.has(relPath)));
 }
 
 /**
- * What an actor answered on a host in a channel. A task handed on settles nothing: the run that wrote it
- * may have been killed before the rest.
+ * What actors answered on a host, in all channels. A task handed on settles nothing: the run that wrote
+ * it may have been killed before the rest.
  *
- * @param from a relPath: looked for from the day before it on; undefined for the whole channel
+ * @param from a relPath: looked for from the day before it on; undefined for all that is on the bus
  */
-export async function ownIn(
-  { archive }: Pick<Sources, 'archive'>,
-  { actor, channel, tip }: Question,
-  host: string,
+export async function answersOf(
+  { transport, archive }: Sources,
+  { actors, host, tip }: { actors: ReadonlySet<string>; host: string; tip: string },
   from?: string,
-): Promise<Located[]> {
-  const own: Located[] = [];
-  for await (const some of archive.headers(tip, channel, from)) {
-    for (const { relPath, message } of some)
-      if (message.from === actor && message.host === host && message.re.length > 0)
-        own.push({ relPath, message });
-  }
-  return own;
+): Promise<(actor: string) => OwnMessages> {
+  const ownOf = new Map([...actors].map((actor) => [actor, new OwnMessages()]));
+  for (const channel of await channelIds(transport, tip))
+    for await (const some of archive.headers(tip, channel, from))
+      for (const located of some) {
+        const { message } = located;
+        if (message.host === host && message.re.length > 0)
+          ownOf.get(message.from)?.add(channel, located);
+      }
+  return (actor) => ownOf.get(actor) ?? new OwnMessages();
 }
 
 /** Of deliveries that were made once those that are unanswered now, wherever the answers are. */
@@ -84,10 +106,12 @@ export async function openAgain(
   tip: string,
 ): Promise<Set<Delivery>> {
   const open = new Set<Delivery>();
+  if (again.length === 0) return open;
+  const actors = new Set(again.map(({ actor }) => actor));
+  const ownOf = await answersOf(sources, { actors, host, tip });
   for (const { actor, channel, messages } of byMailbox(again)) {
     const question = { actor, channel, tip };
-    const own = await ownIn(sources, question, host);
-    for (const one of await stillOpen(sources, question, messages, own)) open.add(one);
+    for (const one of await stillOpen(sources, question, messages, ownOf(actor))) open.add(one);
   }
   return open;
 }

@@ -1,4 +1,5 @@
 import { CHANNELS, MEMORIES, placeOf } from '../protocol/layout.ts';
+import { byChannel, seenFrom } from '../protocol/reference.ts';
 import type { OutboxCommit, OutboxEntry } from '../state/outbox.ts';
 import type { Ancestor, Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
@@ -84,8 +85,13 @@ async function entryOf(
   const { channel, relPath } = place;
   const message = await archive.message(oid, channel, relPath);
   if (message?.host === undefined || message.re.length === 0) return { commits };
-  const messages = [...new Set([...message.re, ...message.cause])];
-  return { commits, delivery: { actor: message.from, channel, messages } };
+  const { re, cause } = seenFrom(channel, channel, { relPath, message }).message;
+  const named = byChannel(channel, [...new Set([...re, ...cause])]);
+  const messages = named.get(channel) ?? [];
+  named.delete(channel);
+  const elsewhere = [...named].map(([place, paths]) => ({ channel: place, messages: paths }));
+  const also = elsewhere.length > 0 ? { elsewhere } : {};
+  return { commits, delivery: { actor: message.from, channel, messages, ...also } };
 }
 
 /** The files of channels and memories that are missing now: by path, the names of their contents. */

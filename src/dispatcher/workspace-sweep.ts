@@ -1,4 +1,5 @@
 import { threadRoot } from '../protocol/thread.ts';
+import { placeOfRef } from '../protocol/reference.ts';
 import { relPathAt } from '../protocol/names.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Workspaces } from '../state/workspaces.ts';
@@ -56,20 +57,28 @@ export class WorkspaceSweep {
     const { workspaces, now, log } = this.#parts;
     const edge = new Date(now().getTime() - KEPT_MS);
     const unused = await workspaces.unusedSince(edge);
+    if (unused.length === 0) return;
+    const alive = new Set<string>();
+    const crowded = new Set<string>();
+    // A thread may go on in another channel than it began in.
+    for (const { id } of await this.#parts.archive.channels(tip)) {
+      const roots = await this.#aliveIn(tip, id, edge);
+      if (roots === undefined) crowded.add(id);
+      for (const root of roots ?? []) alive.add(root);
+    }
     const removed: string[] = [];
-    for (const channel of new Set(unused.map(({ record }) => record.channel))) {
-      const alive = await this.#aliveIn(tip, channel, edge);
-      if (alive === undefined) continue;
-      for (const workspace of unused) {
-        const { actor, root, channel: its } = workspace.record;
-        if (its !== channel || alive.has(root)) continue;
-        if (await workspaces.removeUnused(workspace, edge)) removed.push(`${actor}/${root}`);
-      }
+    for (const workspace of unused) {
+      const { actor, root, channel } = workspace.record;
+      if (crowded.has(channel) || alive.has(`${channel}/${root}`)) continue;
+      if (await workspaces.removeUnused(workspace, edge)) removed.push(`${actor}/${root}`);
     }
     if (removed.length > 0) log('workspaces_removed', { count: removed.length, threads: removed });
   }
 
-  /** The first messages of the threads in which something goes on; undefined when they are too many. */
+  /**
+   * The first messages, with their channels, of the threads in which something goes on in a channel;
+   * undefined when its messages are too many.
+   */
   async #aliveIn(tip: string, channel: string, edge: Date): Promise<Set<string> | undefined> {
     const { archive, deliveries, deadLetters } = this.#parts;
     const recent = await archive.since(tip, channel, relPathAt(edge, '00000000'), MAX_RECENT + 1);
@@ -82,6 +91,11 @@ export class WorkspaceSweep {
     ];
     const all = [...recent, ...(await archive.messages(tip, channel, needed))];
     const lookup = await archive.chain(tip, channel, all);
-    return new Set(all.map((message) => threadRoot([message], lookup)));
+    return new Set(
+      all.map((message) => {
+        const root = placeOfRef(channel, threadRoot([message], lookup));
+        return `${root.channel}/${root.relPath}`;
+      }),
+    );
   }
 }

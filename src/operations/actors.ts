@@ -1,6 +1,6 @@
 import { Kept } from '../dispatcher/kept.ts';
 import { readHosts } from '../dispatcher/host.ts';
-import { profileOf } from '../dispatcher/run.ts';
+import { profileInForce, type ProfileInForce } from '../dispatcher/profiles.ts';
 import { CrosstalkError } from '../errors.ts';
 import { parseProfile, type Profile } from '../protocol/actor.ts';
 import { formatDocument } from '../protocol/frontmatter.ts';
@@ -120,8 +120,13 @@ export async function showActor(
       `no actor ${shown(name)}, this transport has ${known}; add one with: crosstalk actor add ${isName(name) ? name : '<name>'} --cli <command>`,
     );
   }
-  const profile = await profileOf(context.archive, await tipOf(context), name);
-  return { ...actor, body: profile?.body ?? '' };
+  const { profile, problem } = await profileOf(context, name);
+  if (problem !== undefined) context.note(problem);
+  return { ...actor, profile: profile?.path ?? null, body: profile?.body ?? '' };
+}
+
+async function profileOf(context: Context, name: string): Promise<ProfileInForce> {
+  return profileInForce(context.transport, context.paths.root, await tipOf(context), name);
 }
 
 export interface AddActorInput {
@@ -174,8 +179,8 @@ async function writeProfile(
   from: string,
 ): Promise<string | undefined> {
   const { name, description } = input;
-  if ((await profileOf(context.archive, await tipOf(context), name)) !== undefined)
-    return undefined;
+  const { profile, problem } = await profileOf(context, name);
+  if (profile !== undefined || problem !== undefined) return undefined;
   const [path] = profileFiles(name);
   await deliverOrNote(context, [
     {

@@ -1,13 +1,11 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
 import { Checkout } from '../dispatcher/checkout.ts';
-import { readHosts } from '../dispatcher/host.ts';
 import { CrosstalkError } from '../errors.ts';
-import { splitAt, type Served } from '../protocol/epoch.ts';
-import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
-import type { Located } from '../protocol/message.ts';
+import { CHANNELS, placeOf } from '../protocol/layout.ts';
 import { shown } from '../protocol/result.ts';
 import type { Failure, TreeEntry } from '../transport/transport.ts';
+import { planAt, type Plan } from './archive-plan.ts';
 import { tipOf, type Context } from './context.ts';
 
 export interface ArchiveInput {
@@ -21,13 +19,8 @@ export interface ArchiveInput {
   dryRun: boolean;
 }
 
-export interface Archived {
+export interface Archived extends Plan {
   before: string;
-  channels: { id: string; name: string; archived: number; waiting: number; kept: number }[];
-  archived: number;
-  /** Messages before the day that wait for an answer. */
-  waiting: number;
-  kept: number;
   /** Where the history before is; absent when nothing was done. */
   bundle?: string;
   sha256?: string;
@@ -38,8 +31,6 @@ export interface Archived {
 
 /** Times a bus that moves on in the meantime is planned anew. */
 const MAX_TRIES = 5;
-/** Files read at a time. */
-const CHUNK = 500;
 
 /**
  * Moves old conversations from the bus into a bundle that holds the whole history so far, and begins
@@ -133,53 +124,6 @@ function refusedBy({ transport }: Context, failure: Failure): CrosstalkError {
     'refused',
     `${transport.origin ?? transport.dir} did not take the new history: ${failure.reason}; nothing was changed. A branch that is protected must allow this one push to replace it`,
   );
-}
-
-/** What would go and what stays, channel by channel: memory holds the headers of one. */
-async function planAt(
-  context: Context,
-  tip: string,
-  before: string,
-  withWaiting: boolean,
-): Promise<{ plan: Omit<Archived, 'before'>; removed: string[] }> {
-  const hosts = await readHosts(context.transport, tip);
-  const served: Served[] = hosts.flatMap(({ result }) =>
-    result.ok
-      ? [...result.value.actors.keys()].map((actor) => ({ host: result.value.alias, actor }))
-      : [],
-  );
-  const removed: string[] = [];
-  const channels: Archived['channels'] = [];
-  for (const { id, name } of await context.archive.channels(tip)) {
-    const messages = await headersOf(context, tip, id);
-    const split = splitAt(messages, before, served, withWaiting);
-    for (const relPath of split.ended) removed.push(messageFile(id, relPath));
-    const waiting = split.waiting.length;
-    channels.push({ id, name, archived: split.ended.length, waiting, kept: split.kept });
-  }
-  const sum = (part: 'archived' | 'waiting' | 'kept'): number =>
-    channels.reduce((total, channel) => total + channel[part], 0);
-  const plan = { channels, archived: sum('archived'), waiting: sum('waiting'), kept: sum('kept') };
-  return { plan, removed };
-}
-
-/** The messages of a channel in path order, without bodies. Files that are none stay where they are. */
-async function headersOf(context: Context, tip: string, channel: string): Promise<Located[]> {
-  const found: Located[] = [];
-  for await (const files of context.transport.walk(tip, `${CHANNELS}/${channel}`)) {
-    await context.transport.prefetch(files.map(({ oid }) => oid));
-    for (let at = 0; at < files.length; at += CHUNK) {
-      const read = files.slice(at, at + CHUNK).map(async (file) => {
-        const place = placeOf(file.path);
-        const parsed = place.kind === 'message' ? await context.archive.parse(file) : undefined;
-        return place.kind === 'message' && parsed?.ok === true
-          ? [{ relPath: place.relPath, message: { ...parsed.value, body: '' } }]
-          : [];
-      });
-      found.push(...(await Promise.all(read)).flat());
-    }
-  }
-  return found;
 }
 
 /** `2026-08-01` → `2026/08/01`. */

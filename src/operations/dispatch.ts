@@ -18,6 +18,7 @@ import { sweep } from '../state/files.ts';
 import { Holds } from '../state/holds.ts';
 import { Interruptions } from '../state/interruptions.ts';
 import { acquire } from '../state/lock.ts';
+import { settledBy } from '../state/outbox.ts';
 import { RunBudget } from '../state/run-budget.ts';
 import { Departed } from '../state/departed.ts';
 import { Silences } from '../state/silences.ts';
@@ -89,7 +90,8 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     lock: () => acquire(paths.root, 'writer', { wait: WRITER_WAIT_MS }),
     onPublished: async ({ delivery }) => {
       if (delivery === undefined) return;
-      await deliveries.settle(delivery.actor, delivery.channel, delivery.messages);
+      for (const { actor, channel, messages } of settledBy(delivery))
+        await deliveries.settle(actor, channel, messages);
       passed('settled');
       if (delivery.deadLetter === undefined) return;
       await deadLetters.remove(delivery.deadLetter);

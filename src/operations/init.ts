@@ -2,6 +2,7 @@ import { mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Checkout } from '../dispatcher/checkout.ts';
+import { EVERYONE } from '../protocol/address.ts';
 import { CrosstalkError, hasCode } from '../errors.ts';
 import { agentOf, KNOWN_AGENTS, knownAgent } from '../protocol/agents.ts';
 import { channelNameProblem } from '../protocol/channel.ts';
@@ -173,14 +174,14 @@ async function push({ transport, note }: Context): Promise<boolean> {
 
 function checkInput({ alias, actor, channel, cli, window }: InitInput): void {
   if (window !== undefined) daysOf(window);
-  for (const [option, value] of Object.entries({ alias, actor })) {
-    if (value !== undefined && !isName(value)) {
+  for (const [option, value] of Object.entries({ alias, actor }))
+    if (value !== undefined && !isName(value))
       throw new CrosstalkError(
         'usage',
         `--${option} ${shown(value)} is not a name (letters, digits, . _ -, at most 64, a letter or digit first); choose another`,
       );
-    }
-  }
+  if (actor === EVERYONE)
+    throw new CrosstalkError('usage', `--actor ${EVERYONE} means everybody; choose another name`);
   const problem = channel === undefined ? undefined : channelNameProblem(channel);
   if (problem !== undefined)
     throw new CrosstalkError('usage', `--channel: ${problem}; choose another`);

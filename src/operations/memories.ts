@@ -169,7 +169,7 @@ export function resolveMemory(
   given: string,
 ): StoredMemory {
   const wanted = given.trim().replace(/^data\/memories\//, '');
-  const hex = /^[0-9a-f]{4,64}$/.test(wanted);
+  const hex = /^[0-9a-fA-F]{4,64}$/.test(wanted);
   if (!hex && !isMemoryFile(wanted)) {
     throw new CrosstalkError(
       'usage',

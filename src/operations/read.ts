@@ -1,8 +1,9 @@
+import { OddFiles } from '../dispatcher/odd-files.ts';
 import { CrosstalkError } from '../errors.ts';
 import type { Channel } from '../protocol/channel.ts';
 import { messageFile } from '../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, parseMessage, type Message } from '../protocol/message.ts';
-import { shown } from '../protocol/result.ts';
+import { shown, unreadable } from '../protocol/result.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { queuedFiles } from './queued.ts';
 import { resolveMessage, type MessageRef } from './resolve.ts';
@@ -30,7 +31,9 @@ export interface ReadMessage extends Omit<FoundFile, 'bytes'> {
  */
 export async function readMessage(context: Context, given: string): Promise<ReadMessage> {
   const { bytes, ...file } = await findFile(context, given);
-  const message = parseMessage(bytes);
+  const odd = new OddFiles(context.transport);
+  const isLink = !file.queued && (await odd.among(await tipOf(context), [file.path])).size > 0;
+  const message = isLink ? unreadable('a symlink') : parseMessage(bytes);
   if (message.ok) return { ...file, message: message.value };
   throw new CrosstalkError(
     'invalid',

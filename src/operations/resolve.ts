@@ -57,7 +57,7 @@ const SHOWN_DIGITS = 8;
 function matching(channels: readonly Channel[], wanted: string): Channel[] {
   const named = channels.filter(({ name, id }) => name === wanted || id === wanted);
   const prefixed = channels.filter(
-    ({ id }) => /^[0-9a-f-]{2,}$/.test(wanted) && id.startsWith(wanted),
+    ({ id }) => /^[0-9a-fA-F-]{2,}$/.test(wanted) && id.startsWith(wanted),
   );
   // Lists show so many digits of an id: a channel that is called like them must not take its mail.
   if (wanted.length >= SHOWN_DIGITS) return [...new Set([...named, ...prefixed])];
@@ -133,7 +133,7 @@ async function candidates(context: Context, given: string): Promise<MessageRef[]
     const channel = await resolveChannel(context, given.slice(0, slash));
     return (await withRelPath(context, relPath)).filter((ref) => ref.channel === channel.id);
   }
-  if (/^[0-9a-f]{4,64}$/.test(given)) return withSuffix(context, given);
+  if (/^[0-9a-fA-F]{4,64}$/.test(given)) return withSuffix(context, given);
   throw new CrosstalkError(
     'usage',
     `${shown(given)} is no message: expected YYYY/MM/DD/HHMMSSmmmZ-<hex>.md, <channel>/<that>, or its hex suffix`,

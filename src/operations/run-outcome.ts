@@ -1,4 +1,5 @@
 import type { WebRun } from '../protocol/web-api.ts';
+import { settledBy } from '../state/outbox.ts';
 import { tipOf, type Context } from './context.ts';
 import { withNaming } from './naming.ts';
 import { messagesIn } from './own-state.ts';
@@ -26,7 +27,8 @@ export async function endedRuns(context: Context, gone: readonly WebRun[]): Prom
         if (letter !== undefined)
           return { ...run, until, outcome: letter.state === 'parked' ? 'parked' : 'failed' };
         const queued = entries.flatMap(({ delivery, commits }) =>
-          delivery !== undefined && isOurs(delivery.actor, delivery.channel, delivery.messages)
+          delivery !== undefined &&
+          settledBy(delivery).some((part) => isOurs(part.actor, part.channel, part.messages))
             ? messagesIn(commits).map(({ relPath }) => relPath)
             : [],
         );

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
-import { isName, isRelPath } from '../protocol/names.ts';
+import { isChannelId, isName, isRelPath } from '../protocol/names.ts';
 import { isRecord } from '../state/files.ts';
 import type { SendAnswer } from './hand-over.ts';
 import type { Sent } from './send.ts';
@@ -55,8 +55,9 @@ function parseSent(value: unknown): Sent | undefined {
 
 function parseMessage(value: unknown): Sent['messages'][number] | undefined {
   if (!isRecord(value) || !isRelPath(value['relPath'])) return undefined;
-  const { relPath, to, re, cause } = value;
-  return { relPath, to: textsOf(to), re: textsOf(re), cause: textsOf(cause) };
+  const { relPath, channel, to, re, cause } = value;
+  const where = isChannelId(channel) ? { channel } : {};
+  return { relPath, ...where, to: textsOf(to), re: textsOf(re), cause: textsOf(cause) };
 }
 
 function textsOf(value: unknown): string[] {

@@ -1,32 +1,43 @@
 import { CrosstalkError } from '../errors.ts';
 import type { Located } from '../protocol/message.ts';
-import { isName, isRelPath } from '../protocol/names.ts';
+import { isChannelId, isName, isRelPath } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
 import { tipOf, type Context } from './context.ts';
 import type { SendInput } from './send.ts';
 
+/** The dispatch that a `send` is made in, as far as it concerns the message. */
+export interface Linked {
+  id?: string;
+  host?: string;
+  /** The messages being processed that it is about. */
+  triggers: Located[];
+  /** The id of their channel. */
+  home: string;
+  /** Whether an answer goes where its addressee asked: nobody chose another channel than the run's. */
+  follows: boolean;
+}
+
 /**
- * What the dispatch that a `send` is made in makes of it. Links are paths inside one channel, so a
- * message to another channel carries none.
+ * What the dispatch that a `send` is made in makes of it.
+ *
+ * @param channel id of the channel that it is for
  *
  * @throws CrosstalkError `usage` when `for` names none of the messages being processed, or several
  */
-export async function linkOf(
-  context: Context,
-  channel: string,
-  input: SendInput,
-): Promise<{ id?: string; host?: string; triggers: Located[] }> {
+export async function linkOf(context: Context, channel: string, input: SendInput): Promise<Linked> {
   const { link = {}, isNew } = input;
   const { id, host } = link;
+  const home = isChannelId(link.channel) ? link.channel : channel;
   const paths = processed(input).filter(isRelPath);
-  const linked = !isNew && (link.channel ?? channel) === channel;
   return {
     ...(id === undefined ? {} : { id }),
     ...(host === undefined || !isName(host) ? {} : { host }),
     triggers:
-      linked && paths.length > 0
-        ? await context.archive.messages(await tipOf(context), channel, paths)
+      !isNew && paths.length > 0
+        ? await context.archive.messages(await tipOf(context), home, paths)
         : [],
+    home,
+    follows: id !== undefined && home === channel,
   };
 }
 

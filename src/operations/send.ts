@@ -43,7 +43,8 @@ export interface SendInput {
 export interface Sent {
   channel: string;
   from: string;
-  messages: { relPath: string; to: string[]; re: string[]; cause: string[] }[];
+  /** `channel` where it is another: an answer goes where its addressee asked. */
+  messages: { relPath: string; channel?: string; to: string[]; re: string[]; cause: string[] }[];
   delivered: Delivered;
 }
 
@@ -54,7 +55,7 @@ export interface Sent {
  * @throws CrosstalkError `usage` for bad input; nothing is written then
  */
 export async function send(context: Context, input: SendInput): Promise<Sent> {
-  const { to, problems } = parseRecipients(input.to);
+  const { to, problems } = parseRecipients(input.to, input.link?.id !== undefined);
   if (problems.length > 0) {
     throw new CrosstalkError(
       'usage',
@@ -80,18 +81,20 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
   const at = context.now();
   const messages = sendMessages(
     {
+      ...dispatch,
       to,
       body: input.body,
-      triggers: dispatch.triggers,
+      channel: channel.id,
       ...(input.tier === undefined ? {} : { tier: input.tier }),
     },
     { actor: from, at, ...(dispatch.host === undefined ? {} : { host: dispatch.host }) },
-    await context.archive.chain(await tipOf(context), channel.id, dispatch.triggers),
+    await context.archive.chain(await tipOf(context), dispatch.home, dispatch.triggers),
   );
-  for (const message of messages) assertSize(message);
-  const written = messages.map((message) => ({
+  for (const { message } of messages) assertSize(message);
+  const written = messages.map(({ channel: where, message }) => ({
+    where,
     message,
-    ...outgoing(message, channel.id, dispatch.host ?? context.hostname, context.suffix()),
+    ...outgoing(message, where, dispatch.host ?? context.hostname, context.suffix()),
   }));
   const { id } = dispatch;
   const noteSent = async (): Promise<void> => {
@@ -100,7 +103,7 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
     input.onDurable?.();
   };
   // Who serves the addressees is only for a warning: it is looked up while the push is under way.
-  const tasks = messages.filter(({ re }) => re.length === 0).flatMap(({ to }) => to);
+  const tasks = messages.flatMap(({ message: { re, to } }) => (re.length === 0 ? to : []));
   const looking = withoutHost(context, tasks).catch(() => []);
   const delivered = await deliver(
     context,
@@ -117,8 +120,9 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
   return {
     channel: channel.id,
     from,
-    messages: written.map(({ relPath, message }) => ({
+    messages: written.map(({ where, relPath, message }) => ({
       relPath,
+      ...(where === channel.id ? {} : { channel: where }),
       to: message.to.map(formatAddress),
       re: message.re,
       cause: message.cause,

@@ -1,7 +1,7 @@
 import { activate, type ActiveHost } from '../dispatcher/approvals.ts';
 import { join } from 'node:path';
 import { withoutOurs } from '../dispatcher/run-environment.ts';
-import { profileOf } from '../dispatcher/run.ts';
+import { profileInForce } from '../dispatcher/profiles.ts';
 import { gitGuards, workplaceOf } from '../dispatcher/workplace.ts';
 import { CrosstalkError } from '../errors.ts';
 import { KNOWN_AGENTS } from '../protocol/agents.ts';
@@ -37,7 +37,13 @@ export async function openActor(
   const tier = await approvedTier(context, input);
   const tip = await tipOf(context);
   const protocol = (await context.archive.text(tip, PROTOCOL_FILE)) ?? '';
-  const profile = await profileOf(context.archive, tip, actor);
+  const { profile, problem } = await profileInForce(
+    context.transport,
+    context.paths.root,
+    tip,
+    actor,
+  );
+  if (problem !== undefined) context.note(problem);
   const role = quoted(profile?.body.trim() ?? '');
   const text = `${quoted(protocol.trim())}\n\n# ${HEADINGS.profile}: ${actor}\n\n${role}\n\nYou are "${actor}" in an interactive session that an operator opened.\n`;
   const { env, paths, transport, now } = context;

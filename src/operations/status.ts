@@ -1,5 +1,6 @@
 import type { HeldChange } from '../protocol/approval.ts';
 import { checkVersion } from '../dispatcher/host.ts';
+import { profileInForce } from '../dispatcher/profiles.ts';
 import { Cursors } from '../state/cursors.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import { loadHeartbeat, type Heartbeat } from '../state/heartbeat.ts';
@@ -39,6 +40,8 @@ export interface Status {
   holds: HeldAgent[];
   host: HostStatus | null;
   host_problem: string | null;
+  /** Of profiles of its actors that can't be read; what is in force instead. */
+  profile_problems: string[];
   /** Everything that waits for `crosstalk host approve`: of the host file and of git settings. */
   held: HeldChange[];
   /** Null when none is running on this machine; `age_s` is the heartbeat's age. */
@@ -115,6 +118,7 @@ export async function status(
     holds: await heldAgents(context),
     host: host.status,
     host_problem: host.problem,
+    profile_problems: await profileProblems(context, census.tip, host.status),
     held: host.held,
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
     channels: channels.map(({ id, name, parent }) => ({
@@ -164,6 +168,17 @@ export async function status(
 
 function filesOf(commits: readonly OutboxCommit[]): string[] {
   return commits.flatMap(({ files }) => files.map(({ path }) => path));
+}
+
+async function profileProblems(
+  { transport, paths }: Context,
+  tip: string,
+  host: HostStatus | null,
+): Promise<string[]> {
+  const found = (host?.actors ?? []).map(({ name }) =>
+    profileInForce(transport, paths.root, tip, name),
+  );
+  return (await Promise.all(found)).flatMap(({ problem }) => problem ?? []);
 }
 
 async function hostStatus(

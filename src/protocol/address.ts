@@ -1,7 +1,7 @@
-import { isName } from './names.ts';
+import { isName, isSender } from './names.ts';
 import { parsed, shown, unreadable, type Parsed } from './result.ts';
 
-/** One addressee: a name, everybody (`all`), either narrowed to one host (protocol.md §7). */
+/** One addressee: a name or a sender’s, everybody (`all`), either narrowed to one host (protocol.md §7). */
 export interface Address {
   name: string;
   host?: string;
@@ -12,10 +12,15 @@ export const EVERYONE = 'all';
 /** Reads `name` or `name@host`. */
 export function parseAddress(text: string): Parsed<Address> {
   const [name = '', host, ...rest] = text.split('@');
-  if (!isName(name) || rest.length > 0 || (host !== undefined && !isName(host))) {
-    return unreadable(`${shown(text)} is not an address: expected name or name@host`);
+  if (!isSender(name) || rest.length > 0 || (host !== undefined && !isName(host))) {
+    return unreadable(addressProblem(text));
   }
   return parsed(host === undefined ? { name } : { name, host });
+}
+
+/** The problem of a text that is none. */
+export function addressProblem(text: string): string {
+  return `${shown(text)} is not an address: expected name or name@host`;
 }
 
 export function formatAddress(address: Address): string {

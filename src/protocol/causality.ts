@@ -1,13 +1,19 @@
+import { EVERYONE } from './address.ts';
 import type { Located, Message } from './message.ts';
+import { isForeign } from './reference.ts';
 
-/** The message at a relPath of the channel at hand; undefined when missing or malformed. */
-export type Lookup = (relPath: string) => Message | undefined;
+/**
+ * The message of a name, as it looks from the channel at hand (`seenFrom`): a relPath is in this channel,
+ * `<channel id>/<relPath>` in another. Undefined when missing or malformed.
+ */
+export type Lookup = (ref: string) => Message | undefined;
 
 /** No chain is followed further than this (protocol.md §4). */
 export const MAX_STEPS = 64;
 
 /** A question somebody waits for an answer to: a message without `re:`, and who asked it. */
 export interface Question {
+  /** Its name in the channel at hand. */
   relPath: string;
   asker: string;
   /** The host that wrote it, to which the answer is addressed. */
@@ -23,6 +29,9 @@ export function originsOf(message: Message): string[] {
  * The open questions of a message delivered to `actor` (protocol.md §4): itself when it has no
  * `re:`; otherwise, for each of the actor's messages that it answers, what the actor was
  * processing when it wrote that, followed to messages without `re:` that the actor did not send.
+ *
+ * What was processed in another channel counts only where that message is one which asked the actor:
+ * `origin` is a claim of whoever pushed it, and nobody is answered who did not ask.
  */
 export function openQuestions(delivered: Located, actor: string, lookup: Lookup): Question[] {
   const found: Question[] = [];
@@ -34,7 +43,8 @@ export function openQuestions(delivered: Located, actor: string, lookup: Lookup)
       if (seen.has(relPath)) continue;
       seen.add(relPath);
       if (message.re.length === 0) {
-        if (message.from !== actor) found.push(questionOf(relPath, message));
+        if (message.from !== actor && (!isForeign(relPath) || isTo(message, actor)))
+          found.push(questionOf(relPath, message));
         continue;
       }
       for (const own of located(message.re, lookup)) {
@@ -44,6 +54,11 @@ export function openQuestions(delivered: Located, actor: string, lookup: Lookup)
     frontier = next;
   }
   return found;
+}
+
+/** Whether a message is mail for an actor, on whatever host. */
+export function isTo({ type, to }: Message, actor: string): boolean {
+  return type === 'text' && to.some(({ name }) => name === actor || name === EVERYONE);
 }
 
 function questionOf(relPath: string, message: Message): Question {
@@ -102,14 +117,19 @@ export function chainLevels(triggers: readonly Located[], lookup: Lookup): Locat
 /**
  * What a message to `addressee` answers when it is sent while `triggers` are processed: the
  * nearest messages of the chain that the addressee sent; none makes it a new task (protocol.md §4).
+ *
+ * @param isEligible for a message that can go to some channels only: whether it may name this one
  */
 export function answeredBySend(
   triggers: readonly Located[],
   addressee: string,
   lookup: Lookup,
+  isEligible: (ref: string) => boolean = () => true,
 ): string[] {
   for (const level of chainLevels(triggers, lookup)) {
-    const theirs = level.filter(({ message }) => message.from === addressee);
+    const theirs = level.filter(
+      ({ relPath, message }) => message.from === addressee && isEligible(relPath),
+    );
     if (theirs.length > 0) return theirs.map(({ relPath }) => relPath);
   }
   return [];

@@ -3,6 +3,7 @@ import { activation } from './activation.ts';
 import { openQuestions, type Lookup } from './causality.ts';
 import type { Located } from './message.ts';
 import { unanswered } from './pending.ts';
+import { byTime } from './reference.ts';
 
 /** An actor as a host serves it. */
 export interface Served {
@@ -20,13 +21,26 @@ export interface Split {
   kept: number;
 }
 
+/** What other channels have to do with a channel that is divided. */
+export interface Beyond {
+  /**
+   * Messages of other channels, as they look from this one: those that name messages of it, those that
+   * its own name, and what answers these.
+   */
+  others: readonly Located[];
+  /** What lies further behind its messages, in whichever channel. */
+  lookup: Lookup;
+  /** Messages of this channel that stay, because what they belong to stays elsewhere. */
+  staying: readonly string[];
+}
+
 /**
  * Divides a channel at a day. A conversation (everything that `re` and `cause` connect) goes as a
  * whole, when its last message is older than the day and nothing in it waits for an answer: so a
  * scan of what is left finds neither a question without its answer nor an answer without its
  * question (protocol.md §5).
  *
- * @param messages of one channel, in path order; bodies play no part
+ * @param messages of one channel, as they look from it, in path order; bodies play no part
  * @param before the first day that stays, `YYYY/MM/DD`
  * @param withWaiting also what waits for an answer
  */
@@ -35,27 +49,35 @@ export function splitAt(
   before: string,
   served: readonly Served[],
   withWaiting: boolean,
+  beyond: Beyond = { others: [], lookup: () => undefined, staying: [] },
 ): Split {
   const old = messages.filter(({ relPath }) => relPath < before);
-  const waiting = waitingOf(messages, served).filter((relPath) => relPath < before);
+  const waiting = waitingOf(messages, beyond, served).filter((relPath) => relPath < before);
   const sets = new Sets();
   for (const { relPath, message } of messages)
     for (const origin of [...message.re, ...message.cause]) sets.join(relPath, origin);
   const stays = new Set<string>();
   for (const { relPath } of messages) if (relPath >= before) stays.add(sets.of(relPath));
+  for (const relPath of beyond.staying) stays.add(sets.of(relPath));
   if (!withWaiting) for (const relPath of waiting) stays.add(sets.of(relPath));
   const ended = old.flatMap(({ relPath }) => (stays.has(sets.of(relPath)) ? [] : [relPath]));
   return { ended, waiting, kept: messages.length - ended.length };
 }
 
 /** Messages that are still to be answered: by actors that hosts serve, or tasks for other names. */
-function waitingOf(messages: readonly Located[], served: readonly Served[]): string[] {
-  const byPath = new Map(messages.map(({ relPath, message }) => [relPath, message]));
-  const lookup: Lookup = (relPath) => byPath.get(relPath);
+function waitingOf(
+  messages: readonly Located[],
+  { others, lookup: further }: Pick<Beyond, 'others' | 'lookup'>,
+  served: readonly Served[],
+): string[] {
+  const byPath = new Map(
+    [...messages, ...others].map(({ relPath, message }) => [relPath, message]),
+  );
+  const lookup: Lookup = (ref) => byPath.get(ref) ?? further(ref);
   const senderOf = (relPath: string): string | undefined => byPath.get(relPath)?.from;
   const found = new Set<string>();
   const byName = new Map<string, Located[]>();
-  for (const item of messages) {
+  for (const item of [...messages, ...others]) {
     const own = byName.get(item.message.from);
     if (own === undefined) byName.set(item.message.from, [item]);
     else own.push(item);
@@ -67,7 +89,7 @@ function waitingOf(messages: readonly Located[], served: readonly Served[]): str
         activation(message, actor, host, senderOf).wakes,
     );
     // By file name: where a clock was behind, a message more stays.
-    const isLater = (answer: string, delivered: string): boolean => answer > delivered;
+    const isLater = (answer: string, delivered: string): boolean => byTime(answer, delivered) > 0;
     for (const open of unanswered(waking, byName.get(actor) ?? [], actor, lookup, isLater)) {
       const isTask = open.message.re.length === 0;
       // The end of an exchange that the actor began on its own asks for nothing.

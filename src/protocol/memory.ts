@@ -1,9 +1,10 @@
 import { formatDocument, parseDocumentText, type Fields } from './frontmatter.ts';
 import { fileText } from './message.ts';
-import { isChannelId, isName } from './names.ts';
+import { isChannelId, isSender } from './names.ts';
 import { parsed, shown, unreadable, type Parsed } from './result.ts';
+import { utcOf } from './timestamp.ts';
 
-const FILE = /^\d{8}T\d{9}Z-([0-9a-f]{8,64})\.md$/;
+const FILE = /^\d{8}T\d{9}Z-([0-9a-fA-F]{8,64})\.md$/;
 
 /** What {@link memoryFileAt} makes, for whoever is told that a name is none. */
 export const MEMORY_FORM = 'YYYYMMDDTHHMMSSmmmZ-<hex>.md';
@@ -65,8 +66,9 @@ export function parseMemory(text: string): Parsed<Memory> {
   const { fields, body } = document.value;
   const { from, timestamp, subject, scope = 'global', supersedes } = fields;
   const problems: string[] = [];
-  if (!isName(from)) problems.push(`from is ${shown(from)}, expected a name`);
-  if (typeof timestamp !== 'string' || Number.isNaN(Date.parse(timestamp))) {
+  if (!isSender(from)) problems.push(`from is ${shown(from)}, expected a name`);
+  const at = utcOf(timestamp) ?? timestamp;
+  if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) {
     problems.push(`timestamp is ${shown(timestamp)}, expected ISO 8601 UTC`);
   }
   if (typeof subject !== 'string' || subject === '') problems.push('subject is missing');
@@ -83,7 +85,7 @@ export function parseMemory(text: string): Parsed<Memory> {
   if (problems.length > 0 || alias === undefined) return unreadable(...problems);
   return parsed({
     from: from as string,
-    timestamp: timestamp as string,
+    timestamp: at as string,
     subject: subject as string,
     scope: scope as string,
     ...(typeof supersedes === 'string' ? { supersedes } : {}),

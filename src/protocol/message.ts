@@ -1,7 +1,9 @@
 import { formatAddress, parseAddress, type Address } from './address.ts';
 import { formatDocument, parseDocumentText, type Fields } from './frontmatter.ts';
-import { isName, isRelPath } from './names.ts';
+import { isName, isRelPath, isSender } from './names.ts';
+import { isOrigin } from './reference.ts';
 import { parsed, shown, unreadable, type Parsed } from './result.ts';
+import { utcOf } from './timestamp.ts';
 
 /** A larger file is malformed (protocol.md §2); counted in bytes of UTF-8, header included. */
 export const MAX_MESSAGE_BYTES = 1024 * 1024;
@@ -11,10 +13,12 @@ export interface Message {
   from: string;
   to: Address[];
   type: string;
-  /** ISO 8601 UTC, as written. */
+  /** ISO 8601 UTC; what was written without `T` or `Z` has both. */
   timestamp: string;
   re: string[];
   cause: string[];
+  /** What was being processed in other channels, each `<channel id>/<relPath>`; absent for nothing. */
+  origin?: string[];
   tier?: string;
   /** Alias of the host whose dispatcher wrote it. */
   host?: string;
@@ -31,7 +35,6 @@ export interface Located {
 }
 
 const KNOWN = new Set(['from', 'to', 'type', 'timestamp', 're', 'tier', 'host', 'cause']);
-const UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|\+00:00)$/;
 const TIER = /^[^\s\p{C}][^\p{C}]{0,63}$/u;
 
 /** Reads a message file; every problem found makes it malformed, never an exception. */
@@ -75,28 +78,36 @@ function fromFields(fields: Fields, body: string): Parsed<Message> {
     return value as string;
   };
   const { from, type, timestamp } = fields;
-  if (!isName(from)) wrong('from', 'a name');
+  if (!isSender(from)) wrong('from', 'a name');
   const to = addresses(fields['to']);
   if (to === undefined) wrong('to', 'a name, name@host, all, or a list of these');
   if (!isTier(type)) wrong('type', 'text');
-  if (!isTimestamp(timestamp)) wrong('timestamp', 'ISO 8601 UTC');
+  const at = utcOf(timestamp);
+  if (at === undefined) wrong('timestamp', 'ISO 8601 UTC');
   const re = relPaths(fields['re']);
   if (re === undefined) wrong('re', 'a message path or a list of them');
   const cause = relPaths(fields['cause']);
   if (cause === undefined) wrong('cause', 'a message path or a list of them');
+  const origin = originsIn(fields['origin']);
   const tier = optional('tier', isTier, 'a tier name');
   const host = optional('host', isName, 'a host alias');
-  if (problems.length > 0 || !to || !re || !cause) return unreadable(...problems);
+  if (problems.length > 0 || !to || !re || !cause || at === undefined)
+    return unreadable(...problems);
   return parsed({
     from: from as string,
     to,
     type: type as string,
-    timestamp: timestamp as string,
+    timestamp: at,
     re,
     cause,
+    ...(origin === undefined ? {} : { origin }),
     ...(tier === undefined ? {} : { tier }),
     ...(host === undefined ? {} : { host }),
-    extra: Object.fromEntries(Object.entries(fields).filter(([key]) => !KNOWN.has(key))),
+    extra: Object.fromEntries(
+      Object.entries(fields).filter(
+        ([key]) => !KNOWN.has(key) && (key !== 'origin' || origin === undefined),
+      ),
+    ),
     body,
   });
 }
@@ -112,6 +123,7 @@ export function formatMessage(message: Message): string {
   };
   if (message.re.length > 0) fields['re'] = one(message.re);
   if (message.cause.length > 0) fields['cause'] = one(message.cause);
+  if (message.origin !== undefined) fields['origin'] = one(message.origin);
   if (message.tier !== undefined) fields['tier'] = message.tier;
   if (message.host !== undefined) fields['host'] = message.host;
   return formatDocument({ ...fields, ...message.extra }, message.body);
@@ -120,10 +132,6 @@ export function formatMessage(message: Message): string {
 /** A tier or type label: printable, on one line, at most 64 characters. */
 export function isTier(value: unknown): value is string {
   return typeof value === 'string' && TIER.test(value);
-}
-
-function isTimestamp(value: unknown): value is string {
-  return typeof value === 'string' && UTC.test(value) && !Number.isNaN(Date.parse(value));
 }
 
 function addresses(value: unknown): Address[] | undefined {
@@ -141,4 +149,13 @@ function relPaths(value: unknown): string[] | undefined {
   if (value === undefined) return [];
   const list: unknown[] = Array.isArray(value) ? value : [value];
   return list.length > 0 && list.every(isRelPath) ? list : undefined;
+}
+
+/**
+ * A link into other channels. A plain 6.0 reader knows no such field, so that one which can't be read
+ * leaves the message as it is, with the field among those that are merely kept.
+ */
+function originsIn(value: unknown): string[] | undefined {
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.length > 0 && list.every(isOrigin) ? list : undefined;
 }

@@ -1,13 +1,23 @@
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const REL_PATH = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{9})Z-([0-9a-f]{8,64})\.md$/;
+/** What 6.0 takes for a sender beside a name: also words with single blanks, in any script. */
+const SENDER = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]*(?: [\p{L}\p{M}\p{N}._-]+)*$/u;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const REL_PATH = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{9})Z-([0-9a-fA-F]{8,64})\.md$/;
 
 /** An actor's, operator's or tier-less logical name, or a host's alias (protocol.md §2). */
 export function isName(text: unknown): text is string {
   return typeof text === 'string' && NAME.test(text);
 }
 
-/** A channel id: a UUID in lower case, the form that names a folder (protocol.md §2). */
+/**
+ * Who a message may say it is from, and may be addressed to: a name, or words such as a person's, which
+ * plain 6.0 writes. Never part of a path.
+ */
+export function isSender(text: unknown): text is string {
+  return typeof text === 'string' && text.length <= 64 && SENDER.test(text);
+}
+
+/** A channel id: a UUID, in the spelling that names its folder (protocol.md §2). */
 export function isChannelId(text: unknown): text is string {
   return typeof text === 'string' && UUID.test(text);
 }

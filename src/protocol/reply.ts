@@ -1,13 +1,17 @@
-import { parseAddress, type Address } from './address.ts';
+import { addressProblem, parseAddress, type Address } from './address.ts';
 import {
   answeredBySend,
+  isTo,
   openQuestionsOfBatch,
   stillOpen,
   type Lookup,
   type Question,
 } from './causality.ts';
+import { linksIn, type Links } from './links.ts';
 import { linksBytes, MAX_LINKS_BYTES } from './mailbox.ts';
 import type { Located, Message } from './message.ts';
+import { isName } from './names.ts';
+import { isForeign, placeOfRef } from './reference.ts';
 
 /** Who writes, and when; the clock is the caller's. */
 export interface Writer {
@@ -20,6 +24,7 @@ export interface Writer {
 /** One message that stdout will become. */
 export interface AnswerPlan {
   to: Address;
+  /** Messages of one channel, by their names in the channel of the batch. */
   re: string[];
   /** False when nothing was asked and the text is only put on record. */
   answers: boolean;
@@ -64,7 +69,8 @@ function senderAddress(message: Message): Address {
 function group(parts: { to: Address; re: string[] }[], answers: boolean): AnswerPlan[] {
   const plans = new Map<string, AnswerPlan>();
   for (const { to, re } of parts) {
-    const key = `${to.name}@${to.host ?? ''}`;
+    const where = placeOfRef('', re[0] ?? '').channel;
+    const key = `${to.name}@${to.host ?? ''} ${where}`;
     const plan = plans.get(key) ?? { to, re: [], answers };
     plan.re = union(plan.re, re);
     plans.set(key, plan);
@@ -72,15 +78,31 @@ function group(parts: { to: Address; re: string[] }[], answers: boolean): Answer
   return [...plans.values()];
 }
 
-/** The messages a non-empty stdout becomes: one per asker, body as printed. */
+/** A message that is to be written, and the id of the channel it goes to. */
+export interface Placed {
+  channel: string;
+  message: Message;
+}
+
+/**
+ * The messages a non-empty stdout becomes: one per asker, body as printed, each in the channel of the
+ * questions it answers (talk.md, "Across channels").
+ *
+ * @param channel of the batch
+ */
 export function answerMessages(
   plans: readonly AnswerPlan[],
   batch: readonly Located[],
   body: string,
   writer: Writer,
-): Message[] {
+  channel: string,
+): Placed[] {
   const cause = batch.map(({ relPath }) => relPath);
-  return plans.map((plan) => compose([plan.to], plan.re, cause, body, writer));
+  return plans.map(({ to, re }) => {
+    const target = placeOfRef(channel, re[0] ?? '').channel;
+    const names = linksIn(target, channel, re, cause);
+    return { channel: target, message: compose([to], names, body, writer) };
+  });
 }
 
 /** What a `send` asks for, before it is linked. */
@@ -90,26 +112,49 @@ export interface SendRequest {
   tier?: string;
   /** The messages being processed; empty outside a dispatch and with `--new`. */
   triggers: Located[];
+  /** The id of their channel. */
+  home: string;
+  /** The id of the channel it is for. */
+  channel: string;
+  /** Whether an answer goes to the channel of what it answers, instead of staying in `channel`. */
+  follows: boolean;
 }
 
 /**
  * The messages a `send` becomes: addressees who sent something in the causal chain get an answer
- * to it, the others a new task, so at most two messages (protocol.md §4).
+ * to it, the others a new task, so at most two messages in one channel (protocol.md §4). An answer
+ * leaves the channel only for one where its addressee wrote to the sender.
  */
-export function sendMessages(request: SendRequest, writer: Writer, lookup: Lookup): Message[] {
-  const cause = request.triggers.map(({ relPath }) => relPath);
+export function sendMessages(request: SendRequest, writer: Writer, lookup: Lookup): Placed[] {
+  const { home, triggers, channel, follows } = request;
+  const cause = triggers.map(({ relPath }) => relPath);
+  const channelOf = (ref: string): string => placeOfRef(home, ref).channel;
+  const isEligible = (ref: string): boolean => {
+    if (!follows) return channelOf(ref) === channel;
+    const message = isForeign(ref) ? lookup(ref) : undefined;
+    return !isForeign(ref) || (message !== undefined && isTo(message, writer.actor));
+  };
   const tasks: Address[] = [];
-  const answers: Address[] = [];
-  let re: string[] = [];
+  const answers = new Map<string, { to: Address[]; re: string[] }>();
   for (const address of request.to) {
-    const answered = answeredBySend(request.triggers, address.name, lookup);
-    if (answered.length > 0) answers.push(askedFrom(address, answered, lookup));
-    else tasks.push(address);
-    re = union(re, answered);
+    const found = answeredBySend(triggers, address.name, lookup, isEligible);
+    const target = channelOf(found[0] ?? '');
+    const answered = found.filter((ref) => channelOf(ref) === target);
+    if (answered.length === 0) tasks.push(address);
+    else {
+      const { to, re } = answers.get(target) ?? { to: [], re: [] };
+      to.push(askedFrom(address, answered, lookup));
+      answers.set(target, { to, re: union(re, answered) });
+    }
   }
-  const write = (to: Address[], answered: string[]): Message[] =>
-    to.length === 0 ? [] : [compose(to, answered, cause, request.body, writer, request.tier)];
-  return [...write(tasks, []), ...write(answers, re)];
+  const write = (target: string, to: Address[], re: string[]): Placed => {
+    const names = linksIn(target, home, re, cause);
+    return { channel: target, message: compose(to, names, request.body, writer, request.tier) };
+  };
+  return [
+    ...(tasks.length === 0 ? [] : [write(channel, tasks, [])]),
+    ...[...answers].map(([target, { to, re }]) => write(target, to, re)),
+  ];
 }
 
 /** Whoever is answered by a bare name is meant where it asked: a twin on another host knows of nothing. */
@@ -122,8 +167,7 @@ function askedFrom(address: Address, answered: readonly string[], lookup: Lookup
 
 function compose(
   to: Address[],
-  re: string[],
-  cause: string[],
+  { re, cause, origin }: Links,
   body: string,
   writer: Writer,
   tier?: string,
@@ -138,6 +182,7 @@ function compose(
     timestamp: writer.at.toISOString(),
     re,
     cause: omitted ? [] : cause,
+    ...(origin.length === 0 ? {} : { origin }),
     ...(tier === undefined ? {} : { tier }),
     ...(writer.host === undefined ? {} : { host: writer.host }),
     extra: {},
@@ -145,14 +190,21 @@ function compose(
   };
 }
 
-/** Reads a comma-separated list of addressees; duplicates count once. */
-export function parseRecipients(text: string): { to: Address[]; problems: string[] } {
+/**
+ * Reads a comma-separated list of addressees; duplicates count once.
+ *
+ * @param inAnswer whether whoever wrote may be named as they signed, which need not be a name
+ */
+export function parseRecipients(
+  text: string,
+  inAnswer = false,
+): { to: Address[]; problems: string[] } {
   const to: Address[] = [];
   const problems: string[] = [];
   for (const part of new Set(text.split(',').map((item) => item.trim()))) {
     const address = parseAddress(part);
-    if (address.ok) to.push(address.value);
-    else problems.push(...address.problems);
+    if (address.ok && (inAnswer || isName(address.value.name))) to.push(address.value);
+    else problems.push(addressProblem(part));
   }
   return { to, problems };
 }

@@ -1,5 +1,6 @@
 import { chainLevels, originsOf, type Lookup } from './causality.ts';
 import type { Located } from './message.ts';
+import { byTime, placeOfRef } from './reference.ts';
 
 /**
  * The thread behind a batch (issue of the prompt, protocol.md §4): the causal chain of what is
@@ -33,7 +34,7 @@ export function threadOf(
       thread.set(located.relPath, located);
   }
   for (const { relPath } of batch) thread.delete(relPath);
-  return [...thread.values()].sort((a, b) => (a.relPath < b.relPath ? -1 : 1));
+  return [...thread.values()].sort((a, b) => byTime(a.relPath, b.relPath));
 }
 
 /**
@@ -52,12 +53,13 @@ export function threadRoots(batch: readonly Located[], lookup: Lookup): string[]
   const all = chainLevels(batch, lookup).flat();
   const roots = all.filter(({ message }) => message.re.length === 0 && message.cause.length === 0);
   const paths = (roots.length > 0 ? roots : all).map(({ relPath }) => relPath);
-  return paths.sort();
+  return paths.sort(byTime);
 }
 
-/** The oldest message the thread of a batch can hold, by path; undefined when nothing precedes it. */
+/** The relPath of the oldest message the thread of a batch can hold; undefined when nothing precedes it. */
 export function threadStart(batch: readonly Located[], lookup: Lookup): string | undefined {
   const [, ...behind] = chainLevels(batch, lookup);
   const paths = behind.flat().map(({ relPath }) => relPath);
-  return paths.sort()[0];
+  const first = paths.sort(byTime)[0];
+  return first === undefined ? undefined : placeOfRef('', first).relPath;
 }

@@ -6,8 +6,20 @@ interface DeliveryRecord {
   channel: string;
   /** relPaths of the batch. */
   messages: string[];
+  /** What it settles in other channels: an answer goes to the channel of its question. */
+  elsewhere?: { channel: string; messages: string[] }[];
   /** The dead letter this was a retry of. */
   deadLetter?: string;
+}
+
+/** What an entry settles, channel by channel. */
+export function settledBy({
+  actor,
+  channel,
+  messages,
+  elsewhere = [],
+}: DeliveryRecord): { actor: string; channel: string; messages: string[] }[] {
+  return [{ channel, messages }, ...elsewhere].map((part) => ({ actor, ...part }));
 }
 
 /** One commit to be made; structurally the transport edge's. */

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../errors.ts';
-import { isName, isRelPath } from '../protocol/names.ts';
+import { isRelPath, isSender } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
 import { parseSince } from '../protocol/since.ts';
 import type { WebSendRequest } from '../protocol/web-api.ts';
@@ -68,7 +68,7 @@ export function since(query: Query, now: Date): { since?: Date } {
 export function name(query: Query, parameter: string, otherwise: string): string {
   const text = query(parameter) ?? '';
   if (text === '') return otherwise;
-  if (isName(text)) return text;
+  if (isSender(text)) return text;
   throw new CrosstalkError('usage', `${parameter} is ${shown(text)}, expected a name`);
 }
 

@@ -12,6 +12,10 @@ const relPath = (): fc.Arbitrary<string> =>
     .tuple(date(), fc.stringMatching(/^[0-9a-f]{8,16}$/))
     .map(([at, suffix]) => relPathAt(at, suffix));
 
+/** A message of another channel. */
+const origin = (): fc.Arbitrary<string> =>
+  fc.tuple(fc.uuid(), relPath()).map(([channel, path]) => `${channel}/${path}`);
+
 const date = (): fc.Arbitrary<Date> =>
   fc.date({ min: new Date('2000-01-01'), max: new Date('2099-12-31'), noInvalidDate: true });
 
@@ -68,13 +72,15 @@ export const message = (): fc.Arbitrary<Message> =>
       timestamp: date().map((at) => at.toISOString()),
       re: fc.array(relPath(), { maxLength: 3 }),
       cause: fc.array(relPath(), { maxLength: 3 }),
+      origin: fc.option(fc.array(origin(), { minLength: 1, maxLength: 3 }), { nil: undefined }),
       tier: fc.option(name(), { nil: undefined }),
       host: fc.option(name(), { nil: undefined }),
       extra: extra(),
       body: body(),
     })
-    .map(({ tier, host, ...rest }) => ({
+    .map(({ origin: from, tier, host, ...rest }) => ({
       ...rest,
+      ...(from === undefined ? {} : { origin: from }),
       ...(tier === undefined ? {} : { tier }),
       ...(host === undefined ? {} : { host }),
     }));

@@ -121,12 +121,16 @@ describe('open questions', () => {
   });
 });
 
+const HERE = '3f0c2a52-9f0e-4a57-8f6c-0b7a5f5d2c11';
+const IN_A_RUN = { home: HERE, channel: HERE, follows: true };
+
 describe('stdout', () => {
   it('answers each asker once, with every question of theirs in the batch', () => {
     const batch = [said(11, 'x', 'b'), said(12, 'y', 'b', { host: 'mac' }), said(13, 'x', 'b')];
     const plans = planAnswers(batch, 'b', lookupIn(batch));
-    const written = answerMessages(plans, batch, 'text', { actor: 'b', host: 'front', at });
-    expect(written.map(({ to, re, cause }) => ({ to, re, cause }))).toEqual([
+    const writer = { actor: 'b', host: 'front', at };
+    const written = answerMessages(plans, batch, 'text', writer, HERE);
+    expect(written.map(({ message: { to, re, cause } }) => ({ to, re, cause }))).toEqual([
       { to: [{ name: 'x' }], re: [path(11), path(13)], cause: [path(11), path(12), path(13)] },
       { to: [{ name: 'y', host: 'mac' }], re: [path(12)], cause: [path(11), path(12), path(13)] },
     ]);
@@ -143,18 +147,18 @@ describe('stdout', () => {
     expect(answered(1, 2)).toEqual([[path(1), path(2)]]);
   });
   it('of a woken coordinator goes to the one who asked it, and records what caused it', () => {
-    const [written] = answerMessages(planAnswers([answer1], 'boss', lookup), [answer1], 'x', {
-      actor: 'boss',
-      at,
+    const plans = planAnswers([answer1], 'boss', lookup);
+    const [written] = answerMessages(plans, [answer1], 'x', { actor: 'boss', at }, HERE);
+    expect(written?.message).toMatchObject({
+      to: [{ name: 'operator' }],
+      re: [path(1)],
+      cause: [path(4)],
     });
-    expect(written).toMatchObject({ to: [{ name: 'operator' }], re: [path(1)], cause: [path(4)] });
   });
   it('does not repeat its re as cause', () => {
-    const [written] = answerMessages(planAnswers([question], 'boss', lookup), [question], 'x', {
-      actor: 'boss',
-      at,
-    });
-    expect(written).toMatchObject({ re: [path(1)], cause: [] });
+    const plans = planAnswers([question], 'boss', lookup);
+    const [written] = answerMessages(plans, [question], 'x', { actor: 'boss', at }, HERE);
+    expect(written?.message).toMatchObject({ re: [path(1)], cause: [] });
   });
   it('without an open question is put on record so that it wakes nobody', () => {
     const began = said(6, 'boss', 'w1');
@@ -162,18 +166,24 @@ describe('stdout', () => {
     const all = lookupIn([began, reply]);
     const plans = planAnswers([reply], 'boss', all);
     expect(plans).toEqual([{ to: { name: 'w1', host: 'back' }, re: [path(6)], answers: false }]);
-    const [written] = answerMessages(plans, [reply], 'thanks', { actor: 'boss', at });
-    expect(activation(written!, 'w1', 'back', (relPath) => all(relPath)?.from).wakes).toBe(false);
+    const [written] = answerMessages(plans, [reply], 'thanks', { actor: 'boss', at }, HERE);
+    expect(activation(written!.message, 'w1', 'back', (relPath) => all(relPath)?.from).wakes).toBe(
+      false,
+    );
   });
 });
 
 describe('send during a dispatch', () => {
   const links = (to: string, triggers: Located[], all: Located[] = fanOut): unknown =>
     sendMessages(
-      { to: to.split(',').map((name) => ({ name })), body: 'x', triggers },
+      { to: to.split(',').map((name) => ({ name })), body: 'x', triggers, ...IN_A_RUN },
       { actor: 'boss', at },
       lookupIn([...all, ...triggers]),
-    ).map(({ to: names, re, cause }) => [names.map(({ name }) => name).join(), re, cause]);
+    ).map(({ message: { to: names, re, cause } }) => [
+      names.map(({ name }) => name).join(),
+      re,
+      cause,
+    ]);
   it('to a peer that sent nothing is a new task, caused by what is processed', () => {
     expect(links('w1', [question])).toEqual([['w1', [], [path(1)]]]);
   });
@@ -192,10 +202,10 @@ describe('send during a dispatch', () => {
   it('by a bare name goes to the host that asked, and not to a twin elsewhere', () => {
     const send = (to: string, triggers: Located[]): string[] =>
       sendMessages(
-        { to: parseRecipients(to).to, body: 'x', triggers },
+        { to: parseRecipients(to).to, body: 'x', triggers, ...IN_A_RUN },
         { actor: 'boss', host: 'front', at },
         lookupIn([...fanOut, ...triggers]),
-      ).flatMap((message) => message.to.map(formatAddress));
+      ).flatMap(({ message }) => message.to.map(formatAddress));
     expect(send('w1,w2', [answer1])).toEqual(['w2', 'w1@back']);
     expect(send('w1@other', [answer1])).toEqual(['w1@other']);
     expect(send('operator', [question])).toEqual(['operator']);

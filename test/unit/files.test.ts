@@ -137,7 +137,8 @@ describe('paths', () => {
   it.each([
     '../x',
     '2026/06/09/190507089Z-abcdef0.md',
-    '2026/06/09/190507089Z-ABCDEF01.md',
+    '2026/06/09/190507089z-abcdef01.md',
+    '2026/06/09/190507089Z-abcdef01.MD',
     '2026/06/09/190507089Z-abcdef01.md\n',
     ' 2026/06/09/190507089Z-abcdef01.md',
     '/2026/06/09/190507089Z-abcdef01.md',
@@ -147,6 +148,7 @@ describe('paths', () => {
   it.each([
     [`data/channels/${id}/CHANNEL.md`, 'channel'],
     [`data/channels/${id}/2026/06/09/190507089Z-abcdef01.md`, 'message'],
+    [`data/channels/${id.toUpperCase()}/2026/06/09/190507089Z-ABCDEF01.md`, 'message'],
     [`data/channels/${id}/2026/06/09/x.md`, 'stray'],
     [`data/channels/${id}/.gitkeep`, 'other'],
     ['data/channels/general/CHANNEL.md', 'stray'],

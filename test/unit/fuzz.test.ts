@@ -10,7 +10,7 @@ import { parseHostFile } from '../../src/protocol/host-file.ts';
 import { placeOf } from '../../src/protocol/layout.ts';
 import { parseMemory } from '../../src/protocol/memory.ts';
 import { formatMessage, parseMessage } from '../../src/protocol/message.ts';
-import { isName, isRelPath } from '../../src/protocol/names.ts';
+import { isName, isRelPath, isSender } from '../../src/protocol/names.ts';
 import { formatPrompt } from '../../src/protocol/prompt.ts';
 import { fixtures } from '../support/fixtures.ts';
 import { headers } from '../support/headers.ts';
@@ -171,10 +171,10 @@ it(`${String(FILES)} generated files never crash, hang or get a wrong name accep
       if (parsed.ok) {
         accepted++;
         const { value: message } = parsed;
-        expect(isName(message.from)).toBe(true);
+        expect(isSender(message.from)).toBe(true);
         expect(
           message.to.every(
-            ({ name, host }) => isName(name) && (host === undefined || isName(host)),
+            ({ name, host }) => isSender(name) && (host === undefined || isName(host)),
           ),
         ).toBe(true);
         expect([...message.re, ...message.cause].every(isRelPath)).toBe(true);

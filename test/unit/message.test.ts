@@ -87,11 +87,11 @@ it('a file over 1 MiB is malformed, one of exactly 1 MiB is not', () => {
 
 it('every problem is named, with the value seen', () => {
   expect(
-    parse('---\nfrom: a b\nto: [x, "y@z@w"]\ntype: text\ntimestamp: soon\nre: /etc\n---\n'),
+    parse('---\nfrom: a  b\nto: [x, "y@z@w"]\ntype: text\ntimestamp: soon\nre: /etc\n---\n'),
   ).toEqual({
     ok: false,
     problems: [
-      'from is "a b", expected a name',
+      'from is "a  b", expected a name',
       'to is "["x","y@z@w"]", expected a name, name@host, all, or a list of these',
       'timestamp is "soon", expected ISO 8601 UTC',
       're is "/etc", expected a message path or a list of them',

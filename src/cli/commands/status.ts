@@ -120,9 +120,11 @@ function health({ health: { ok, problems } }: Status, paint: Paint): string {
   );
 }
 
-function dispatcher({ dispatcher: d, host, host_problem: problem }: Status): string[][] {
+function dispatcher(status: Status): string[][] {
+  const { dispatcher: d, host, host_problem: problem, profile_problems: profiles } = status;
   const rows = [
     ['host file', host === null ? (problem ?? 'none') : `${host.path} (${host.alias})`],
+    ...profiles.map((one) => ['profile', one]),
     ['process', d === null ? 'not running' : `${String(d.pid)}, since ${d.started_at}`],
   ];
   if (d === null) return rows;

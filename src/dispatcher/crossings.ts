@@ -1,0 +1,88 @@
+import { CHANNELS, placeOf } from '../protocol/layout.ts';
+import type { Located } from '../protocol/message.ts';
+import { dayBefore } from '../protocol/names.ts';
+import { seenFrom } from '../protocol/reference.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Archive } from './archive.ts';
+import { channelIds } from './channel-reader.ts';
+
+/** A message that names, in `origin`, what was being processed in another channel. */
+export interface Crossing extends Located {
+  channel: string;
+}
+
+/** So many are known at a time, of those the first by path; a thread that needs more is told of these. */
+const MAX_CROSSINGS = 50_000;
+
+/**
+ * The messages that lead from one channel into another, of the whole bus, without their text. They are
+ * read from the first day that somebody asks for, and from then on kept up with the bus by what was added.
+ */
+export class Crossings {
+  readonly #transport: Transport;
+  readonly #archive: Archive;
+  #reading: Promise<unknown> = Promise.resolve();
+  #kept: { tip: string; from: string; messages: Map<string, Crossing> } | undefined;
+
+  constructor(transport: Transport, archive: Archive) {
+    this.#transport = transport;
+    this.#archive = archive;
+  }
+
+  /**
+   * The crossings since the day before that of a relPath, but for those in one channel, of which all
+   * links are known anyway.
+   */
+  since(tip: string, start: string, home: string): Promise<Crossing[]> {
+    // One after another: two runs begin together, and read it once.
+    const read = this.#reading.then(() => this.#since(tip, start, home));
+    this.#reading = read.catch(() => undefined);
+    return read;
+  }
+
+  async #since(tip: string, start: string, home: string): Promise<Crossing[]> {
+    const from = dayBefore(start);
+    const known = this.#kept;
+    const kept =
+      known !== undefined && known.from <= from
+        ? await this.#brought(known, tip)
+        : { tip, from, messages: await this.#read(tip, start) };
+    this.#kept = kept;
+    return [...kept.messages.values()].filter(({ channel }) => channel !== home);
+  }
+
+  async #read(tip: string, start: string): Promise<Map<string, Crossing>> {
+    const messages = new Map<string, Crossing>();
+    const channels = await channelIds(this.#transport, tip);
+    // From an only channel nothing leads into another.
+    for (const channel of channels.length > 1 ? channels : [])
+      for await (const some of this.#archive.headers(tip, channel, start))
+        for (const located of some) keep(messages, channel, located);
+    return messages;
+  }
+
+  async #brought(
+    kept: { tip: string; from: string; messages: Map<string, Crossing> },
+    tip: string,
+  ): Promise<{ tip: string; from: string; messages: Map<string, Crossing> }> {
+    if (kept.tip === tip) return kept;
+    const messages = new Map(kept.messages);
+    for await (const changes of this.#transport.changes(kept.tip, tip, [CHANNELS]))
+      for (const change of changes) {
+        const place = placeOf(change.path);
+        if (place.kind !== 'message') continue;
+        const { channel, relPath } = place;
+        messages.delete(change.path);
+        const read = change.status === 'D' ? undefined : await this.#archive.parse(change);
+        if (read?.ok !== true) continue;
+        const header = { relPath, message: { ...read.value, body: '' } };
+        keep(messages, channel, seenFrom(channel, channel, header));
+      }
+    return { tip, from: kept.from, messages };
+  }
+}
+
+function keep(messages: Map<string, Crossing>, channel: string, located: Located): void {
+  if (located.message.origin === undefined || messages.size >= MAX_CROSSINGS) return;
+  messages.set(`${CHANNELS}/${channel}/${located.relPath}`, { ...located, channel });
+}

@@ -1,0 +1,61 @@
+import { parseTree } from '../transport/tree-object.ts';
+import type { Transport } from '../transport/transport.ts';
+import { Kept } from './kept.ts';
+
+/** Bytes of folders whose reading is kept. */
+const KEPT_BYTES = 4 * 1024 * 1024;
+const PLAIN = '100';
+
+/**
+ * What stands at a path and is no file of its own: a symlink, whose content git hands out like that of a
+ * file when it is asked for by path, or a submodule. Nobody reads a message or a channel from one
+ * (protocol.md §2), whichever way it is come upon.
+ */
+export class OddFiles {
+  readonly #transport: Transport;
+  /** Names in a folder, by the id of the folder. */
+  readonly #kept = new Kept<ReadonlySet<string>>(KEPT_BYTES);
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Of paths at a commit those at which something odd stands. */
+  async among(commit: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
+    const odd = new Set<string>();
+    const byFolder = new Map<string, string[]>();
+    for (const path of paths) {
+      const folder = path.slice(0, path.lastIndexOf('/'));
+      const list = byFolder.get(folder);
+      if (list === undefined) byFolder.set(folder, [path]);
+      else list.push(path);
+    }
+    for (const [folder, inside] of byFolder) {
+      const names = await this.#oddIn(commit, folder, inside);
+      for (const path of inside) if (names.has(path.slice(folder.length + 1))) odd.add(path);
+    }
+    return odd;
+  }
+
+  async #oddIn(
+    commit: string,
+    folder: string,
+    paths: readonly string[],
+  ): Promise<ReadonlySet<string>> {
+    const object = await this.#transport.objects.read(`${commit}:${folder}`);
+    if (object?.type !== 'tree') return new Set();
+    const { oid, content } = object;
+    if (content === undefined) {
+      const entries = await this.#transport.list(commit, paths);
+      const odd = entries.filter(({ mode }) => !mode.startsWith(PLAIN));
+      return new Set(odd.map(({ path }) => path.slice(folder.length + 1)));
+    }
+    const known = this.#kept.get(oid);
+    if (known !== undefined) return known;
+    const odd = [...parseTree(content, oid.length / 2)].filter(
+      ([, { mode }]) => !mode.startsWith(PLAIN),
+    );
+    const names = new Set(odd.map(([name]) => name));
+    return this.#kept.keep(oid, names, names.size * 64);
+  }
+}

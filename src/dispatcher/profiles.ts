@@ -1,0 +1,99 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parseProfile } from '../protocol/actor.ts';
+import { profileFiles } from '../protocol/layout.ts';
+import { isRecord, readJson, writeDurably } from '../state/files.ts';
+import type { Transport } from '../transport/transport.ts';
+
+/** A profile as it was read, and where. */
+export interface ReadProfile {
+  path: string;
+  description: string;
+  body: string;
+}
+
+/** The profile of an actor that counts, and what is wrong with the one on the bus. */
+export interface ProfileInForce {
+  /** Undefined for an actor that has none. */
+  profile?: ReadProfile;
+  /** In one line, of a profile that can't be read: where it is, why, and what is in force instead. */
+  problem?: string;
+}
+
+/** Where the last readable profile of an actor is kept, of a machine with this state directory. */
+function keptAt(stateDir: string, actor: string): string {
+  return join(stateDir, 'profiles', `${actor}.json`);
+}
+
+/**
+ * The profile of an actor at a commit, the operator's before the default one. One that stands there and
+ * can't be read is no reason to run the actor as somebody else: the last that could be read here stays
+ * in force, and the problem is told (talk.md, "What plain 6.0 writes is readable").
+ *
+ * @param stateDir keeps what could be read
+ */
+export async function profileInForce(
+  transport: Transport,
+  stateDir: string,
+  tip: string,
+  actor: string,
+): Promise<ProfileInForce> {
+  const file = keptAt(stateDir, actor);
+  const last = await keptIn(file);
+  let problem: string | undefined;
+  for (const path of profileFiles(actor)) {
+    const read = await readAt(transport, tip, path, last?.path === path);
+    if (read === undefined) continue;
+    const found = 'reason' in read ? undefined : parseProfile(read.text, actor);
+    if (found?.ok === true) {
+      const { description, body } = found.value;
+      const profile = { path, description, body };
+      if (problem !== undefined)
+        return { profile, problem: `${problem}; ${path} is in force meanwhile` };
+      if (JSON.stringify(last) !== JSON.stringify(profile)) await keep(file, profile);
+      return { profile };
+    }
+    const reason =
+      'reason' in read ? read.reason : found?.ok === false ? found.problems.join('; ') : '';
+    problem = `${path} cannot be read: ${reason}`;
+    if (last !== undefined)
+      return { profile: last, problem: `${problem}; the last readable one stays in force` };
+  }
+  return problem === undefined ? {} : { problem: `${problem}; ${actor} is run without a profile` };
+}
+
+/** @param isDue whether it was there the last time, so that it is looked into when it seems not to be */
+async function readAt(
+  transport: Transport,
+  tip: string,
+  path: string,
+  isDue: boolean,
+): Promise<{ text: string } | { reason: string } | undefined> {
+  const object = await transport.objects.read(`${tip}:${path}`);
+  if (object === undefined) {
+    const stands = isDue && (await transport.standing(tip, [path])).has(path);
+    return stands ? { reason: 'its content is missing from this clone' } : undefined;
+  }
+  if (object.type !== 'blob') return { reason: 'it is no file' };
+  if (object.content === undefined) return { reason: `it has ${String(object.size)} bytes` };
+  return { text: object.content.toString('utf8') };
+}
+
+async function keptIn(file: string): Promise<ReadProfile | undefined> {
+  const { value } = (await readJson(file).catch(() => undefined)) ?? {};
+  if (!isRecord(value)) return undefined;
+  const { path, description, body } = value;
+  return typeof path === 'string' && typeof description === 'string' && typeof body === 'string'
+    ? { path, description, body }
+    : undefined;
+}
+
+/** Without it a broken profile has nothing to fall back on; that is no reason not to run now. */
+async function keep(file: string, profile: ReadProfile): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await writeDurably(file, JSON.stringify(profile));
+  } catch {
+    // A full disk is told by what has to be written.
+  }
+}

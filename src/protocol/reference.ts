@@ -1,0 +1,84 @@
+import type { Located } from './message.ts';
+import { isChannelId, isRelPath } from './names.ts';
+
+/**
+ * How a message is named from where one stands: by its relPath inside the channel at hand, and by
+ * `<channel id>/<relPath>` in any other (talk.md, "Across channels").
+ */
+export type Ref = string;
+
+/** A message of any channel, as `origin` names it: `<channel id>/<relPath>`. */
+export function isOrigin(text: unknown): text is string {
+  if (typeof text !== 'string') return false;
+  const slash = text.indexOf('/');
+  return slash > 0 && isChannelId(text.slice(0, slash)) && isRelPath(text.slice(slash + 1));
+}
+
+/** How a message of `channel` is named in `home`. */
+export function refFrom(home: string, channel: string, relPath: string): Ref {
+  return channel === home ? relPath : `${channel}/${relPath}`;
+}
+
+/** The channel and relPath that a name stands for in `home`. */
+export function placeOfRef(home: string, ref: Ref): { channel: string; relPath: string } {
+  if (!isForeign(ref)) return { channel: home, relPath: ref };
+  const slash = ref.indexOf('/');
+  return { channel: ref.slice(0, slash), relPath: ref.slice(slash + 1) };
+}
+
+/** The order of messages of several channels: by relPath, whichever channel they are in. */
+export function byTime(one: Ref, other: Ref): number {
+  const [a, b] = [placeOfRef('', one).relPath, placeOfRef('', other).relPath];
+  return a === b ? (one < other ? -1 : Number(one > other)) : a < b ? -1 : 1;
+}
+
+/** Whether a name stands for a message of another channel than the one at hand. */
+export function isForeign(ref: Ref): boolean {
+  return isOrigin(ref);
+}
+
+/** Names of `channel` as they are in `home`. */
+export function refsFrom(home: string, channel: string, refs: readonly Ref[]): Ref[] {
+  return refs.map((ref) => {
+    const place = placeOfRef(channel, ref);
+    return refFrom(home, place.channel, place.relPath);
+  });
+}
+
+/** Names in `home`: the relPaths of each channel they stand for. */
+export function byChannel(home: string, refs: readonly string[]): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const ref of refs) {
+    const { channel, relPath } = placeOfRef(home, ref);
+    const list = found.get(channel);
+    if (list === undefined) found.set(channel, [relPath]);
+    else list.push(relPath);
+  }
+  return found;
+}
+
+/**
+ * A message of `channel` as it looks from `home`: every message it names goes by the name it has there,
+ * and what was being processed in another channel stands with its causes, so that whoever follows `re`
+ * and `cause` follows it too. Seen twice it stays the same.
+ *
+ * @param located named, and naming others, as in `channel`
+ */
+export function seenFrom(home: string, channel: string, located: Located): Located {
+  const { relPath, message } = located;
+  const { origin } = message;
+  if (channel === home && origin === undefined) return located;
+  const origins = (origin ?? []).map((one) => {
+    const place = placeOfRef(channel, one);
+    return refFrom(channel, place.channel, place.relPath);
+  });
+  const causes = [...new Set([...message.cause, ...origins])];
+  return {
+    relPath: refFrom(home, channel, relPath),
+    message: {
+      ...message,
+      re: refsFrom(home, channel, message.re),
+      cause: refsFrom(home, channel, causes),
+    },
+  };
+}
