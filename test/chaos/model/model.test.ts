@@ -1,0 +1,60 @@
+import { rmSync } from 'node:fs';
+import fc from 'fast-check';
+import { beforeAll, expect, it, vi } from 'vitest';
+import { buildDoomed } from '../chaos-bus.ts';
+import { broken } from './promises.ts';
+import { REGRESSIONS } from './regressions.ts';
+import { runs, Step, type Plan } from './steps.ts';
+import { giveClocks } from './surroundings.ts';
+import { World } from './world.ts';
+
+vi.mock('node:os', async (original) => {
+  const { hostnameHere } = await import('./surroundings.ts');
+  return { ...(await original<object>()), hostname: hostnameHere };
+});
+
+const RUNS = Number(process.env['CHAOS_MODEL_RUNS'] ?? '0');
+const SEED = Number(process.env['CHAOS_MODEL_SEED'] ?? '1');
+const STEPS = Number(process.env['CHAOS_MODEL_STEPS'] ?? '14');
+
+beforeAll(async () => {
+  giveClocks();
+  await buildDoomed();
+});
+
+/** Does the steps in a world of its own, lets it come to rest, and holds it against the promises. */
+async function play(steps: Iterable<Step>): Promise<void> {
+  const world = new World();
+  await world.open();
+  const model: Plan = {
+    machines: new Set(world.machines.keys()),
+    running: new Set(),
+    saved: new Set(),
+    isPlugged: true,
+  };
+  try {
+    await fc.asyncModelRun(() => ({ model, real: world }), steps);
+    const busy = await world.settle();
+    const problems = [...(await broken(world)), ...busy.map((what) => `never quiet: ${what}`)];
+    expect(problems, [...steps].join(',')).toEqual([]);
+  } finally {
+    world.hub.plug();
+    for (const machine of world.machines.values()) await machine.halt();
+    if (process.env['CHAOS_MODEL_KEEP'] === undefined)
+      rmSync(world.bus.root, { recursive: true, force: true });
+    else process.stdout.write(`kept ${world.bus.root}\n`);
+  }
+}
+
+it.each(Object.entries(REGRESSIONS))('%s', (_, { steps }) => play(steps.map((text) => new Step(text))));
+
+it.runIf(process.env['CHAOS_MODEL_PLAY'] !== undefined)('plays what is given', () =>
+  play((process.env['CHAOS_MODEL_PLAY'] ?? '').split(',').map((text) => new Step(text.trim()))),
+);
+
+it.runIf(RUNS > 0)(`${String(RUNS)} random runs of the model keep what was promised (seed ${String(SEED)})`, async () => {
+  await fc.assert(
+    fc.asyncProperty(runs(STEPS), (steps) => play(steps)),
+    { numRuns: RUNS, seed: SEED, endOnFailure: process.env['CHAOS_MODEL_SHRINK'] === undefined },
+  );
+}, 7_200_000);
