@@ -36,6 +36,7 @@ export async function broken(world: World): Promise<string[]> {
   );
   // Two machines that are one answer twice, which one of them has to say.
   problems.push(...twice.filter(({ alias }) => !world.copied.has(alias) || !shared).map(textOf));
+  problems.push(...[...world.overwritten].map((path) => `overwritten: ${path}`));
   const branches = world.hub.branches();
   if (branches.length !== 1) problems.push(`branches: ${branches.join()}`);
   return problems;

@@ -172,7 +172,9 @@ const KINDS: Record<string, Kind> = {
     when: ({ isPlugged }) => isPlugged,
     run: ({ hub }, _, machine) => {
       const queued = machine.queued().find(({ content }) => /^ask /m.test(content));
-      if (queued !== undefined) hub.put(queued.path, queued.content.replace(/^ask .*$/m, 'other'));
+      if (queued === undefined) return;
+      const other = queued.content.replace(/^ask .*$/m, 'other').replace(/^to: .*$/m, 'to: nobody');
+      hub.put(queued.path, other);
     },
   },
   rename: {
@@ -218,6 +220,7 @@ export class Step implements fc.AsyncCommand<Plan, World> {
     this.#kind.then?.(plan, first);
     const machine = world.machine(first) ?? world.machine('front');
     if (machine === undefined) return;
+    world.done.push(this.#text);
     world.observe();
     await this.#kind.run(world, this.#words, machine);
     world.observe();

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Bus, type Event, type Stored } from '../../support/bus.ts';
 import { git } from '../../support/git.ts';
@@ -26,15 +26,27 @@ export interface Letter {
 /** So many rounds without an end are a fault of their own. */
 const MAX_ROUNDS = 15;
 
+/** What all worlds begin with: it takes seconds to make, and a moment to copy back to its place. */
+interface Template {
+  bus: Bus;
+  folder: string;
+  channel: string;
+  floor: string;
+}
+
+let template: Template | undefined;
+
 /** The real thing: a remote, machines with dispatchers and state, and what has been seen of it. */
 export class World {
-  readonly bus = new Bus();
+  readonly bus = template?.bus ?? new Bus();
   readonly hub = new Hub(this.bus);
   readonly git = execFileSync('which', ['git'], { encoding: 'utf8' }).trim();
   readonly machines = new Map<string, Machine>();
   readonly asked: Asked[] = [];
   /** Every message that ever stood on the bus, by channel and path. */
   readonly ever = new Map<string, Stored>();
+  /** Those of which another text stood in the same place later. */
+  readonly overwritten = new Set<string>();
   /** Answers that were taken out of the history on purpose. */
   readonly dropped = new Set<string>();
   /** How many dispatchers were killed, by alias. */
@@ -43,13 +55,28 @@ export class World {
   readonly restored = new Set<string>();
   /** An alias of which there are two machines. */
   readonly copied = new Set<string>();
+  /** The steps so far. */
+  readonly done: string[] = [];
   readonly #ledger = join(this.bus.root, 'ledger');
   channel = '';
 
+  /** One world at a time: all are at the same place. */
   async open(): Promise<void> {
-    writeFileSync(this.#ledger, '');
-    await this.join('front');
-    await this.join('back');
+    const { root } = this.bus;
+    if (template === undefined) {
+      writeFileSync(this.#ledger, '');
+      await this.join('front');
+      await this.join('back');
+      template = { bus: this.bus, folder: `${root}-template`, channel: this.channel, floor: this.hub.floor };
+      cpSync(root, template.folder, { recursive: true, preserveTimestamps: true });
+    } else {
+      rmSync(root, { recursive: true, force: true });
+      cpSync(template.folder, root, { recursive: true, preserveTimestamps: true });
+      this.channel = template.channel;
+      this.hub.floor = template.floor;
+      for (const alias of ['front', 'back'])
+        this.machines.set(alias, new Machine(this.bus, alias, alias, this.git));
+    }
   }
 
   async join(alias: string): Promise<void> {
@@ -87,7 +114,12 @@ export class World {
 
   /** Looks at the bus, since what stands there now may be gone later. */
   observe(): void {
-    for (const one of this.hub.messages()) this.ever.set(`${one.channel}/${one.relPath}`, one);
+    for (const one of this.hub.messages()) {
+      const key = `${one.channel}/${one.relPath}`;
+      const body = this.ever.get(key)?.message.body ?? one.message.body;
+      if (body !== one.message.body) this.overwritten.add(key);
+      else this.ever.set(key, one);
+    }
   }
 
   /** The last answer of a worker to a person that stands on the bus. */
