@@ -243,3 +243,29 @@ it('a coordinator whose clock is days behind has answered all the same: its fan-
   const log = await host.once();
   expect(log.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
 });
+
+it('an answer that was taken out of the history stays out, although some cursor knows nothing newer', async () => {
+  const bus = new Bus();
+  const ledger = join(bus.root, 'ledger');
+  const host = await bus.host('front', {
+    worker: `echo run >> ${ledger}; echo done`,
+    other: 'true',
+  });
+  await host.once();
+  const first = await host.send('worker', 'one');
+  await host.once();
+  await host.once();
+  const [answer] = bus.from('worker');
+  await host.send('worker', 'two');
+  await host.once();
+  const clone = elsewhere(bus);
+  const path = `data/channels/${host.channel()}/${answer?.relPath ?? ''}`;
+  const added = clone('log', '--diff-filter=A', '--format=%H', '--', path).trim();
+  clone('rebase', '--quiet', '--onto', `${added}^`, added);
+  clone('push', '--quiet', '--force');
+  const lost = (await host.once()).filter(({ event }) => event === 'cursor_lost');
+  expect(lost).toMatchObject([{ published_again: 0, gone: 1 }]);
+  expect(bus.messages().map(({ relPath }) => relPath)).not.toContain(answer?.relPath);
+  expect(answered(bus)).toContain(first);
+  expect(readFileSync(ledger, 'utf8')).toBe('run\n'.repeat(3));
+});
