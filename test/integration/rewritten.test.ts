@@ -194,9 +194,13 @@ it('after an archive a rewritten history is still told from one', async () => {
   const { host, running, runs } = await machine(bus);
   await ask(bus, host, 'one');
   await running.stop();
+  const old = 'from: ann\nto: nobody\ntype: text\ntimestamp: 2000-01-01T00:00:00Z';
+  const path = `data/channels/${host.channel()}/2000/01/01/000000000Z-aaaaaaaa.md`;
+  host.edit({ [path]: `---\n${old}\n---\n\nold\n` });
   const bundle = join(bus.root, 'old.bundle');
-  const archived = await host.run('archive', '--before', '2001-01-01', '--bundle', bundle, '--yes');
-  expect(archived).toMatchObject({ code: 0 });
+  const which = ['--before', '2001-01-01', '--with-waiting'];
+  const archived = await host.run('archive', ...which, '--bundle', bundle, '--yes');
+  expect(archived.out).toContain('1 archived');
   await host.once();
   const before = git(bus.hub, 'rev-parse', 'main').trim();
   await host.send('worker', 'two');
