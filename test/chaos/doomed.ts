@@ -30,19 +30,22 @@ await withContext(
       left--;
       if (left === 0) process.kill(process.pid, 'SIGKILL');
     });
-    return dispatch({ ...context, ...(hostname && { hostname }) }, {
-      host,
-      interval: 100,
-      grace: 1000,
-      once: false,
-      fromNow: false,
-      trustHostFile: false,
-      log: (event, fields) => {
-        process.stderr.write(`${JSON.stringify({ event, ...fields })}\n`);
+    return dispatch(
+      { ...context, ...(hostname && { hostname }) },
+      {
+        host,
+        interval: 100,
+        grace: 1000,
+        once: false,
+        fromNow: false,
+        trustHostFile: false,
+        log: (event, fields) => {
+          process.stderr.write(`${JSON.stringify({ event, ...fields })}\n`);
+        },
+        stop: never,
+        hurry: never,
       },
-      stop: never,
-      hurry: never,
-    });
+    );
   },
 );
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { Event } from '../../support/bus.ts';
 import { bundle } from '../chaos-bus.ts';
 
 /** Rounds without anything to do after which a dispatcher is not waited for any more. */
@@ -17,9 +18,11 @@ export async function doom(
   });
   let quiet = 0;
   createInterface({ input: child.stderr }).on('line', (line) => {
-    if (/"event":"(fetch_failed|internal_error)"/.test(line)) quiet++;
-    if (!line.startsWith('{"event":"tick"')) return;
-    quiet = /"added":0,"pending":0,"running":0,/.test(line) ? quiet + 1 : 0;
+    const { event, ...fields } = (line.startsWith('{') ? JSON.parse(line) : {}) as Event;
+    if (event === 'fetch_failed' || event === 'internal_error') quiet++;
+    if (event !== 'tick') return;
+    const isQuiet = [fields['added'], fields['pending'], fields['running']].every((n) => n === 0);
+    quiet = isQuiet ? quiet + 1 : 0;
     if (quiet > QUIET_ROUNDS) child.kill('SIGTERM');
   });
   const timer = setTimeout(() => child.kill('SIGTERM'), 15_000);

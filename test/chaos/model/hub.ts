@@ -132,7 +132,9 @@ export class Hub {
 
   /** Deletes the branch, and prunes it in a clone whose checkout is dirty. */
   delete(dir: string): void {
-    if (this.tip() === undefined) return;
+    const tracking = `refs/remotes/origin/${this.branch}`;
+    // What no machine has ever fetched under its name nobody can bring back.
+    if (this.tip() === undefined || git(dir, 'for-each-ref', tracking) === '') return;
     git(this.bus.hub, 'update-ref', '-d', `refs/heads/${this.branch}`);
     writeFileSync(join(dir, 'CLAUDE.md'), 'changed by the operator\n');
     git(dir, 'fetch', '--quiet', '--prune', 'origin');

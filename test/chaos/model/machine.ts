@@ -74,7 +74,9 @@ export class Machine extends Host {
     const actors: Actors = {};
     for (const [actor, role] of Object.entries(SERVED[alias] ?? {})) {
       const cli = `MODEL_LEDGER=${ledger} ${agent('modelled', role, alias)}`;
-      actors[actor] = { default: { cli, retry_delay: '10ms', attempts: role === 'flaky' ? 50 : 2 } };
+      actors[actor] = {
+        default: { cli, retry_delay: role === 'flaky' ? '400ms' : '10ms', attempts: 2 },
+      };
     }
     this.declare(actors);
     await this.approve();
@@ -94,9 +96,11 @@ export class Machine extends Host {
     const { running } = this;
     const from = running?.events.length ?? 0;
     if (running !== undefined) {
-      await until('the dispatcher to be through', () => isThrough(running, from, tip()), 8000).catch(
-        () => undefined,
-      );
+      await until(
+        'the dispatcher to be through',
+        () => isThrough(running, from, tip()),
+        8000,
+      ).catch(() => undefined);
       return { code: 0, events: running.events.slice(from) };
     }
     const ran = await this.run('dispatch', '--once', '--host', this.alias);
@@ -105,6 +109,8 @@ export class Machine extends Host {
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line) as Event);
     this.events.push(...events);
+    if (process.env['CHAOS_MODEL_LOG'] !== undefined)
+      process.stdout.write(`${this.#name} ${String(ran.code)} ${ran.err}\n`);
     return { code: ran.code, events };
   }
 

@@ -28,7 +28,8 @@ export async function broken(world: World): Promise<string[]> {
   for (const asked of world.asked.filter(({ to }) => to !== '')) {
     const places = now.filter(({ message }) => message.body.trim() === `ask ${asked.token}`);
     if (places.length === 0 && !anySaid) problems.push(`lost: ${asked.token} to ${asked.to}`);
-    for (const place of places) problems.push(...unanswered(world, asked, place, now, dead, isSaid));
+    for (const place of places)
+      problems.push(...unanswered(world, asked, place, now, dead, isSaid));
   }
   const twice = [...repeated(world, answers), ...paidTwice(world)];
   const shared = [...world.machines.values()].some(({ events }) =>
@@ -104,7 +105,9 @@ function repeated({ dropped, kills }: World, answers: readonly Stored[]): Twice[
       const first = seen.get(key);
       seen.set(key, relPath);
       if (first === undefined) return [];
-      return [{ alias, text: `answered twice: ${question} by ${from}@${alias}: ${first}, ${relPath}` }];
+      return [
+        { alias, text: `answered twice: ${question} by ${from}@${alias}: ${first}, ${relPath}` },
+      ];
     });
   });
 }
@@ -112,7 +115,9 @@ function repeated({ dropped, kills }: World, answers: readonly Stored[]): Twice[
 /** Runs to their end for one message, but for those of dispatchers that were killed. */
 function paidTwice(world: World): Twice[] {
   const ends = new Map<string, number>();
-  const again = new Set([...world.dropped].flatMap((path) => world.ever.get(path)?.message.re ?? []));
+  const again = new Set(
+    [...world.dropped].flatMap((path) => world.ever.get(path)?.message.re ?? []),
+  );
   for (const { what, alias, actor, channel, refs } of world.ledger()) {
     if (what !== 'end') continue;
     if (world.restored.has(alias) && SERVED[alias]?.[actor] === 'silent') continue;

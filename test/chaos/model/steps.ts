@@ -10,14 +10,14 @@ export interface Plan {
   isPlugged: boolean;
 }
 
-type Kind = {
+interface Kind {
   /** Words that may follow, by position. */
   words: readonly (readonly string[])[];
   /** Whether it makes sense; the first word is a machine that is there, where it names one. */
   when?: (plan: Plan, first: string) => boolean;
   then?: (plan: Plan, first: string) => unknown;
   run: (world: World, words: readonly string[], machine: Machine) => unknown;
-};
+}
 
 const MACHINES = ['front', 'back', 'late', 'front-copy'];
 const DAY = 86_400_000;
@@ -61,6 +61,7 @@ const KINDS: Record<string, Kind> = {
       machine.killGit(word);
     },
   },
+  retry: { words: [MACHINES], run: (_, __, machine) => machine.run('dlq', '--retry', 'all') },
   sync: { words: [MACHINES], run: (_, __, machine) => machine.run('sync') },
   clock: {
     words: [MACHINES, ['-3', '0', '2']],
@@ -145,11 +146,12 @@ const KINDS: Record<string, Kind> = {
       hub.revert();
     },
   },
+  // The n-th answer of a worker, from the newest on.
   drop: {
-    words: [],
+    words: [['1', '2', '3']],
     when: ({ isPlugged }) => isPlugged,
-    run: (world) => {
-      const answer = world.lastAnswer();
+    run: (world, [back]) => {
+      const answer = world.answers().at(-Number(back));
       if (answer === undefined) return;
       const path = `${answer.channel}/${answer.relPath}`;
       world.hub.drop(`data/channels/${path}`);
@@ -234,14 +236,13 @@ export class Step implements fc.AsyncCommand<Plan, World> {
 const COMMON: Record<string, number> = { ask: 12, pass: 10, start: 3, rewind: 3, kill: 3 };
 
 /** Runs of steps; what happens often in life is tried often. */
-export function runs(size: number): fc.Arbitrary<Iterable<Step>> {
+export function runs(size: number): fc.Arbitrary<Iterable<fc.AsyncCommand<Plan, World>>> {
   const kinds = Object.entries(KINDS).map(([name, { words }]) => ({
     weight: COMMON[name] ?? 1,
     arbitrary: fc
       .tuple(...words.map((some) => fc.constantFrom(...some)))
       .map((chosen) => new Step([name, ...chosen].join(' '))),
   }));
-  return fc.commands([fc.oneof(...kinds)], { maxCommands: size, size: 'max' }) as fc.Arbitrary<
-    Iterable<Step>
-  >;
+  const step: fc.Arbitrary<fc.AsyncCommand<Plan, World>> = fc.oneof(...kinds);
+  return fc.commands([step], { maxCommands: size, size: 'max' });
 }

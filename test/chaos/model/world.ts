@@ -67,7 +67,12 @@ export class World {
       writeFileSync(this.#ledger, '');
       await this.join('front');
       await this.join('back');
-      template = { bus: this.bus, folder: `${root}-template`, channel: this.channel, floor: this.hub.floor };
+      template = {
+        bus: this.bus,
+        folder: `${root}-template`,
+        channel: this.channel,
+        floor: this.hub.floor,
+      };
       cpSync(root, template.folder, { recursive: true, preserveTimestamps: true });
     } else {
       rmSync(root, { recursive: true, force: true });
@@ -122,11 +127,11 @@ export class World {
     }
   }
 
-  /** The last answer of a worker to a person that stands on the bus. */
-  lastAnswer(): Stored | undefined {
+  /** The answers of workers to persons that stand on the bus, by path. */
+  answers(): Stored[] {
     return this.hub
       .messages()
-      .findLast(({ message }) => message.from === 'worker' && message.body.startsWith('answer '));
+      .filter(({ message }) => message.from === 'worker' && message.body.startsWith('answer '));
   }
 
   /** Lines of the ledger: what happened, on which machine, to whom, in which channel, to what. */
@@ -159,7 +164,8 @@ export class World {
     const path = `data/channels/${this.channel}/2000/01/01/000000000Z-${suffix}.md`;
     this.hub.put(path, `---\n${header}\n---\n\nold\n`);
     const bundle = join(this.bus.root, `${suffix}.bundle`);
-    await machine.run('archive', '--before', '2001-01-01', '--bundle', bundle, '--yes');
+    const which = ['--before', '2001-01-01', '--with-waiting'];
+    await machine.run('archive', ...which, '--bundle', bundle, '--yes');
     this.hub.floor = this.hub.tip() ?? this.hub.floor;
     this.hub.left.splice(0);
   }
