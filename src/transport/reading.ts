@@ -1,7 +1,8 @@
+import { join } from 'node:path';
 import { folderUse } from '../protocol/layout.ts';
 import { failed } from './git.ts';
 import { filesContaining } from './grep.ts';
-import { commitsSince, heads, mergeBase, type Ancestor } from './lineage.ts';
+import { commitsSince, heads, leftBehind, mergeBase, type Ancestor } from './lineage.ts';
 import { looseObjects, staleLocks } from './maintenance.ts';
 import type { Objects } from './objects.ts';
 import { commitOrder } from './order.ts';
@@ -87,6 +88,15 @@ export abstract class Reading {
       (isKnown ? known : gone).push(commit);
     }
     return [...(await heads(this.repository.git, known)), ...gone];
+  }
+
+  /**
+   * What the branch was set back from since it stood at `commit`, as any process of this machine has
+   * seen it: a command fetches too, while no dispatcher runs.
+   */
+  leftBehind(commit: string): Promise<string[]> {
+    const { gitDir, branch } = this.repository;
+    return leftBehind(join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch), commit);
   }
 
   /** Locks of git that nobody can hold any more. */

@@ -135,3 +135,15 @@ it('what a run sends about a question that leaves the bus meanwhile answers that
     ['on it', [relPath]],
   ]);
 });
+
+it('what was sent while no dispatcher ran is published again also when more was sent after the branch was set back', async () => {
+  const { bus, host } = await counting();
+  await starts(host);
+  const before = tipOf(bus);
+  const lost = await host.send('nobody', 'a note');
+  setBack(bus, before);
+  const sent = await host.send('nobody', 'another');
+  expect(bus.messages().map(({ relPath }) => relPath)).toEqual([sent]);
+  await starts(host);
+  expect(bus.messages().map(({ relPath }) => relPath)).toEqual([lost, sent]);
+});
