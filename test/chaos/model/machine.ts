@@ -92,14 +92,17 @@ export class Machine extends Host {
   }
 
   /** One pass of a dispatcher, or what the one that runs needs to get through with what there is. */
-  async pass(tip: () => string | undefined): Promise<{ code: number; events: Event[] }> {
+  async pass(
+    tip: () => string | undefined,
+    patience = 4000,
+  ): Promise<{ code: number; events: Event[] }> {
     const { running } = this;
     const from = running?.events.length ?? 0;
     if (running !== undefined) {
       await until(
         'the dispatcher to be through',
         () => isThrough(running, from, tip()),
-        8000,
+        patience,
       ).catch(() => undefined);
       return { code: 0, events: running.events.slice(from) };
     }
@@ -109,8 +112,6 @@ export class Machine extends Host {
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line) as Event);
     this.events.push(...events);
-    if (process.env['CHAOS_MODEL_LOG'] !== undefined)
-      process.stdout.write(`${this.#name} ${String(ran.code)} ${ran.err}\n`);
     return { code: ran.code, events };
   }
 

@@ -22,6 +22,9 @@ interface Kind {
 const MACHINES = ['front', 'back', 'late', 'front-copy'];
 const DAY = 86_400_000;
 const ACTORS = ['worker', 'worker@back', 'boss', 'boss', 'flaky', 'quiet', 'silent', 'failing'];
+/** Of a machine that there is twice only dispatchers that go on say so. */
+const alone = ({ machines, running }: Plan, first: string): boolean =>
+  running.has(first) || !first.startsWith('front') || !machines.has('front-copy');
 const stopped = (plan: Plan, first: string): boolean => !plan.running.has(first);
 
 const KINDS: Record<string, Kind> = {
@@ -31,6 +34,7 @@ const KINDS: Record<string, Kind> = {
   },
   pass: {
     words: [MACHINES],
+    when: alone,
     run: (world, _, machine) => machine.pass(() => world.hub.tip()),
   },
   start: {
@@ -43,13 +47,13 @@ const KINDS: Record<string, Kind> = {
   },
   stop: {
     words: [MACHINES],
-    when: ({ running }, first) => running.has(first),
+    when: (plan, first) => plan.running.has(first) && !plan.machines.has('front-copy'),
     then: ({ running }, first) => running.delete(first),
     run: (_, __, machine) => machine.halt(),
   },
   kill: {
     words: [MACHINES, ['3', '8', '13', '20', '30', '45', '60']],
-    when: stopped,
+    when: (plan, first) => stopped(plan, first) && alone(plan, first),
     run: async (world, [, count], machine) => {
       if (!(await machine.doom(Number(count)))) return;
       world.kills.set(machine.alias, (world.kills.get(machine.alias) ?? 0) + 1);

@@ -23,6 +23,8 @@ export interface Letter {
   state: string;
 }
 
+/** Milliseconds that a dispatcher gets at the end to get through with what there is. */
+const PATIENCE_MS = 30_000;
 /** So many rounds without an end are a fault of their own. */
 const MAX_ROUNDS = 15;
 
@@ -178,9 +180,12 @@ export class World {
       machine.spareGit();
       await this.follow(machine);
     }
-    for (const machine of this.machines.values()) await machine.pass(() => this.hub.tip());
+    // Only a dispatcher that goes on notices that another machine writes as this one.
+    for (const machine of this.machines.values())
+      if (this.copied.has(machine.alias)) machine.launch();
+    await this.#passes();
     this.hub.revert();
-    for (const machine of this.machines.values()) await machine.pass(() => this.hub.tip());
+    await this.#passes();
     this.observe();
     for (const machine of this.machines.values()) await machine.halt();
     let busy: string[] = [];
@@ -198,6 +203,11 @@ export class World {
       if (busy.length === 0) return [];
     }
     return busy;
+  }
+
+  async #passes(): Promise<void> {
+    for (const machine of this.machines.values())
+      await machine.pass(() => this.hub.tip(), PATIENCE_MS);
   }
 
   async letters(machine: Machine): Promise<Letter[]> {
