@@ -1,4 +1,12 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { agent } from '../../support/agents.ts';
@@ -86,7 +94,7 @@ export class Machine extends Host {
   async copy(git: string): Promise<Machine> {
     const copy = new Machine(this.bus, this.alias, `${this.#name}-copy`, git);
     cpSync(this.dir, copy.dir, { recursive: true });
-    cpSync(this.state, copy.state, { recursive: true });
+    copyState(this.state, copy.state);
     await copy.approve();
     return copy;
   }
@@ -152,12 +160,12 @@ export class Machine extends Host {
 
   save(): void {
     rmSync(`${this.state}-saved`, { recursive: true, force: true });
-    cpSync(this.state, `${this.state}-saved`, { recursive: true });
+    copyState(this.state, `${this.state}-saved`);
   }
 
   restore(): void {
     rmSync(this.state, { recursive: true, force: true });
-    cpSync(`${this.state}-saved`, this.state, { recursive: true });
+    copyState(`${this.state}-saved`, this.state);
   }
 
   /** Paths and contents of what waits in the outbox. */
@@ -172,6 +180,11 @@ export class Machine extends Host {
         return entry.commits.flatMap(({ files }) => files);
       });
   }
+}
+
+/** Copies a state directory, without the sockets that a killed dispatcher has left there. */
+function copyState(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, filter: (path) => !lstatSync(path).isSocket() });
 }
 
 /** Whether a dispatcher has looked at the tip, has nothing to do, and has said so since. */
