@@ -71,7 +71,8 @@ export class Deliveries {
     if (fresh.length === 0) return;
     const { cursors } = this.#parts;
     const seen = this.#stored === undefined ? await cursors.held() : undefined;
-    const held = seen === undefined ? [] : [seen, this.#before];
+    const held =
+      seen === undefined ? [] : [seen, this.#before, ...(await this.#lost.unseen(host, seen, tip))];
     this.#stored ??= await cursors.load();
     await this.#parts.departed.load();
     const found = await resume(this.#parts, this.#lost, this.#stored, { host, tip, held }, fresh);

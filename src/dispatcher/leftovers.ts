@@ -33,7 +33,7 @@ export async function endLeftovers(
   await endSurvivors(
     leftovers.map(({ id, process }) => ({ dir: runDirectory(desks.folder, id), leader: process })),
   );
-  for (const { id, actor, host, channel, messages } of leftovers) {
+  for (const { id, actor, host, channel, messages, tip } of leftovers) {
     for (const relPath of messages) {
       const times = await interruptions.count(actor, channel, relPath);
       if (times < MAX_INTERRUPTIONS) continue;
@@ -42,7 +42,7 @@ export async function endLeftovers(
       await interruptions.clear(actor, channel, [relPath]);
       sayFailed(desks.log, letter);
     }
-    if (host !== undefined) await RunDesk.clear(desks, { id, actor, host, channel, messages });
+    if (host !== undefined) await RunDesk.clear(desks, { id, actor, host, channel, messages, tip });
     await runs.end(id);
   }
   // One without a record is of a CLI that never got its go.

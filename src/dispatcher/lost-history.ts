@@ -27,6 +27,22 @@ export class LostHistory {
   }
 
   /**
+   * Histories that were lost while no dispatcher ran, in which something of this machine is that is to
+   * be published again: a command that sends more fetches what the branch was set back to.
+   *
+   * @param since the newest commit that a dispatcher of this machine has seen
+   */
+  async unseen(host: string, since: string, tip: string): Promise<string[]> {
+    const { transport, hostname } = this.#parts;
+    const lost: string[] = [];
+    for (const commit of await transport.leftBehind(since)) {
+      const { again } = await vanished(this.#parts, [host, hostname], commit, tip);
+      if (again.length > 0) lost.push(commit);
+    }
+    return lost;
+  }
+
+  /**
    * Says that a history was rewritten, and puts into the outbox what vanished with it and is to be
    * published again; see {@link vanished}. Once for each commit that a history ended with, until the
    * rewrite is {@link over}.

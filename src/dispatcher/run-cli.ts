@@ -31,7 +31,7 @@ export async function runIn(
   place: Workplace,
   { input, batch, maxOutput }: { input: string; batch: Located[]; maxOutput: number },
 ): Promise<InvocationResult> {
-  const { id, actor, host, channel, messages, tier } = job;
+  const { id, actor, host, channel, messages, tip, tier } = job;
   const files = batch.map(({ relPath, message }, index) => ({
     name: `${String(index + 1)}-${suffixOf(relPath)}.md`,
     content: formatMessage(message),
@@ -50,7 +50,7 @@ export async function runIn(
       signal: parts.signal,
       onStart: async (pid) => {
         passed('cli_started');
-        const run = { id, actor, host, channel, messages, workdir: place.dir };
+        const run = { id, actor, host, channel, messages, tip, workdir: place.dir };
         leader = await parts.runs.begin(run, pid);
         passed('run_recorded');
       },

@@ -20,6 +20,8 @@ export interface RunFacts {
   channel: string;
   /** The batch it works on. */
   messages: readonly string[];
+  /** The commit the batch was read at; absent in what earlier versions have written. */
+  tip?: string | undefined;
 }
 
 /**

@@ -11,6 +11,8 @@ export interface DispatchLink {
   channel?: string;
   /** relPaths of the batch. */
   triggers?: readonly string[];
+  /** The commit that the batch was read at. */
+  tip?: string;
 }
 
 /**
@@ -25,12 +27,13 @@ export function fromEnvironment(env: NodeJS.ProcessEnv, input: SendInput): SendI
   const from = input.from ?? value('DISPATCH_ACTOR') ?? value('FROM');
   const channel = input.channel ?? value('DISPATCH_CHANNEL');
   const [id, host, triggers] = [value('DISPATCH_ID'), value('DISPATCH_HOST'), value('DISPATCH_RE')];
-  const origin = value('DISPATCH_CHANNEL');
+  const [origin, tip] = [value('DISPATCH_CHANNEL'), value('DISPATCH_TIP')];
   const link: DispatchLink = {
     ...(id !== undefined && { id }),
     ...(host !== undefined && { host }),
     ...(origin !== undefined && { channel: origin }),
     ...(triggers !== undefined && { triggers: triggers.split(',') }),
+    ...(tip !== undefined && { tip }),
   };
   return {
     ...input,
@@ -43,9 +46,11 @@ export function fromEnvironment(env: NodeJS.ProcessEnv, input: SendInput): SendI
 /** Whether what another process says is a link. */
 export function isDispatchLink(value: unknown): value is DispatchLink {
   if (!isRecord(value)) return false;
-  const { id, host, channel, triggers = [] } = value;
+  const { id, host, channel, tip, triggers = [] } = value;
   const isText = (text: unknown): boolean => text === undefined || typeof text === 'string';
-  return [id, host, channel].every(isText) && Array.isArray(triggers) && triggers.every(isText);
+  return (
+    [id, host, channel, tip].every(isText) && Array.isArray(triggers) && triggers.every(isText)
+  );
 }
 
 /** An environment that belongs to no dispatch. */

@@ -1,9 +1,12 @@
 import { CrosstalkError } from '../errors.ts';
+import type { Lookup } from '../protocol/causality.ts';
 import type { Located } from '../protocol/message.ts';
 import { isChannelId, isName, isRelPath } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
 import { tipOf, type Context } from './context.ts';
 import type { SendInput } from './send.ts';
+
+const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 
 /** The dispatch that a `send` is made in, as far as it concerns the message. */
 export interface Linked {
@@ -15,6 +18,8 @@ export interface Linked {
   home: string;
   /** Whether an answer goes where its addressee asked: nobody chose another channel than the run's. */
   follows: boolean;
+  /** The messages that the triggers answer and were caused by. */
+  lookup: Lookup;
 }
 
 /**
@@ -29,16 +34,26 @@ export async function linkOf(context: Context, channel: string, input: SendInput
   const { id, host } = link;
   const home = isChannelId(link.channel) ? link.channel : channel;
   const paths = processed(input).filter(isRelPath);
+  const linked = !isNew && paths.length > 0;
+  const tip = await readAt(context, link.tip);
+  const triggers = linked ? await context.archive.messages(tip, home, paths) : [];
   return {
     ...(id === undefined ? {} : { id }),
     ...(host === undefined || !isName(host) ? {} : { host }),
-    triggers:
-      !isNew && paths.length > 0
-        ? await context.archive.messages(await tipOf(context), home, paths)
-        : [],
+    triggers,
     home,
     follows: id !== undefined && home === channel,
+    lookup: await context.archive.chain(tip, home, triggers),
   };
+}
+
+/**
+ * The commit at which what is processed is read: where the run was handed it, since it may have left
+ * the bus meanwhile, with a history that was set back or with files that somebody removed.
+ */
+async function readAt(context: Context, tip = ''): Promise<string> {
+  const isHere = OID.test(tip) && (await context.transport.objects.read(`${tip}^{commit}`));
+  return isHere ? tip : tipOf(context);
 }
 
 /** The messages being processed that it is about: all, or the one that is named. */

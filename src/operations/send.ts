@@ -88,7 +88,7 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
       ...(input.tier === undefined ? {} : { tier: input.tier }),
     },
     { actor: from, at, ...(dispatch.host === undefined ? {} : { host: dispatch.host }) },
-    await context.archive.chain(await tipOf(context), dispatch.home, dispatch.triggers),
+    dispatch.lookup,
   );
   for (const { message } of messages) assertSize(message);
   const written = messages.map(({ channel: where, message }) => ({

@@ -100,7 +100,13 @@ function work(
         isNew: input['isNew'] === true,
         wait: input['wait'] !== false,
         id: context.newId(),
-        link: { id: run.id, host: run.host, channel: run.channel, triggers: run.messages },
+        link: {
+          id: run.id,
+          host: run.host,
+          channel: run.channel,
+          triggers: run.messages,
+          ...(run.tip !== undefined && { tip: run.tip }),
+        },
         onDurable,
       });
     case 'channel':

@@ -13,6 +13,8 @@ export interface RunRecord {
   host?: string;
   channel: string;
   messages: string[];
+  /** The commit the messages were read at; absent in what earlier versions have written. */
+  tip?: string;
   /** Where it works; absent in what 6.0 has written. */
   workdir?: string;
   /** The leader of the CLI's process group. */

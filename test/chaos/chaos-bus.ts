@@ -9,7 +9,8 @@ import { Bus, type Host } from '../support/bus.ts';
 import { agent } from '../support/agents.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const bundle = join(
+/** Where the doomed dispatcher is once it was built. */
+export const bundle = join(
   here,
   '../../node_modules/.cache/crosstalk',
   `doomed-${String(process.pid)}.mjs`,

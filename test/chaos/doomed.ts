@@ -2,6 +2,7 @@
 //   CHAOS_POINT=<point>   where, or "any"
 //   CHAOS_COUNT=<n>       the n-th time that point is passed
 //   CHAOS_LEDGER=<file>   gets "recorded <relPath>" for each message whose run's output is on disk
+//   CHAOS_HOSTNAME=<name> what the machine calls itself, where it is one of several
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchCrashPoints } from '../../src/crash-points.ts';
@@ -13,6 +14,7 @@ const {
   CHAOS_COUNT: count = '1',
   CHAOS_LEDGER: ledger = '',
   CHAOS_HOST: host = '',
+  CHAOS_HOSTNAME: hostname,
 } = process.env;
 let left = Number(count);
 const never = new AbortController().signal;
@@ -23,24 +25,27 @@ await withContext(
   (context) => {
     const noted = new Set<string>();
     watchCrashPoints((passing) => {
-      if (passing === 'output_recorded') noteRecorded(context.paths.outbox, noted);
+      if (passing === 'output_recorded' && ledger !== '') noteRecorded(context.paths.outbox, noted);
       if (passing !== point && point !== 'any') return;
       left--;
       if (left === 0) process.kill(process.pid, 'SIGKILL');
     });
-    return dispatch(context, {
-      host,
-      interval: 100,
-      grace: 1000,
-      once: false,
-      fromNow: false,
-      trustHostFile: false,
-      log: (event, fields) => {
-        process.stderr.write(`${JSON.stringify({ event, ...fields })}\n`);
+    return dispatch(
+      { ...context, ...(hostname && { hostname }) },
+      {
+        host,
+        interval: 100,
+        grace: 1000,
+        once: false,
+        fromNow: false,
+        trustHostFile: false,
+        log: (event, fields) => {
+          process.stderr.write(`${JSON.stringify({ event, ...fields })}\n`);
+        },
+        stop: never,
+        hurry: never,
       },
-      stop: never,
-      hurry: never,
-    });
+    );
   },
 );
 

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Silences } from '../../src/state/silences.ts';
@@ -110,4 +110,40 @@ it('a silence that was cut off by a crash takes no other with it', async () => {
   const found: string[] = [];
   await silences.each((actor, channel, relPath) => found.push(`${actor} ${channel} ${relPath}`));
   expect(found).toEqual(['worker channel one', 'worker channel two']);
+});
+
+it('what a run sends about a question that leaves the bus meanwhile answers that question all the same', async () => {
+  const bus = new Bus();
+  const [started, gate] = [join(bus.root, 'started'), join(bus.root, 'gate')];
+  const wait = `touch ${started}; for i in $(seq 600); do test -e ${gate} && break; sleep 0.1; done`;
+  const host = await bus.host('front', {
+    worker: `${wait}; crosstalk send --to alice "on it" >&2; echo done`,
+  });
+  const running = host.start();
+  const question = byHand(host.channel(), 1, 'hello');
+  put(bus, question);
+  await until('the run', () => existsSync(started));
+  host.remove(question[0]);
+  const tip = tipOf(bus);
+  await running.saw('tick', (event) => event['tip'] === tip);
+  writeFileSync(gate, '');
+  await until('both', () => bus.from('worker').length === 2);
+  const relPath = question[0].split('/').slice(3).join('/');
+  const said = bus.from('worker').map(({ message }) => [message.body.trim(), message.re]);
+  expect(said.sort()).toEqual([
+    ['done', [relPath]],
+    ['on it', [relPath]],
+  ]);
+});
+
+it('what was sent while no dispatcher ran is published again also when more was sent after the branch was set back', async () => {
+  const { bus, host } = await counting();
+  await starts(host);
+  const before = tipOf(bus);
+  const lost = await host.send('nobody', 'a note');
+  setBack(bus, before);
+  const sent = await host.send('nobody', 'another');
+  expect(bus.messages().map(({ relPath }) => relPath)).toEqual([sent]);
+  await starts(host);
+  expect(bus.messages().map(({ relPath }) => relPath)).toEqual([lost, sent]);
 });

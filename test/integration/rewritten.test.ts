@@ -194,9 +194,13 @@ it('after an archive a rewritten history is still told from one', async () => {
   const { host, running, runs } = await machine(bus);
   await ask(bus, host, 'one');
   await running.stop();
+  const old = 'from: ann\nto: nobody\ntype: text\ntimestamp: 2000-01-01T00:00:00Z';
+  const path = `data/channels/${host.channel()}/2000/01/01/000000000Z-aaaaaaaa.md`;
+  host.edit({ [path]: `---\n${old}\n---\n\nold\n` });
   const bundle = join(bus.root, 'old.bundle');
-  const archived = await host.run('archive', '--before', '2001-01-01', '--bundle', bundle, '--yes');
-  expect(archived).toMatchObject({ code: 0 });
+  const which = ['--before', '2001-01-01', '--with-waiting'];
+  const archived = await host.run('archive', ...which, '--bundle', bundle, '--yes');
+  expect(archived.out).toContain('1 archived');
   await host.once();
   const before = git(bus.hub, 'rev-parse', 'main').trim();
   await host.send('worker', 'two');
@@ -242,4 +246,30 @@ it('a coordinator whose clock is days behind has answered all the same: its fan-
   put(whole, `from: boss\nto: ann\nhost: front\ntimestamp: 2026-11-10T10:07:00Z\nre: ${goal}\n`);
   const log = await host.once();
   expect(log.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
+});
+
+it('an answer that was taken out of the history stays out, although some cursor knows nothing newer', async () => {
+  const bus = new Bus();
+  const ledger = join(bus.root, 'ledger');
+  const host = await bus.host('front', {
+    worker: `echo run >> ${ledger}; echo done`,
+    other: 'true',
+  });
+  await host.once();
+  const first = await host.send('worker', 'one');
+  await host.once();
+  await host.once();
+  const [answer] = bus.from('worker');
+  await host.send('worker', 'two');
+  await host.once();
+  const clone = elsewhere(bus);
+  const path = `data/channels/${host.channel()}/${answer?.relPath ?? ''}`;
+  const added = clone('log', '--diff-filter=A', '--format=%H', '--', path).trim();
+  clone('rebase', '--quiet', '--onto', `${added}^`, added);
+  clone('push', '--quiet', '--force');
+  const lost = (await host.once()).filter(({ event }) => event === 'cursor_lost');
+  expect(lost).toMatchObject([{ published_again: 0, gone: 1 }]);
+  expect(bus.messages().map(({ relPath }) => relPath)).not.toContain(answer?.relPath);
+  expect(answered(bus)).toContain(first);
+  expect(readFileSync(ledger, 'utf8')).toBe('run\n'.repeat(3));
 });

@@ -1,0 +1,76 @@
+import { rmSync } from 'node:fs';
+import fc from 'fast-check';
+import { beforeAll, expect, it, vi } from 'vitest';
+import { buildDoomed } from '../chaos-bus.ts';
+import { broken } from './promises.ts';
+import { REGRESSIONS } from './regressions.ts';
+import { runs, Step, type Plan } from './steps.ts';
+import { giveClocks } from './surroundings.ts';
+import { World } from './world.ts';
+
+vi.mock('node:os', async (original) => {
+  const { hostnameHere } = await import('./surroundings.ts');
+  return { ...(await original<object>()), hostname: hostnameHere };
+});
+
+// CHAOS_MODEL_RUNS=<n>    so many random runs, instead of those that are kept
+// CHAOS_SEED=<n>          which ones
+// CHAOS_MODEL_PLAY=<text> the steps that are given, separated by commas, as a failure shows them
+const RUNS = Number(process.env['CHAOS_MODEL_RUNS'] ?? '0');
+const SEED = Number(process.env['CHAOS_SEED'] ?? String(Date.now() % 1_000_000));
+const GIVEN = process.env['CHAOS_MODEL_PLAY'];
+/** Steps of a random run, at most. */
+const STEPS = 14;
+
+/** Milliseconds for one run, however busy the machine is. */
+const LIMIT_MS = 600_000;
+
+beforeAll(async () => {
+  giveClocks();
+  await buildDoomed();
+});
+
+/** Does the steps in a world of its own, lets it come to rest, and holds it against the promises. */
+async function play(steps: Iterable<fc.AsyncCommand<Plan, World>>): Promise<void> {
+  const world = new World();
+  await world.open();
+  const model: Plan = {
+    machines: new Set(world.machines.keys()),
+    running: new Set(),
+    saved: new Set(),
+    isPlugged: true,
+  };
+  try {
+    await fc.asyncModelRun(() => ({ model, real: world }), steps);
+    const busy = await world.settle();
+    const problems = [...(await broken(world)), ...busy.map((what) => `never quiet: ${what}`)];
+    expect(problems, world.done.join()).toEqual([]);
+  } finally {
+    world.hub.plug();
+    for (const machine of world.machines.values()) await machine.halt();
+    rmSync(world.bus.root, { recursive: true, force: true });
+  }
+}
+
+it.skipIf(GIVEN !== undefined || RUNS > 0).each(Object.entries(REGRESSIONS))(
+  '%s',
+  (_, { steps }) => play(steps.map((text) => new Step(text))),
+  LIMIT_MS,
+);
+
+it.runIf(GIVEN !== undefined)(
+  'plays what is given',
+  () => play((GIVEN ?? '').split(',').map((text) => new Step(text.trim()))),
+  LIMIT_MS,
+);
+
+it.runIf(RUNS > 0)(
+  `${String(RUNS)} random runs of the model keep what was promised (seed ${String(SEED)})`,
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(runs(STEPS), (steps) => play(steps)),
+      { numRuns: RUNS, seed: SEED, endOnFailure: true },
+    );
+  },
+  7_200_000,
+);
