@@ -1,6 +1,7 @@
 // A dispatcher that dies: the real one, told to kill itself at a crash point.
-//   CHAOS_POINT=<point>   where, or "any"
+//   CHAOS_POINT=<point>   where, "any" or "none"
 //   CHAOS_COUNT=<n>       the n-th time that point is passed
+//   CHAOS_INTERVAL=<n>    milliseconds between polls
 //   CHAOS_LEDGER=<file>   gets "recorded <relPath>" for each message whose run's output is on disk
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,6 +14,7 @@ const {
   CHAOS_COUNT: count = '1',
   CHAOS_LEDGER: ledger = '',
   CHAOS_HOST: host = '',
+  CHAOS_INTERVAL: interval = '100',
 } = process.env;
 let left = Number(count);
 const never = new AbortController().signal;
@@ -30,7 +32,7 @@ await withContext(
     });
     return dispatch(context, {
       host,
-      interval: 100,
+      interval: Number(interval),
       grace: 1000,
       once: false,
       fromNow: false,

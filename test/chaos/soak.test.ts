@@ -1,5 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
-import { buildDoomed, ChaosBus } from './chaos-bus.ts';
+import { ChaosBus } from './chaos-bus.ts';
+import { buildDoomed } from './doomed-process.ts';
 
 const KILLS = Number(process.env['CHAOS_KILLS'] ?? '25');
 const SEED = Number(process.env['CHAOS_SEED'] ?? String(Date.now() % 1_000_000));
