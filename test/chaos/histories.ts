@@ -1,0 +1,202 @@
+import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { git } from '../support/git.ts';
+import { byHand, put } from '../support/history.ts';
+import { until } from '../support/wait.ts';
+import type { Fault } from './kills.ts';
+import { isUsed } from './processes.ts';
+import type { World } from './world.ts';
+
+/** A race with the machines that push is tried again so often. */
+const TRIES = 20;
+
+/** A clone whose owner does as they like with the branch. */
+function elsewhere({ bus }: World): (...args: string[]) => string {
+  const clone = mkdtempSync(join(bus.root, 'clone-'));
+  git(clone, 'clone', '--quiet', bus.hub, '.');
+  return (...args) => git(clone, ...args);
+}
+
+/** Repeats what others may come before. */
+function insist(attempt: () => void): boolean {
+  for (let tries = 0; tries < TRIES; tries++) {
+    try {
+      attempt();
+      return true;
+    } catch {
+      // Somebody has pushed meanwhile.
+    }
+  }
+  return false;
+}
+
+/** Sets the bus back by some commits; what it stood at, or undefined where there are none. */
+function rewind({ bus, base, random }: World): string | undefined {
+  let from: string | undefined;
+  const done = insist(() => {
+    const tip = git(bus.hub, 'rev-parse', 'main').trim();
+    const depth = Number(git(bus.hub, 'rev-list', '--count', `${base}..main`));
+    if (depth === 0) return;
+    const to = `${tip}~${String(random.between(1, Math.min(depth, 12)))}`;
+    git(bus.hub, 'update-ref', 'refs/heads/main', to, tip);
+    from = tip;
+  });
+  return done ? from : undefined;
+}
+
+/** Waits until a machine has noticed, or for a moment: both happen. */
+async function noticed(world: World, event: string): Promise<void> {
+  const before = world.count(event);
+  const end = Date.now() + world.random.between(0, 1500);
+  while (world.count(event) === before && Date.now() < end) await sleep(20);
+}
+
+/** What can be done to a history, and to what machines know of it, by name. */
+export const HISTORIES: Record<string, Fault> = {
+  rewind: (world) => Promise.resolve(rewind(world) !== undefined),
+
+  rewind_and_return: async (world) => {
+    const tip = rewind(world);
+    if (tip === undefined) return false;
+    await noticed(world, 'cursor_lost');
+    git(world.bus.hub, 'update-ref', 'refs/heads/main', tip);
+    return true;
+  },
+
+  data_removed_and_reverted: async (world) => {
+    const clone = elsewhere(world);
+    const removed = insist(() => {
+      clone('fetch', '--quiet', 'origin', '+main:refs/remotes/origin/main');
+      clone('reset', '--quiet', '--hard', 'origin/main');
+      clone('rm', '--quiet', '-r', 'data');
+      clone('commit', '--quiet', '--message', 'remove everything');
+      clone('push', '--quiet', 'origin', 'HEAD:main');
+    });
+    if (!removed) return false;
+    const commit = clone('rev-parse', 'HEAD').trim();
+    await noticed(world, 'message_changed');
+    const reverted = insist(() => {
+      clone('fetch', '--quiet', 'origin', '+main:refs/remotes/origin/main');
+      clone('reset', '--quiet', '--hard', 'origin/main');
+      clone('revert', '--no-edit', commit);
+      clone('push', '--quiet', 'origin', 'HEAD:main');
+    });
+    if (!reverted) throw new Error('what was removed could not be put back');
+    // A branch that is set back to where it was empty has nothing to bring back.
+    world.base = clone('rev-parse', 'HEAD').trim();
+    return true;
+  },
+
+  answer_dropped: (world) => {
+    const { bus, random, base } = world;
+    if (Number(git(bus.hub, 'rev-list', '--count', `${base}..main`)) === 0)
+      return Promise.resolve(false);
+    const answers = bus.messages().filter(({ message }) => message.re.length > 0);
+    if (answers.length === 0) return Promise.resolve(false);
+    const { channel, relPath } = random.pick(answers);
+    const clone = elsewhere(world);
+    return Promise.resolve(
+      insist(() => {
+        clone('fetch', '--quiet', 'origin', '+main:refs/remotes/origin/main');
+        const tip = clone('rev-parse', 'origin/main').trim();
+        clone('reset', '--quiet', '--hard', tip);
+        const depth = Number(clone('rev-list', '--count', `${base}..HEAD`));
+        clone(
+          'reset',
+          '--quiet',
+          '--soft',
+          `HEAD~${String(random.between(1, Math.min(depth, 12)))}`,
+        );
+        clone('rm', '--quiet', '--force', `data/channels/${channel}/${relPath}`);
+        clone('commit', '--quiet', '--message', 'without it');
+        clone('push', '--quiet', `--force-with-lease=main:${tip}`, 'origin', 'HEAD:main');
+      }),
+    );
+  },
+
+  branch_renamed_and_back: async (world) => {
+    const { bus } = world;
+    git(bus.hub, 'branch', '--move', 'main', 'trunk');
+    await world.ask();
+    await noticed(world, 'fetch_failed');
+    const branches = git(
+      bus.hub,
+      'for-each-ref',
+      '--format=%(refname:short)',
+      'refs/heads/',
+    ).trim();
+    if (branches !== 'trunk') throw new Error(`beside the renamed branch: ${branches}`);
+    git(bus.hub, 'branch', '--move', 'trunk', 'main');
+    return true;
+  },
+
+  branch_deleted: async (world) => {
+    const { bus, random, machines } = world;
+    git(bus.hub, 'update-ref', '-d', 'refs/heads/main');
+    git(random.pick(machines).host.dir, 'fetch', '--quiet', '--prune', 'origin');
+    await until('the branch', async () => {
+      world.startAll();
+      if (existsSync(join(bus.hub, 'refs/heads/main'))) return true;
+      await sleep(50);
+      return false;
+    });
+    return true;
+  },
+
+  gc: async ({ bus }) => {
+    bus.unplug();
+    const hub = `${bus.hub}.unplugged`;
+    while (isUsed(hub)) await sleep(5);
+    git(hub, 'reflog', 'expire', '--expire=now', '--all');
+    git(hub, 'gc', '--quiet', '--prune=now');
+    bus.plug();
+    return true;
+  },
+
+  url_spelled_otherwise: async ({ bus, random, machines }) => {
+    const { host } = random.pick(machines);
+    const spelled = git(host.dir, 'remote', 'get-url', 'origin').trim();
+    await host.pointTo(spelled === bus.hub ? `file://${bus.hub}` : bus.hub);
+    return true;
+  },
+
+  state_restored: async ({ bus, random, machines }) => {
+    const machine = random.pick(machines);
+    const { host } = machine;
+    const copy = join(bus.root, `${host.alias}-backup`);
+    const copied = (from: string, to: string): void => {
+      cpSync(from, to, {
+        recursive: true,
+        preserveTimestamps: true,
+        filter: (path) => !lstatSync(path).isSocket(),
+      });
+    };
+    await machine.stop('SIGKILL');
+    const queued = join(host.state, 'outbox');
+    const isSent = !existsSync(queued) || readdirSync(queued).length === 0;
+    const isThere = existsSync(copy);
+    if (isThere && isSent) {
+      rmSync(host.state, { recursive: true });
+      copied(copy, host.state);
+    }
+    // What was queued and nowhere else would be lost with the state: then the backup is made anew.
+    rmSync(copy, { recursive: true, force: true });
+    copied(host.state, copy);
+    machine.start();
+    return isThere && isSent;
+  },
+
+  archived: async (world) => {
+    const { bus, random, machines } = world;
+    const { host } = random.pick(machines);
+    put(bus, byHand(world.channel, random.between(1, 200_000_000), 'long ago'));
+    const bundle = join(bus.root, `old-${String(random.next())}.bundle`);
+    const day = ['--before', '2026-06-10', '--with-waiting'];
+    const ran = await host.run('archive', ...day, '--bundle', bundle, '--yes');
+    const isDone = ran.code === 0 && existsSync(bundle);
+    // A history that is set back further is another epoch's.
+    if (isDone) world.base = git(bus.hub, 'rev-list', '--max-parents=0', 'main').trim();
+    return isDone;
+  },
+};
