@@ -190,7 +190,11 @@ export const HISTORIES: Record<string, Fault> = {
   archived: async (world) => {
     const { bus, random, machines } = world;
     const { host } = random.pick(machines);
-    put(bus, byHand(world.channel, random.between(1, 200_000_000), 'long ago'));
+    const old = byHand(world.channel, random.between(1, 200_000_000), 'long ago');
+    const isPut = insist(() => {
+      put(bus, old);
+    });
+    if (!isPut) return false;
     const bundle = join(bus.root, `old-${String(random.next())}.bundle`);
     const day = ['--before', '2026-06-10', '--with-waiting'];
     const ran = await host.run('archive', ...day, '--bundle', bundle, '--yes');

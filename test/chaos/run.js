@@ -1,17 +1,25 @@
 // npm run test:chaos -- --kills 1000 [--seed 42]: the soak, longer than in the ordinary tests.
+// With --history 200 (and --hosts 4) on several machines, with faults of history between the kills.
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
 const { values } = parseArgs({
-  options: { kills: { type: 'string', default: '1000' }, seed: { type: 'string' } },
+  options: {
+    kills: { type: 'string', default: '1000' },
+    history: { type: 'string' },
+    hosts: { type: 'string', default: '4' },
+    seed: { type: 'string' },
+  },
 });
+const { kills, history, hosts, seed } = values;
+const isWide = history !== undefined;
 const env = {
   ...process.env,
-  CHAOS_KILLS: values.kills,
-  ...(values.seed && { CHAOS_SEED: values.seed }),
+  ...(isWide
+    ? { CHAOS_WIDE_KILLS: kills, CHAOS_HISTORY: history, CHAOS_HOSTS: hosts }
+    : { CHAOS_KILLS: kills }),
+  ...(seed && { CHAOS_SEED: seed }),
 };
-const { status } = spawnSync('npx', ['vitest', 'run', 'test/chaos/soak.test.ts'], {
-  env,
-  stdio: 'inherit',
-});
+const file = `test/chaos/${isWide ? 'wide' : 'soak'}.test.ts`;
+const { status } = spawnSync('npx', ['vitest', 'run', file], { env, stdio: 'inherit' });
 process.exitCode = status ?? 1;
