@@ -8,8 +8,10 @@ import type { Fault } from './kills.ts';
 import { isUsed } from './processes.ts';
 import type { World } from './world.ts';
 
-/** A race with the machines that push is tried again so often. */
-const TRIES = 20;
+/** What others come before is tried again so often, with a pause. */
+const TRIES = 200;
+const PAUSE_MS = 20;
+const PATIENCE_MS = 240_000;
 
 /** A clone whose owner does as they like with the branch. */
 function elsewhere({ bus }: World): (...args: string[]) => string {
@@ -18,23 +20,23 @@ function elsewhere({ bus }: World): (...args: string[]) => string {
   return (...args) => git(clone, ...args);
 }
 
-/** Repeats what others may come before. */
-function insist(attempt: () => void): boolean {
+/** Repeats what others may come before, or what a lock of theirs is in the way of. */
+async function insist(attempt: () => unknown): Promise<boolean> {
   for (let tries = 0; tries < TRIES; tries++) {
     try {
       attempt();
       return true;
     } catch {
-      // Somebody has pushed meanwhile.
+      await sleep(PAUSE_MS);
     }
   }
   return false;
 }
 
 /** Sets the bus back by some commits; what it stood at, or undefined where there are none. */
-function rewind({ bus, base, random }: World): string | undefined {
+async function rewind({ bus, base, random }: World): Promise<string | undefined> {
   let from: string | undefined;
-  const done = insist(() => {
+  const done = await insist(() => {
     const tip = git(bus.hub, 'rev-parse', 'main').trim();
     const depth = Number(git(bus.hub, 'rev-list', '--count', `${base}..main`));
     if (depth === 0) return;
@@ -54,19 +56,20 @@ async function noticed(world: World, event: string): Promise<void> {
 
 /** What can be done to a history, and to what machines know of it, by name. */
 export const HISTORIES: Record<string, Fault> = {
-  rewind: (world) => Promise.resolve(rewind(world) !== undefined),
+  rewind: async (world) => (await rewind(world)) !== undefined,
 
   rewind_and_return: async (world) => {
-    const tip = rewind(world);
+    const tip = await rewind(world);
     if (tip === undefined) return false;
     await noticed(world, 'cursor_lost');
-    git(world.bus.hub, 'update-ref', 'refs/heads/main', tip);
-    return true;
+    return insist(() => {
+      git(world.bus.hub, 'update-ref', 'refs/heads/main', tip);
+    });
   },
 
   data_removed_and_reverted: async (world) => {
     const clone = elsewhere(world);
-    const removed = insist(() => {
+    const removed = await insist(() => {
       clone('fetch', '--quiet', 'origin', '+main:refs/remotes/origin/main');
       clone('reset', '--quiet', '--hard', 'origin/main');
       clone('rm', '--quiet', '-r', 'data');
@@ -76,7 +79,7 @@ export const HISTORIES: Record<string, Fault> = {
     if (!removed) return false;
     const commit = clone('rev-parse', 'HEAD').trim();
     await noticed(world, 'message_changed');
-    const reverted = insist(() => {
+    const reverted = await insist(() => {
       clone('fetch', '--quiet', 'origin', '+main:refs/remotes/origin/main');
       clone('reset', '--quiet', '--hard', 'origin/main');
       clone('revert', '--no-edit', commit);
@@ -88,59 +91,53 @@ export const HISTORIES: Record<string, Fault> = {
     return true;
   },
 
-  answer_dropped: (world) => {
+  answer_dropped: async (world) => {
     const { bus, random, base } = world;
-    if (Number(git(bus.hub, 'rev-list', '--count', `${base}..main`)) === 0)
-      return Promise.resolve(false);
     const answers = bus.messages().filter(({ message }) => message.re.length > 0);
-    if (answers.length === 0) return Promise.resolve(false);
+    if (answers.length === 0) return false;
     const { channel, relPath } = random.pick(answers);
     const clone = elsewhere(world);
-    return Promise.resolve(
-      insist(() => {
-        clone('fetch', '--quiet', 'origin', '+main:refs/remotes/origin/main');
-        const tip = clone('rev-parse', 'origin/main').trim();
-        clone('reset', '--quiet', '--hard', tip);
-        const depth = Number(clone('rev-list', '--count', `${base}..HEAD`));
-        clone(
-          'reset',
-          '--quiet',
-          '--soft',
-          `HEAD~${String(random.between(1, Math.min(depth, 12)))}`,
-        );
-        clone('rm', '--quiet', '--force', `data/channels/${channel}/${relPath}`);
-        clone('commit', '--quiet', '--message', 'without it');
-        clone('push', '--quiet', `--force-with-lease=main:${tip}`, 'origin', 'HEAD:main');
-      }),
-    );
+    let isDropped = false;
+    await insist(() => {
+      clone('fetch', '--quiet', 'origin', '+main:refs/remotes/origin/main');
+      const tip = clone('rev-parse', 'origin/main').trim();
+      clone('reset', '--quiet', '--hard', tip);
+      const depth = Number(clone('rev-list', '--count', `${base}..HEAD`));
+      if (depth === 0) return;
+      const back = `HEAD~${String(random.between(1, Math.min(depth, 12)))}`;
+      clone('reset', '--quiet', '--soft', back);
+      clone('rm', '--quiet', '--force', `data/channels/${channel}/${relPath}`);
+      clone('commit', '--quiet', '--message', 'without it');
+      clone('push', '--quiet', `--force-with-lease=main:${tip}`, 'origin', 'HEAD:main');
+      isDropped = true;
+    });
+    return isDropped;
   },
 
   branch_renamed_and_back: async (world) => {
     const { bus } = world;
-    git(bus.hub, 'branch', '--move', 'main', 'trunk');
+    const rename = (from: string, to: string): Promise<boolean> =>
+      insist(() => git(bus.hub, 'branch', '--move', from, to));
+    if (!(await rename('main', 'trunk'))) return false;
     await world.ask();
     await noticed(world, 'fetch_failed');
-    const branches = git(
-      bus.hub,
-      'for-each-ref',
-      '--format=%(refname:short)',
-      'refs/heads/',
-    ).trim();
+    const format = '--format=%(refname:short)';
+    const branches = git(bus.hub, 'for-each-ref', format, 'refs/heads/').trim();
     if (branches !== 'trunk') throw new Error(`beside the renamed branch: ${branches}`);
-    git(bus.hub, 'branch', '--move', 'trunk', 'main');
+    if (!(await rename('trunk', 'main'))) throw new Error('the branch could not be renamed back');
     return true;
   },
 
   branch_deleted: async (world) => {
     const { bus, random, machines } = world;
-    git(bus.hub, 'update-ref', '-d', 'refs/heads/main');
-    git(random.pick(machines).host.dir, 'fetch', '--quiet', '--prune', 'origin');
-    await until('the branch', async () => {
+    const { dir } = random.pick(machines).host;
+    if (!(await insist(() => git(bus.hub, 'update-ref', '-d', 'refs/heads/main')))) return false;
+    await insist(() => git(dir, 'fetch', '--quiet', '--prune', 'origin'));
+    const isBack = (): boolean => {
       world.startAll();
-      if (existsSync(join(bus.hub, 'refs/heads/main'))) return true;
-      await sleep(50);
-      return false;
-    });
+      return existsSync(join(bus.hub, 'refs/heads/main'));
+    };
+    await until('the branch', isBack, PATIENCE_MS);
     return true;
   },
 
@@ -191,7 +188,7 @@ export const HISTORIES: Record<string, Fault> = {
     const { bus, random, machines } = world;
     const { host } = random.pick(machines);
     const old = byHand(world.channel, random.between(1, 200_000_000), 'long ago');
-    const isPut = insist(() => {
+    const isPut = await insist(() => {
       put(bus, old);
     });
     if (!isPut) return false;
