@@ -25,7 +25,8 @@ export function threadOf(
   );
   const own = channel.filter(
     ({ message }) =>
-      message.from === actor && originsOf(message).some((origin) => asked.has(origin)),
+      message.from === actor &&
+      [...message.re, ...message.cause].some((origin) => asked.has(origin)),
   );
   for (const located of own) thread.set(located.relPath, located);
   const ownPaths = new Set(own.map(({ relPath }) => relPath));
