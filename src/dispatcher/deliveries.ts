@@ -62,6 +62,7 @@ export class Deliveries {
   async foresee(): Promise<void> {
     const { known, departed, transport } = this.#parts;
     this.#asked = this.#held.length;
+    known.asked();
     const isFirst = this.mailboxes.scanned === undefined;
     if (isFirst) this.#before ??= await transport.tip();
     if (isFirst || departed.any) await known.foresee();
@@ -216,7 +217,9 @@ export class Deliveries {
 
   /** Marks deliveries as settled and moves the cursors; durable when it returns. */
   async settle(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
-    if (!this.#active.has(actor)) this.#parts.known.settledEarly(actor, channel, relPaths);
+    const { known } = this.#parts;
+    known.settledLate(actor, channel, relPaths);
+    if (!this.#active.has(actor)) known.settledEarly(actor, channel, relPaths);
     this.mailboxes.settle(actor, channel, relPaths);
     await this.save();
   }

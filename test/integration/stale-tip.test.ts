@@ -11,6 +11,7 @@ import { Outbox } from '../../src/state/outbox.ts';
 import { Silences } from '../../src/state/silences.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
 import { setBack, tipOf } from '../support/history.ts';
 
 /** The deliveries of a machine over its own clone and state, and what they log. */
@@ -72,6 +73,31 @@ it('a look at the bus from before a push, or one that failed, is no rewritten hi
   setBack(bus, older);
   await deliveries.advance('front', await look(), true);
   expect(logged.filter((event) => event === 'cursor_lost')).toHaveLength(1);
+  transport.close();
+});
+
+it('what was answered after the bus was asked is not delivered again when its answer tells of a rewritten history', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const question = await host.send('worker', 'hello');
+  const { deliveries, transport, logged } = await deliveriesOf(host);
+  const look = async (): Promise<string> => {
+    await deliveries.foresee();
+    await transport.refresh();
+    return tipOf(bus);
+  };
+  await deliveries.admit('front', ['worker'], await look(), true);
+  const [waiting] = deliveries.mailboxes.waiting();
+  deliveries.mailboxes.take('worker', waiting?.channel ?? '', [question]);
+
+  const tree = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
+  setBack(bus, git(bus.hub, 'commit-tree', '-m', 'rewritten', tree).trim());
+  const asked = await look();
+  // Its answer is pushed, and leaves the outbox, before what the bus has said is looked at.
+  await deliveries.settle('worker', waiting?.channel ?? '', [question]);
+  await deliveries.advance('front', asked, true);
+  expect(logged).toContain('cursor_lost');
+  expect([...deliveries.mailboxes.waiting()]).toEqual([]);
   transport.close();
 });
 
