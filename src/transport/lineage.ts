@@ -30,13 +30,6 @@ export async function isAncestor(git: Git, commit: string, tip: string): Promise
   throw failed(git.dir, 'merge-base', asked.failure);
 }
 
-/** Of commits that are known here those that no other of them goes on from. */
-export async function heads(git: Git, commits: readonly string[]): Promise<string[]> {
-  if (commits.length < 2) return [...commits];
-  const found = await git.must(['merge-base', '--independent', ...commits]);
-  return found.toString('utf8').trim().split('\n');
-}
-
 const FIELDS = ['%H', '%P', '%an', '%ae', '%at', '%s'];
 
 /** The commits of `to` that are not in the history of `from`, oldest first; of more than `most`, the newest. */

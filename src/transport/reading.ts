@@ -1,7 +1,7 @@
 import { folderUse } from '../protocol/layout.ts';
 import { failed } from './git.ts';
 import { filesContaining } from './grep.ts';
-import { commitsSince, heads, mergeBase, type Ancestor } from './lineage.ts';
+import { commitsSince, mergeBase, type Ancestor } from './lineage.ts';
 import { looseObjects, staleLocks } from './maintenance.ts';
 import type { Objects } from './objects.ts';
 import { commitOrder } from './order.ts';
@@ -69,8 +69,8 @@ export abstract class Reading {
   }
 
   /**
-   * Of some commits those that do not belong to the history of `tip`, without those that another of
-   * them goes on from: that one tells more of what was there. One process where all belong to it.
+   * Of some commits those that do not belong to the history of `tip`, in their order. One process
+   * where all do.
    */
   async outside(commits: readonly string[], tip: string): Promise<string[]> {
     const asked = [...new Set(commits)].filter((commit) => commit !== tip);
@@ -80,13 +80,9 @@ export abstract class Reading {
       const found = await this.repository.git.run(args);
       if (found.ok && found.stdout.length === 0) return [];
     }
-    const [known, gone]: [string[], string[]] = [[], []];
-    for (const commit of asked) {
-      if (await this.isAncestor(commit, tip)) continue;
-      const isKnown = (await this.objects.read(`${commit}^{commit}`)) !== undefined;
-      (isKnown ? known : gone).push(commit);
-    }
-    return [...(await heads(this.repository.git, known)), ...gone];
+    const outside: string[] = [];
+    for (const commit of asked) if (!(await this.isAncestor(commit, tip))) outside.push(commit);
+    return outside;
   }
 
   /** Locks of git that nobody can hold any more. */
