@@ -65,12 +65,17 @@ async function oneWorld(
     }
   }
   const restless = await world.settle();
-  const judged = await judge(world);
   await world.stopAll();
+  // What a start finds is swept, or goes on: the verdict is on what is left then.
+  const starts = await Promise.all(
+    world.machines.map(({ host }) => host.run('dispatch', '--once', '--host', host.alias)),
+  );
+  const judged = await judge(world);
   total.world(world, judged);
   if (restless !== undefined) total.problems.push(`stranded: ${restless}`);
   const bad = judged.problems.map(({ kind, text }) => `${kind}: ${text}`);
   bad.push(...world.machines.flatMap(({ ends }) => ends));
+  bad.push(...starts.filter(({ code }) => code !== 0).map(({ err }) => err));
   if (bad.length + Number(restless !== undefined) === 0) return;
   const said = world.machines.reduce((sum, { gone }) => sum + gone, 0);
   const text = `world ${String(total.worlds)} after ${world.faults.join(', ')}; said to be gone: ${String(said)}\n${bad.join('\n')}`;

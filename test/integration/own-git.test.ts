@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -94,4 +95,13 @@ it('a remote’s password that was lost from our own git directory is written th
   writeFileSync(credentials, '');
   await host.run('status');
   expect(readFileSync(credentials, 'utf8')).toBe(whole);
+});
+
+it('what a killed process was writing into our git directory is swept at the next start', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  const dead = spawnSync('true');
+  const left = join(host.state, 'git', 'info', `sparse-checkout.${String(dead.pid)}.1.tmp`);
+  writeFileSync(left, 'half');
+  await host.once();
+  expect(existsSync(left)).toBe(false);
 });
