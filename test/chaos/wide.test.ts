@@ -7,8 +7,8 @@ import { KILLS, prepareHub, tidyHub } from './kills.ts';
 import { Random } from './random.ts';
 import { World } from './world.ts';
 
-const KILL_COUNT = Number(process.env['CHAOS_WIDE_KILLS'] ?? '10');
-const HISTORY_COUNT = Number(process.env['CHAOS_HISTORY'] ?? '5');
+const KILL_COUNT = Number(process.env['CHAOS_WIDE_KILLS'] ?? '5');
+const HISTORY_COUNT = Number(process.env['CHAOS_HISTORY'] ?? '3');
 const HOSTS = Number(process.env['CHAOS_HOSTS'] ?? '3');
 const SEED = Number(process.env['CHAOS_SEED'] ?? '13');
 /** Only these faults, by name; for the search of a cause. */
