@@ -2,6 +2,7 @@ import { batchesOf, conversationOf, MAX_BATCH } from '../protocol/conversation.t
 import { chooseTier, type Tier } from '../protocol/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import type { Archive } from './archive.ts';
+import type { FanIn } from './fan-ins.ts';
 
 /**
  * Which of the pending mail of an actor and channel goes to one run: a batch is one conversation
@@ -14,6 +15,13 @@ export class Batches {
 
   constructor(archive: Archive) {
     this.#archive = archive;
+  }
+
+  /** What a batch of peers' answers to the same questions is for; undefined for any other batch. */
+  fanInOf([first]: readonly Delivery[]): FanIn | undefined {
+    const conversation = first === undefined ? undefined : this.#names.get(first);
+    if (first === undefined || conversation?.startsWith('for ') !== true) return undefined;
+    return { actor: first.actor, channel: first.channel, conversation };
   }
 
   /**

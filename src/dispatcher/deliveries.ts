@@ -38,8 +38,10 @@ export class Deliveries {
   readonly #parts: DeliveriesParts;
   readonly #active = new Set<string>();
   readonly #lost: LostHistory;
-  /** What we have pushed since the last scan, beside that. */
+  /** What we have pushed since the bus was last asked and answered, beside that. */
   readonly #held: string[] = [];
+  /** How much of it was pushed before the question that is out: its answer must have that. */
+  #asked = 0;
   readonly #reports: ScanReports;
   /** What the bus was known to hold before this process asked it. */
   #before: string | undefined;
@@ -59,20 +61,35 @@ export class Deliveries {
   /** Before a fetch that may be too early to see what is pushed, and cleared away, right after it. */
   async foresee(): Promise<void> {
     const { known, departed, transport } = this.#parts;
+    this.#asked = this.#held.length;
+    known.asked();
     const isFirst = this.mailboxes.scanned === undefined;
     if (isFirst) this.#before ??= await transport.tip();
     if (isFirst || departed.any) await known.foresee();
   }
 
-  /** Serves exactly these actors from now on; new ones are scanned for up to `tip`. */
-  async admit(host: string, actors: readonly string[], tip: string): Promise<void> {
+  /**
+   * Serves exactly these actors from now on; new ones are scanned for up to `tip`.
+   *
+   * @param isNews as for {@link advance}
+   */
+  async admit(
+    host: string,
+    actors: readonly string[],
+    tip: string,
+    isNews: boolean,
+  ): Promise<void> {
     for (const actor of this.#active) if (!actors.includes(actor)) this.#active.delete(actor);
     const fresh = actors.filter((actor) => !this.#active.has(actor));
     if (fresh.length === 0) return;
     const { cursors } = this.#parts;
     const seen = this.#stored === undefined ? await cursors.held() : undefined;
-    const held =
-      seen === undefined ? [] : [seen, this.#before, ...(await this.#lost.unseen(host, seen, tip))];
+    const before =
+      seen === undefined
+        ? []
+        : [seen, this.#before ?? seen, ...(await this.#lost.unseen(host, seen, tip))];
+    const held = isNews ? before : [];
+    if (!isNews) this.#held.unshift(...before);
     this.#stored ??= await cursors.load();
     await this.#parts.departed.load();
     const found = await resume(this.#parts, this.#lost, this.#stored, { host, tip, held }, fresh);
@@ -93,14 +110,21 @@ export class Deliveries {
     this.#held.push(tip);
   }
 
-  /** Takes in what was added since the last scan. */
-  async advance(host: string, tip: string): Promise<Scan | undefined> {
+  /**
+   * Takes in what was added since the last scan.
+   *
+   * @param isNews the bus was asked after {@link foresee}, and has answered `tip`. Only that can tell
+   *   of a rewritten history: a tip that was known before may be older than what we have pushed since,
+   *   or than what another clone has pushed for us
+   */
+  async advance(host: string, tip: string, isNews: boolean): Promise<Scan | undefined> {
     const from = this.mailboxes.scanned;
     if (from === undefined) return undefined;
-    const held = this.#held.splice(0);
+    const held = this.#held.splice(0, isNews ? this.#asked : 0);
+    this.#asked = 0;
     if (from === tip && !held.some((commit) => commit !== tip)) return undefined;
     try {
-      return await this.#takeIn(host, from, held, tip);
+      return await this.#takeIn(host, from, held, tip, isNews);
     } catch (error) {
       this.#held.unshift(...held);
       throw error;
@@ -112,12 +136,14 @@ export class Deliveries {
     from: string,
     held: readonly string[],
     tip: string,
+    isNews: boolean,
   ): Promise<Scan | undefined> {
     const audience = { host, actors: [...this.#active] };
     const [history, scan] = await Promise.all([
       continuity(this.#parts.transport, [from, ...held], tip),
       scanAdded(this.#parts, audience, from, tip),
     ]);
+    if (history.kind === 'rewritten' && !isNews) return undefined;
     if (history.kind === 'rewritten') return this.#afterRewrite(audience, history.lost, tip, scan);
     if (history.kind === 'archived') this.#reports.archived(tip, scan);
     const { departed } = this.#parts;
@@ -194,7 +220,9 @@ export class Deliveries {
 
   /** Marks deliveries as settled and moves the cursors; durable when it returns. */
   async settle(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
-    if (!this.#active.has(actor)) this.#parts.known.settledEarly(actor, channel, relPaths);
+    const { known } = this.#parts;
+    known.settledLate(actor, channel, relPaths);
+    if (!this.#active.has(actor)) known.settledEarly(actor, channel, relPaths);
     this.mailboxes.settle(actor, channel, relPaths);
     await this.save();
   }

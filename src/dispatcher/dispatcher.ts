@@ -1,3 +1,4 @@
+import { reasonOf } from '../errors.ts';
 import { chooseTier, type Tier } from '../protocol/host-file.ts';
 import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
 import type { Interruptions } from '../state/interruptions.ts';
@@ -11,6 +12,7 @@ import { Batches, lookedAt } from './batches.ts';
 import { ChannelLinks } from './channel-links.ts';
 import { Crossings } from './crossings.ts';
 import type { Deliveries } from './deliveries.ts';
+import { FanIns, type FanIn } from './fan-ins.ts';
 import type { Guards } from './guards.ts';
 import type { HostWatch } from './host-watch.ts';
 import { Lanes } from './lanes.ts';
@@ -66,6 +68,7 @@ export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #lanes = new Lanes();
   readonly #batches: Batches;
+  readonly #fanIns: FanIns;
   readonly #links: ChannelLinks;
   readonly #crossings: Crossings;
   readonly #jobs = new Map<string, { running: Running; done: Promise<void> }>();
@@ -82,6 +85,7 @@ export class Dispatcher {
     this.#parts = parts;
     this.#retries = new Retries(parts);
     this.#batches = new Batches(parts.archive);
+    this.#fanIns = new FanIns(parts);
     this.#links = new ChannelLinks(parts.transport, parts.archive);
     this.#crossings = new Crossings(parts.transport, parts.archive);
   }
@@ -133,8 +137,10 @@ export class Dispatcher {
       const messages = await lookedAt(waiting.messages, tiers, async (tier) =>
         this.#lanes.isFree(actor, tier) ? this.#parts.guards.allows(actor, tier) : false,
       );
-      const looked = { actor, channel, messages };
-      for (const batch of await this.#batches.of(mailboxes.scanned ?? '', looked)) {
+      const tip = mailboxes.scanned ?? '';
+      for (const batch of await this.#batches.of(tip, { actor, channel, messages })) {
+        const fanIn = this.#batches.fanInOf(batch);
+        if (!(await this.#fanIns.mayBegin(fanIn, tip))) continue;
         const tier = chooseTier(
           tiers,
           batch.map(({ message }) => message.tier),
@@ -142,7 +148,7 @@ export class Dispatcher {
         if (tier === undefined || !(await this.#mayStart(actor, tier))) continue;
         const relPaths = batch.map(({ relPath }) => relPath);
         const taken = mailboxes.take(actor, channel, relPaths).map(({ relPath }) => relPath);
-        this.#start(host.alias, tier, { actor, channel, messages: taken });
+        this.#start(host.alias, tier, { actor, channel, messages: taken, fanIn });
       }
     }
     for (const letter of await this.#retries.due()) {
@@ -190,10 +196,10 @@ export class Dispatcher {
   #start(
     host: string,
     tier: Tier,
-    batch: { actor: string; channel: string; messages: string[] },
+    batch: { actor: string; channel: string; messages: string[]; fanIn?: FanIn | undefined },
     letter?: DeadLetter,
   ): void {
-    const { actor, channel, messages } = batch;
+    const { actor, channel, messages, fanIn } = batch;
     const tip = this.#parts.deliveries.mailboxes.scanned ?? '';
     const released = letter !== undefined;
     const id = this.#parts.newId();
@@ -214,6 +220,7 @@ export class Dispatcher {
       messages,
     };
     this.#parts.guards.begin(job);
+    this.#fanIns.begin(fanIn);
     const parts = {
       ...this.#parts,
       links: this.#links,
@@ -222,8 +229,9 @@ export class Dispatcher {
       unrecorded: this.#unrecorded,
       signal: this.#stopRuns.signal,
     };
-    const working = work(parts, job, letter).then(({ push }) => {
+    const working = work(parts, job, letter).then(({ push, answers }) => {
       if (push !== undefined) this.#track(push);
+      this.#fanIns.end(fanIn, answers);
     });
     const done = working.finally(() => {
       this.#jobs.delete(job.id);
@@ -238,9 +246,7 @@ export class Dispatcher {
   #track(push: Promise<void>): void {
     const tracked = push
       .catch((error: unknown) => {
-        this.#parts.log('push_failed', {
-          reason: error instanceof Error ? error.message : String(error),
-        });
+        this.#parts.log('push_failed', { reason: reasonOf(error) });
       })
       .finally(() => this.#pushes.delete(tracked));
     this.#pushes.add(tracked);

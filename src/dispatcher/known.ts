@@ -19,6 +19,8 @@ export class Known {
   readonly #parts: KnownParts;
   /** Settled before their mailbox was there, by a push that the first scan may be too early to see. */
   readonly #early = new Set<string>();
+  /** Settled since the bus was last asked: its answer may be from before their own was pushed. */
+  readonly #late = new Set<string>();
   #foreseen: OutboxEntry[] = [];
 
   constructor(parts: KnownParts) {
@@ -28,6 +30,15 @@ export class Known {
   /** Before the first fetch: what another process pushes after it, and clears away, was recorded too. */
   async foresee(): Promise<void> {
     this.#foreseen = await this.#parts.outbox.all();
+  }
+
+  /** The bus is asked: what was settled before can be seen there. */
+  asked(): void {
+    this.#late.clear();
+  }
+
+  settledLate(actor: string, channel: string, relPaths: readonly string[]): void {
+    for (const relPath of relPaths) this.#late.add(keyOf({ actor, channel, relPath }));
   }
 
   settledEarly(actor: string, channel: string, relPaths: readonly string[]): void {
@@ -56,7 +67,8 @@ export class Known {
     }
     return (delivery) => {
       const key = keyOf(delivery);
-      return this.#early.has(key) ? 'settled' : (states.get(key) ?? 'pending');
+      const isSettled = this.#early.has(key) || this.#late.has(key);
+      return isSettled ? 'settled' : (states.get(key) ?? 'pending');
     };
   }
 }

@@ -37,6 +37,8 @@ export interface RecordParts {
 /** What is left to wait for when an outcome is on record; an object, as a promise would be awaited. */
 export interface Recorded {
   push?: Promise<void>;
+  /** What was answered: relPaths. */
+  answers?: string[];
 }
 
 /**
@@ -76,6 +78,7 @@ export async function record(
       await afterwards(ended);
       passed('run_removed');
       return {
+        answers: entry.relPaths,
         push: publishAnswer(parts, entry, { ...facts, duration_ms: outcome.result.duration }),
       };
     }

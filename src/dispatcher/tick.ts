@@ -64,19 +64,20 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
     if (refused !== undefined)
       return { tip, active: false, refused, ...(!refreshed.ok && { failure: refreshed.failure }) };
   }
+  const isNews = fetch && refreshed.ok;
   let added = 0;
   if (tip !== undefined) {
-    const scan = hosts.active && (await deliveries.advance(hosts.active.alias, tip));
+    const scan = hosts.active && (await deliveries.advance(hosts.active.alias, tip, isNews));
     added = scan?.added ?? 0;
     if (hosts.active === undefined ? isNew || known === undefined : scan?.configured === true)
       await hosts.load(tip);
     const approved = await hosts.applyApprovals();
     await hosts.lookAtSettings();
     const { active } = hosts;
-    if (active !== undefined && fetch && refreshed.ok && deliveries.mailboxes.held().length > 0)
+    if (active !== undefined && isNews && deliveries.mailboxes.held().length > 0)
       await deliveries.readAgain(active.alias, tip);
     if (active !== undefined && (scan === undefined || scan.configured || approved)) {
-      await deliveries.admit(active.alias, [...active.actors.keys()], tip);
+      await deliveries.admit(active.alias, [...active.actors.keys()], tip, isNews);
     }
   }
   const after = transport.cost;

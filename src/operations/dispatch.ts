@@ -62,7 +62,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   const workspaces = new Workspaces(paths.work);
   const records = await workspaces.folders();
   const { root, git, outbox: queued, deadLetters: dead, runs: running, bin } = paths;
-  await sweep([root, git, queued, dead, running, bin, ...records]);
+  await sweep([root, git, join(git, 'info'), queued, dead, running, bin, ...records]);
   const silences = new Silences(paths.silences);
   const deliveries = new Deliveries({
     transport,

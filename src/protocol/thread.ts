@@ -4,8 +4,9 @@ import { byTime, placeOfRef } from './reference.ts';
 
 /**
  * The thread behind a batch (issue of the prompt, protocol.md §4): the causal chain of what is
- * delivered, and what else the actor wrote for the same questions with the answers to it, so that
- * a CLI without memory knows what it asked whom. The batch itself is left out.
+ * delivered, and what else the actor wrote for the same questions, its answers to them too, with what
+ * came back, so that a CLI without memory knows what it asked whom and what it has said. The batch
+ * itself is left out.
  *
  * @param channel the channel's messages since the chain's oldest, in any order
  * @returns oldest first, by path

@@ -1,6 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { CRASH_POINTS } from '../../src/crash-points.ts';
-import { buildDoomed, ChaosBus } from './chaos-bus.ts';
+import { ChaosBus, PATIENCE_MS } from './chaos-bus.ts';
+import { buildDoomed } from './doomed-process.ts';
 
 beforeAll(buildDoomed);
 
@@ -16,4 +17,5 @@ it.each(CRASH_POINTS.map((point) => [point]))(
     expect(died).toBeGreaterThan(0);
     expect((await chaos.verdict()).problems).toEqual([]);
   },
+  PATIENCE_MS,
 );

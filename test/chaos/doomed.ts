@@ -1,6 +1,7 @@
 // A dispatcher that dies: the real one, told to kill itself at a crash point.
-//   CHAOS_POINT=<point>   where, or "any"
+//   CHAOS_POINT=<point>   where, "any" or "none"
 //   CHAOS_COUNT=<n>       the n-th time that point is passed
+//   CHAOS_INTERVAL=<n>    milliseconds between polls
 //   CHAOS_LEDGER=<file>   gets "recorded <relPath>" for each message whose run's output is on disk
 //   CHAOS_HOSTNAME=<name> what the machine calls itself, where it is one of several
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
@@ -15,6 +16,7 @@ const {
   CHAOS_LEDGER: ledger = '',
   CHAOS_HOST: host = '',
   CHAOS_HOSTNAME: hostname,
+  CHAOS_INTERVAL: interval = '100',
 } = process.env;
 let left = Number(count);
 const never = new AbortController().signal;
@@ -34,7 +36,7 @@ await withContext(
       { ...context, ...(hostname && { hostname }) },
       {
         host,
-        interval: 100,
+        interval: Number(interval),
         grace: 1000,
         once: false,
         fromNow: false,

@@ -35,7 +35,13 @@ for (const { row, fate } of fates) if (fate !== 'survived') console.log(`  ${fat
 console.log(
   `kills survived: ${random} at random points, ${named} named points three times each; 0 lost, 0 duplicated`,
 );
+const wide = /^(\d+) kills and \d+ faults of history on \d+ machines lose nothing/;
+const histories = /^\d+ kills and (\d+) faults of history on \d+ machines lose nothing/;
+console.log(
+  `on several machines: ${sum(passed(wide))} kills and ${sum(passed(histories))} faults of history; 0 lost, 0 answered twice, 0 with another's answer, 0 stranded`,
+);
 console.log(
   `files fuzzed: ${sum(passed(/^(\d+) generated files never crash/))}; 0 crashed, 0 escaped`,
 );
-process.exitCode = count('failed') > 0 || random === 0 || named === 0 ? 1 : 0;
+process.exitCode =
+  count('failed') > 0 || random === 0 || named === 0 || sum(passed(wide)) === 0 ? 1 : 0;

@@ -1,5 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
-import { buildDoomed, ChaosBus } from './chaos-bus.ts';
+import { ChaosBus } from './chaos-bus.ts';
+import { buildDoomed } from './doomed-process.ts';
+import { Random } from './random.ts';
 
 const KILLS = Number(process.env['CHAOS_KILLS'] ?? '25');
 const SEED = Number(process.env['CHAOS_SEED'] ?? String(Date.now() % 1_000_000));
@@ -12,15 +14,15 @@ const KILLS_PER_BUS = 50;
 beforeAll(buildDoomed);
 
 it(`${String(KILLS)} kills at random points lose nothing, duplicate nothing and repeat no recorded run (seed ${String(SEED)})`, async () => {
-  const random = generator(SEED);
+  const random = new Random(SEED);
   const total = { kills: 0, questions: 0, answered: 0, deadLetters: 0 };
   while (total.kills < KILLS) {
     const chaos = new ChaosBus();
     await chaos.open();
     const end = Math.min(KILLS, total.kills + KILLS_PER_BUS);
     while (total.kills < end) {
-      await chaos.ask(ACTORS[Math.floor(random() * ACTORS.length)] ?? 'worker');
-      if (await chaos.doom('any', 1 + Math.floor(random() * MAX_PASSES))) total.kills++;
+      await chaos.ask(random.pick(ACTORS));
+      if (await chaos.doom('any', random.between(1, MAX_PASSES))) total.kills++;
     }
     await chaos.settle();
     const { questions, answered, deadLetters, problems } = await chaos.verdict();
@@ -33,12 +35,3 @@ it(`${String(KILLS)} kills at random points lose nothing, duplicate nothing and 
     `${String(total.kills)} kills survived: ${String(total.questions)} questions, ${String(total.answered)} answered, ${String(total.deadLetters)} in the dead letters, 0 lost, 0 duplicated\n`,
   );
 }, 7_200_000);
-
-/** A small linear congruential generator: a seed repeats a run. */
-function generator(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}

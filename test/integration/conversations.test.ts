@@ -117,3 +117,28 @@ it('mail for a tier that has a free place does not wait behind a thousand messag
   await until('the answer', () => bus.from('worker').length > 0);
   expect(bus.from('worker').map(({ message }) => message.re)).toEqual([[urgent]]);
 });
+
+it('of what peers answer to one goal at the same time one run is made after the other, and the goal is answered once', async () => {
+  const bus = new Bus();
+  const boss = { cli: agent('crew.js', 'coordinator'), count: 3 };
+  const host = await bus.host('front', { boss: { default: boss } });
+  const folder = `data/channels/${host.channel()}`;
+  const goal = await host.send('boss', 'goal one w1', '--from', 'alice');
+  await host.once();
+  const [part = ''] = bus.from('boss').map(({ relPath }) => relPath);
+  // As after a kill in the middle of the fan-out: the part was asked for twice, and done twice.
+  const again = part.replace(/-[0-9a-f]+/, '-aaaaaaaaaaaa');
+  const head = 'type: text\ntimestamp: 2026-11-22T12:00:00Z\n';
+  const done = (relPath: string, re: string): Record<string, string> => ({
+    [`${folder}/${relPath}`]: `---\nfrom: w1\nto: boss@front\nhost: back\nre: ${re}\n${head}---\n\ndid one w1\n`,
+  });
+  host.edit({
+    [`${folder}/${again}`]: `---\nfrom: boss\nto: w1\nhost: front\ncause: ${goal}\n${head}---\n\npart one w1\n`,
+    ...done('2099/01/01/000000001Z-bbbbbbbb.md', part),
+  });
+  const running = host.start();
+  await running.saw('dispatch_start');
+  host.edit(done('2099/01/01/000000002Z-cccccccc.md', again));
+  await until('both are dealt with', () => running.count('dispatch_done') === 2);
+  expect(summaries(bus)).toEqual(['alice: sum one']);
+});

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -119,4 +120,13 @@ it('what was fetched while a push was ending is not set back to what was pushed'
   const tip = git(bus.hub, 'rev-parse', 'main');
   expect(git(bus.hub, 'log', '-1', '--format=%s', 'main')).toBe('on top\n');
   expect(readFileSync(join(own, 'refs/remotes/origin/main'), 'utf8')).toBe(tip);
+});
+
+it('what a killed process was writing into our git directory is swept at the next start', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  const dead = spawnSync('true');
+  const left = join(host.state, 'git', 'info', `sparse-checkout.${String(dead.pid)}.1.tmp`);
+  writeFileSync(left, 'half');
+  await host.once();
+  expect(existsSync(left)).toBe(false);
 });

@@ -281,3 +281,10 @@ it('the thread tells an actor what it asked whom and what came back', () => {
   const thread = threadOf([answer2], 'boss', fanOut, lookup).map(({ relPath }) => relPath);
   expect(thread).toEqual([path(1), path(2), path(3), path(4)]);
 });
+
+it('the thread tells an actor what it has answered already, also to a part that comes late', () => {
+  const own = said(8, 'boss', 'operator', { re: [1], cause: [5], host: 'front' });
+  const channel = [...fanOut, own];
+  const thread = threadOf([answer2], 'boss', channel, lookupIn(channel));
+  expect(thread.map(({ relPath }) => relPath)).toContain(path(8));
+});

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Event } from '../../support/bus.ts';
-import { bundle } from '../chaos-bus.ts';
+import { bundle } from '../doomed-process.ts';
 
 /** Rounds without anything to do after which a dispatcher is not waited for any more. */
 const QUIET_ROUNDS = 4;

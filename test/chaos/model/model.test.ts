@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { beforeAll, expect, it, vi } from 'vitest';
-import { buildDoomed } from '../chaos-bus.ts';
+import { buildDoomed } from '../doomed-process.ts';
 import { broken } from './promises.ts';
 import { REGRESSIONS } from './regressions.ts';
 import { runs, Step, type Plan } from './steps.ts';

@@ -1,0 +1,100 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { onTestFinished } from 'vitest';
+import type { CrashPoint } from '../../src/crash-points.ts';
+import type { Event, Host } from '../support/bus.ts';
+
+const here = dirname(fileURLToPath(import.meta.url));
+/** Where the doomed dispatcher is once it was built. */
+export const bundle = join(
+  here,
+  '../../node_modules/.cache/crosstalk',
+  `doomed-${String(process.pid)}.mjs`,
+);
+
+/** Bundles the doomed dispatcher once, so that a thousand of them start quickly. */
+export async function buildDoomed(): Promise<void> {
+  mkdirSync(dirname(bundle), { recursive: true });
+  await build({
+    entryPoints: [join(here, 'doomed.ts')],
+    outfile: bundle,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    logLevel: 'warning',
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+    },
+  });
+}
+
+/** How a dispatcher is to die, and who is told what it logs. */
+export interface Doom {
+  /** `none`: only by others. */
+  point: CrashPoint | 'any' | 'none';
+  /** At the n-th time that the point is passed. */
+  count: number;
+  ledger: string;
+  /** Milliseconds between its polls. */
+  interval?: number;
+  onEvent: (event: Event, line: string) => void;
+}
+
+/** A dispatcher in a process of its own. */
+export interface Doomed {
+  child: ChildProcess;
+  /** Its exit code, or the signal that ended it. */
+  ended: Promise<number | NodeJS.Signals | null>;
+}
+
+/** Starts a dispatcher that dies as it is told; it is gone when the test is over. */
+export function startDoomed(host: Host, doom: Doom): Doomed {
+  const child = spawn(process.execPath, [bundle], {
+    env: {
+      ...process.env,
+      ...host.env,
+      CROSSTALK_TRANSPORT: host.dir,
+      CHAOS_POINT: doom.point,
+      CHAOS_COUNT: String(doom.count),
+      CHAOS_LEDGER: doom.ledger,
+      CHAOS_HOST: host.alias,
+      CHAOS_INTERVAL: String(doom.interval ?? 100),
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let rest = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    const lines = (rest + chunk.toString()).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines)
+      if (line.startsWith('{')) doom.onEvent(JSON.parse(line) as Event, line);
+  });
+  const ended = once(child, 'exit').then(() => child.signalCode ?? child.exitCode);
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return { child, ended };
+}
+
+/** Whether nothing runs on a machine, nothing waits to be pushed, and nothing to be tried again. */
+export function isAtRest(state: string): boolean {
+  const entries = (folder: string): string[] =>
+    existsSync(join(state, folder))
+      ? readdirSync(join(state, folder)).filter((name) => name.endsWith('.json'))
+      : [];
+  if (entries('runs').length > 0 || entries('outbox').length > 0) return false;
+  try {
+    return entries('dead-letters').every((name) => {
+      const letter = readFileSync(join(state, 'dead-letters', name), 'utf8');
+      return (JSON.parse(letter) as { state: string }).state !== 'retrying';
+    });
+  } catch {
+    // It was removed just now: something goes on.
+    return false;
+  }
+}

@@ -1,0 +1,120 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Stored } from '../support/bus.ts';
+import type { World } from './world.ts';
+
+/** What came of a world. */
+export interface Judged {
+  /** Questions: what people asked, and what coordinators handed on. */
+  questions: number;
+  answers: number;
+  /** On record in the dead letters, with what descends from them. */
+  deadLetters: number;
+  /** Each with what it was asked and what came of it. */
+  problems: { kind: 'lost' | 'twice' | "another's" | 'broken'; text: string }[];
+}
+
+/** Holds what is on the bus, and in the state of each machine, against the promises. */
+export async function judge(world: World): Promise<Judged> {
+  const messages = world.bus.messages();
+  const byPath = new Map(messages.map((stored) => [stored.relPath, stored]));
+  const judged: Judged = { questions: 0, answers: 0, deadLetters: 0, problems: [] };
+  const dead = await deadLetters(world);
+  for (const { relPath, body } of world.asked)
+    if (!byPath.has(relPath))
+      judged.problems.push({ kind: 'lost', text: `${relPath} (${body}) is not on the bus` });
+  for (const question of messages) {
+    const { relPath, message } = question;
+    if (message.re.length > 0) continue;
+    for (const [actor, host] of addressed(world, question)) {
+      judged.questions++;
+      const answers = messages.filter(
+        (stored) =>
+          stored.message.from === actor &&
+          stored.message.host === host &&
+          stored.message.re.includes(relPath),
+      );
+      judged.answers += Math.min(1, answers.length);
+      const text = `${relPath} (${message.body.trim()}) to ${actor}@${host}: ${answers
+        .map((answer) => `${answer.relPath} (${answer.message.body.trim()})`)
+        .join(', ')}`;
+      if (answers.length > 1) judged.problems.push({ kind: 'twice', text });
+      if (answers.length > 0) continue;
+      if (isDead(question, host, dead, messages)) judged.deadLetters++;
+      else judged.problems.push({ kind: 'lost', text });
+    }
+  }
+  for (const answer of messages) {
+    const named = answer.message.re.flatMap((relPath) => byPath.get(relPath) ?? []);
+    if (!fits(answer, named))
+      judged.problems.push({
+        kind: "another's",
+        text: `${answer.relPath} (${answer.message.body.trim()}) to ${JSON.stringify(answer.message.to)} for ${named.map(({ message }) => message.body.trim()).join(', ')}`,
+      });
+  }
+  for (const { host } of world.machines) judged.problems.push(...broken(host.state));
+  return judged;
+}
+
+/** Which actors on which hosts a question is for. */
+function addressed({ machines }: World, { message }: Stored): [actor: string, host: string][] {
+  return message.to.flatMap(({ name, host }) =>
+    machines
+      .filter((machine) => host === undefined || machine.host.alias === host)
+      .filter((machine) => machine.actors.includes(name))
+      .map((machine): [string, string] => [name, machine.host.alias]),
+  );
+}
+
+/** Whether an answer names exactly what it answers, and goes to who asked. */
+function fits({ message }: Stored, named: readonly Stored[]): boolean {
+  if (message.re.length === 0) return true;
+  const idOf = (line: string): string => line.split(' ')[1] ?? '';
+  const said = message.body.trim().split('\n').map(idOf).sort();
+  const asked = named.map((question) => idOf(question.message.body.trim())).sort();
+  const isSame =
+    new Set(said).size === new Set(asked).size && asked.every((id) => said.includes(id));
+  const askers = new Set(named.map((question) => question.message.from));
+  return isSame && message.to.every(({ name }) => askers.has(name));
+}
+
+async function deadLetters({ machines }: World): Promise<Map<string, Set<string>>> {
+  const dead = new Map<string, Set<string>>();
+  for (const { host } of machines) {
+    const letters = JSON.parse((await host.run('dlq', '--json')).out) as { messages: string[] }[];
+    dead.set(host.alias, new Set(letters.flatMap(({ messages }) => messages)));
+  }
+  return dead;
+}
+
+/** Whether a question, or what came of it, is in the dead letters of a machine that was to go on. */
+function isDead(
+  question: Stored,
+  host: string,
+  dead: ReadonlyMap<string, ReadonlySet<string>>,
+  messages: readonly Stored[],
+): boolean {
+  if (dead.get(host)?.has(question.relPath) === true) return true;
+  const ours = new Set([question.relPath]);
+  for (const { relPath, message } of messages)
+    if ([...message.re, ...message.cause].some((origin) => ours.has(origin))) ours.add(relPath);
+  return [...dead.values()].some((letters) => [...ours].some((relPath) => letters.has(relPath)));
+}
+
+/** Files of a state directory that are not whole. */
+function broken(state: string): Judged['problems'] {
+  if (!existsSync(state)) return [];
+  const entries = readdirSync(state, { recursive: true, withFileTypes: true, encoding: 'utf8' });
+  return entries.flatMap((entry): Judged['problems'] => {
+    const path = join(entry.parentPath, entry.name);
+    if (/\.(broken|tmp)$/.test(entry.name))
+      return [{ kind: 'broken', text: `left behind: ${path}` }];
+    if (!entry.isFile() || !entry.name.endsWith('.json')) return [];
+    try {
+      JSON.parse(readFileSync(path, 'utf8'));
+      return [];
+    } catch {
+      return [{ kind: 'broken', text: `half written: ${path}` }];
+    }
+  });
+}

@@ -1,0 +1,223 @@
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CrashPoint } from '../../src/crash-points.ts';
+import { agent } from '../support/agents.ts';
+import { Bus, type Actors, type Event, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+import { isAtRest, startDoomed, type Doomed } from './doomed-process.ts';
+import type { Random } from './random.ts';
+
+const ALIASES = ['north', 'south', 'east', 'west', 'centre'];
+const PEOPLE = ['alice', 'bob', 'carol'];
+const COORDINATORS = ['boss', 'chief'];
+/** On every host: each of them answers what is for the name alone. */
+const TWIN = 'clerk';
+const QUIET_TICKS = 3;
+const PATIENCE_MS = 240_000;
+
+/** What somebody asked, as far as `send` said that it is on its way. */
+export interface Asked {
+  relPath: string;
+  id: string;
+  body: string;
+}
+
+/** A machine of the world, with the dispatcher that runs there. */
+export class Machine {
+  readonly host: Host;
+  readonly actors: readonly string[];
+  readonly ledger: string;
+  readonly #logFile: string;
+  #doomed: Doomed | undefined;
+  #hasEnded = true;
+  /** Ticks in a row with nothing to do, and the commit they saw. */
+  quiet = { ticks: 0, tip: '' };
+  readonly counts = new Map<string, number>();
+  /** Messages that are said to be gone with a history. */
+  gone = 0;
+  /** Dispatchers that ended although nobody killed them. */
+  readonly ends: string[] = [];
+  last: Event | undefined;
+
+  constructor(host: Host, actors: readonly string[], ledger: string) {
+    this.host = host;
+    this.actors = actors;
+    this.ledger = ledger;
+    this.#logFile = join(host.bus.root, `${host.alias}.log`);
+  }
+
+  get pid(): number | undefined {
+    return this.#hasEnded ? undefined : this.#doomed?.child.pid;
+  }
+  get isAtRest(): boolean {
+    return isAtRest(this.host.state);
+  }
+
+  /** Starts a dispatcher, unless one runs. */
+  start(point: CrashPoint | 'any' | 'none' = 'none', count = 0): void {
+    if (!this.#hasEnded) return;
+    this.#hasEnded = false;
+    this.quiet = { ticks: 0, tip: '' };
+    const { ledger } = this;
+    const doomed = startDoomed(this.host, {
+      point,
+      count,
+      ledger,
+      interval: 300,
+      onEvent: (event, line) => {
+        this.#hear(event, line);
+      },
+    });
+    this.#doomed = doomed;
+    void doomed.ended.then((end) => {
+      this.#hasEnded = true;
+      appendFileSync(this.#logFile, `-- ended: ${String(end)}\n`);
+      if (end !== 'SIGKILL' && end !== 'SIGTERM')
+        this.ends.push(`${this.host.alias}: ${String(end)}`);
+    });
+  }
+
+  /** Ends the dispatcher; true when there was one. */
+  async stop(signal: 'SIGKILL' | 'SIGTERM'): Promise<boolean> {
+    if (this.#hasEnded || this.#doomed === undefined) return false;
+    this.#doomed.child.kill(signal);
+    await this.#doomed.ended;
+    return true;
+  }
+
+  /** Waits until the dispatcher has killed itself, or for so many milliseconds; true when it died. */
+  async died(limit: number): Promise<boolean> {
+    const doomed = this.#doomed;
+    if (doomed === undefined) return false;
+    return Promise.race([
+      doomed.ended.then((end) => end === 'SIGKILL'),
+      sleep(limit, false, { ref: false }),
+    ]);
+  }
+
+  #hear(event: Event, line: string): void {
+    this.counts.set(event.event, (this.counts.get(event.event) ?? 0) + 1);
+    if (event.event === 'cursor_lost') this.gone += Number(event['gone'] ?? 0);
+    if (event.event !== 'tick') {
+      appendFileSync(this.#logFile, `${new Date().toISOString()} ${line}\n`);
+      return;
+    }
+    this.last = event;
+    const tip = String(event['tip']);
+    const nothing = ['added', 'pending', 'running'].every((fact) => event[fact] === 0);
+    const isSame = nothing && this.isAtRest && tip === this.quiet.tip;
+    this.quiet = { ticks: isSame ? this.quiet.ticks + 1 : 0, tip: nothing ? tip : '' };
+  }
+}
+
+/** Several machines on one bus, and people on them who ask coordinators, workers and twins. */
+export class World {
+  readonly bus = new Bus();
+  readonly random: Random;
+  readonly machines: Machine[] = [];
+  readonly asked: Asked[] = [];
+  readonly faults: string[] = [];
+  /** The commit that everything of interest came after. */
+  base = '';
+  /** The channel that everything is said in. */
+  channel = '';
+
+  constructor(random: Random) {
+    this.random = random;
+  }
+
+  async open(hosts: number): Promise<void> {
+    const ledger = join(this.bus.root, 'ledger');
+    writeFileSync(ledger, '');
+    for (const [index, alias] of ALIASES.slice(0, hosts).entries()) {
+      const actors = actorsOf(index, ledger);
+      const host = await this.bus.host(alias, actors);
+      this.machines.push(new Machine(host, Object.keys(actors), ledger));
+    }
+    this.base = git(this.bus.hub, 'rev-parse', 'main').trim();
+    this.channel = this.machines[0]?.host.channel() ?? '';
+    for (const machine of this.machines) machine.start();
+  }
+
+  /** Somebody asks somebody something. */
+  async ask(): Promise<void> {
+    const { random, machines } = this;
+    const id = `q${String(this.asked.length)}`;
+    const { to, body } = this.#question(id);
+    const { host } = random.pick(machines);
+    const from = random.pick(PEOPLE);
+    const sent = await host.run('send', '--to', to, '--from', from, '--', body);
+    const relPath = /^(?:Sent|Queued): (.+)$/m.exec(sent.out)?.[1];
+    if (relPath !== undefined) this.asked.push({ relPath, id, body });
+  }
+
+  #question(id: string): { to: string; body: string } {
+    const { random, machines } = this;
+    const workers = machines.map((_, index) => `w${String(index)}`);
+    const kind = random.next();
+    if (kind < 0.5) {
+      const peers = random.shuffle(workers).slice(0, random.between(2, 3));
+      return { to: random.pick(COORDINATORS), body: `goal ${id} ${peers.join(' ')}` };
+    }
+    if (kind < 0.75) return { to: random.pick(workers), body: `plain ${id}` };
+    if (kind < 0.85) return { to: TWIN, body: `plain ${id}` };
+    if (kind < 0.92)
+      return { to: `${TWIN}@${random.pick(machines).host.alias}`, body: `plain ${id}` };
+    return { to: 'shaky', body: `plain ${id}` };
+  }
+
+  startAll(): void {
+    for (const machine of this.machines) machine.start();
+  }
+
+  count(event: string): number {
+    return this.machines.reduce((sum, { counts }) => sum + (counts.get(event) ?? 0), 0);
+  }
+
+  get tip(): string {
+    return git(this.bus.hub, 'rev-parse', 'main').trim();
+  }
+
+  /** Lets everything come to rest; undefined once it has, else what each machine says. */
+  async settle(): Promise<string | undefined> {
+    if (existsSync(`${this.bus.hub}.unplugged`)) this.bus.plug();
+    const deadline = Date.now() + PATIENCE_MS;
+    while (Date.now() < deadline) {
+      this.startAll();
+      const { tip } = this;
+      const isQuiet = ({ quiet }: Machine): boolean =>
+        quiet.tip === tip && quiet.ticks >= QUIET_TICKS;
+      if (this.machines.every(isQuiet)) return undefined;
+      await sleep(50);
+    }
+    return this.machines
+      .map(
+        ({ host, last, isAtRest: rests }) =>
+          `${host.alias} ${String(rests)} ${JSON.stringify(last)}`,
+      )
+      .join('\n');
+  }
+
+  async stopAll(): Promise<void> {
+    await Promise.all(this.machines.map((machine) => machine.stop('SIGTERM')));
+  }
+}
+
+function actorsOf(index: number, ledger: string): Actors {
+  const crew = (role: string): Record<string, Record<string, string | number>> => ({
+    default: {
+      cli: `CHAOS_LEDGER=${ledger} ${agent('crew.js', role)}`,
+      retry_delay: '50ms',
+      attempts: 8,
+      count: 2,
+    },
+  });
+  const coordinator = COORDINATORS[index];
+  return {
+    [`w${String(index)}`]: crew('worker'),
+    [TWIN]: crew('worker'),
+    ...(coordinator !== undefined && { [coordinator]: crew('coordinator') }),
+    ...(index === 2 && { shaky: crew('shaky') }),
+  };
+}

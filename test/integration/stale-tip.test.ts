@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Archive } from '../../src/dispatcher/archive.ts';
+import { Deliveries } from '../../src/dispatcher/deliveries.ts';
+import { Known } from '../../src/dispatcher/known.ts';
+import { openTransport } from '../../src/operations/context.ts';
+import { Cursors } from '../../src/state/cursors.ts';
+import { DeadLetters } from '../../src/state/dead-letters.ts';
+import { Departed } from '../../src/state/departed.ts';
+import { Outbox } from '../../src/state/outbox.ts';
+import { Silences } from '../../src/state/silences.ts';
+import type { Transport } from '../../src/transport/transport.ts';
+import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+import { setBack, tipOf } from '../support/history.ts';
+
+/** The deliveries of a machine over its own clone and state, and what they log. */
+async function deliveriesOf(
+  host: Host,
+): Promise<{ deliveries: Deliveries; transport: Transport; logged: string[] }> {
+  const { transport } = await openTransport(host.dir, { ...process.env, ...host.env });
+  const logged: string[] = [];
+  const at = (name: string): string => join(host.state, name);
+  const outbox = new Outbox(at('outbox'));
+  const deliveries = new Deliveries({
+    transport,
+    archive: new Archive(transport),
+    log: (event) => logged.push(event),
+    known: new Known({
+      outbox,
+      deadLetters: new DeadLetters(at('dead-letters')),
+      silences: new Silences(at('silences.jsonl')),
+      expect: () => undefined,
+    }),
+    departed: new Departed(at('departed.jsonl')),
+    hostname: 'here',
+    wrote: () => true,
+    publishAgain: () => Promise.resolve(),
+    fromNow: false,
+    cursors: new Cursors(at('cursors.json')),
+  });
+  return { deliveries, transport, logged };
+}
+
+it('a look at the bus from before a push, or one that failed, is no rewritten history; a later one is', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const { deliveries, transport, logged } = await deliveriesOf(host);
+  const look = async (): Promise<string> => {
+    await deliveries.foresee();
+    await transport.refresh();
+    return tipOf(bus);
+  };
+  const older = await look();
+  await deliveries.admit('front', ['worker'], older, true);
+
+  // A push ends, here or in a clone that took it along, after the bus was asked.
+  const asked = await look();
+  host.edit({ 'local/note.md': 'pushed meanwhile\n' });
+  const pushed = tipOf(bus);
+  deliveries.holds(pushed);
+  expect(await deliveries.advance('front', asked, true)).toBeUndefined();
+
+  // The bus cannot be asked: what is known of it is as old as before.
+  await deliveries.foresee();
+  expect(await deliveries.advance('front', asked, false)).toBeUndefined();
+  expect(logged).not.toContain('cursor_lost');
+
+  expect(await look()).toBe(pushed);
+  await deliveries.advance('front', pushed, true);
+  expect(logged).not.toContain('cursor_lost');
+
+  setBack(bus, older);
+  await deliveries.advance('front', await look(), true);
+  expect(logged.filter((event) => event === 'cursor_lost')).toHaveLength(1);
+  transport.close();
+});
+
+it('what was answered after the bus was asked is not delivered again when its answer tells of a rewritten history', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const question = await host.send('worker', 'hello');
+  const { deliveries, transport, logged } = await deliveriesOf(host);
+  const look = async (): Promise<string> => {
+    await deliveries.foresee();
+    await transport.refresh();
+    return tipOf(bus);
+  };
+  await deliveries.admit('front', ['worker'], await look(), true);
+  const [waiting] = deliveries.mailboxes.waiting();
+  deliveries.mailboxes.take('worker', waiting?.channel ?? '', [question]);
+
+  const tree = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
+  setBack(bus, git(bus.hub, 'commit-tree', '-m', 'rewritten', tree).trim());
+  const asked = await look();
+  // Its answer is pushed, and leaves the outbox, before what the bus has said is looked at.
+  await deliveries.settle('worker', waiting?.channel ?? '', [question]);
+  await deliveries.advance('front', asked, true);
+  expect(logged).toContain('cursor_lost');
+  expect([...deliveries.mailboxes.waiting()]).toEqual([]);
+  transport.close();
+});
+
+it('what was pushed before a start is missed once the bus can be asked, not before', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const older = tipOf(bus);
+  await host.send('worker', 'hello');
+  await host.once();
+  const { deliveries, transport, logged } = await deliveriesOf(host);
+  await deliveries.foresee();
+  await deliveries.admit('front', ['worker'], await known(transport), false);
+  expect(logged).not.toContain('cursor_lost');
+  setBack(bus, older);
+  await deliveries.foresee();
+  await transport.refresh();
+  await deliveries.advance('front', older, true);
+  expect(logged).toContain('cursor_lost');
+  transport.close();
+});
+
+async function known(transport: Transport): Promise<string> {
+  return (await transport.tip()) ?? '';
+}
