@@ -6,7 +6,7 @@ import { isRecord, readJson, writeDurably } from '../state/files.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** A profile as it was read, and where. */
-export interface ReadProfile {
+interface ReadProfile {
   path: string;
   description: string;
   body: string;

@@ -15,7 +15,7 @@ export function isOrigin(text: unknown): text is string {
 }
 
 /** How a message of `channel` is named in `home`. */
-export function refFrom(home: string, channel: string, relPath: string): Ref {
+function refFrom(home: string, channel: string, relPath: string): Ref {
   return channel === home ? relPath : `${channel}/${relPath}`;
 }
 
