@@ -2,7 +2,7 @@ import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'n
 import { readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
-import { classify, type Failure } from './failure.ts';
+import { classify, isAnswer, type Failure } from './failure.ts';
 import { gitEnvironment, type GitPlace } from './git-environment.ts';
 
 /** Exit codes are results; only a git that could not be started at all is told apart. */
@@ -13,7 +13,7 @@ export type GitOutcome =
       stdout: Buffer;
       stderr: string;
       failure: Failure;
-      /** Null when it was killed, ran out of time or could not be started: that answers nothing. */
+      /** Null when it ran out of time, or ended in a way that answers nothing; see {@link isAnswer}. */
       code: number | null;
     };
 
@@ -58,6 +58,7 @@ export class Git {
   readonly #env: NodeJS.ProcessEnv;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #networkLimit: number;
+  readonly #localLimit: number;
   #started = 0;
   #batchSsh = false;
 
@@ -69,14 +70,22 @@ export class Git {
     this.dir = dir;
     this.#environment = environment;
     this.#cwd = place?.gitDir ?? dir;
-    const seconds = Number(environment['CROSSTALK_NETWORK_TIMEOUT']);
-    this.#networkLimit = seconds > 0 ? seconds * 1000 : NETWORK_LIMIT;
+    this.#networkLimit = secondsOf(environment['CROSSTALK_NETWORK_TIMEOUT']) ?? NETWORK_LIMIT;
+    this.#localLimit = secondsOf(environment['CROSSTALK_GIT_TIMEOUT']) ?? LOCAL_LIMIT;
     this.#env = gitEnvironment(environment, place);
   }
 
   /** Git in another folder, with the repository that is there. */
   elsewhere(dir: string): Git {
     return new Git(dir, this.#environment);
+  }
+
+  /**
+   * Milliseconds in which a git that stays open has to say something: reading an object may take a
+   * fetch, in a partial clone.
+   */
+  get patience(): number {
+    return Math.max(this.#localLimit, this.#networkLimit);
   }
 
   /** How many git processes were started: a tick reports what it cost. */
@@ -133,7 +142,7 @@ export class Git {
     child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.input);
-    const limit = options.timeout ?? (network ? this.#networkLimit : LOCAL_LIMIT);
+    const limit = options.timeout ?? (network ? this.#networkLimit : this.#localLimit);
     const state = { timedOut: false };
     const timer = setTimeout(() => {
       state.timedOut = true;
@@ -158,7 +167,8 @@ export class Git {
       : startError === undefined
         ? classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`)
         : { kind: 'not_started', reason: `git could not be started: ${startError.message}` };
-    return { ok: false, stdout: out, stderr: err, failure, code: state.timedOut ? null : code };
+    const answered = !state.timedOut && isAnswer(code, err);
+    return { ok: false, stdout: out, stderr: err, failure, code: answered ? code : null };
   }
 
   /** Like {@link run}, for calls that fail only when something is broken. */
@@ -190,6 +200,12 @@ export class Git {
       detached: true,
     });
   }
+}
+
+/** Milliseconds of a number of seconds in the environment; undefined when it is none. */
+function secondsOf(value: string | undefined): number | undefined {
+  const seconds = Number(value);
+  return seconds > 0 ? seconds * 1000 : undefined;
 }
 
 /** What a git command that should not have failed is reported as. */
