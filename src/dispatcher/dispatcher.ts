@@ -18,6 +18,7 @@ import type { Log } from './log.ts';
 import type { Publisher } from './publisher.ts';
 import { Retries } from './retries.ts';
 import type { Job, RunParts } from './run.ts';
+import { Troubles } from './troubles.ts';
 import { work } from './work.ts';
 
 /** Everything a dispatcher is made of; one file constructs it (operations/context). */
@@ -72,7 +73,10 @@ export class Dispatcher {
   readonly #stopRuns = new AbortController();
   #accepting = true;
   #pumping: Promise<void> = Promise.resolve();
-  readonly #unrecorded = new Map<string, { since: string; reason: string }>();
+  /** Runs whose outcome cannot be put on disk. */
+  readonly unrecorded = new Troubles();
+  /** Jobs that fail for no fault of their CLI. */
+  readonly stalled = new Troubles();
   /** Called whenever a run ended: there may be room for the next. */
   onRoom: () => void = () => undefined;
 
@@ -92,11 +96,6 @@ export class Dispatcher {
 
   get running(): Running[] {
     return [...this.#jobs.values()].map(({ running }) => running);
-  }
-
-  /** Since when what a run said cannot be put on disk, and why; undefined while all is. */
-  get unrecorded(): { since: string; reason: string } | undefined {
-    return [...this.#unrecorded.values()][0];
   }
 
   /** Ends what the CLIs of a dispatcher that died left running: their mail is delivered again. */
@@ -215,7 +214,8 @@ export class Dispatcher {
       ...this.#parts,
       links: this.#links,
       dir: this.#parts.transport.dir,
-      unrecorded: this.#unrecorded,
+      unrecorded: this.unrecorded,
+      stalled: this.stalled,
       signal: this.#stopRuns.signal,
     };
     const working = work(parts, job, letter).then(({ push }) => {

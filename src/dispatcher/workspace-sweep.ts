@@ -1,3 +1,4 @@
+import { reasonOf } from '../errors.ts';
 import { threadRoot } from '../protocol/thread.ts';
 import { relPathAt } from '../protocol/names.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
@@ -41,7 +42,9 @@ export class WorkspaceSweep {
     if (tip === undefined || now < this.#next || this.#sweeping !== undefined) return;
     this.#next = now + HOUR_MS;
     this.#sweeping = this.#sweep(tip)
-      .catch(() => undefined)
+      .catch((error: unknown) => {
+        this.#parts.log('internal_error', { error: `old workspaces: ${reasonOf(error)}` });
+      })
       .finally(() => {
         this.#sweeping = undefined;
       });
