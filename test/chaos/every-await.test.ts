@@ -13,7 +13,7 @@ const ONLY = new RegExp(process.env['CHAOS_AWAIT_ONLY'] ?? '');
 /** Calls of one method that are tried. */
 const FIRST = Number(process.env['CHAOS_AWAIT_FIRST'] ?? '2');
 /** Milliseconds in which a dispatcher has to be done although one call has failed. */
-const PATIENCE = 30_000;
+const PATIENCE = 120_000;
 
 /** The checkout is no mail, and `doctor` looks at it; who waits for a flush was told before it ends. */
 const QUIET = /^(Transport\.fastForward|Publisher\.flush)$/;
@@ -180,7 +180,10 @@ it(
       const problems = await tried(fault, mode);
       const { method, n, when } = fault;
       const name = `${when} call ${String(n)} of ${method}, ${mode}`;
-      for (const problem of problems) found.push(`${name}: ${problem}`.slice(0, 2000));
+      for (const problem of problems) {
+        found.push(`${name}: ${problem}`.slice(0, 2000));
+        process.stdout.write(`${name}: ${problem.slice(0, 300)}\n`);
+      }
       const seen = problems.map((problem) => problem.slice(0, 100)).join(' | ');
       if (STRIDE === 1)
         process.stdout.write(`${name}: ${parts.hit ? '' : 'not reached '}${seen}\n`);
@@ -188,7 +191,7 @@ it(
     process.stdout.write(`${String(faults.length)} awaits, ${String(looked.length)} tried\n`);
     expect(found).toEqual([]);
   },
-  STRIDE === 1 ? 7_200_000 : 180_000,
+  STRIDE === 1 ? 7_200_000 : 600_000,
 );
 
 /** What a dispatcher waits for when all goes well, by method. */

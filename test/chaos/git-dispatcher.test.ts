@@ -16,11 +16,15 @@ it.each(FAULTS.filter((_, index) => index % STRIDE === 0).map((fault) => [fault.
   async (_, fault) => {
     const machine = await new FaultyMachine().open();
     const { host } = machine;
-    const running = await machine.under(undefined, async () => {
-      const started = host.start();
-      await started.saw('tick');
-      return started;
-    });
+    const running = await machine.under(
+      undefined,
+      async () => {
+        const started = host.start();
+        await started.saw('tick');
+        return started;
+      },
+      fault.kind === 'hung',
+    );
     machine.harm(fault);
     ask(machine);
     const answered = (): boolean => machine.count('worker', 'answered') > 0;

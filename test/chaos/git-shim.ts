@@ -45,8 +45,6 @@ export class GitShim {
     chmodSync(program, 0o755);
     this.env = {
       PATH: `${this.#dir}${delimiter}${process.env['PATH'] ?? ''}`,
-      CROSSTALK_GIT_TIMEOUT: '1',
-      CROSSTALK_NETWORK_TIMEOUT: '1',
     };
     this.clear();
   }
