@@ -25,6 +25,7 @@ export const ENVIRONMENT: Facts = [
   ['CROSSTALK_NOTIFY', 'how sessions announce messages: off, or some of title,bell,desktop'],
   ['CROSSTALK_WEB_TOKEN', 'the token of web, unless --token is given'],
   ['CROSSTALK_NETWORK_TIMEOUT', 'seconds a git call to the remote may take (default: 120)'],
+  ['CROSSTALK_GIT_TIMEOUT', 'seconds any other git call may take (default: 60)'],
   ['CROSSTALK_DEBUG', '1 shows a stack trace with an error'],
   ['CROSSTALK_SOURCE', '1 runs the sources instead of the build, for development'],
   ['NO_COLOR', 'no colour'],

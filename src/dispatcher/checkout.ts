@@ -38,6 +38,9 @@ export class Checkout {
     if (!lock.ok) return left(`process ${String(lock.holder.pid)} is bringing it along just now`);
     try {
       return await this.#transport.fastForward(await this.#folders());
+    } catch (error) {
+      // It is brought along after what was asked for is done: nobody is told that this has failed.
+      return left(reasonOf(error));
     } finally {
       await lock.release();
     }

@@ -21,6 +21,7 @@ import type { Log } from './log.ts';
 import type { Publisher } from './publisher.ts';
 import { Retries } from './retries.ts';
 import type { Job, RunParts } from './run.ts';
+import { Troubles } from './troubles.ts';
 import { work } from './work.ts';
 
 /** Everything a dispatcher is made of; one file constructs it (operations/context). */
@@ -77,7 +78,10 @@ export class Dispatcher {
   readonly #stopRuns = new AbortController();
   #accepting = true;
   #pumping: Promise<void> = Promise.resolve();
-  readonly #unrecorded = new Map<string, { since: string; reason: string }>();
+  /** Runs whose outcome cannot be put on disk. */
+  readonly unrecorded = new Troubles();
+  /** Jobs that fail for no fault of their CLI. */
+  readonly stalled = new Troubles();
   /** Called whenever a run ended: there may be room for the next. */
   onRoom: () => void = () => undefined;
 
@@ -99,11 +103,6 @@ export class Dispatcher {
 
   get running(): Running[] {
     return [...this.#jobs.values()].map(({ running }) => running);
-  }
-
-  /** Since when what a run said cannot be put on disk, and why; undefined while all is. */
-  get unrecorded(): { since: string; reason: string } | undefined {
-    return [...this.#unrecorded.values()][0];
   }
 
   /** Ends what the CLIs of a dispatcher that died left running: their mail is delivered again. */
@@ -204,21 +203,13 @@ export class Dispatcher {
     const released = letter !== undefined;
     const id = this.#parts.newId();
     const job: Job = { id, actor, host, channel, tier, tip, messages, released };
+    const facts = { actor, channel, tier: tier.name, messages };
     this.#parts.log('dispatch_start', {
-      id: job.id,
-      actor,
-      channel,
-      tier: tier.name,
-      messages,
+      id,
+      ...facts,
       ...(letter && { dead_letter: letter.id, attempt: letter.attempts + 1 }),
     });
-    const running = {
-      actor,
-      channel,
-      tier: tier.name,
-      since: this.#parts.now().toISOString(),
-      messages,
-    };
+    const running = { ...facts, since: this.#parts.now().toISOString() };
     this.#parts.guards.begin(job);
     this.#fanIns.begin(fanIn);
     const parts = {
@@ -226,15 +217,18 @@ export class Dispatcher {
       links: this.#links,
       crossings: this.#crossings,
       dir: this.#parts.transport.dir,
-      unrecorded: this.#unrecorded,
+      unrecorded: this.unrecorded,
+      stalled: this.stalled,
       signal: this.#stopRuns.signal,
     };
+    let answered: string[] | undefined;
     const working = work(parts, job, letter).then(({ push, answers }) => {
       if (push !== undefined) this.#track(push);
-      this.#fanIns.end(fanIn, answers);
+      answered = answers;
     });
     const done = working.finally(() => {
       this.#jobs.delete(job.id);
+      this.#fanIns.end(fanIn, answered);
       this.#parts.guards.end(job);
       if (letter !== undefined) this.#retries.end(letter.id);
       this.#lanes.leave(actor, tier);

@@ -1,3 +1,4 @@
+import { reasonOf } from '../errors.ts';
 import type { Tier } from '../protocol/host-file.ts';
 import type { Hold } from '../state/holds.ts';
 import { readPause, type Pause } from '../state/pause.ts';
@@ -86,7 +87,10 @@ export class Guards {
   /** A job starts. */
   begin(job: Job): void {
     this.#parts.refusals.begin(job);
-    void this.#parts.budget.note(job.actor, job.tier.name, this.#parts.now().getTime());
+    const now = this.#parts.now().getTime();
+    void this.#parts.budget.note(job.actor, job.tier.name, now).catch((error: unknown) => {
+      this.#parts.log('internal_error', { id: job.id, error: reasonOf(error) });
+    });
   }
 
   /** A job has ended; what it tells of its CLI is on disk when this returns. */

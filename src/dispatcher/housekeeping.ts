@@ -40,7 +40,11 @@ export class Housekeeping {
   async #work(): Promise<void> {
     await this.#checkout.follow().catch(() => undefined);
     if (this.#checkout.isBusy) this.#doneFor = undefined;
-    for (const path of await this.#transport.foreignPaths().catch(() => [])) {
+    const foreign = await this.#transport.foreignPaths().catch((error: unknown) => {
+      this.#log('internal_error', { error: `foreign paths: ${reasonOf(error)}` });
+      return [];
+    });
+    for (const path of foreign) {
       if (this.#foreign.has(path)) continue;
       this.#foreign.add(path);
       this.#log('foreign_path', {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
 import { reasonOf } from '../errors.ts';
-import { placeOf } from '../protocol/layout.ts';
-import type { Outbox, OutboxCommit, OutboxEntry } from '../state/outbox.ts';
+import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Acquired } from '../state/lock.ts';
 import type { Commit, Failure, Published } from '../transport/transport.ts';
+import { committed } from './committed.ts';
 
 /** What became of one outbox entry: on the remote, or still in the outbox and why. */
 export type Outcome = { published: true } | { published: false; failure: Failure };
@@ -106,10 +106,14 @@ export class Publisher {
         let all = await this.#parts.outbox.all();
         if (all.length > 0 && (await this.#held(signal))) all = await this.#parts.outbox.all();
         await this.#settleGone(new Set(all.map(({ id }) => id)), asked, expected);
+        if (all.length === 0) this.#failing = undefined;
         for (let at = 0; at < all.length; at += MAX_ENTRIES) {
           await this.#push(all.slice(at, at + MAX_ENTRIES), signal);
         }
       } while (this.#askedAgain());
+    } catch (error) {
+      this.#fail([], { kind: 'other', reason: reasonOf(error) });
+      throw error;
     } finally {
       // In the same breath as the look at #again: nobody joins a flush that is over.
       this.#flushing = undefined;
@@ -239,11 +243,4 @@ function partsOf(entries: readonly OutboxEntry[], kind: Failure['kind']): Outbox
   if (kind !== 'too_large') return [];
   const middle = Math.ceil(entries.length / 2);
   return [entries.slice(0, middle), entries.slice(middle)];
-}
-
-/** A commit of the outbox as it is to be made: whatever else it requires, its messages are new. */
-export function committed({ at, requires = [], ...rest }: OutboxCommit): Commit {
-  const messages = rest.files.filter(({ path }) => placeOf(path).kind === 'message');
-  const fresh = messages.map(({ path }) => ({ path, oid: null }));
-  return { ...rest, at: new Date(at), requires: [...requires, ...fresh] };
 }

@@ -1,5 +1,6 @@
 import type { Heartbeat } from '../state/heartbeat.ts';
 import type { TickParts } from './tick.ts';
+import type { Trouble } from './troubles.ts';
 
 /** What the service knows of itself beside its parts. */
 export interface ServiceFacts {
@@ -8,7 +9,9 @@ export interface ServiceFacts {
   startedAt: string;
   /** Milliseconds. */
   interval: number;
-  fetchFailing: { since: string; reason: string } | undefined;
+  fetchFailing: Trouble | undefined;
+  /** Since when ticks fail, and why. */
+  tickFailing: Trouble | undefined;
 }
 
 /** What a dispatcher says of itself just now, for `crosstalk status`. */
@@ -16,6 +19,8 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
   const { dispatcher, deliveries, hosts, publisher, transport } = parts;
   const { fetchFailing } = facts;
   const { failing } = publisher;
+  const stalled = facts.tickFailing ?? dispatcher.stalled.first;
+  const unrecorded = dispatcher.unrecorded.first;
   const counts = deliveries.mailboxes.counts();
   return {
     pid: process.pid,
@@ -24,7 +29,7 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
     at: new Date().toISOString(),
     interval: facts.interval / 1000,
     host: hosts.active?.alias ?? null,
-    tip: deliveries.mailboxes.scanned ?? (await transport.tip()) ?? null,
+    tip: deliveries.mailboxes.scanned ?? (await transport.tip().catch(() => undefined)) ?? null,
     running: dispatcher.running,
     pending: counts.pending,
     ...(counts.held > 0 && { unread: counts.held }),
@@ -35,10 +40,11 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
     }),
     ...(failing && { push_failing_since: failing.since, push_error: failing.failure.reason }),
     ...(deliveries.aliases.found && { alias_shared: deliveries.aliases.found }),
-    ...(dispatcher.unrecorded && {
-      record_failing_since: dispatcher.unrecorded.since,
-      record_error: dispatcher.unrecorded.reason,
+    ...(unrecorded && {
+      record_failing_since: unrecorded.since,
+      record_error: unrecorded.reason,
     }),
+    ...(stalled && { stalled_since: stalled.since, stall_error: stalled.reason }),
     ...(hosts.problem !== undefined && { host_problem: hosts.problem }),
   };
 }

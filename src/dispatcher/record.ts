@@ -9,9 +9,11 @@ import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Runs } from '../state/runs.ts';
 import type { Silences } from '../state/silences.ts';
 import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
+import { eachInTurn } from './in-turn.ts';
 import type { Log } from './log.ts';
 import type { Publisher } from './publisher.ts';
 import type { Job, JobResult } from './run.ts';
+import type { Troubles } from './troubles.ts';
 
 export interface RecordParts {
   outbox: Outbox;
@@ -25,7 +27,7 @@ export interface RecordParts {
   giveBack: (actor: string, channel: string, relPaths: readonly string[]) => void;
   hold: (actor: string, channel: string, relPaths: readonly string[]) => void;
   /** Outcomes, by dispatch id, that the disk has not taken yet. */
-  unrecorded: Map<string, { since: string; reason: string }>;
+  unrecorded: Troubles;
   /** The dispatcher must end. */
   signal: AbortSignal;
   now: () => Date;
@@ -62,7 +64,9 @@ export async function record(
   const { actor, channel, messages } = job;
   const facts = { id: job.id, actor, channel, tier: job.tier.name, messages };
   const afterwards = (...steps: (() => Promise<unknown>)[]): Promise<void> =>
-    inTurn(parts, job.id, steps);
+    eachInTurn(steps, (error) => {
+      parts.log('internal_error', { id: job.id, error: reasonOf(error) });
+    });
   const ended = async (): Promise<void> => {
     await parts.runs.end(job.id);
     await parts.interruptions.clear(actor, channel, messages);
@@ -139,30 +143,14 @@ async function insist(parts: RecordParts, id: string, step: () => Promise<void>)
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
     try {
       await step();
-      parts.unrecorded.delete(id);
+      parts.unrecorded.over(id);
       return;
     } catch (error) {
       if (parts.signal.aborted) throw error;
       const reason = reasonOf(error);
-      const since = parts.unrecorded.get(id)?.since ?? parts.now().toISOString();
-      parts.unrecorded.set(id, { since, reason });
+      parts.unrecorded.note(id, reason, parts.now());
       parts.log('record_failed', { id, reason });
       await sleep(wait, undefined, { signal: parts.signal }).catch(() => undefined);
-    }
-  }
-}
-
-/** Steps after the outcome is on record: none keeps the others from being done. */
-async function inTurn(
-  parts: RecordParts,
-  id: string,
-  steps: (() => Promise<unknown>)[],
-): Promise<void> {
-  for (const step of steps) {
-    try {
-      await step();
-    } catch (error) {
-      parts.log('internal_error', { id, error: reasonOf(error) });
     }
   }
 }

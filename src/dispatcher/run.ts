@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { linksBytes, MAX_LINKS_BYTES } from '../protocol/mailbox.ts';
 import { outcomeOf, type Outcome } from '../agent/outcome.ts';
 import type { InvocationResult } from '../agent/invoke.ts';
-import { CrosstalkError } from '../errors.ts';
+import { CrosstalkError, reasonOf } from '../errors.ts';
 import { MAX_STEPS, openQuestionsOfBatch } from '../protocol/causality.ts';
 import type { Tier } from '../protocol/host-file.ts';
 import { PROTOCOL_FILE } from '../protocol/layout.ts';
@@ -196,8 +197,24 @@ async function silenceIsFine(
   return mayBeSilent({
     openQuestions: questions.length,
     batchSize: batch.length,
-    sentDuringRun: (await parts.runs.sent(job.id)).length,
+    sentDuringRun: await countSent(parts, job),
     awaitsPeers: awaitsPeers(job.actor, questions, channel, lookup),
     answeredBefore: questions.every((question) => answered.has(question)),
   });
+}
+
+const READ_TRIES = 10;
+const READ_WAIT_MS = 500;
+
+/** How much a run has sent. It is paid for: a disk that fails for a moment does not have it repeated. */
+async function countSent({ runs, log, signal }: RunParts, { id }: Job): Promise<number> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return (await runs.sent(id)).length;
+    } catch (error) {
+      if (tries === READ_TRIES || signal.aborted) throw error;
+      log('internal_error', { id, error: reasonOf(error) });
+      await sleep(READ_WAIT_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
 }

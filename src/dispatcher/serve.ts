@@ -1,19 +1,18 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { saveHeartbeat } from '../state/heartbeat.ts';
 import { Alarm, Rhythm } from './alarm.ts';
 import { Housekeeping } from './housekeeping.ts';
+import { eachInTurn } from './in-turn.ts';
+import { lastPush } from './last-push.ts';
 import { News } from './news.ts';
 import type { Outcome } from './publisher.ts';
 import { pulse } from './pulse.ts';
 import type { Served, ServeOptions } from './serve-options.ts';
 import { becomeSole } from './sole.ts';
 import { tick, type Ticked, type TickParts } from './tick.ts';
+import { Troubles } from './troubles.ts';
 import { VersionWatch } from './version-watch.ts';
 import { listen, type WakeAnswer, type WakeRequest } from './wake.ts';
-
-/** A push that is still under way when the dispatcher stops gets this long. */
-const LAST_PUSH_MS = 15_000;
 
 /**
  * Runs the dispatcher of one transport on this machine, until `stop` or for one pass. A version that
@@ -41,7 +40,7 @@ class Service {
   readonly #news: News;
   readonly #startedAt = new Date().toISOString();
   #fetchWanted = true;
-  #failingSince: { since: string; reason: string } | undefined;
+  readonly #troubles = new Troubles();
   readonly #housekeeping: Housekeeping;
   readonly #version: VersionWatch;
   /** What commands have handed over and wait for. */
@@ -59,7 +58,7 @@ class Service {
     const { dispatcher, log, hosts, transport } = this.#parts;
     const { stop, hurry, grace } = this.#options;
     const ear = await listen(this.#options.socket, (...asked) => this.#answer(...asked));
-    stop.addEventListener('abort', () => void dispatcher.stop(grace));
+    stop.addEventListener('abort', () => void dispatcher.stop(grace).catch(this.#report));
     hurry.addEventListener('abort', () => {
       dispatcher.stopNow();
     });
@@ -79,16 +78,21 @@ class Service {
       origin: transport.origin !== undefined,
       branch: transport.branch,
     });
-    await dispatcher.endLeftovers();
     try {
+      await dispatcher.endLeftovers();
       return this.#options.once ? await this.#once() : await this.#loop();
     } finally {
-      await dispatcher.stop(grace);
-      await this.#lastPush();
-      await this.#housekeeping.finish();
-      await this.#parts.deliveries.save();
-      await ear.close();
-      await this.#beat();
+      const { deliveries, outbox, publisher } = this.#parts;
+      const steps = [
+        () => dispatcher.stop(grace),
+        () => lastPush(outbox, publisher),
+        () => this.#housekeeping.finish(),
+        () => deliveries.save(),
+        // Who answers is taken for a dispatcher that serves.
+        () => ear.close(),
+        () => this.#beat(),
+      ];
+      await eachInTurn(steps, this.#report);
       const { processes, reads } = transport.cost;
       log('dispatcher_stopped', {
         host: hosts.active?.alias ?? null,
@@ -165,6 +169,7 @@ class Service {
     this.#fetchWanted = false;
     try {
       const ticked = await tick(this.#parts, fetch);
+      this.#troubles.over('tick');
       if (ticked.refused !== undefined && this.#options.once)
         throw new CrosstalkError('unsupported_version', ticked.refused);
       this.#version.note(ticked.refused);
@@ -176,6 +181,8 @@ class Service {
       if (this.#options.stop.aborted) return undefined;
       if (this.#options.once) throw error;
       log('internal_error', { error: reasonOf(error), transport: transport.dir });
+      this.#troubles.note('tick', reasonOf(error));
+      await this.#beat();
       return undefined;
     } finally {
       void this.#news.look();
@@ -184,10 +191,7 @@ class Service {
 
   #noteFetch({ failure }: Ticked): void {
     if (failure !== undefined) this.#news.letGo();
-    this.#failingSince =
-      failure === undefined
-        ? undefined
-        : { since: this.#failingSince?.since ?? new Date().toISOString(), reason: failure.reason };
+    this.#troubles.note('fetch', failure?.reason);
   }
 
   async #answer(request: WakeRequest, gone: AbortSignal): Promise<WakeAnswer> {
@@ -226,21 +230,13 @@ class Service {
     return { outcomes };
   }
 
-  async #lastPush(): Promise<void> {
-    const { outbox, publisher } = this.#parts;
-    if ((await outbox.all()).length === 0) return;
-    await Promise.race([
-      publisher.flush().catch(() => undefined),
-      sleep(LAST_PUSH_MS, undefined, { ref: false }),
-    ]);
-  }
-
   async #beat(): Promise<void> {
     const facts = {
       version: this.#options.version,
       startedAt: this.#startedAt,
       interval: this.#options.interval,
-      fetchFailing: this.#failingSince,
+      fetchFailing: this.#troubles.of('fetch'),
+      tickFailing: this.#troubles.of('tick'),
     };
     const heartbeat = await pulse(this.#parts, facts);
     await saveHeartbeat(this.#options.heartbeat, heartbeat).catch(() => undefined);

@@ -1,4 +1,5 @@
 import { passed } from '../crash-points.ts';
+import { reasonOf } from '../errors.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Failure, Transport } from '../transport/transport.ts';
 import type { Deliveries } from './deliveries.ts';
@@ -83,7 +84,9 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   const after = transport.cost;
   await dispatcher.pump();
   if (publisher.expecting || (await outbox.all()).length > 0)
-    void publisher.flush().catch(() => undefined);
+    void publisher.flush().catch((error: unknown) => {
+      log('push_failed', { kind: 'other', reason: reasonOf(error) });
+    });
   await deliveries.save();
   passed('cursors_saved');
   parts.sweep.tidy(tip);

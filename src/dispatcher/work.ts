@@ -5,11 +5,14 @@ import type { Deliveries } from './deliveries.ts';
 import type { Guards } from './guards.ts';
 import { record, type Recorded, type RecordParts } from './record.ts';
 import { runJob, type Job, type JobResult, type RunParts } from './run.ts';
+import type { Troubles } from './troubles.ts';
 
 export interface WorkParts
   extends RunParts, Omit<RecordParts, 'settle' | 'giveBack' | 'hold' | 'log' | 'now' | 'runs'> {
   deliveries: Deliveries;
   guards: Guards;
+  /** By actor and channel: since when a job cannot be done, and why. */
+  stalled: Troubles;
 }
 
 /** Milliseconds before a job that could not be done makes room for another. */
@@ -36,16 +39,24 @@ export async function work(
         mailboxes.hold(...of);
       },
     };
-    return await record(recorded, job, outcome, letter);
+    const done = await record(recorded, job, outcome, letter);
+    parts.stalled.over(placeOf(job));
+    return done;
   } catch (error) {
     // A broken repository, a run that could not begin, a dispatcher that must end with a full disk:
     // nothing is on record, and the mail goes back to be tried at a later tick.
     mailboxes.giveBack(job.actor, job.channel, job.messages);
     await parts.runs.end(job.id).catch(() => undefined);
-    log('internal_error', { id: job.id, actor: job.actor, error: reasonOf(error) });
+    const reason = reasonOf(error);
+    parts.stalled.note(placeOf(job), reason, parts.now());
+    log('internal_error', { id: job.id, actor: job.actor, error: reason });
     await sleep(BROKEN_WAIT_MS, undefined, { signal: parts.signal }).catch(() => undefined);
     return {};
   }
+}
+
+function placeOf({ actor, channel }: Job): string {
+  return `${actor} ${channel}`;
 }
 
 /** What the run tells of its CLI; what it said is not given up when that cannot be noted. */

@@ -1,3 +1,4 @@
+import { reasonOf } from '../errors.ts';
 import { threadRoot } from '../protocol/thread.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import { relPathAt } from '../protocol/names.ts';
@@ -42,7 +43,9 @@ export class WorkspaceSweep {
     if (tip === undefined || now < this.#next || this.#sweeping !== undefined) return;
     this.#next = now + HOUR_MS;
     this.#sweeping = this.#sweep(tip)
-      .catch(() => undefined)
+      .catch((error: unknown) => {
+        this.#parts.log('internal_error', { error: `old workspaces: ${reasonOf(error)}` });
+      })
       .finally(() => {
         this.#sweeping = undefined;
       });

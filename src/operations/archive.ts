@@ -51,7 +51,14 @@ export async function archive(context: Context, input: ArchiveInput): Promise<Ar
     if (file === undefined || removed.length === 0) return result;
     const sha256 = await transport.epochs.bundle(tip, file);
     const text = `Archive ${String(removed.length)} messages before ${input.before}`;
-    const moved = await transport.epochs.begin(tip, removed, text, sha256);
+    const moved = await transport.epochs
+      .begin(tip, removed, text, sha256)
+      .catch(async (error: unknown) => {
+        // The only copy of what went, should the bus have taken the new history.
+        const isUnsure = error instanceof CrosstalkError && error.data['kind'] === 'no_answer';
+        if (!isUnsure) await rm(file, { force: true });
+        throw error;
+      });
     if (moved.ok) {
       await new Checkout(transport, context.now).follow();
       return { ...result, bundle: file, sha256, from: tip, tip: moved.tip };

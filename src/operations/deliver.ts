@@ -51,7 +51,7 @@ export async function deliver(
   if (options.unreachable !== undefined) {
     return { published: false, reason: options.unreachable };
   }
-  if (context.publish !== undefined) return delivered(await context.publish(id), false);
+  if (context.publish !== undefined) return delivered(await untilTried(context.publish(id)), false);
   const asked = await ask(paths.socket, { op: 'publish', ids: [id] }, ANSWER_LIMIT_MS);
   if (asked.kind === 'timeout') {
     return {
@@ -62,8 +62,17 @@ export async function deliver(
   const outcome =
     asked.kind === 'answered'
       ? asked.answer.outcomes?.[id]
-      : await directPublisher(context).publish(id);
+      : await untilTried(directPublisher(context).publish(id));
   return delivered(outcome, asked.kind === 'nobody');
+}
+
+/** It is in the outbox already: whatever keeps it from leaving just now, it is queued. */
+async function untilTried(publishing: Promise<Outcome>): Promise<Outcome> {
+  try {
+    return await publishing;
+  } catch (error) {
+    return { published: false, failure: { kind: 'other', reason: reasonOf(error) } };
+  }
 }
 
 function delivered(outcome: Outcome | undefined, direct: boolean): Delivered {
@@ -93,5 +102,5 @@ export async function deliverOrNote(context: Context, commits: OutboxCommit[]): 
 /** For a process without a dispatcher beside it: keeps the checkout readable and the objects packed. */
 export async function followCheckout({ transport, now }: Context): Promise<void> {
   await new Checkout(transport, now).follow();
-  await transport.maintain();
+  await transport.maintain().catch(() => undefined);
 }

@@ -89,6 +89,11 @@ function dispatcherProblems(
         `what a run has said cannot be written to disk since ${dispatcher.record_failing_since}: ${dispatcher.record_error ?? ''}; make room, it is tried again by itself, and do not stop the dispatcher before`,
       );
     }
+    if (dispatcher.stalled_since !== undefined) {
+      problems.push(
+        `the dispatcher's work fails since ${dispatcher.stalled_since}: ${dispatcher.stall_error ?? ''}; it is tried again by itself`,
+      );
+    }
     const trouble = dispatcher.host_problem ?? hostProblem;
     if (trouble !== null) problems.push(trouble);
   }

@@ -116,7 +116,8 @@ export async function send(context: Context, input: SendInput): Promise<Sent> {
     },
   );
   if (!delivered.published) news.isVain();
-  await noteUnserved(context, tasks, await looking, news);
+  // It is sent by now: that there is no telling who serves them is no failure.
+  await noteUnserved(context, tasks, await looking, news).catch(() => undefined);
   return {
     channel: channel.id,
     from,

@@ -47,8 +47,7 @@ export async function submit(
     const sent = await sendAgain(context, request);
     onSent(sent);
     if (!sent.delivered.published || !sent.delivered.direct) return;
-    const { Checkout } = await import('../dispatcher/checkout.ts');
-    await new Checkout(context.transport, context.now).follow();
-    await context.transport.maintain();
+    const { followCheckout } = await import('./deliver.ts');
+    await followCheckout(context);
   });
 }

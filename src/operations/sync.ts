@@ -52,7 +52,7 @@ export async function sync(
   const aside = (await outbox.aside()).filter(({ id }) => asked.has(id));
   const left = (await outbox.all()).filter(({ id }) => asked.has(id)).length + aside.length;
   reason ??= aside[0]?.reason ?? null;
-  await transport.maintain();
+  await transport.maintain().catch(() => undefined);
   return {
     pushed: waiting.length - left,
     left,

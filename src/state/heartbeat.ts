@@ -25,6 +25,9 @@ export interface Heartbeat {
   /** Since when what a run has said cannot be written to disk, and why. */
   record_failing_since?: string;
   record_error?: string;
+  /** Since when the dispatcher's own work fails, as with a git that is killed, and why. */
+  stalled_since?: string;
+  stall_error?: string;
   /** Why no host file is in force, or what is wrong with the newest one. */
   host_problem?: string;
 }

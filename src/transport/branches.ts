@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { shown } from '../protocol/result.ts';
 import type { Clone } from './clone.ts';
 import type { Failure } from './failure.ts';
-import type { Git } from './git.ts';
+import { failed, type Git } from './git.ts';
 import { headOf } from './refs.ts';
 import { pushCommit } from './remote.ts';
 import type { Repository } from './repository.ts';
@@ -35,37 +35,49 @@ export async function makeBranch(
  * The branch that is the bus, where nobody has said which: the remote's default branch, else its
  * only branch, else the branch checked out here.
  *
+ * What is chosen is kept for good, so a git that did not answer chooses nothing.
+ *
  * @param remote its URL; undefined in solo mode
+ * @throws CrosstalkError `git_failed` when git did not answer, or only a guess would be left
  */
 export async function chooseBranch(
   git: Git,
   clone: Clone,
   remote: string | undefined,
 ): Promise<string> {
-  const known = remote === undefined ? undefined : await knownDefault(git, clone);
-  const asked = remote === undefined || known !== undefined ? known : await askRemote(git);
-  return asked ?? (await headOf(clone))?.replace(/^refs\/heads\//, '') ?? 'main';
+  const local = async (): Promise<string> =>
+    (await headOf(clone))?.replace(/^refs\/heads\//, '') ?? 'main';
+  if (remote === undefined) return local();
+  const known = await knownDefault(git, clone);
+  return known.branch ?? (await askRemote(git, known.tracked)) ?? local();
 }
 
-async function knownDefault(git: Git, clone: Clone): Promise<string | undefined> {
+/** The default branch as the clone knows it, and how many of the remote's branches it knows. */
+async function knownDefault(
+  git: Git,
+  clone: Clone,
+): Promise<{ branch: string | undefined; tracked: number }> {
   const listed = await git.run(
     ['for-each-ref', '--format=%(refname:lstrip=3) %(symref:lstrip=3)', 'refs/remotes/origin/'],
     { env: { GIT_DIR: clone.gitDir } },
   );
+  if (!listed.ok && listed.code === null) throw failed(git.dir, 'for-each-ref', listed.failure);
   const refs = listed.stdout
     .toString('utf8')
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => line.split(' '));
   const head = refs.find(([name]) => name === 'HEAD')?.[1] ?? '';
-  if (head !== '') return head;
-  return refs.length === 1 ? refs[0]?.[0] : undefined;
+  const only = refs.length === 1 ? refs[0]?.[0] : undefined;
+  return { branch: head === '' ? only : head, tracked: refs.length };
 }
 
-async function askRemote(git: Git): Promise<string | undefined> {
+/** @param tracked how many branches it is known to have: of several none is chosen by a guess */
+async function askRemote(git: Git, tracked: number): Promise<string | undefined> {
   const refs = await remoteRefs(git, 'origin');
-  if (!refs.ok) return undefined;
-  return refs.head ?? (refs.branches.length === 1 ? refs.branches[0] : undefined);
+  if (refs.ok) return refs.head ?? (refs.branches.length === 1 ? refs.branches[0] : undefined);
+  if (!refs.answered || tracked > 1) throw failed(git.dir, 'ls-remote', refs.failure);
+  return undefined;
 }
 
 /** What a remote says of itself, and git answers, on a line of its own or among other words. */
@@ -73,7 +85,8 @@ const SHA256 = /[<>] (?:.* )?object-format=sha256(?: |$)/m;
 
 export type RemoteRefs =
   | { ok: true; head: string | undefined; branches: string[]; isSha256: boolean }
-  | { ok: false; failure: Failure };
+  /** `answered`: false when git was killed or ran out of time, so that it says nothing of the remote. */
+  | { ok: false; failure: Failure; answered: boolean };
 
 /**
  * The branches of a remote and which of them is its default; works before anything was fetched.
@@ -85,7 +98,7 @@ export async function remoteRefs(git: Git, remote: string, trace?: string): Prom
     network: true,
     ...(trace !== undefined && { env: { GIT_TRACE_PACKET: trace } }),
   });
-  if (!outcome.ok) return { ok: false, failure: outcome.failure };
+  if (!outcome.ok) return { ok: false, failure: outcome.failure, answered: outcome.code !== null };
   let head: string | undefined;
   const branches: string[] = [];
   let isSha256 = trace !== undefined && SHA256.test(await readFile(trace, 'utf8').catch(() => ''));

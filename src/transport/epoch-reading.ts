@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { failed } from './git.ts';
 import { isAncestor } from './lineage.ts';
 import type { Repository } from './repository.ts';
 
@@ -35,9 +34,9 @@ export class EpochReading {
     const archived = await this.archivedBy(tip);
     const { git } = this.#repository;
     const isHere = async (oid: string): Promise<boolean> => {
-      const asked = await git.run(['cat-file', '-e', `${oid}^{tree}`]);
-      if (asked.ok || asked.code !== null) return asked.ok;
-      throw failed(git.dir, 'cat-file', asked.failure);
+      const input = `${oid}^{tree}\n`;
+      const asked = await git.must(['cat-file', '--batch-check=%(objectname)'], { input });
+      return /^[0-9a-f]{40,64}$/.test(asked.toString('latin1').trim());
     };
     if (archived === undefined || !(await isHere(commit))) return false;
     if (await isHere(archived)) return isAncestor(git, commit, archived);
@@ -87,8 +86,9 @@ export class EpochReading {
   async restoredBy(from: string, to: string): Promise<string[]> {
     const { git } = this.#repository;
     const format = `--format=%H %(trailers:key=${RESTORED},valueonly,separator=%x20)`;
-    const merges = await git.run(['log', '--merges', format, `${from}..${to}`]);
-    const found = merges.stdout.toString('utf8').matchAll(/^([0-9a-f]{40,64}) [0-9a-f]{40}/gm);
+    // No answer is none: what came back from an archive would be delivered again.
+    const merges = await git.must(['log', '--merges', format, `${from}..${to}`]);
+    const found = merges.toString('utf8').matchAll(/^([0-9a-f]{40,64}) [0-9a-f]{40}/gm);
     return Array.from(found, ([, merge = '']) => merge).slice(0, MAX_RESTORED);
   }
 }

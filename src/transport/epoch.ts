@@ -7,7 +7,8 @@ import { CrosstalkError } from '../errors.ts';
 import { data, fastImport } from './build.ts';
 import type { Failure } from './failure.ts';
 import { writeRef } from './refs.ts';
-import { notePushed, pushCommit } from './remote.ts';
+import { isAncestor } from './lineage.ts';
+import { fetchBranch, notePushed, pushCommit } from './remote.ts';
 import type { Repository } from './repository.ts';
 import { ARCHIVED, EpochReading, LONG, RESTORED } from './epoch-reading.ts';
 import { moveSolo } from './solo.ts';
@@ -162,11 +163,34 @@ export class Epochs extends EpochReading {
   async #move(from: string, to: string, forced: boolean): Promise<Failure | undefined> {
     if (this.#repository.origin === undefined) return moveSolo(this.#repository, from, to);
     const failure = await pushCommit(this.#repository, to, forced ? { expected: from } : {});
-    if (failure !== undefined) return failure;
+    if (failure !== undefined && !(await this.#isTaken(to, failure))) return failure;
     await notePushed(this.#repository, from, to);
     return undefined;
   }
+
+  /**
+   * Whether the remote has taken a push all the same, of which the answer was lost.
+   *
+   * @throws CrosstalkError `git_failed` with the kind `no_answer` when there is no telling
+   */
+  async #isTaken(to: string, failure: Failure): Promise<boolean> {
+    if (REFUSED.has(failure.kind)) return false;
+    const { git, branch, dir } = this.#repository;
+    const fetched = await fetchBranch(this.#repository);
+    const known = fetched.ok
+      ? await isAncestor(git, to, `refs/remotes/origin/${branch}`).catch(() => undefined)
+      : undefined;
+    if (known !== undefined) return known;
+    throw new CrosstalkError(
+      'git_failed',
+      `the push from ${dir} got no answer: ${failure.reason || 'no reason given'}; whether the bus has the new history shows with: crosstalk sync; until then keep the bundle, if one was written`,
+      { data: { kind: 'no_answer' } },
+    );
+  }
 }
+
+/** Of a push: the remote has said that it did not take it. */
+const REFUSED = new Set(['behind', 'contention', 'rejected', 'too_large', 'auth']);
 
 /** A path as `fast-import` takes it, whatever is in it. */
 function quoted(path: string): string {

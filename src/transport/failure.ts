@@ -17,6 +17,7 @@ type FailureKind =
   | 'refused'
   | 'held'
   | 'set_aside'
+  | 'no_answer'
   | 'other';
 
 export interface Failure {
@@ -58,6 +59,20 @@ const TABLE: readonly (readonly [FailureKind, RegExp])[] = [
   ['not_a_repository', /not a git repository/],
 ];
 
+/** What git says when the machine has no room for it, whatever it was asked. */
+const NO_ROOM =
+  /Out of memory|Cannot allocate memory|Too many open files|Resource temporarily unavailable|unable to create (a )?thread|cannot fork|unable to (start|fork)/i;
+
+/**
+ * Whether the way in which git ended says anything of what it was asked: not when it was killed, had
+ * no room to work, or gave up without a word.
+ *
+ * @param code its exit code; null when a signal ended it
+ */
+export function isAnswer(code: number | null, stderr: string): boolean {
+  return code !== null && !(code >= 128 && stderr.trim() === '') && !NO_ROOM.test(stderr);
+}
+
 /** Names the failure behind what git printed; the one place that reads git's stderr. */
 export function classify(output: string): Failure {
   const kind = TABLE.find(([, pattern]) => pattern.test(output))?.[0] ?? 'other';
@@ -68,7 +83,7 @@ const TELLING =
   /^(fatal|error|remote|ssh|!)|Permission denied|Host key|Connection |Could not resolve/;
 
 /** The telling lines of git's output on one line: no hints, no credentials, at most 400 characters. */
-function summary(output: string): string {
+export function summary(output: string): string {
   const lines = withoutCredentials(output)
     .split('\n')
     .map((line) => line.trim())

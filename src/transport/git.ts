@@ -1,8 +1,9 @@
-import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
-import { classify, type Failure } from './failure.ts';
+import { end, ended } from './child.ts';
+import { classify, isAnswer, type Failure } from './failure.ts';
 import { gitEnvironment, type GitPlace } from './git-environment.ts';
 import { TimeLimit, withoutSteps } from './time-limit.ts';
 
@@ -14,7 +15,7 @@ export type GitOutcome =
       stdout: Buffer;
       stderr: string;
       failure: Failure;
-      /** Null when it was killed, ran out of time or could not be started: that answers nothing. */
+      /** Null when it ran out of time, or ended in a way that answers nothing; see {@link isAnswer}. */
       code: number | null;
     };
 
@@ -31,7 +32,6 @@ export interface GitOptions {
 }
 
 const LOCAL_LIMIT = 60_000;
-const KILL_AFTER_MS = 2000;
 const NETWORK_LIMIT = 120_000;
 /** An http transfer slower than this many bytes a second, for this many seconds, is given up. */
 const LOW_SPEED = ['http.lowSpeedLimit=100', 'http.lowSpeedTime=20'];
@@ -61,6 +61,7 @@ export class Git {
   readonly #env: NodeJS.ProcessEnv;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #networkLimit: number;
+  readonly #localLimit: number;
   #started = 0;
   #batchSsh = false;
 
@@ -72,14 +73,22 @@ export class Git {
     this.dir = dir;
     this.#environment = environment;
     this.#cwd = place?.gitDir ?? dir;
-    const seconds = Number(environment['CROSSTALK_NETWORK_TIMEOUT']);
-    this.#networkLimit = seconds > 0 ? seconds * 1000 : NETWORK_LIMIT;
+    this.#networkLimit = secondsOf(environment['CROSSTALK_NETWORK_TIMEOUT']) ?? NETWORK_LIMIT;
+    this.#localLimit = secondsOf(environment['CROSSTALK_GIT_TIMEOUT']) ?? LOCAL_LIMIT;
     this.#env = gitEnvironment(environment, place);
   }
 
   /** Git in another folder, with the repository that is there. */
   elsewhere(dir: string): Git {
     return new Git(dir, this.#environment);
+  }
+
+  /**
+   * Milliseconds in which a git that stays open has to say something: reading an object may take a
+   * fetch, in a partial clone.
+   */
+  get patience(): number {
+    return Math.max(this.#localLimit, this.#networkLimit);
   }
 
   /** How many git processes were started: a tick reports what it cost. */
@@ -139,7 +148,7 @@ export class Git {
     });
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.input);
-    const limit = options.timeout ?? (network ? this.#networkLimit : LOCAL_LIMIT);
+    const limit = options.timeout ?? (network ? this.#networkLimit : this.#localLimit);
     const time = new TimeLimit(limit, progress, () => {
       end(child);
     });
@@ -163,7 +172,8 @@ export class Git {
       : startError === undefined
         ? classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`)
         : { kind: 'not_started', reason: `git could not be started: ${startError.message}` };
-    return { ok: false, stdout: out, stderr: err, failure, code: time.passed ? null : code };
+    const answered = !time.passed && isAnswer(code, err);
+    return { ok: false, stdout: out, stderr: err, failure, code: answered ? code : null };
   }
 
   /** Like {@link run}, for calls that fail only when something is broken. */
@@ -197,6 +207,12 @@ export class Git {
   }
 }
 
+/** Milliseconds of a number of seconds in the environment; undefined when it is none. */
+function secondsOf(value: string | undefined): number | undefined {
+  const seconds = Number(value);
+  return seconds > 0 ? seconds * 1000 : undefined;
+}
+
 /** What a git command that should not have failed is reported as. */
 export function failed(dir: string, command: string, { kind, reason }: Failure): CrosstalkError {
   return new CrosstalkError(
@@ -204,33 +220,6 @@ export function failed(dir: string, command: string, { kind, reason }: Failure):
     `git ${command} failed in ${dir}: ${reason || 'no reason given'}; check the repository with: git -C ${dir} fsck`,
     { data: { kind } },
   );
-}
-
-function ended(child: ChildProcess): Promise<{ code: number | null; startError?: Error }> {
-  return new Promise((resolve) => {
-    child.once('error', (startError) => {
-      resolve({ code: null, startError });
-    });
-    child.once('close', (code) => {
-      resolve({ code });
-    });
-  });
-}
-
-/** TERM, on which git takes its lock files back, then KILL; the whole group, so ssh ends with it. */
-function end(child: ChildProcess): void {
-  signal(child, 'SIGTERM');
-  setTimeout(() => {
-    if (child.exitCode === null && child.signalCode === null) signal(child, 'SIGKILL');
-  }, KILL_AFTER_MS).unref();
-}
-
-function signal(child: ChildProcess, name: NodeJS.Signals): void {
-  try {
-    if (child.pid !== undefined) process.kill(-child.pid, name);
-  } catch {
-    // It ended by itself in the meantime.
-  }
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {

@@ -30,9 +30,10 @@ export async function filesContaining(
     const trees = folders.slice(at, at + MANY).map((path) => `${commit}:${path}`);
     const flags = ['-l', '-z', '-F', '--max-depth=0', '--full-name'];
     const outcome = await git.run(['grep', ...flags, '-e', string, ...trees]);
-    // git grep ends with 1 and says nothing when nothing matches. It dies of a corrupt object: then
-    // every file may be one that contains the string.
-    if (!outcome.ok && outcome.stderr !== '') return files.map(({ path }) => path);
+    // git grep ends with 1 and says nothing when nothing matches. It dies of a corrupt object, or is
+    // killed: then every file may be one that contains the string.
+    if (!outcome.ok && (outcome.code === null || outcome.stderr !== ''))
+      return files.map(({ path }) => path);
     for (const name of outcome.stdout.toString('utf8').split('\0')) {
       if (!name.startsWith(`${commit}:`)) continue;
       const path = name.slice(commit.length + 1);

@@ -1,6 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { CrosstalkError } from '../errors.ts';
+import { isAnswer, summary } from './failure.ts';
 import type { Git } from './git.ts';
 
 export interface GitObject {
@@ -18,6 +19,10 @@ interface Request {
   resolve: (object: GitObject | undefined) => void;
   reject: (error: Error) => void;
 }
+
+/** Signals by which git ends itself over what it reads. */
+const FAULTS = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE']);
+const MOST_SAID = 10_000;
 
 /** What is being received: the rest of one object. */
 interface Incoming {
@@ -37,6 +42,10 @@ export class Objects {
   #waiting: Request[] = [];
   #incoming: Incoming | undefined;
   #buffer: Buffer[] = [];
+  /** What the process has said beside its answers, at the end of it. */
+  #said = '';
+  /** Ends a process that owes an answer and says nothing. */
+  #patience: NodeJS.Timeout | undefined;
   #reads = 0;
   #bytes = 0;
 
@@ -55,7 +64,11 @@ export class Objects {
     return this.#bytes;
   }
 
-  /** Reads an object by id, or by a name such as `<commit>:<path>`; undefined when there is none. */
+  /**
+   * Reads an object by id, or by a name such as `<commit>:<path>`; undefined when there is none.
+   *
+   * @throws CrosstalkError `git_failed` when git could not say
+   */
   read(name: string): Promise<GitObject | undefined> {
     if (name.includes('\n')) return Promise.resolve(undefined);
     this.#reads++;
@@ -83,7 +96,7 @@ export class Objects {
 
   #ask(request: Request): void {
     const child = (this.#child ??= this.#start());
-    this.#waiting.push(request);
+    if (this.#waiting.push(request) === 1) this.#await(child);
     // What is asked for in one breath goes through the pipe in one piece.
     if (child.stdin.writableCorked === 0) {
       child.stdin.cork();
@@ -104,6 +117,7 @@ export class Objects {
   close(): void {
     const child = this.#child;
     this.#child = undefined;
+    clearTimeout(this.#patience);
     child?.stdin.end();
     // Nobody waits for its end: it sees that its input is closed.
     child?.unref();
@@ -116,31 +130,59 @@ export class Objects {
     this.#buffer = [];
     child.stdout.on('data', (chunk: Buffer) => {
       this.#receive(chunk);
+      this.#await(child);
     });
-    child.stderr.resume();
+    this.#said = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#said = (this.#said + text).slice(-MOST_SAID);
+    });
     child.stdin.on('error', () => undefined);
     child.once('error', (error) => {
       if (this.#child === child) this.#child = undefined;
-      for (const { reject } of this.#waiting.splice(0)) reject(broken(this.#git.dir, error));
+      for (const { reject } of this.#waiting.splice(0))
+        reject(broken(this.#git.dir, `it could not be started: ${error.message}`));
     });
-    child.once('close', () => {
-      if (this.#child === child) this.#child = undefined;
-      this.#again();
+    child.once('close', (code, signal) => {
+      if (this.#child === child) {
+        this.#child = undefined;
+        clearTimeout(this.#patience);
+      }
+      const died = isAnswer(code, this.#said) || FAULTS.has(signal ?? '');
+      this.#again(died ? undefined : (signal ?? summary(this.#said)));
     });
     return child;
+  }
+
+  /** Waits for the next piece of what a process owes, if anything, as long as git may take. */
+  #await(child: ChildProcessWithoutNullStreams): void {
+    clearTimeout(this.#patience);
+    if (this.#waiting.length === 0) return;
+    this.#patience = setTimeout(() => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // It ended by itself in the meantime.
+      }
+    }, this.#git.patience);
   }
 
   /**
    * What a process left unanswered when it ended is asked again. Git dies of an object that is
    * corrupt: the first request it owes is the suspect, and there is no such object if it happens
-   * twice.
+   * twice. A process that was killed twice says nothing of any object.
+   *
+   * @param why it ended, when that was for no object
    */
-  #again(): void {
-    const [suspect, ...others] = this.#waiting.splice(0);
+  #again(why: string | undefined): void {
+    const waiting = this.#waiting.splice(0);
+    const [suspect, ...others] = waiting;
     if (suspect === undefined) return;
     suspect.deaths++;
-    if (suspect.deaths > 1) suspect.resolve(undefined);
-    for (const request of suspect.deaths > 1 ? others : [suspect, ...others]) this.#ask(request);
+    if (suspect.deaths === 1) for (const request of waiting) this.#ask(request);
+    else if (why === undefined) {
+      suspect.resolve(undefined);
+      for (const request of others) this.#ask(request);
+    } else for (const { reject } of waiting) reject(broken(this.#git.dir, why));
   }
 
   #receive(chunk: Buffer): void {
@@ -188,10 +230,9 @@ export class Objects {
   }
 }
 
-function broken(dir: string, cause: Error): CrosstalkError {
+function broken(dir: string, why: string): CrosstalkError {
   return new CrosstalkError(
     'git_failed',
-    `git cat-file could not be started in ${dir}: ${cause.message}; check that git is installed`,
-    { cause },
+    `git cat-file did not answer in ${dir}: ${why || 'no reason given'}; nothing is lost, try again`,
   );
 }

@@ -1,3 +1,4 @@
+import { CrosstalkError } from '../errors.ts';
 import { failed, type Git } from './git.ts';
 import type { Objects } from './objects.ts';
 import { fieldsOf } from './stream.ts';
@@ -43,7 +44,8 @@ export async function commitOrder(
         if (wanted.has(path)) found.add(path);
       }
     }
-  } catch {
+  } catch (error) {
+    if (error instanceof CrosstalkError && error.data['kind'] === 'no_answer') throw error;
     // Something is missing here: what is left keeps the order of its paths.
   }
   return [...found];

@@ -1,9 +1,6 @@
-import { CrosstalkError } from '../errors.ts';
-import { classify } from './failure.ts';
-import type { Git } from './git.ts';
+import { classify, isAnswer } from './failure.ts';
+import { failed, type Git } from './git.ts';
 
-/** Milliseconds that git may take for the next piece of its output. */
-const LIMIT = 60_000;
 /** Fields handed over at a time: few enough to hold, and for other work to get its turn. */
 const MANY = 10_000;
 
@@ -12,7 +9,8 @@ const MANY = 10_000;
  * when no more are.
  *
  * @param separator the byte that ends a field
- * @throws CrosstalkError `git_failed` when git fails, or says nothing for a minute
+ * @throws CrosstalkError `git_failed` when git fails, or says nothing for longer than it may; with the
+ *   kind `no_answer` when that says nothing of what was asked
  */
 export async function* fieldsOf(
   git: Git,
@@ -39,7 +37,8 @@ export async function* fieldsOf(
     });
     child.once('close', resolve);
   });
-  let timer = setTimeout(end, LIMIT);
+  let code: number | null;
+  let timer = setTimeout(end, git.patience);
   try {
     let begun: Buffer[] = [];
     let fields: string[] = [];
@@ -56,16 +55,18 @@ export async function* fieldsOf(
         yield fields;
         fields = [];
       }
-      timer = setTimeout(end, LIMIT);
+      timer = setTimeout(end, git.patience);
     }
     yield fields;
-    if ((await ended) === 0) return;
+    code = await ended;
+    if (code === 0) return;
   } finally {
     clearTimeout(timer);
     if (child.exitCode === null && child.signalCode === null) end();
   }
-  throw new CrosstalkError(
-    'git_failed',
-    `git ${args[0] ?? ''} failed in ${git.dir}: ${classify(stderr).reason || 'no reason given'}; check the repository with: git -C ${git.dir} fsck`,
-  );
+  const { kind, reason } = classify(stderr);
+  throw failed(git.dir, args[0] ?? '', {
+    kind: isAnswer(code, stderr) ? kind : 'no_answer',
+    reason,
+  });
 }

@@ -67,8 +67,12 @@ export const KILLS: Record<string, Fault> = {
       await sleep(random.between(1, 9));
       const found = below(pid, /^git/);
       if (found.length === 0) continue;
-      process.kill(random.pick(found), 'SIGKILL');
-      return true;
+      try {
+        process.kill(random.pick(found), 'SIGKILL');
+        return true;
+      } catch {
+        // It ended by itself meanwhile.
+      }
     }
     return false;
   },

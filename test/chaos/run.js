@@ -1,6 +1,7 @@
 // npm run test:chaos -- --kills 1000 [--seed 42]: the soak, longer than in the ordinary tests.
 // npm run test:chaos -- --model 100 [--seed 42]: random runs of the model of delivery.
 // With --history 200 (and --hosts 4) on several machines, with faults of history between the kills.
+// npm run test:chaos -- --git: every git call and everything a dispatcher waits for fails in turn.
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
@@ -11,9 +12,10 @@ const { values } = parseArgs({
     history: { type: 'string' },
     hosts: { type: 'string', default: '4' },
     seed: { type: 'string' },
+    git: { type: 'boolean' },
   },
 });
-const { kills, history, hosts, model, seed } = values;
+const { kills, history, hosts, model, seed, git: calls } = values;
 const isWide = history !== undefined;
 const env = {
   ...process.env,
@@ -22,8 +24,11 @@ const env = {
     : { CHAOS_KILLS: kills }),
   ...(model && { CHAOS_MODEL_RUNS: model }),
   ...(seed && { CHAOS_SEED: seed }),
+  ...(calls && { CHAOS_GIT_STRIDE: '1', CHAOS_AWAIT_STRIDE: '1' }),
 };
 const name = model ? 'model/model' : isWide ? 'wide' : 'soak';
-const args = ['vitest', 'run', `test/chaos/${name}.test.ts`];
-const { status } = spawnSync('npx', args, { env, stdio: 'inherit' });
+const files = calls
+  ? ['test/chaos/git-', 'test/chaos/every-await']
+  : [`test/chaos/${name}.test.ts`];
+const { status } = spawnSync('npx', ['vitest', 'run', ...files], { env, stdio: 'inherit' });
 process.exitCode = status ?? 1;

@@ -1,0 +1,29 @@
+/** What goes wrong at present, and since when (ISO 8601 UTC). */
+export interface Trouble {
+  since: string;
+  reason: string;
+}
+
+/** What goes wrong until it is over, by what it concerns. */
+export class Troubles {
+  readonly #found = new Map<string, Trouble>();
+
+  /** The one that was noted first of those that go on. */
+  get first(): Trouble | undefined {
+    return this.#found.values().next().value;
+  }
+
+  of(key: string): Trouble | undefined {
+    return this.#found.get(key);
+  }
+
+  /** Notes that something goes wrong, or does no more; since when stays as it was. */
+  note(key: string, reason: string | undefined, now = new Date()): void {
+    if (reason === undefined) this.#found.delete(key);
+    else this.#found.set(key, { since: this.#found.get(key)?.since ?? now.toISOString(), reason });
+  }
+
+  over(key: string): void {
+    this.#found.delete(key);
+  }
+}

@@ -1,0 +1,206 @@
+import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { events, type Event } from '../support/bus.ts';
+import type { Ran } from '../support/command.ts';
+import { until } from '../support/wait.ts';
+import { FaultyMachine } from './faulty-machine.ts';
+import { FaultyParts, SAID, type AwaitFault } from './faulty-parts.ts';
+
+/** Of all faults each so many-th is tried; 1 for all of them. */
+const STRIDE = Number(process.env['CHAOS_AWAIT_STRIDE'] ?? '61');
+const ONLY = new RegExp(process.env['CHAOS_AWAIT_ONLY'] ?? '');
+/** Calls of one method that are tried. */
+const FIRST = Number(process.env['CHAOS_AWAIT_FIRST'] ?? '2');
+/** Milliseconds in which a dispatcher has to be done although one call has failed. */
+const PATIENCE = 120_000;
+
+/** The checkout is no mail, and `doctor` looks at it; who waits for a flush was told before it ends. */
+const QUIET = /^(Transport\.fastForward|Publisher\.flush)$/;
+
+const parts = new FaultyParts();
+const machine = new FaultyMachine();
+const rejections: unknown[] = [];
+const note = (reason: unknown): void => void rejections.push(reason);
+
+beforeAll(async () => {
+  parts.install();
+  process.on('unhandledRejection', note);
+  await machine.open();
+  const { host } = machine;
+  host.declare({
+    worker: machine.logged('answer'),
+    failing: { default: { cli: machine.logged('fail'), retry_delay: '10ms', attempts: 2 } },
+    quiet: machine.logged('quiet'),
+    boss: machine.logged('delegate'),
+  });
+  await host.approve();
+  for (const actor of ['worker', 'failing', 'quiet', 'boss']) await host.send(actor, `to ${actor}`);
+  await machine.keep();
+});
+
+afterAll(() => {
+  parts.uninstall();
+  process.off('unhandledRejection', note);
+});
+
+/** What became of the four questions, as far as one may look from outside. */
+interface Standing {
+  answered: number;
+  letters: number;
+  outbox: number;
+}
+
+function standing(): Standing {
+  const { bus, host } = machine;
+  const toOperator = bus
+    .messages()
+    .filter(({ message: { from, to } }) => from !== 'operator' && to[0]?.name === 'operator');
+  const files = (folder: string): string[] =>
+    existsSync(join(host.state, folder))
+      ? readdirSync(join(host.state, folder)).filter((name) => name.endsWith('.json'))
+      : [];
+  const quarantined = files('dead-letters').filter((name) =>
+    readFileSync(join(host.state, 'dead-letters', name), 'utf8').includes('"quarantined"'),
+  );
+  return {
+    answered: toOperator.length,
+    letters: quarantined.length,
+    outbox: files('outbox').length,
+  };
+}
+
+/** The worker answers, the boss answers once its worker has, one is in the dead letters, one is silent. */
+const DONE: Standing = { answered: 3, letters: 1, outbox: 0 };
+
+/** How the dispatcher with the failing call is run: until all is done, or for one pass. */
+type Mode = 'going on' | 'one pass';
+
+/** A dispatcher with one failing call, and one that is well after it; what is wrong with that. */
+async function tried(fault: AwaitFault | undefined, mode: Mode): Promise<string[]> {
+  machine.restore();
+  const { ledger } = machine;
+  parts.onRecorded = (messages) => {
+    for (const message of messages) appendFileSync(ledger, `recorded ${message}\n`);
+  };
+  rejections.length = 0;
+  parts.listen(fault);
+  const problems: string[] = [];
+  const ran = mode === 'one pass' ? await onePass() : await goingOn(problems);
+  parts.silence();
+  if (/^\s+at .+:\d+/m.test(ran.err)) problems.push(`a stack trace: ${ran.err}`);
+  const isQuiet = fault !== undefined && QUIET.test(fault.method);
+  if (parts.hit && !isQuiet && !ran.err.includes(SAID)) problems.push('it is not said');
+  problems.push(...rejections.map((reason) => `not handled: ${String(reason)}`));
+
+  // Whatever is left is done by the next one.
+  problems.push(...(await machine.settle()));
+  const now = standing();
+  if (JSON.stringify(now) !== JSON.stringify(DONE))
+    problems.push(`at last: ${JSON.stringify(now)}`);
+  return [...problems, ...repeated(readFileSync(ledger, 'utf8'))];
+}
+
+function onePass(): Promise<Ran> {
+  return machine.host.run('dispatch', '--once', '--host', 'front');
+}
+
+/** Ends once all is done, by the one dispatcher whose call has failed. */
+async function goingOn(problems: string[]): Promise<Ran> {
+  const stop = new AbortController();
+  const seen: Event[] = [];
+  const state = { over: false };
+  const running = machine.host
+    .runWith(
+      { stop: stop.signal, onErr: (text) => void seen.push(...events(text)) },
+      ...['dispatch', '--host', 'front', '--interval', '0.2'],
+    )
+    .finally(() => (state.over = true));
+  const isIdle = (): boolean => {
+    const last = seen.filter(({ event }) => event === 'tick').at(-1);
+    return last?.['pending'] === 0 && last['running'] === 0;
+  };
+  const reached = (): boolean =>
+    state.over || (isIdle() && JSON.stringify(standing()) === JSON.stringify(DONE));
+  await until('all to be done', reached, PATIENCE).catch(() =>
+    problems.push(`it does not go on by itself: ${JSON.stringify(seen.slice(-12))}`),
+  );
+  const ended = state.over;
+  stop.abort();
+  const ran = await running;
+  // One that cannot begin says so and is started again; one that has served goes on.
+  if (ended && seen.some(({ event }) => event === 'tick'))
+    problems.push(`it ended by itself, with ${String(ran.code)}: ${ran.err.slice(-500)}`);
+  return ran;
+}
+
+/** Runs that started for a message although its answer was on disk. */
+function repeated(ledger: string): string[] {
+  const recorded = new Set<string>();
+  return ledger.split('\n').flatMap((line) => {
+    const [kind, paths = ''] = line.split(' ');
+    if (kind === 'recorded') for (const path of paths.split(',')) recorded.add(path);
+    return kind === 'start' && paths.split(',').some((path) => recorded.has(path))
+      ? [`run again after its output was recorded: ${paths}`]
+      : [];
+  });
+}
+
+/** What was found by trying all of them: a dispatcher that had ended went on answering, and others. */
+const FOUND: (AwaitFault & { mode: Mode })[] = [
+  { method: 'Runs.leftovers', n: 1, when: 'before', mode: 'one pass' },
+  { method: 'Dispatcher.stop', n: 1, when: 'after', mode: 'one pass' },
+  { method: 'Runs.sent', n: 1, when: 'before', mode: 'one pass' },
+  { method: 'RunBudget.note', n: 1, when: 'before', mode: 'going on' },
+];
+
+it.each(FOUND)(
+  'when $method fails $when its work, $mode: all is done, once, and it is said',
+  async ({ mode, ...fault }) => {
+    expect(await tried(fault, mode)).toEqual([]);
+    expect(parts.hit).toBe(true);
+  },
+);
+
+it(
+  'whatever a dispatcher waits for may fail once: all is done, once, and it is said',
+  async () => {
+    expect(await tried(undefined, 'going on')).toEqual([]);
+    const counts = new Map(await counted());
+    const faults = [...counts].flatMap(([method, count]) =>
+      Array.from({ length: Math.min(FIRST, count) }, (_, index) => index + 1).flatMap((n) =>
+        (['before', 'after'] as const).flatMap((when) =>
+          (['going on', 'one pass'] as const).map((mode) => ({ method, n, when, mode })),
+        ),
+      ),
+    );
+    const found: string[] = [];
+    const looked = faults.filter(({ method }, index) => index % STRIDE === 0 && ONLY.test(method));
+    for (const { mode, ...fault } of looked) {
+      const problems = await tried(fault, mode);
+      const { method, n, when } = fault;
+      const name = `${when} call ${String(n)} of ${method}, ${mode}`;
+      for (const problem of problems) {
+        found.push(`${name}: ${problem}`.slice(0, 2000));
+        process.stdout.write(`${name}: ${problem.slice(0, 300)}\n`);
+      }
+      const seen = problems.map((problem) => problem.slice(0, 100)).join(' | ');
+      if (STRIDE === 1)
+        process.stdout.write(`${name}: ${parts.hit ? '' : 'not reached '}${seen}\n`);
+    }
+    process.stdout.write(`${String(faults.length)} awaits, ${String(looked.length)} tried\n`);
+    expect(found).toEqual([]);
+  },
+  STRIDE === 1 ? 7_200_000 : 600_000,
+);
+
+/** What a dispatcher waits for when all goes well, by method. */
+async function counted(): Promise<[string, number][]> {
+  const counts: [string, number][] = [];
+  machine.restore();
+  parts.listen();
+  await machine.host.once();
+  counts.push(...parts.counts);
+  parts.silence();
+  return counts.sort(([one], [other]) => one.localeCompare(other));
+}
