@@ -13,6 +13,13 @@ export interface Crossing extends Located {
 
 /** So many are known at a time, of those the first by path; a thread that needs more is told of these. */
 const MAX_CROSSINGS = 50_000;
+/**
+ * So many messages are looked at for them, of each channel the first ones: a thread leads elsewhere soon
+ * after it began, and one that is months old is not to cost the reading of all that was said since.
+ */
+const MAX_READ = 20_000;
+/** And of each channel at least so many. */
+const MIN_READ = 200;
 
 /**
  * The messages that lead from one channel into another, of the whole bus, without their text. They are
@@ -55,9 +62,15 @@ export class Crossings {
     const messages = new Map<string, Crossing>();
     const channels = await channelIds(this.#transport, tip);
     // From an only channel nothing leads into another.
-    for (const channel of channels.length > 1 ? channels : [])
-      for await (const some of this.#archive.headers(tip, channel, start))
+    const most = Math.max(MIN_READ, MAX_READ / channels.length);
+    for (const channel of channels.length > 1 ? channels : []) {
+      let read = 0;
+      for await (const some of this.#archive.headers(tip, channel, start)) {
         for (const located of some) keep(messages, channel, located);
+        read += some.length;
+        if (read >= most) break;
+      }
+    }
     return messages;
   }
 

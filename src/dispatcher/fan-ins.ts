@@ -2,9 +2,6 @@ import { messageFile } from '../protocol/layout.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** An answer of ours is not looked for any more after so many tips: the bus has gone another way. */
-const MAX_TIPS = 3;
-
 /** What a run would be for: answers of peers that lead to the same open questions. */
 export interface FanIn {
   actor: string;
@@ -21,8 +18,8 @@ export class FanIns {
   readonly #outbox: Outbox;
   readonly #transport: Transport;
   readonly #running = new Set<string>();
-  /** Answers that were recorded here: their files, and the tips at which they were not seen yet. */
-  readonly #said = new Map<string, { files: string[]; tips: Set<string> }>();
+  /** The files of answers that were recorded here, and not seen on the bus yet. */
+  readonly #said = new Map<string, string[]>();
 
   constructor({ outbox, transport }: { outbox: Outbox; transport: Transport }) {
     this.#outbox = outbox;
@@ -39,7 +36,7 @@ export class FanIns {
     const key = keyOf(fanIn);
     this.#running.delete(key);
     const files = relPaths.map((relPath) => messageFile(fanIn.channel, relPath));
-    if (files.length > 0) this.#said.set(key, { files, tips: new Set() });
+    if (files.length > 0) this.#said.set(key, files);
   }
 
   /** Whether a run may begin that reads the bus at `tip`. */
@@ -47,11 +44,11 @@ export class FanIns {
     if (fanIn === undefined) return true;
     const key = keyOf(fanIn);
     if (this.#running.has(key) || (await this.#isQueued(fanIn))) return false;
-    const said = this.#said.get(key);
-    if (said === undefined) return true;
-    const standing = await this.#transport.standing(tip, said.files);
-    said.tips.add(tip);
-    if (standing.size < said.files.length && said.tips.size < MAX_TIPS) return false;
+    const files = this.#said.get(key);
+    if (files === undefined) return true;
+    const standing = await this.#transport.standing(tip, files);
+    // What is neither queued nor on the newest tip was kept aside, or is lost: nothing to wait for.
+    if (standing.size < files.length && (await this.#transport.tip()) !== tip) return false;
     this.#said.delete(key);
     return true;
   }
