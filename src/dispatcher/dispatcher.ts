@@ -1,64 +1,18 @@
 import { reasonOf } from '../errors.ts';
 import { chooseTier, type Tier } from '../protocol/host-file.ts';
-import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
-import type { Interruptions } from '../state/interruptions.ts';
-import type { Outbox } from '../state/outbox.ts';
-import type { Runs } from '../state/runs.ts';
-import type { Silences } from '../state/silences.ts';
-import type { Workspaces } from '../state/workspaces.ts';
-import type { Transport } from '../transport/transport.ts';
-import type { Archive } from './archive.ts';
+import type { DeadLetter } from '../state/dead-letters.ts';
 import { Batches, lookedAt } from './batches.ts';
 import { ChannelLinks } from './channel-links.ts';
 import { Crossings } from './crossings.ts';
-import type { Deliveries } from './deliveries.ts';
+import type { DispatcherParts, Running } from './dispatcher-parts.ts';
 import { FanIns, type FanIn } from './fan-ins.ts';
-import type { Guards } from './guards.ts';
-import type { HostWatch } from './host-watch.ts';
 import { Lanes } from './lanes.ts';
+import { inTime } from './last-push.ts';
 import { endLeftovers } from './leftovers.ts';
-import type { Log } from './log.ts';
-import type { Publisher } from './publisher.ts';
 import { Retries } from './retries.ts';
-import type { Job, RunParts } from './run.ts';
+import type { Job } from './run.ts';
 import { Troubles } from './troubles.ts';
 import { work } from './work.ts';
-
-/** Everything a dispatcher is made of; one file constructs it (operations/context). */
-export interface DispatcherParts {
-  transport: Transport;
-  archive: Archive;
-  deliveries: Deliveries;
-  outbox: Outbox;
-  deadLetters: DeadLetters;
-  silences: Silences;
-  interruptions: Interruptions;
-  runs: Runs;
-  publisher: Publisher;
-  hosts: HostWatch;
-  guards: Guards;
-  log: Log;
-  desks: RunParts['desks'];
-  workspaces: Workspaces;
-  stateDir: string;
-  binDir: string;
-  environment: NodeJS.ProcessEnv;
-  now: () => Date;
-  /** The IANA time zone of this machine. */
-  zone: string;
-  random: () => number;
-  newId: () => string;
-  suffix: () => string;
-}
-
-/** One run under way, as the heartbeat shows it. */
-export interface Running {
-  actor: string;
-  channel: string;
-  tier: string;
-  since: string;
-  messages: string[];
-}
 
 /**
  * Starts runs for what is deliverable and records how they end. A job's life: taken from its
@@ -168,7 +122,7 @@ export class Dispatcher {
   async drain(): Promise<void> {
     for (;;) {
       if (this.#accepting) await this.pump();
-      const under = [...[...this.#jobs.values()].map(({ done }) => done), ...this.#pushes];
+      const under = [...this.#ended(), ...this.#pushes];
       if (under.length === 0) return;
       await Promise.race(under);
     }
@@ -181,8 +135,13 @@ export class Dispatcher {
     const timer = setTimeout(() => {
       this.#stopRuns.abort();
     }, grace);
-    await this.drain();
+    while (this.#jobs.size > 0) await Promise.race(this.#ended());
     clearTimeout(timer);
+    await inTime(this.#parts.publisher, () => this.drain());
+  }
+
+  #ended(): Promise<void>[] {
+    return [...this.#jobs.values()].map(({ done }) => done);
   }
 
   /** Ends the runs now: a second signal. */

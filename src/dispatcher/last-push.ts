@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outbox } from '../state/outbox.ts';
 import type { Publisher } from './publisher.ts';
 
@@ -7,9 +6,15 @@ const LAST_PUSH_MS = 15_000;
 
 /** Pushes what is in the outbox when a dispatcher stops; what does not leave in time stays there. */
 export async function lastPush(outbox: Outbox, publisher: Publisher): Promise<void> {
-  if ((await outbox.all()).length === 0) return;
-  await Promise.race([
-    publisher.flush().catch(() => undefined),
-    sleep(LAST_PUSH_MS, undefined, { ref: false }),
-  ]);
+  if (await outbox.isEmpty()) return;
+  await inTime(publisher, () => publisher.flush().catch(() => undefined));
+}
+
+/** Waits for pushes, and has them abandoned when they take too long. */
+export async function inTime(publisher: Publisher, pushes: () => Promise<void>): Promise<void> {
+  const timer = setTimeout(() => {
+    publisher.abandon();
+  }, LAST_PUSH_MS);
+  await pushes();
+  clearTimeout(timer);
 }

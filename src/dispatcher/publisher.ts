@@ -5,6 +5,7 @@ import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Acquired } from '../state/lock.ts';
 import type { Commit, Failure, Published } from '../transport/transport.ts';
 import { committed } from './committed.ts';
+import { partsOf } from './push-parts.ts';
 
 /** What became of one outbox entry: on the remote, or still in the outbox and why. */
 export type Outcome = { published: true } | { published: false; failure: Failure };
@@ -44,6 +45,7 @@ const LONGEST_HOLD_MS = 10_000;
  */
 export class Publisher {
   readonly #parts: PublisherParts;
+  readonly #abandoned = new AbortController();
   #flushing: Promise<void> | undefined;
   #again = false;
   /** Several may ask for one entry: the run that wrote it, and an operator's `sync`. */
@@ -86,17 +88,22 @@ export class Publisher {
     });
   }
 
+  /** Ends the push under way and lets no other begin: what is in the outbox stays there. */
+  abandon(): void {
+    this.#abandoned.abort();
+  }
+
   /** Pushes whatever is in the outbox; joins a flush under way and then runs once more. */
-  async flush(signal?: AbortSignal): Promise<void> {
+  async flush(): Promise<void> {
     if (this.#flushing !== undefined) {
       this.#again = true;
       return this.#flushing;
     }
-    this.#flushing = this.#run(signal);
+    this.#flushing = this.#run(this.#abandoned.signal);
     return this.#flushing;
   }
 
-  async #run(signal?: AbortSignal): Promise<void> {
+  async #run(signal: AbortSignal): Promise<void> {
     try {
       do {
         this.#again = false;
@@ -121,16 +128,16 @@ export class Publisher {
   }
 
   /** Waits until the budget allows a push; whether that took time, in which more may have gathered. */
-  async #held(signal: AbortSignal | undefined): Promise<boolean> {
+  async #held(signal: AbortSignal): Promise<boolean> {
     for (let waited = false; ; waited = true) {
       const wait = (await this.#parts.mayPush?.()) ?? 0;
-      if (wait === 0 || signal?.aborted === true) {
+      if (wait === 0 || signal.aborted) {
         this.#heldUntil = 0;
         return waited;
       }
       this.#heldUntil = Date.now() + wait;
       if (wait > LONGEST_HOLD_MS) this.#tellHeld();
-      await sleep(wait, undefined, { ...(signal && { signal }) }).catch(() => undefined);
+      await sleep(wait, undefined, { signal }).catch(() => undefined);
     }
   }
 
@@ -156,7 +163,7 @@ export class Publisher {
     for (const id of asked) if (!left.has(id)) this.#tell(id, { published: true });
   }
 
-  async #push(entries: readonly OutboxEntry[], signal?: AbortSignal): Promise<void> {
+  async #push(entries: readonly OutboxEntry[], signal: AbortSignal): Promise<void> {
     let lock: Acquired;
     try {
       lock = await this.#parts.lock();
@@ -181,7 +188,7 @@ export class Publisher {
    * One push for all. When the remote refuses them, each goes on its own, so that one cannot hold up
    * the rest; when they are too large for it, in halves.
    */
-  async #pushTogether(entries: readonly OutboxEntry[], signal?: AbortSignal): Promise<void> {
+  async #pushTogether(entries: readonly OutboxEntry[], signal: AbortSignal): Promise<void> {
     const result = await this.#parts.publish(
       entries.map(({ commits }) => commits.map(committed)),
       signal,
@@ -235,12 +242,4 @@ export class Publisher {
     this.#waiting.delete(id);
     for (const tell of waiting) tell(outcome);
   }
-}
-
-/** How entries are pushed that could not be pushed together; not in parts where that is no help. */
-function partsOf(entries: readonly OutboxEntry[], kind: Failure['kind']): OutboxEntry[][] {
-  if (kind === 'rejected') return entries.map((entry) => [entry]);
-  if (kind !== 'too_large') return [];
-  const middle = Math.ceil(entries.length / 2);
-  return [entries.slice(0, middle), entries.slice(middle)];
 }

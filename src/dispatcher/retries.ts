@@ -26,6 +26,7 @@ export class Retries {
 
   /** Dead letters whose time has come, that nobody is trying and whose answer is not on its way. */
   async due(): Promise<DeadLetter[]> {
+    if (await this.#parts.deadLetters.isEmpty()) return [];
     const now = this.#parts.now();
     // No delay is that long: the clock was set back since.
     const never = new Date(now.getTime() + 2 * MAX_DELAY_MS).toISOString();

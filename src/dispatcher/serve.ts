@@ -151,7 +151,7 @@ class Service {
     const { dispatcher, outbox } = this.#parts;
     if (dispatcher.running.length > 0) return undefined;
     // While the version is not ours nothing leaves the outbox: the successor may be able to.
-    const quiet = this.#version.refused !== undefined || (await outbox.all()).length === 0;
+    const quiet = this.#version.refused !== undefined || (await outbox.isEmpty());
     return quiet ? successor : undefined;
   }
 

@@ -83,7 +83,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   }
   const after = transport.cost;
   await dispatcher.pump();
-  if (publisher.expecting || (await outbox.all()).length > 0)
+  if (publisher.expecting || !(await outbox.isEmpty()))
     void publisher.flush().catch((error: unknown) => {
       log('push_failed', { kind: 'other', reason: reasonOf(error) });
     });

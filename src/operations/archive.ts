@@ -6,7 +6,8 @@ import { CHANNELS, placeOf } from '../protocol/layout.ts';
 import { shown } from '../protocol/result.ts';
 import type { Failure, TreeEntry } from '../transport/transport.ts';
 import { planAt, type Plan } from './archive-plan.ts';
-import { tipOf, type Context } from './context.ts';
+import { refreshed, tipOf, type Context } from './context.ts';
+import { permission } from './publishing.ts';
 
 export interface ArchiveInput {
   /** The first day that stays, `YYYY-MM-DD`. */
@@ -51,6 +52,7 @@ export async function archive(context: Context, input: ArchiveInput): Promise<Ar
     if (file === undefined || removed.length === 0) return result;
     const sha256 = await transport.epochs.bundle(tip, file);
     const text = `Archive ${String(removed.length)} messages before ${input.before}`;
+    await permission(context.budget)('push');
     const moved = await transport.epochs
       .begin(tip, removed, text, sha256)
       .catch(async (error: unknown) => {
@@ -95,6 +97,7 @@ export async function restore(context: Context, bundle: string): Promise<Restore
     for await (const some of transport.walk(archived, CHANNELS))
       for (const file of some) if (isOfBus(file) && !there.has(file.path)) files.push(file);
     if (files.length === 0) return { archived, restored: 0, tip };
+    await permission(context.budget)('push');
     const moved = await transport.epochs.restore(tip, archived, files);
     if (moved.ok) {
       await new Checkout(transport, context.now).follow();
@@ -112,12 +115,12 @@ function isOfBus({ path, type }: TreeEntry): boolean {
   return type === 'blob' && /^(message|channel)$/.test(placeOf(path).kind);
 }
 
-async function askRemote({ transport }: Context): Promise<void> {
-  const refreshed = await transport.refresh();
-  if (!refreshed.ok) {
+async function askRemote(context: Context): Promise<void> {
+  const asked = await refreshed(context);
+  if (!asked.ok) {
     throw new CrosstalkError(
       'refused',
-      `the remote could not be asked: ${refreshed.failure.reason}; nothing was changed`,
+      `the remote could not be asked: ${asked.failure.reason}; nothing was changed`,
     );
   }
 }

@@ -26,9 +26,9 @@ import { Runs } from '../state/runs.ts';
 import { Turns } from '../state/turn.ts';
 import { findClone } from '../transport/clone.ts';
 import { stateNames } from '../transport/identity.ts';
-import { Transport, type Published } from '../transport/transport.ts';
+import { Transport, type Published, type Refreshed } from '../transport/transport.ts';
 import { locateTransport, type Surroundings } from './locate.ts';
-import { publishing } from './publishing.ts';
+import { permission, publishing } from './publishing.ts';
 
 /** An opened transport and this machine's state for it: what every operation works on. */
 export interface Context extends Surroundings {
@@ -168,16 +168,20 @@ export async function shareConnections(
     transport.shareConnections(paths.connections, open);
 }
 
-async function requireVersion(
-  { transport, isFollowed, started }: Context,
-  isTold: boolean,
-): Promise<void> {
+async function requireVersion(context: Context, isTold: boolean): Promise<void> {
+  const { transport, isFollowed, started } = context;
   const problem = await checkVersion(transport, await transport.tip());
   if (problem === undefined) return;
-  if (isFollowed !== true) await transport.refresh();
+  if (isFollowed !== true) await refreshed(context);
   const still = await checkVersion(transport, await transport.tip());
   if (still !== undefined && !(isTold && started.was))
     throw new CrosstalkError('unsupported_version', still);
+}
+
+/** Asks the remote for news, as soon as its budget of reads allows. */
+export async function refreshed(context: Context, signal?: AbortSignal): Promise<Refreshed> {
+  await permission(context.budget)('read');
+  return context.transport.refresh(signal);
 }
 
 /** The bus's tip; a transport that passed {@link withContext} has one. */
@@ -222,8 +226,8 @@ export async function refreshOrNote(
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   if (context.isFollowed === true) return undefined;
-  const refreshed = await context.transport.refresh(signal);
-  if (refreshed.ok) return undefined;
-  context.note(`could not ask the remote: ${refreshed.failure.reason}; showing what is known here`);
-  return refreshed.failure.reason;
+  const asked = await refreshed(context, signal);
+  if (asked.ok) return undefined;
+  context.note(`could not ask the remote: ${asked.failure.reason}; showing what is known here`);
+  return asked.failure.reason;
 }

@@ -7,7 +7,8 @@ import { shown } from '../protocol/result.ts';
 import { holderOf } from '../state/lock.ts';
 import type { Transport } from '../transport/transport.ts';
 import { takeCensus } from './census.ts';
-import type { Context } from './context.ts';
+import { refreshed, type Context } from './context.ts';
+import { permission } from './publishing.ts';
 import { serviceChecks } from './doctor-service.ts';
 import { heldProblems } from './held.ts';
 import { firstOnPath } from './path.ts';
@@ -88,16 +89,17 @@ async function gitVersion({ transport }: Context): Promise<Check> {
 }
 
 /** Reachable, and writable as far as a push that changes nothing can tell. */
-async function remote({ transport }: Context): Promise<Check> {
-  if (transport.origin === undefined) {
+async function remote(context: Context): Promise<Check> {
+  if (context.transport.origin === undefined) {
     return { check: 'remote', ok: true, found: 'none: a solo transport', fix: '' };
   }
-  const refreshed = await transport.refresh();
-  if (!refreshed.ok) {
+  const news = await refreshed(context);
+  if (!news.ok) {
     const fix = 'check the address (git remote -v), the network and your access';
-    return { check: 'remote', ok: false, found: refreshed.failure.reason, fix };
+    return { check: 'remote', ok: false, found: news.failure.reason, fix };
   }
-  const refused = await transport.probePush();
+  await permission(context.budget)('read');
+  const refused = await context.transport.probePush();
   return refused === undefined
     ? { check: 'remote', ok: true, found: 'can be read and written', fix: '' }
     : { check: 'remote', ok: false, found: refused.reason, fix: 'ask for the right to push' };

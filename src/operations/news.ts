@@ -3,8 +3,7 @@ import { ask } from '../dispatcher/wake.ts';
 import { loadHeartbeat } from '../state/heartbeat.ts';
 import { holderOf } from '../state/lock.ts';
 import { silenceLimit } from './health.ts';
-import { permission } from './publishing.ts';
-import { tipOf, type Context } from './context.ts';
+import { refreshed, tipOf, type Context } from './context.ts';
 
 /** Between looks at what is known here: another command of this clone may have brought it. */
 const LOOK_MS = 50;
@@ -100,8 +99,7 @@ async function bring(
     // The dispatcher stops, is of another version, or serves another clone, which was told already.
     if (await rest(delay, over)) return undefined;
     delay = Math.min(delay * 1.3, SLOWEST_POLL_MS);
-    await permission(context.budget)('read');
-    await context.transport.refresh(cut).catch((error: unknown) => {
+    await refreshed(context, cut).catch((error: unknown) => {
       if (!cut.aborted) throw error;
     });
   }

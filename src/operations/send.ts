@@ -12,7 +12,7 @@ import {
 import { outgoing } from '../protocol/outgoing.ts';
 import { parseRecipients, sendMessages } from '../protocol/reply.ts';
 import { shown } from '../protocol/result.ts';
-import { tipOf, type Context } from './context.ts';
+import { refreshed, tipOf, type Context } from './context.ts';
 import { deliver, type Delivered } from './deliver.ts';
 import type { DispatchLink } from './dispatch-link.ts';
 import { resolveChannel, resolveFrom } from './resolve.ts';
@@ -155,9 +155,9 @@ class News {
   /** Resolves to false when it was asked before. */
   async ask(): Promise<boolean> {
     const first = this.#asked === undefined;
-    this.#asked ??= this.#context.transport
-      .refresh()
-      .then((refreshed) => (refreshed.ok ? undefined : refreshed.failure.reason));
+    this.#asked ??= refreshed(this.#context).then((news) =>
+      news.ok ? undefined : news.failure.reason,
+    );
     this.problem = await this.#asked;
     return first;
   }

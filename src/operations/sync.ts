@@ -4,7 +4,7 @@ import { CrosstalkError } from '../errors.ts';
 import { shown } from '../protocol/result.ts';
 import { parseWindow } from '../protocol/window.ts';
 import type { CheckoutState } from '../transport/transport.ts';
-import { directPublisher, type Context } from './context.ts';
+import { directPublisher, refreshed, type Context } from './context.ts';
 
 export interface Synced {
   pushed: number;
@@ -32,9 +32,9 @@ export async function sync(
   if (retry) await outbox.restore();
   const checkout = new Checkout(transport, context.now);
   if (window !== undefined) await setWindow(context, window);
-  const refreshed = await transport.refresh();
+  const news = await refreshed(context);
   const waiting = await outbox.all();
-  let reason = refreshed.ok ? null : refreshed.failure.reason;
+  let reason = news.ok ? null : news.failure.reason;
   if (waiting.length > 0) {
     const ids = waiting.map(({ id }) => id);
     const answered = await ask(paths.socket, { op: 'publish', ids }, 60_000);

@@ -54,6 +54,9 @@ export class DeadLetters {
   all(): Promise<DeadLetter[]> {
     return this.#folder.all();
   }
+  isEmpty(): Promise<boolean> {
+    return this.#folder.isEmpty();
+  }
   remove(id: string): Promise<void> {
     return this.#folder.remove(id);
   }

@@ -120,6 +120,11 @@ export class JsonFolder<T extends { id: string }> {
     return items;
   }
 
+  /** Whether there is no item, also none that could not be read; costs no reading of any. */
+  async isEmpty(): Promise<boolean> {
+    return !(await this.#names()).some((name) => name.endsWith('.json'));
+  }
+
   /** Hands an item over to another folder, in one step; false when it is not here. */
   async move<U extends { id: string }>(id: string, to: JsonFolder<U>): Promise<boolean> {
     await mkdir(to.#folder, { recursive: true, mode: 0o700 });

@@ -82,6 +82,9 @@ export class Outbox {
     for (const entry of entries) this.#remember(entry);
     return entries;
   }
+  isEmpty(): Promise<boolean> {
+    return this.#folder.isEmpty();
+  }
   /** Whether a file was in an entry that this process has put or seen. */
   hasHeld(path: string): boolean {
     return this.#held.has(path);

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Publisher } from '../../src/dispatcher/publisher.ts';
 import type { Status } from '../../src/operations/status.ts';
+import { stateHome } from '../../src/state/directory.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import { RemoteBudget } from '../../src/state/remote-budget.ts';
 import { remoteLimits } from '../../src/transport/forges.ts';
@@ -119,4 +122,22 @@ it('what the budget holds back for long is queued, says so, and status shows the
   git(host.dir, 'config', 'crosstalk.pushesPerMinute', '0');
   expect((await host.run('sync')).out).toContain('Pushed: 2');
   expect(bus.messages()).toHaveLength(4);
+});
+
+it('whatever asks the remote takes from the budget of reads', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  await host.run('sync');
+  git(host.dir, 'config', 'crosstalk.readsPerSecond', '1000');
+  const folder = join(stateHome({ ...process.env, ...host.env }), 'budgets', 'local');
+  const last = (): number => {
+    const text = readFileSync(join(folder, 'taken.json'), 'utf8');
+    return Math.max(...(JSON.parse(text) as { reads: number[] }).reads);
+  };
+  let before = 0;
+  for (const args of [['log'], ['sync'], ['doctor']]) {
+    await host.run(...args);
+    expect([args[0], last() > before]).toEqual([args[0], true]);
+    before = last();
+  }
 });

@@ -140,6 +140,19 @@ it('a remote that accepts and never answers costs the time limit, and the messag
   expect(err).toContain('git push did not end within 0.5 s');
 });
 
+it('a dispatcher that is told to stop waits only so long for a remote that never answers', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const remote = `http://${await startSilent()}/hub.git`;
+  const { out } = await sendTo(host, remote, { CROSSTALK_NETWORK_TIMEOUT: '0.5' });
+  expect(out).toMatch(/^Queued: /);
+  const env = { ...host.env, CROSSTALK_NETWORK_TIMEOUT: '100000' };
+  const program = new Program({ env, dir: host.dir }, 'dispatch', '--host', 'front');
+  await program.saw('dispatcher_started');
+  expect(await program.stop('SIGTERM')).toBe(0);
+  expect((await host.run('status')).out).toMatch(/^Outbox$/m);
+});
+
 it('a slow remote only takes longer; one slower than the time limit queues the message', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'true' });

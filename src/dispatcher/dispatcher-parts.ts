@@ -1,0 +1,50 @@
+import type { DeadLetters } from '../state/dead-letters.ts';
+import type { Interruptions } from '../state/interruptions.ts';
+import type { Outbox } from '../state/outbox.ts';
+import type { Runs } from '../state/runs.ts';
+import type { Silences } from '../state/silences.ts';
+import type { Workspaces } from '../state/workspaces.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Archive } from './archive.ts';
+import type { Deliveries } from './deliveries.ts';
+import type { Guards } from './guards.ts';
+import type { HostWatch } from './host-watch.ts';
+import type { Log } from './log.ts';
+import type { Publisher } from './publisher.ts';
+import type { RunParts } from './run.ts';
+
+/** Everything a dispatcher is made of; one file constructs it (operations/context). */
+export interface DispatcherParts {
+  transport: Transport;
+  archive: Archive;
+  deliveries: Deliveries;
+  outbox: Outbox;
+  deadLetters: DeadLetters;
+  silences: Silences;
+  interruptions: Interruptions;
+  runs: Runs;
+  publisher: Publisher;
+  hosts: HostWatch;
+  guards: Guards;
+  log: Log;
+  desks: RunParts['desks'];
+  workspaces: Workspaces;
+  stateDir: string;
+  binDir: string;
+  environment: NodeJS.ProcessEnv;
+  now: () => Date;
+  /** The IANA time zone of this machine. */
+  zone: string;
+  random: () => number;
+  newId: () => string;
+  suffix: () => string;
+}
+
+/** One run under way, as the heartbeat shows it. */
+export interface Running {
+  actor: string;
+  channel: string;
+  tier: string;
+  since: string;
+  messages: string[];
+}
