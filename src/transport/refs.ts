@@ -11,7 +11,10 @@ export const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const MAX_LINKS = 5;
 
 /** Where the refs of a repository are: of the operator's clone, or of our own git directory. */
-export type RefPlace = Pick<Clone, 'dir' | 'gitDir' | 'commonDir'>;
+export type RefPlace = Pick<Clone, 'dir' | 'gitDir' | 'commonDir'> & {
+  /** What is written there is its owner's alone, whatever the umask. */
+  isPrivate?: boolean;
+};
 
 const LOCK_TRIES = 10;
 const LOCK_WAIT_MS = 50;
@@ -74,7 +77,7 @@ export async function writeRef(
   if (link !== undefined)
     return failed(`${link} is a symlink, and nothing is written through it`, false);
   for (let tries = 1; ; tries++) {
-    const taken = await takeLock(lock);
+    const taken = await takeLock(lock, clone.isPrivate);
     if (taken === 'held') {
       await removeStale(lock);
       if (tries === LOCK_TRIES) return failed(`${lock} exists: another git holds it`, true);
@@ -108,7 +111,7 @@ export async function writeRef(
  * for a move that leaves a history. Where something else than a file of git's stands, it is not kept.
  */
 export async function noteMove(
-  { commonDir }: RefPlace,
+  { commonDir, isPrivate }: RefPlace,
   name: string,
   from: string,
   to: string,
@@ -122,9 +125,10 @@ export async function noteMove(
   const flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
   let file: FileHandle | undefined;
   try {
-    await mkdir(dirname(join(commonDir, log)), { recursive: true });
+    const modes = modesOf(isPrivate);
+    await mkdir(dirname(join(commonDir, log)), { recursive: true, mode: modes.folder });
     // A named pipe is opened at once, or not at all.
-    file = await open(join(commonDir, log), flags, 0o644);
+    file = await open(join(commonDir, log), flags, modes.file);
     if ((await file.stat()).isFile()) await file.appendFile(line);
   } catch {
     // The move is made; git's own log of it is a courtesy.
@@ -134,13 +138,18 @@ export async function noteMove(
 }
 
 /** The open lock file, `held` when somebody else has it, or why it cannot be made. */
-async function takeLock(lock: string): Promise<FileHandle | string> {
+async function takeLock(lock: string, isPrivate?: boolean): Promise<FileHandle | string> {
+  const modes = modesOf(isPrivate);
   try {
-    await mkdir(dirname(lock), { recursive: true });
-    return await open(lock, 'wx', 0o644);
+    await mkdir(dirname(lock), { recursive: true, mode: modes.folder });
+    return await open(lock, 'wx', modes.file);
   } catch (error) {
     return hasCode(error, 'EEXIST') ? 'held' : `${lock} cannot be made: ${reasonOf(error)}`;
   }
+}
+
+function modesOf(isPrivate = false): { file: number; folder: number } {
+  return isPrivate ? { file: 0o600, folder: 0o700 } : { file: 0o644, folder: 0o777 };
 }
 
 async function removeStale(lock: string): Promise<void> {

@@ -55,7 +55,7 @@ export async function notePushed(
   to: string,
 ): Promise<void> {
   const { gitDir, dir, branch } = repository;
-  const own = { dir, gitDir, commonDir: gitDir };
+  const own = { dir, gitDir, commonDir: gitDir, isPrivate: true };
   const moved = await writeRef(own, tracking(branch), to, before ?? '');
   if (!moved.ok) return;
   const none = '0'.repeat(to.length);
