@@ -153,7 +153,7 @@ it('trees that no file system would hold are harmless: odd names, submodules, gi
     ),
     blob(`"${folder}/two\\nlines.md"`, good),
     blob(`${folder}/-rf.md`, good),
-    blob(`${folder}/190000000Z-AAAAAAAA.md`, good),
+    blob(`${folder}/190000000Z-GGGGGGGG.md`, good),
     blob(`${folder}/190000000Z-00000001.md/190000000Z-00000002.md`, good),
     blob(`${folder}/190000000Z-00000003.md`, Buffer.alloc(100 * 1024 * 1024)),
     blob(`${folder}/190000000Z-00000004.md`, good, '100755'),
