@@ -12,8 +12,8 @@ export interface LostHistoryParts {
   departed: Departed;
   /** The name of this machine, which commits of messages sent here carry. */
   hostname: string;
-  /** Puts an entry into the outbox, to be pushed with the next flush. */
-  publishAgain: (entry: Omit<OutboxEntry, 'id'>) => Promise<void>;
+  /** Puts entries into the outbox, all of them, to be pushed with the next flush. */
+  publishAgain: (entries: readonly Omit<OutboxEntry, 'id'>[]) => Promise<void>;
 }
 
 /** Histories that were on the bus and are no more. */
@@ -52,7 +52,7 @@ export class LostHistory {
     const { log, hostname, departed, publishAgain } = this.#parts;
     const { again, gone, missing } = await vanished(this.#parts, [host, hostname], from, tip);
     await departed.note(missing, true);
-    for (const entry of again) await publishAgain(entry);
+    await publishAgain(again);
     this.#seen.add(from);
     log('cursor_lost', {
       cursor: from,

@@ -62,6 +62,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   const workspaces = new Workspaces(paths.work);
   const records = await workspaces.folders();
   const { root, git, outbox: queued, deadLetters: dead, runs: running, bin } = paths;
+  await outbox.finish();
   await sweep([root, git, join(git, 'info'), queued, dead, running, bin, ...records]);
   const silences = new Silences(paths.silences);
   const deliveries = new Deliveries({
@@ -79,7 +80,8 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     departed: new Departed(paths.departed),
     hostname: context.hostname,
     wrote: (path) => outbox.hasHeld(path),
-    publishAgain: (entry) => outbox.put({ id: context.newId(), ...entry }),
+    publishAgain: (entries) =>
+      outbox.putAll(entries.map((entry) => ({ id: context.newId(), ...entry }))),
     fromNow: input.fromNow,
     cursors: new Cursors(paths.cursors),
   });

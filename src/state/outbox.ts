@@ -1,4 +1,5 @@
-import { JsonFolder, isRecord } from './files.ts';
+import { rm } from 'node:fs/promises';
+import { isRecord, JsonFolder, readJson, writeDurably } from './files.ts';
 
 /** What a finished run delivered: settled once its reply is on the remote. */
 interface DeliveryRecord {
@@ -56,6 +57,7 @@ export interface SetAside extends OutboxEntry {
 
 /** Beside the outbox, so that no older version takes it for part of it. */
 const ASIDE = '-set-aside';
+const TOGETHER = '-together.json';
 
 /** Paths that are remembered; then some may be forgotten. */
 const MAX_REMEMBERED = 200_000;
@@ -64,15 +66,32 @@ export class Outbox {
   readonly #held = new Set<string>();
   readonly #folder: JsonFolder<OutboxEntry>;
   readonly #aside: JsonFolder<SetAside>;
+  readonly #together: string;
 
   constructor(folder: string) {
     this.#folder = new JsonFolder(folder, parseEntry);
     this.#aside = new JsonFolder(`${folder}${ASIDE}`, parseAside);
+    this.#together = `${folder}${TOGETHER}`;
   }
 
   put(entry: OutboxEntry): Promise<void> {
     this.#remember(entry);
     return this.#folder.put(entry);
+  }
+  /** Puts entries of which none may stay away: when this process is killed, {@link finish} goes on. */
+  async putAll(entries: readonly OutboxEntry[]): Promise<void> {
+    if (entries.length === 0) return;
+    await writeDurably(this.#together, JSON.stringify(entries));
+    await this.finish();
+  }
+  /** Puts what {@link putAll} was putting; what was published meanwhile is found there once more. */
+  async finish(): Promise<void> {
+    const value = (await readJson(this.#together))?.value;
+    for (const one of Array.isArray(value) ? (value as unknown[]) : []) {
+      const entry = parseEntry(one);
+      if (entry !== undefined) await this.put(entry);
+    }
+    await rm(this.#together, { force: true });
   }
   get(id: string): Promise<OutboxEntry | undefined> {
     return this.#folder.get(id);

@@ -1,0 +1,37 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { watchCrashPoints } from '../../src/crash-points.ts';
+import { Outbox } from '../../src/state/outbox.ts';
+import { scratch } from '../support/bus.ts';
+
+afterEach(() => {
+  watchCrashPoints(() => undefined);
+});
+
+const entry = (id: string) => ({
+  id,
+  commits: [
+    { author: { name: 'a', email: 'b' }, at: '2026-06-09T19:00:00Z', subject: id, files: [] },
+  ],
+});
+
+it.each([1, 2, 3, 4])(
+  'entries of which none may stay away are all put by the next start when the %s. file was the last',
+  async (last) => {
+    const folder = join(scratch(), 'outbox');
+    let files = 0;
+    watchCrashPoints((point) => {
+      if (point === 'file_renamed' && ++files === last) throw new Error('killed');
+    });
+    const first = new Outbox(folder);
+    await expect(first.putAll(['A', 'B', 'C'].map(entry))).rejects.toThrow('killed');
+    watchCrashPoints(() => undefined);
+    // A command that sends publishes what is there.
+    for (const { id } of await first.all()) await first.remove(id);
+    const next = new Outbox(folder);
+    await next.finish();
+    expect((await next.all()).map(({ id }) => id)).toEqual(['A', 'B', 'C']);
+    expect(readdirSync(join(folder, '..'))).toEqual(['outbox']);
+  },
+);
