@@ -6,6 +6,7 @@ import { continuity } from './epochs.ts';
 import type { Known } from './known.ts';
 import { LostHistory, type LostHistoryParts } from './lost-history.ts';
 import { resume } from './resume.ts';
+import { returned } from './returned.ts';
 import { AliasWatch } from './shared-alias.ts';
 import { ScanReports } from './scan-reports.ts';
 import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';
@@ -149,9 +150,7 @@ export class Deliveries {
     const { departed } = this.#parts;
     await departed.note(scan.removed, history.kind === 'grown');
     this.aliases.look(host, scan);
-    const again = new Set(
-      scan.deliveries.filter(({ channel, relPath }) => departed.has(messageFile(channel, relPath))),
-    );
+    const again = await returned(this.#parts, audience, tip, scan);
     const open = await openAgain(this.#parts, [...again], host, tip);
     const stateOf = again.size > 0 ? await this.#parts.known.states() : undefined;
     const isHandled = (one: Delivery): boolean =>

@@ -1,9 +1,9 @@
-import { messageFile } from '../protocol/layout.ts';
 import type { Delivery, DeliveryState } from '../protocol/mailbox.ts';
 import { cursorOf, type ActorCursors } from '../state/cursors.ts';
 import { continuity } from './epochs.ts';
 import type { Known } from './known.ts';
 import type { LostHistory, LostHistoryParts } from './lost-history.ts';
+import { returned } from './returned.ts';
 import { scanAdded, scanUnanswered, type Scan } from './scan.ts';
 import { OwnMessages } from './own-messages.ts';
 import { byMailbox, openAgain, stillOpen } from './still-open.ts';
@@ -68,12 +68,13 @@ export async function resume(
       const scan = whole
         ? await scanUnanswered(parts, audience, tip)
         : await scanAdded(parts, audience, commit, tip);
+      const back = whole ? new Set<Delivery>() : await returned(parts, audience, tip, scan);
       const deliveries = scan.deliveries.filter(
         ({ channel }) => cursorOf(cursor, channel)?.commit === commit,
       );
       const open = whole
         ? new Set(deliveries)
-        : await openSince(parts, deliveries, scan, { host, since: commit, tip });
+        : await openSince(parts, deliveries, { scan, back }, { host, since: commit, tip });
       const isSettled = (delivery: Delivery): boolean =>
         !open.has(delivery) ||
         cursorOf(cursor, delivery.channel)?.settled.includes(delivery.relPath) === true;
@@ -98,14 +99,16 @@ function commitsOf({ through, channels }: ActorCursors): string[] {
 async function openSince(
   parts: ResumeParts,
   waking: readonly Delivery[],
-  scan: Scan,
+  { scan, back }: { scan: Scan; back: ReadonlySet<Delivery> },
   { host, since, tip }: { host: string; since: string; tip: string },
 ): Promise<Set<Delivery>> {
-  const { departed } = parts;
-  const isBack = ({ channel, relPath }: Delivery): boolean =>
-    departed.has(messageFile(channel, relPath));
   // The answer to what is back may stand before the cursor.
-  const open = await openAgain(parts, waking.filter(isBack), host, tip);
+  const open = await openAgain(
+    parts,
+    waking.filter((one) => back.has(one)),
+    host,
+    tip,
+  );
   const ownOf = new Map<string, OwnMessages>();
   for (const [channel, messages] of scan.own)
     for (const located of messages) {
@@ -116,7 +119,7 @@ async function openSince(
       own.add(channel, located);
       ownOf.set(from, own);
     }
-  for (const { actor, channel, messages } of byMailbox(waking.filter((one) => !isBack(one)))) {
+  for (const { actor, channel, messages } of byMailbox(waking.filter((one) => !back.has(one)))) {
     const own = ownOf.get(actor) ?? new OwnMessages();
     const question = { actor, channel, tip, since };
     for (const one of await stillOpen(parts, question, messages, own)) open.add(one);

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { shown } from '../protocol/result.ts';
 import type { Clone } from './clone.ts';
 import type { Failure } from './failure.ts';
@@ -7,18 +8,28 @@ import { headOf } from './refs.ts';
 import { pushCommit } from './remote.ts';
 import type { Repository } from './repository.ts';
 
+/** A branch that is being renamed is there under neither name for a moment. */
+const RENAMING_MS = 1000;
+
 /**
  * Makes the branch on a remote that has none at all: an empty one that a transport is given, or one
  * that lost everything. A remote with other branches has it under another name, or lost it, and a
  * second bus beside that helps nobody (protocol.md §5).
+ *
+ * @param isGone the remote had it: it is asked twice whether it has none at all
  */
 export async function makeBranch(
   repository: Repository,
   commit: string,
   signal: AbortSignal | undefined,
+  isGone = false,
 ): Promise<Failure | undefined> {
   const { git, branch, dir } = repository;
-  const found = await remoteRefs(git, 'origin');
+  let found = await remoteRefs(git, 'origin');
+  if (isGone && found.ok && found.branches.length === 0) {
+    await sleep(RENAMING_MS, undefined, { ...(signal && { signal }) }).catch(() => undefined);
+    found = await remoteRefs(git, 'origin');
+  }
   if (!found.ok) return found.failure;
   if (found.branches.length === 0) return pushCommit(repository, commit, { signal, expected: '' });
   // A clone that has not seen it yet, or whose record of it was damaged: it is fetched first.

@@ -158,7 +158,8 @@ async function catchUpWith(
   if (!stale) return { ok: true };
   const fetched = await fetchBranch(repository, signal);
   if (fetched.ok || fetched.failure.kind !== 'no_branch' || known === undefined) return fetched;
-  const failure = await makeBranch(repository, known, signal);
+  const hadIt = (await trackedTip(repository, objects)) !== undefined;
+  const failure = await makeBranch(repository, known, signal, hadIt);
   return failure === undefined ? { ok: true } : { ok: false, failure };
 }
 

@@ -9,7 +9,7 @@ import { Objects } from './objects.ts';
 import type { Commit } from './commit.ts';
 import { publish, type Entries, type PublishOptions, type Published } from './publish.ts';
 import type { Turns } from './publish.ts';
-import { bring, fetchBranch, knownTip, mirror, pushCommit } from './remote.ts';
+import { bring, fetchBranch, knownTip, mirror, pushCommit, trackedTip } from './remote.ts';
 import { maintainIfDue, type Maintained } from './maintenance.ts';
 import { Epochs } from './epoch.ts';
 import {
@@ -119,8 +119,7 @@ export class Transport extends Reading {
   }
 
   /**
-   * Asks the remote for news. A remote without any branch gets what is here: so a solo
-   * transport moves to the origin it was given.
+   * Asks the remote for news. One without any branch gets what is here: so a solo transport moves there.
    */
   async refresh(signal?: AbortSignal): Promise<Refreshed> {
     await this.reread();
@@ -133,7 +132,8 @@ export class Transport extends Reading {
     }
     if (fetched.failure.kind !== 'no_branch' || tip === undefined)
       return { ok: false, failure: fetched.failure, tip };
-    const failure = await makeBranch(this.#repository, tip, signal);
+    const hadIt = (await trackedTip(this.#repository, this.objects)) !== undefined;
+    const failure = await makeBranch(this.#repository, tip, signal, hadIt);
     if (failure !== undefined) return { ok: false, failure, tip };
     await mirror(this.#repository, tip);
     return { ok: true, tip };

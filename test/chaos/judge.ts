@@ -39,7 +39,7 @@ export async function judge(world: World): Promise<Judged> {
         .map((answer) => `${answer.relPath} (${answer.message.body.trim()})`)
         .join(', ')}`;
       if (answers.length > 1) judged.problems.push({ kind: 'twice', text });
-      if (answers.length > 0) continue;
+      if (answers.length > 0 || isTwins(world, question, host, actor, messages)) continue;
       if (isDead(question, host, dead, messages)) judged.deadLetters++;
       else judged.problems.push({ kind: 'lost', text });
     }
@@ -63,6 +63,26 @@ function addressed({ machines }: World, { message }: Stored): [actor: string, ho
       .filter((machine) => host === undefined || machine.host.alias === host)
       .filter((machine) => machine.actors.includes(name))
       .map((machine): [string, string] => [name, machine.host.alias]),
+  );
+}
+
+/**
+ * Whether a question to nobody's host in particular was answered on another one, as this one may have
+ * seen when it asked the record after a rewrite (protocol.md §5): what is answered is not done again.
+ */
+function isTwins(
+  { machines }: World,
+  { relPath, message }: Stored,
+  host: string,
+  actor: string,
+  messages: readonly Stored[],
+): boolean {
+  const machine = machines.find((one) => one.host.alias === host);
+  const isMeant = message.to.some((to) => to.name === actor && to.host === host);
+  return (
+    machine?.hasLost === true &&
+    !isMeant &&
+    messages.some((one) => one.message.from === actor && one.message.re.includes(relPath))
   );
 }
 

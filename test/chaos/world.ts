@@ -36,6 +36,8 @@ export class Machine {
   readonly counts = new Map<string, number>();
   /** Messages that are said to be gone with a history. */
   gone = 0;
+  /** It has said that the history was rewritten: an answer of a twin counts as its own since. */
+  hasLost = false;
   /** Dispatchers that ended although nobody killed them. */
   readonly ends: string[] = [];
   last: Event | undefined;
@@ -98,6 +100,7 @@ export class Machine {
 
   #hear(event: Event, line: string): void {
     this.counts.set(event.event, (this.counts.get(event.event) ?? 0) + 1);
+    if (event.event === 'cursor_lost') this.hasLost = true;
     if (event.event === 'cursor_lost') this.gone += Number(event['gone'] ?? 0);
     if (event.event !== 'tick') {
       appendFileSync(this.#logFile, `${new Date().toISOString()} ${line}\n`);

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { agent } from '../support/agents.ts';
 import { Bus, type Host, type Running } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { setBack, tipOf } from '../support/history.ts';
@@ -118,6 +119,23 @@ it('the same after a start, and of two machines each brings back its own', async
   }
   expect(bus.messages().map(({ relPath }) => relPath)).toEqual([question, answer?.relPath]);
   expect(readFileSync(ledger, 'utf8')).toBe('run\n');
+});
+
+it('an answer that is on the bus before the task it answers is back wakes whoever gave that task', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { boss: agent('boss') });
+  const back = await bus.host('back', { worker: 'echo done' });
+  const goal = await front.send('boss', 'paint it');
+  const before = git(bus.hub, 'rev-parse', 'main').trim();
+  await front.once();
+  await back.once();
+  expect(bus.from('worker')).toHaveLength(1);
+  git(bus.hub, 'update-ref', 'refs/heads/main', before);
+  await back.once();
+  expect([bus.from('boss'), bus.from('worker')]).toEqual([[], [expect.anything()]]);
+  for (let pass = 0; pass < 3; pass++) await front.once();
+  const answers = bus.from('boss').filter(({ message }) => message.re.includes(goal));
+  expect(answers.map(({ message }) => message.body.trim())).toEqual(['boss reports: done']);
 });
 
 it('a message that was taken out of the history on purpose stays out, and a question whose answer was is asked again', async () => {

@@ -1,0 +1,48 @@
+import { messageFile } from '../protocol/layout.ts';
+import type { Delivery } from '../protocol/mailbox.ts';
+import type { Departed } from '../state/departed.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Archive } from './archive.ts';
+import { scanAgain, type Audience, type Scan } from './scan.ts';
+
+interface Parts {
+  transport: Transport;
+  archive: Archive;
+  departed: Departed;
+}
+
+/**
+ * Of what a scan found the deliveries that may have been made and answered before: messages that were
+ * gone and are back, and messages that answer one of ours that is back. Those may have been there all
+ * the time: while what they answer was gone they woke nobody, so they are looked for, and added to the
+ * scan.
+ */
+export async function returned(
+  parts: Parts,
+  audience: Audience,
+  tip: string,
+  scan: Scan,
+): Promise<Set<Delivery>> {
+  const { archive, departed } = parts;
+  const isBack = (channel: string, relPath: string): boolean =>
+    departed.has(messageFile(channel, relPath));
+  const back = new Set(scan.deliveries.filter((one) => isBack(one.channel, one.relPath)));
+  const found = new Set(scan.deliveries.map(({ channel, relPath }) => `${channel}/${relPath}`));
+  const places: { channel: string; relPath: string }[] = [];
+  for (const [channel, messages] of scan.own) {
+    const ours = messages.flatMap(({ relPath }) => (isBack(channel, relPath) ? [relPath] : []));
+    const [first] = [...ours].sort();
+    if (first === undefined) continue;
+    const asked = new Set(ours);
+    for await (const some of archive.headers(tip, channel, first))
+      for (const { relPath, message } of some)
+        if (message.re.some((named) => asked.has(named)) && !found.has(`${channel}/${relPath}`))
+          places.push({ channel, relPath });
+  }
+  const { deliveries } = await scanAgain(parts, audience, tip, places);
+  for (const delivery of deliveries) {
+    scan.deliveries.push(delivery);
+    back.add(delivery);
+  }
+  return back;
+}
