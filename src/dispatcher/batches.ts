@@ -1,6 +1,8 @@
 import { batchesOf, conversationOf, MAX_BATCH } from '../protocol/conversation.ts';
 import { chooseTier, type Tier } from '../protocol/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
+import { placeOfRef } from '../protocol/reference.ts';
+import type { DeadLetter } from '../state/dead-letters.ts';
 import type { Archive } from './archive.ts';
 import type { FanIn } from './fan-ins.ts';
 
@@ -19,9 +21,16 @@ export class Batches {
 
   /** What a batch of peers' answers to the same questions is for; undefined for any other batch. */
   fanInOf([first]: readonly Delivery[]): FanIn | undefined {
-    const conversation = first === undefined ? undefined : this.#names.get(first);
-    if (first === undefined || conversation?.startsWith('for ') !== true) return undefined;
-    return { actor: first.actor, channel: first.channel, conversation };
+    return first && fanInNamed(this.#names.get(first) ?? '', first);
+  }
+
+  /** The same of what a dead letter is about, at the commit that it would be read at. */
+  async fanInOfLetter(tip: string, letter: DeadLetter): Promise<FanIn | undefined> {
+    const { actor, channel, messages } = letter;
+    const [first] = await this.#archive.messages(tip, channel, messages.slice(0, 1));
+    if (first === undefined || first.message.re.length === 0) return undefined;
+    const lookup = await this.#archive.chain(tip, channel, [first]);
+    return fanInNamed(conversationOf(first, actor, lookup), letter);
   }
 
   /**
@@ -40,6 +49,19 @@ export class Batches {
       this.#names.set(delivery, conversationOf(delivery, actor, lookup));
     return batchesOf(looked, (delivery) => this.#names.get(delivery) ?? delivery.relPath);
   }
+}
+
+/** @param conversation as `conversationOf` calls it, of mail of this actor in this channel */
+function fanInNamed(
+  conversation: string,
+  { actor, channel }: { actor: string; channel: string },
+): FanIn | undefined {
+  const names = /^for (.+)$/.exec(conversation)?.[1]?.split(',');
+  const questions = names?.map((name) => {
+    const place = placeOfRef(channel, name);
+    return `${place.channel}/${place.relPath}`;
+  });
+  return questions && { actor, questions };
 }
 
 /**

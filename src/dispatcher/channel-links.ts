@@ -4,6 +4,7 @@ import { dayBefore } from '../protocol/names.ts';
 import { seenFrom } from '../protocol/reference.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
+import { NamesRoom } from './names-room.ts';
 
 /** Messages whose links are kept, of all channels together; one takes some 500 bytes. */
 const MAX_KEPT = 200_000;
@@ -14,6 +15,7 @@ interface Kept {
   /** The first day that was read whole. */
   from: string;
   messages: Map<string, Located>;
+  room: NamesRoom;
 }
 
 /**
@@ -74,29 +76,30 @@ export class ChannelLinks {
   }
 
   async #read(tip: string, channel: string, start: string, from: string): Promise<Kept> {
-    const messages = new Map<string, Located>();
+    const kept: Kept = { tip, from, messages: new Map(), room: new NamesRoom() };
     for await (const some of this.#archive.headers(tip, channel, start))
-      for (const located of some) if (isLinked(located)) messages.set(located.relPath, located);
-    return { tip, from, messages };
+      for (const located of some) keep(kept, located);
+    return kept;
   }
 
   /** Brings what is kept to another commit. */
   async #brought(kept: Kept, tip: string, channel: string): Promise<Kept> {
-    const { from, messages } = kept;
+    const { from, messages, room } = kept;
     if (kept.tip === tip) return kept;
     const folder = `${CHANNELS}/${channel}`;
     for await (const changes of this.#transport.changes(kept.tip, tip, [folder]))
       for (const change of changes) {
         const place = placeOf(change.path);
         if (place.kind !== 'message') continue;
+        const before = messages.get(place.relPath);
+        if (before !== undefined) room.gives(before.message);
         messages.delete(place.relPath);
         const read = change.status === 'D' ? undefined : await this.#archive.parse(change);
         if (read?.ok !== true) continue;
         const header = { relPath: place.relPath, message: { ...read.value, body: '' } };
-        const located = seenFrom(channel, channel, header);
-        if (isLinked(located)) messages.set(place.relPath, located);
+        keep(kept, seenFrom(channel, channel, header));
       }
-    return { tip, from, messages };
+    return { tip, from, messages, room };
   }
 
   /** Forgets the channels that were not asked for longest, and one that is too large by itself. */
@@ -111,6 +114,8 @@ export class ChannelLinks {
   }
 }
 
-function isLinked({ message }: Located): boolean {
-  return message.re.length > 0 || message.cause.length > 0;
+function keep({ messages, room }: Kept, located: Located): void {
+  const { re, cause } = located.message;
+  if (re.length + cause.length > 0 && room.takes(located.message))
+    messages.set(located.relPath, located);
 }

@@ -5,10 +5,20 @@ import { seenFrom } from '../protocol/reference.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
 import { channelIds } from './channel-reader.ts';
+import { NamesRoom } from './names-room.ts';
 
 /** A message that names, in `origin`, what was being processed in another channel. */
 export interface Crossing extends Located {
   channel: string;
+}
+
+/** The crossings of the bus at a commit. */
+interface Kept {
+  tip: string;
+  /** The first day that was read whole. */
+  from: string;
+  messages: Map<string, Crossing>;
+  room: NamesRoom;
 }
 
 /** So many are known at a time, of those the first by path; a thread that needs more is told of these. */
@@ -29,7 +39,7 @@ export class Crossings {
   readonly #transport: Transport;
   readonly #archive: Archive;
   #reading: Promise<unknown> = Promise.resolve();
-  #kept: { tip: string; from: string; messages: Map<string, Crossing> } | undefined;
+  #kept: Kept | undefined;
 
   constructor(transport: Transport, archive: Archive) {
     this.#transport = transport;
@@ -53,49 +63,49 @@ export class Crossings {
     const kept =
       known !== undefined && known.from <= from
         ? await this.#brought(known, tip)
-        : { tip, from, messages: await this.#read(tip, start) };
+        : await this.#read(tip, start, from);
     this.#kept = kept;
     return [...kept.messages.values()].filter(({ channel }) => channel !== home);
   }
 
-  async #read(tip: string, start: string): Promise<Map<string, Crossing>> {
-    const messages = new Map<string, Crossing>();
+  async #read(tip: string, start: string, from: string): Promise<Kept> {
+    const kept: Kept = { tip, from, messages: new Map(), room: new NamesRoom() };
     const channels = await channelIds(this.#transport, tip);
     // From an only channel nothing leads into another.
     const most = Math.max(MIN_READ, MAX_READ / channels.length);
     for (const channel of channels.length > 1 ? channels : []) {
       let read = 0;
       for await (const some of this.#archive.headers(tip, channel, start)) {
-        for (const located of some) keep(messages, channel, located);
+        for (const located of some) keep(kept, channel, located);
         read += some.length;
         if (read >= most) break;
       }
     }
-    return messages;
+    return kept;
   }
 
-  async #brought(
-    kept: { tip: string; from: string; messages: Map<string, Crossing> },
-    tip: string,
-  ): Promise<{ tip: string; from: string; messages: Map<string, Crossing> }> {
-    if (kept.tip === tip) return kept;
-    const messages = new Map(kept.messages);
-    for await (const changes of this.#transport.changes(kept.tip, tip, [CHANNELS]))
+  async #brought(known: Kept, tip: string): Promise<Kept> {
+    if (known.tip === tip) return known;
+    const kept = { ...known, tip, messages: new Map(known.messages) };
+    for await (const changes of this.#transport.changes(known.tip, tip, [CHANNELS]))
       for (const change of changes) {
         const place = placeOf(change.path);
         if (place.kind !== 'message') continue;
         const { channel, relPath } = place;
-        messages.delete(change.path);
+        const before = kept.messages.get(change.path);
+        if (before !== undefined) kept.room.gives(before.message);
+        kept.messages.delete(change.path);
         const read = change.status === 'D' ? undefined : await this.#archive.parse(change);
         if (read?.ok !== true) continue;
         const header = { relPath, message: { ...read.value, body: '' } };
-        keep(messages, channel, seenFrom(channel, channel, header));
+        keep(kept, channel, seenFrom(channel, channel, header));
       }
-    return { tip, from: kept.from, messages };
+    return kept;
   }
 }
 
-function keep(messages: Map<string, Crossing>, channel: string, located: Located): void {
+function keep({ messages, room }: Kept, channel: string, located: Located): void {
   if (located.message.origin === undefined || messages.size >= MAX_CROSSINGS) return;
+  if (!room.takes(located.message)) return;
   messages.set(`${CHANNELS}/${channel}/${located.relPath}`, { ...located, channel });
 }

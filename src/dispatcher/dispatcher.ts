@@ -105,10 +105,15 @@ export class Dispatcher {
       }
     }
     for (const letter of await this.#retries.due()) {
-      const tier = chooseTier(tiersOf(letter.actor), [letter.tier]);
-      if (tier === undefined || !(await this.#mayStart(letter.actor, tier))) continue;
-      this.#retries.begin(letter.id);
-      this.#start(host.alias, tier, letter, letter);
+      const { actor, id } = letter;
+      const tier = chooseTier(tiersOf(actor), [letter.tier]);
+      if (tier === undefined || !this.#lanes.isFree(actor, tier)) continue;
+      const tip = mailboxes.scanned ?? '';
+      const fanIn = await this.#batches.fanInOfLetter(tip, letter);
+      if (!(await this.#fanIns.mayBegin(fanIn, tip))) continue;
+      if (!(await this.#mayStart(actor, tier))) continue;
+      this.#retries.begin(id);
+      this.#start(host.alias, tier, { ...letter, fanIn }, letter);
     }
   }
 

@@ -1,25 +1,30 @@
-import { messageFile } from '../protocol/layout.ts';
+import { placeOf } from '../protocol/layout.ts';
+import { parseMessage } from '../protocol/message.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** What a run would be for: answers of peers that lead to the same open questions. */
+/** What a run would be for: answers of peers that lead to open questions. */
 export interface FanIn {
   actor: string;
-  channel: string;
-  /** As `conversationOf` calls it. */
-  conversation: string;
+  /** The open questions, of whichever channel: `<channel id>/<relPath>`. */
+  questions: string[];
 }
 
+/** Questions whose last answers are remembered. */
+const MAX_SAID = 10_000;
+
 /**
- * One run at a time for what peers answer to the same questions, and the next one once the answer of the
- * last can be seen where it reads: an actor that does not see its own answer gives it again.
+ * One run at a time for what peers answer to a question, in whichever channels they do, and the next one
+ * once the answer of the last can be seen where it reads: an actor that does not see its own answer gives
+ * it again.
  */
 export class FanIns {
   readonly #outbox: Outbox;
   readonly #transport: Transport;
+  /** By actor and question. */
   readonly #running = new Set<string>();
-  /** The files of answers that were recorded here, and not seen on the bus yet. */
-  readonly #said = new Map<string, string[]>();
+  /** By actor and question the files of answers that were recorded here, and not seen on the bus yet. */
+  readonly #said = new Map<string, readonly string[]>();
 
   constructor({ outbox, transport }: { outbox: Outbox; transport: Transport }) {
     this.#outbox = outbox;
@@ -27,47 +32,57 @@ export class FanIns {
   }
 
   begin(fanIn: FanIn | undefined): void {
-    if (fanIn !== undefined) this.#running.add(keyOf(fanIn));
+    for (const key of keysOf(fanIn)) this.#running.add(key);
   }
 
-  /** @param relPaths of what the run answered, if it did */
-  end(fanIn: FanIn | undefined, relPaths: readonly string[] = []): void {
-    if (fanIn === undefined) return;
-    const key = keyOf(fanIn);
-    this.#running.delete(key);
-    const files = relPaths.map((relPath) => messageFile(fanIn.channel, relPath));
-    if (files.length > 0) this.#said.set(key, files);
+  /** @param files what the run answered, if it did */
+  end(fanIn: FanIn | undefined, files: readonly string[] = []): void {
+    for (const key of keysOf(fanIn)) {
+      this.#running.delete(key);
+      if (files.length > 0) this.#said.set(key, files);
+    }
+    for (const key of this.#said.keys()) {
+      if (this.#said.size <= MAX_SAID) break;
+      this.#said.delete(key);
+    }
   }
 
   /** Whether a run may begin that reads the bus at `tip`. */
   async mayBegin(fanIn: FanIn | undefined, tip: string): Promise<boolean> {
     if (fanIn === undefined) return true;
-    const key = keyOf(fanIn);
-    if (this.#running.has(key) || (await this.#isQueued(fanIn))) return false;
-    const files = this.#said.get(key);
-    if (files === undefined) return true;
+    const keys = keysOf(fanIn);
+    if (keys.some((key) => this.#running.has(key)) || (await this.#isQueued(fanIn))) return false;
+    const files = [...new Set(keys.flatMap((key) => this.#said.get(key) ?? []))];
+    if (files.length === 0) return true;
     const standing = await this.#transport.standing(tip, files);
     // What is neither queued nor on the newest tip was kept aside, or is lost: nothing to wait for.
     if (standing.size < files.length && (await this.#transport.tip()) !== tip) return false;
-    this.#said.delete(key);
+    for (const key of keys) this.#said.delete(key);
     return true;
   }
 
   /** Whether an answer waits to be pushed, also one of a dispatcher that died. */
-  async #isQueued({ actor, channel, conversation }: FanIn): Promise<boolean> {
-    const questions = conversation.replace(/^for /, '').split(',');
+  async #isQueued({ actor, questions }: FanIn): Promise<boolean> {
     const entries = await this.#outbox.all();
     return entries.some(
       ({ delivery, commits }) =>
         delivery?.actor === actor &&
-        delivery.channel === channel &&
-        commits.some(({ files }) =>
-          files.some(({ content }) => questions.some((question) => content.includes(question))),
-        ),
+        commits.some(({ files }) => files.some((file) => answersOne(file, questions))),
     );
   }
 }
 
-function keyOf({ actor, channel, conversation }: FanIn): string {
-  return `${actor}/${channel}/${conversation}`;
+/** Whether a file is a message that answers one of some questions. */
+function answersOne(
+  { path, content }: { path: string; content: string },
+  questions: readonly string[],
+): boolean {
+  const place = placeOf(path);
+  const message = place.kind === 'message' ? parseMessage(Buffer.from(content)) : undefined;
+  if (place.kind !== 'message' || message?.ok !== true) return false;
+  return message.value.re.some((relPath) => questions.includes(`${place.channel}/${relPath}`));
+}
+
+function keysOf(fanIn: FanIn | undefined): string[] {
+  return fanIn?.questions.map((question) => `${fanIn.actor} ${question}`) ?? [];
 }

@@ -1,6 +1,9 @@
 import type { Located } from '../protocol/message.ts';
 import { placeOfRef, seenFrom } from '../protocol/reference.ts';
 
+/** Of what it wrote in other channels so many names of messages are known: a header names hundreds. */
+const MAX_INTO = 1_000_000;
+
 /** A message and its channel. */
 type Placed = [channel: string, located: Located];
 
@@ -12,6 +15,7 @@ export class OwnMessages {
   readonly #in = new Map<string, Located[]>();
   /** Those of other channels that name a message of this one. */
   readonly #into = new Map<string, Placed[]>();
+  #named = 0;
 
   /** @param located as it looks from its channel */
   add(channel: string, located: Located): void {
@@ -19,7 +23,8 @@ export class OwnMessages {
     if (located.message.origin === undefined) return;
     const named = located.message.cause.map((ref) => placeOfRef(channel, ref).channel);
     for (const other of new Set(named))
-      if (other !== channel) append(this.#into, other, [channel, located]);
+      if (other !== channel && this.#named++ < MAX_INTO)
+        append(this.#into, other, [channel, located]);
   }
 
   /**

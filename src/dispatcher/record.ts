@@ -39,7 +39,7 @@ export interface RecordParts {
 /** What is left to wait for when an outcome is on record; an object, as a promise would be awaited. */
 export interface Recorded {
   push?: Promise<void>;
-  /** What was answered: relPaths. */
+  /** What was answered: paths of files. */
   answers?: string[];
 }
 
@@ -82,7 +82,7 @@ export async function record(
       await afterwards(ended);
       passed('run_removed');
       return {
-        answers: entry.relPaths,
+        answers: entry.entry.commits.flatMap(({ files }) => files.map(({ path }) => path)),
         push: publishAnswer(parts, entry, { ...facts, duration_ms: outcome.result.duration }),
       };
     }

@@ -41,7 +41,10 @@ export function isForeign(ref: Ref): boolean {
 export function refsFrom(home: string, channel: string, refs: readonly Ref[]): Ref[] {
   return refs.map((ref) => {
     const place = placeOfRef(channel, ref);
-    return refFrom(home, place.channel, place.relPath);
+    // The text itself where it stays the same: a header names hundreds.
+    return isForeign(ref) && place.channel !== home
+      ? ref
+      : refFrom(home, place.channel, place.relPath);
   });
 }
 
@@ -57,6 +60,19 @@ export function byChannel(home: string, refs: readonly string[]): Map<string, st
   return found;
 }
 
+/** By the origins of a message: one that stands under thousands of paths is looked through once. */
+const merged = new WeakMap<readonly Ref[], { channel: string; cause: Ref[]; causes: Ref[] }>();
+
+/** What a message was caused by, in its channel and in others, each once. */
+function withOrigins(channel: string, cause: Ref[], origin?: readonly Ref[]): Ref[] {
+  if (origin === undefined) return cause;
+  const known = merged.get(origin);
+  if (known?.channel === channel && known.cause === cause) return known.causes;
+  const causes = [...new Set([...cause, ...refsFrom(channel, channel, origin)])];
+  merged.set(origin, { channel, cause, causes });
+  return causes;
+}
+
 /**
  * A message of `channel` as it looks from `home`: every message it names goes by the name it has there,
  * and what was being processed in another channel stands with its causes, so that whoever follows `re`
@@ -68,11 +84,8 @@ export function seenFrom(home: string, channel: string, located: Located): Locat
   const { relPath, message } = located;
   const { origin } = message;
   if (channel === home && origin === undefined) return located;
-  const origins = (origin ?? []).map((one) => {
-    const place = placeOfRef(channel, one);
-    return refFrom(channel, place.channel, place.relPath);
-  });
-  const causes = [...new Set([...message.cause, ...origins])];
+  const causes = withOrigins(channel, message.cause, origin);
+  if (channel === home) return { relPath, message: { ...message, cause: causes } };
   return {
     relPath: refFrom(home, channel, relPath),
     message: {

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host, type Stored } from '../support/bus.ts';
@@ -209,4 +209,39 @@ esac`;
   await back.once();
   await front.once();
   expect(answers(bus).map(({ text }) => text)).toEqual(['the question was shown']);
+});
+
+it('of what peers answer in another channel no second run is made while the answer to the question waits to be pushed', async () => {
+  const bus = new Bus();
+  const gate = join(bus.root, 'gate');
+  const boss = `case "$CROSSTALK_DISPATCH_CHANNEL" in
+  "$(cat ${join(bus.root, 'home')})") crosstalk send --channel parts --to w1 part >&2 ;;
+  *) while [ ! -e ${gate} ]; do sleep 0.05; done
+    grep -q '^> > sum' || echo sum ;;
+esac`;
+  const front = await bus.host('front', { boss: { default: { cli: boss, count: 3 } } });
+  writeFileSync(join(bus.root, 'home'), front.channel());
+  const made = await front.run('channel', 'create', 'parts', '--parent', front.channel());
+  const folder = `data/channels/${made.out.trim().split('\n').at(-1) ?? ''}`;
+  const goal = await front.send('boss', 'goal', '--from', 'alice', '--channel', front.channel());
+  await front.once();
+  const task = only(bus.from('boss'));
+  const done = (relPath: string): Record<string, string> => ({
+    [`${folder}/${relPath}`]: `---\nfrom: w1\nto: boss@front\ntype: text\ntimestamp: 2026-11-22T12:00:00Z\nre: ${task.relPath}\n---\n\ndone\n`,
+  });
+  front.edit(done('2099/01/01/000000001Z-bbbbbbbb.md'));
+  const running = front.start();
+  await running.saw('dispatch_start');
+  front.edit(done('2099/01/01/000000002Z-cccccccc.md'));
+  const second = git(bus.hub, 'rev-parse', 'main').trim();
+  await running.saw('tick', ({ tip }) => tip === second);
+  bus.unplug();
+  writeFileSync(gate, '');
+  await running.saw('reply_queued');
+  const failed = running.count('fetch_failed');
+  await until('another look', () => running.count('fetch_failed') > failed);
+  bus.plug();
+  await until('both are dealt with', () => running.count('dispatch_done') === 2);
+  await until('the answer', () => answers(bus).length > 0);
+  expect(answers(bus).map(({ to, re }) => [to, re])).toEqual([['alice', [goal]]]);
 });
