@@ -5,6 +5,7 @@ import { remoteLimits, type RemoteLimits } from './forges.ts';
 import { Git } from './git.ts';
 import { followShallow, isMade, ownGitAt, writeOwnGit, type OwnGit } from './own-git.ts';
 import { chooseBranch } from './branches.ts';
+import { carryOver } from './renamed.ts';
 import {
   accepted,
   assertUsable,
@@ -118,7 +119,9 @@ export async function acceptChanges(
   if (record === undefined) return;
   const recorded = accepted(record.recorded, changes);
   assertUsable(recorded);
-  await writeOwnGit(ownGitAt(own), clone, recorded, valueOf(recorded, 'crosstalk.branch'));
+  const [from, to] = [branchOf(record), valueOf(recorded, 'crosstalk.branch')];
+  if (from !== undefined && to !== undefined && from !== to) await carryOver(own, from, to);
+  await writeOwnGit(ownGitAt(own), clone, recorded, to);
   // The clone is read again, and compared with what is in force now.
   await saveRecord(path, { ...record, recorded, seen: { ...record.seen, stamp: '' } });
 }

@@ -52,8 +52,7 @@ export class Hub {
   /** Sets the branch back by so many commits, as a backup that is restored does. */
   rewind(count: number): void {
     const tip = this.tip();
-    // What is set back while its name is another one was held by nobody under that name.
-    if (tip === undefined || this.isRemoved || this.branch !== 'main') return;
+    if (tip === undefined || this.isRemoved) return;
     const since = git(this.bus.hub, 'rev-list', '--first-parent', `${this.floor}..${tip}`);
     const commits = [...since.split('\n').filter((oid) => oid !== ''), this.floor];
     this.#set(commits[Math.min(count, commits.length - 1)] ?? tip, tip);
@@ -62,7 +61,7 @@ export class Hub {
   /** Sets it to where it stood before it was set back last. */
   comeBack(): void {
     const tip = this.tip();
-    if (tip === undefined || this.isRemoved || this.branch !== 'main') return;
+    if (tip === undefined || this.isRemoved) return;
     const to = this.left.pop();
     if (to !== undefined) this.#set(to, tip);
   }

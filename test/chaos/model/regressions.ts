@@ -27,6 +27,10 @@ export const REGRESSIONS: Record<string, Regression> = {
       fault: '3, found by seed 3, path 45',
       steps: steps('ask back ann worker@back, rewind 8, ask back ben flaky, pass front'),
     },
+  'a branch that is renamed and set back before its new name is followed loses nothing': {
+    fault: '3 and 5, found by seed 7, path 8',
+    steps: steps('ask front ann worker@back, rename, rewind 2'),
+  },
   'a remote that is given another address loses nothing that is queued': {
     fault: '4',
     steps: steps('unplug, ask front ann worker@back, plug, readdress front, pass front, pass back'),
