@@ -5,7 +5,8 @@ import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Acquired } from '../state/lock.ts';
 import type { Commit, Failure, Published } from '../transport/transport.ts';
 import { committed } from './committed.ts';
-import { partsOf } from './push-parts.ts';
+import { PushParts } from './push-parts.ts';
+import { Troubles, type Trouble } from './troubles.ts';
 
 /** What became of one outbox entry: on the remote, or still in the outbox and why. */
 export type Outcome = { published: true } | { published: false; failure: Failure };
@@ -15,8 +16,8 @@ export interface PublisherParts {
   publish: (entries: Commit[][], signal?: AbortSignal) => Promise<Published>;
   /** Takes the right to a push: 0, or the milliseconds until there may be one. */
   mayPush?: () => Promise<number>;
-  /** Takes the machine's writer lock. */
-  lock: () => Promise<Acquired>;
+  /** Takes the machine's writer lock; waits for it no longer than until `signal` is aborted. */
+  lock: (signal: AbortSignal) => Promise<Acquired>;
   /** Settles what an entry delivered; done before the entry leaves the outbox. */
   onPublished?: (entry: OutboxEntry) => Promise<void>;
   /** Told of every push. */
@@ -25,10 +26,9 @@ export interface PublisherParts {
   onSetAside?: (entry: OutboxEntry, reason: string) => void;
 }
 
-/** One push takes at most this many entries. */
-const MAX_ENTRIES = 1000;
 /** Whoever would wait longer for the push budget is told that the message is queued (cli.md). */
 const LONGEST_HOLD_MS = 10_000;
+const ALL = '';
 
 /**
  * Empties the outbox onto the remote: group commit.
@@ -55,15 +55,17 @@ export class Publisher {
   /** Called after each push that added something: it may wake an actor of this very machine. */
   onNews: () => void = () => undefined;
   #heldUntil = 0;
-  #failing: { since: string; failure: Failure } | undefined;
+  /** By entry; by {@link ALL} what concerns none alone. */
+  readonly #failing = new Troubles();
+  readonly #inParts = new PushParts();
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
   }
 
-  /** Since when pushing fails, and why; undefined while it works. */
-  get failing(): { since: string; failure: Failure } | undefined {
-    return this.#failing;
+  /** Since when pushing fails, and why; undefined once all that could not be pushed was. */
+  get failing(): Trouble | undefined {
+    return this.#failing.first;
   }
 
   /**
@@ -113,10 +115,8 @@ export class Publisher {
         let all = await this.#parts.outbox.all();
         if (all.length > 0 && (await this.#held(signal))) all = await this.#parts.outbox.all();
         await this.#settleGone(new Set(all.map(({ id }) => id)), asked, expected);
-        if (all.length === 0) this.#failing = undefined;
-        for (let at = 0; at < all.length; at += MAX_ENTRIES) {
-          await this.#push(all.slice(at, at + MAX_ENTRIES), signal);
-        }
+        this.#failing.keep(new Set(all.length === 0 ? [] : [ALL, ...all.map(({ id }) => id)]));
+        for (const some of this.#inParts.of(all)) await this.#push(some, signal);
       } while (this.#askedAgain());
     } catch (error) {
       this.#fail([], { kind: 'other', reason: reasonOf(error) });
@@ -166,7 +166,7 @@ export class Publisher {
   async #push(entries: readonly OutboxEntry[], signal: AbortSignal): Promise<void> {
     let lock: Acquired;
     try {
-      lock = await this.#parts.lock();
+      lock = await this.#parts.lock(signal);
     } catch (error) {
       // A full disk: the entries are in the outbox, and stay there.
       this.#fail(entries, { kind: 'other', reason: reasonOf(error) });
@@ -184,35 +184,37 @@ export class Publisher {
     }
   }
 
-  /**
-   * One push for all. When the remote refuses them, each goes on its own, so that one cannot hold up
-   * the rest; when they are too large for it, in halves.
-   */
   async #pushTogether(entries: readonly OutboxEntry[], signal: AbortSignal): Promise<void> {
-    const result = await this.#parts.publish(
-      entries.map(({ commits }) => commits.map(committed)),
-      signal,
-    );
-    this.#parts.onPush?.(result);
-    if (result.ok) {
-      this.#failing = undefined;
-      const refused = new Map(result.refused.map(({ entry, reason }) => [entry, reason]));
-      for (const [index, entry] of entries.entries()) {
-        const reason = refused.get(index);
-        if (reason === undefined) await this.#settle(entry);
-        else await this.#setAside(entry, reason);
-      }
-      this.onNews();
-      return;
+    let isFirst = true;
+    const push = async (part: readonly OutboxEntry[]): Promise<Published> => {
+      if (!isFirst) await this.#held(signal);
+      isFirst = false;
+      const commits = part.map((entry) => entry.commits.map(committed));
+      const result = await this.#parts.publish(commits, signal);
+      this.#parts.onPush?.(result);
+      return result;
+    };
+    await this.#inParts.push(entries, push, {
+      pushed: (part, result) => this.#pushed(part, result),
+      tooLarge: (entry, reason) => this.#setAside(entry, reason),
+      failed: (part, failure) => {
+        this.#fail(part, failure);
+      },
+    });
+  }
+
+  async #pushed(
+    entries: readonly OutboxEntry[],
+    { refused }: Published & { ok: true },
+  ): Promise<void> {
+    for (const { id } of [{ id: ALL }, ...entries]) this.#failing.over(id);
+    const reasons = new Map(refused.map(({ entry, reason }) => [entry, reason]));
+    for (const [index, entry] of entries.entries()) {
+      const reason = reasons.get(index);
+      if (reason === undefined) await this.#settle(entry);
+      else await this.#setAside(entry, reason);
     }
-    const { failure } = result;
-    if (failure.kind === 'too_large' && entries.length === 1) {
-      for (const entry of entries) await this.#setAside(entry, failure.reason);
-      return;
-    }
-    const parts = entries.length === 1 ? [] : partsOf(entries, failure.kind);
-    if (parts.length === 0) this.#fail(entries, failure);
-    for (const part of parts) await this.#pushTogether(part, signal);
+    this.onNews();
   }
 
   async #setAside(entry: OutboxEntry, reason: string): Promise<void> {
@@ -233,8 +235,11 @@ export class Publisher {
   }
 
   #fail(entries: readonly OutboxEntry[], failure: Failure): void {
-    this.#failing = { since: this.#failing?.since ?? new Date().toISOString(), failure };
-    for (const { id } of entries) this.#tell(id, { published: false, failure });
+    if (entries.length === 0) this.#failing.note(ALL, failure.reason);
+    for (const { id } of entries) {
+      this.#failing.note(id, failure.reason);
+      this.#tell(id, { published: false, failure });
+    }
   }
 
   #tell(id: string, outcome: Outcome): void {

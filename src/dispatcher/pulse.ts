@@ -38,7 +38,7 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
       fetch_failing_since: fetchFailing.since,
       fetch_error: fetchFailing.reason,
     }),
-    ...(failing && { push_failing_since: failing.since, push_error: failing.failure.reason }),
+    ...(failing && { push_failing_since: failing.since, push_error: failing.reason }),
     ...(deliveries.aliases.found && { alias_shared: deliveries.aliases.found }),
     ...(unrecorded && {
       record_failing_since: unrecorded.since,

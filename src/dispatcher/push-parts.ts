@@ -1,10 +1,70 @@
 import type { OutboxEntry } from '../state/outbox.ts';
-import type { Failure } from '../transport/transport.ts';
+import type { Failure, Published } from '../transport/transport.ts';
 
-/** How entries are pushed that could not be pushed together; not in parts where that is no help. */
-export function partsOf(entries: readonly OutboxEntry[], kind: Failure['kind']): OutboxEntry[][] {
-  if (kind === 'rejected') return entries.map((entry) => [entry]);
-  if (kind !== 'too_large') return [];
-  const middle = Math.ceil(entries.length / 2);
-  return [entries.slice(0, middle), entries.slice(middle)];
+/** One push takes at most this many entries. */
+const MAX_ENTRIES = 1000;
+/** So many refusals with no push in between, and the remote is taken to refuse everything for now. */
+const MOST_REFUSALS = 20;
+
+type Entries = readonly OutboxEntry[];
+
+/** What is told of the parts. */
+export interface Told {
+  pushed: (entries: Entries, result: Published & { ok: true }) => Promise<void>;
+  /** The remote takes no push as large as this one entry. */
+  tooLarge: (entry: OutboxEntry, reason: string) => Promise<void>;
+  failed: (entries: Entries, failure: Failure) => void;
+}
+
+/**
+ * Pushes entries together. When the remote refuses them, or they are too large for it, in halves, so
+ * that one cannot hold up the rest. A remote that refuses everything is not asked for each.
+ */
+export class PushParts {
+  /** Entries that were refused by themselves. */
+  #refused = new Set<string>();
+
+  /** What is to be pushed together of all that waits, in this order: what was refused before goes last. */
+  of(all: Entries): OutboxEntry[][] {
+    const last = all.filter(({ id }) => this.#refused.has(id));
+    this.#refused = new Set(last.map(({ id }) => id));
+    const inOrder = [...all.filter(({ id }) => !this.#refused.has(id)), ...last];
+    const parts: OutboxEntry[][] = [];
+    for (let at = 0; at < inOrder.length; at += MAX_ENTRIES)
+      parts.push(inOrder.slice(at, at + MAX_ENTRIES));
+    return parts;
+  }
+
+  async push(
+    entries: Entries,
+    push: (entries: Entries) => Promise<Published>,
+    told: Told,
+  ): Promise<void> {
+    const parts = [entries];
+    let refusals = 0;
+    for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+      const result = await push(part);
+      if (result.ok) {
+        refusals = 0;
+        await told.pushed(part, result);
+        continue;
+      }
+      const { failure } = result;
+      const isTooLarge = failure.kind === 'too_large';
+      if (failure.kind === 'rejected') refusals++;
+      const [first] = part.length === 1 ? part : [];
+      if (first !== undefined && isTooLarge) {
+        await told.tooLarge(first, failure.reason);
+      } else if (refusals >= MOST_REFUSALS) {
+        told.failed([...part, ...parts.flat()], failure);
+        return;
+      } else if (first === undefined && (isTooLarge || failure.kind === 'rejected')) {
+        const middle = Math.ceil(part.length / 2);
+        parts.unshift(part.slice(0, middle), part.slice(middle));
+      } else {
+        if (first !== undefined && failure.kind === 'rejected') this.#refused.add(first.id);
+        told.failed(part, failure);
+      }
+    }
+  }
 }

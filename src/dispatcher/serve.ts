@@ -115,7 +115,7 @@ class Service {
       };
     if (hosts.active === undefined) return { problem: hosts.problem ?? 'no host file' };
     if (left > 0) {
-      const reason = publisher.failing?.failure.reason ?? 'the push was not tried';
+      const reason = publisher.failing?.reason ?? 'the push was not tried';
       return {
         problem: `still in the outbox: ${String(left)}, because ${reason}; pushed at the next run`,
       };

@@ -26,4 +26,9 @@ export class Troubles {
   over(key: string): void {
     this.#found.delete(key);
   }
+
+  /** Forgets what concerns anything else than this. */
+  keep(keys: ReadonlySet<string>): void {
+    for (const key of [...this.#found.keys()]) if (!keys.has(key)) this.#found.delete(key);
+  }
 }

@@ -41,7 +41,7 @@ export async function sync(
     if (answered.kind === 'nobody') {
       const publisher = directPublisher(context);
       await publisher.flush();
-      reason = publisher.failing?.failure.reason ?? reason;
+      reason = publisher.failing?.reason ?? reason;
     } else if (answered.kind === 'answered') {
       for (const outcome of Object.values(answered.answer.outcomes ?? {})) {
         if (!outcome.published) reason = outcome.failure.reason;
