@@ -180,7 +180,7 @@ async function requireVersion(context: Context, isTold: boolean): Promise<void> 
 
 /** Asks the remote for news, as soon as its budget of reads allows. */
 export async function refreshed(context: Context, signal?: AbortSignal): Promise<Refreshed> {
-  await permission(context.budget)('read');
+  await permission(context.budget, signal)('read');
   return context.transport.refresh(signal);
 }
 
@@ -207,7 +207,7 @@ export function directPublisher(context: Context, onPush?: (result: Published) =
     outbox,
     publish: publishing(context),
     mayPush: () => context.budget.push(),
-    lock: () => acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS }),
+    lock: (signal) => acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS, signal }),
     // The cursor moves when a dispatcher starts and finds the answer; a dead letter must go now.
     onPublished: async ({ delivery }) => {
       if (delivery?.deadLetter !== undefined) await deadLetters.remove(delivery.deadLetter);

@@ -89,7 +89,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     outbox,
     publish: publishing(context),
     mayPush: () => context.budget.push(),
-    lock: () => acquire(paths.root, 'writer', { wait: WRITER_WAIT_MS }),
+    lock: (signal) => acquire(paths.root, 'writer', { wait: WRITER_WAIT_MS, signal }),
     onPublished: async ({ delivery }) => {
       if (delivery === undefined) return;
       for (const { actor, channel, messages } of settledBy(delivery))

@@ -23,7 +23,6 @@ export function publishing(parts: {
 }): (entries: Commit[][], signal?: AbortSignal) => Promise<Published> {
   const { transport } = parts;
   const turns = inTurns(parts.turns);
-  const permit = permission(parts.budget);
   return (entries, signal) => {
     const upgrades = entries
       .flat()
@@ -31,19 +30,22 @@ export function publishing(parts: {
     return transport.publish(entries, {
       signal,
       turns,
-      permit,
+      permit: permission(parts.budget, signal),
       ...(!upgrades && { refuses: (tip: string) => checkVersion(transport, tip) }),
     });
   };
 }
 
-/** Waits until the remote may be asked again. */
-export function permission(budget: RemoteBudget): (kind: 'push' | 'read') => Promise<void> {
+/** Waits until the remote may be asked again, or `signal` is aborted. */
+export function permission(
+  budget: RemoteBudget,
+  signal?: AbortSignal,
+): (kind: 'push' | 'read') => Promise<void> {
   return async (kind) => {
     for (;;) {
       const wait = await budget[kind]();
-      if (wait === 0) return;
-      await sleep(wait);
+      if (wait === 0 || signal?.aborted === true) return;
+      await sleep(wait, undefined, { ...(signal && { signal }) }).catch(() => undefined);
     }
   };
 }
@@ -57,13 +59,13 @@ function inTurns(turns: Turns): PublishTurns {
     lostRace: () => {
       turns.lostRace();
     },
-    take: async (commits) => {
+    take: async (commits, signal) => {
       const plain = commits.every(
         ({ clear, requires = [] }) =>
           clear === undefined && requires.every(({ oid }) => oid === null),
       );
       const offer = commits.map((commit) => ({ ...commit, at: commit.at.toISOString() }));
-      const taken = await turns.take(plain ? JSON.stringify(offer) : '');
+      const taken = await turns.take(plain ? JSON.stringify(offer) : '', signal);
       if (taken?.kind !== 'turn') return taken;
       return {
         ...taken,

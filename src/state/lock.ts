@@ -43,7 +43,7 @@ export function isHeld(root: string, name: LockName): Promise<boolean> {
 }
 
 /**
- * Takes a lock, waiting for its holder up to `wait` milliseconds.
+ * Takes a lock, waiting for its holder up to `wait` milliseconds, or until `signal` is aborted.
  *
  * A lock that is free is taken by making its file, which only one process can. To succeed a dead
  * holder takes two steps, looking and writing our own name; proper-lockfile guards the moment in
@@ -52,8 +52,9 @@ export function isHeld(root: string, name: LockName): Promise<boolean> {
 export async function acquire(
   root: string,
   name: LockName,
-  options: { wait: number; signal?: AbortSignal },
+  options: { wait: number; signal?: AbortSignal | undefined },
 ): Promise<Acquired> {
+  const { signal } = options;
   const deadline = Date.now() + options.wait;
   const self: Holder = { ...(await identify(process.pid)), since: new Date().toISOString() };
   for (;;) {
@@ -63,8 +64,9 @@ export async function acquire(
     }
     const holder = await holderOf(root, name);
     if (holder === undefined) continue;
-    if (Date.now() >= deadline || options.signal?.aborted === true) return { ok: false, holder };
-    await sleep(5 + Math.random() * 20);
+    if (Date.now() >= deadline || signal?.aborted === true) return { ok: false, holder };
+    const pause = 5 + Math.random() * 20;
+    await sleep(pause, undefined, { ...(signal && { signal }) }).catch(() => undefined);
   }
 }
 

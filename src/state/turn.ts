@@ -71,14 +71,14 @@ export class Turns {
     this.#contendedUntil = this.#now() + CONTENDED_MS;
   }
 
-  /** The turn, if turns are being taken and it can be had. */
-  async take(offer: string): Promise<Taken | undefined> {
+  /** The turn, if turns are being taken and it can be had before `signal` is aborted. */
+  async take(offer: string, signal?: AbortSignal): Promise<Taken | undefined> {
     try {
       if (this.#now() > this.#contendedUntil && !(await isHeld(this.#folder, 'turn'))) {
         return undefined;
       }
       await mkdir(this.#queue, { recursive: true, mode: 0o700 });
-      const lock = await this.#wait(offer);
+      const lock = await this.#wait(offer, signal);
       if (lock?.kind === 'done') return lock;
       if (lock?.ok !== true) return undefined;
       const last = join(this.#folder, 'tip');
@@ -104,6 +104,7 @@ export class Turns {
 
   async #wait(
     offer: string,
+    signal: AbortSignal | undefined,
   ): Promise<(Acquired & { kind?: undefined }) | { kind: 'done'; tip: string } | undefined> {
     if ((await this.#tickets()).length === 0) {
       const lock = await acquire(this.#folder, 'turn', { wait: 0 });
@@ -114,6 +115,7 @@ export class Turns {
     const ticket = join(this.#queue, name);
     try {
       for (let waited = 0; waited < LONGEST_WAIT_MS; waited = this.#now() - begun) {
+        if (signal?.aborted === true) return undefined;
         // Under its first name again, if somebody slipped in when it was called: it stays the oldest.
         await writeWhole(ticket, offer);
         await called(ticket);

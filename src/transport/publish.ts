@@ -37,8 +37,14 @@ export interface PublishOptions {
 /** What is asked of whoever coordinates. */
 export interface Turns {
   lostRace: () => void;
-  /** Waits for a turn at pushing these, or until somebody has pushed them along with his own. */
-  take: (commits: readonly Commit[]) => Promise<Turn | { kind: 'done'; tip: string } | undefined>;
+  /**
+   * Waits for a turn at pushing these, or until somebody has pushed them along with his own; no longer
+   * than until `signal` is aborted.
+   */
+  take: (
+    commits: readonly Commit[],
+    signal: AbortSignal | undefined,
+  ) => Promise<Turn | { kind: 'done'; tip: string } | undefined>;
 }
 
 interface Turn {
@@ -80,7 +86,7 @@ export async function publish(
       await options.permit?.('read');
       await options.permit?.('push');
     }
-    const turn = await turns?.take(entries.flat());
+    const turn = await turns?.take(entries.flat(), options.signal);
     if (turn?.kind === 'done') {
       await fetchBranch(repository, options.signal);
       const commits = entries.flat().length;
