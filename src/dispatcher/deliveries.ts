@@ -46,16 +46,15 @@ export class Deliveries {
   readonly #reports: ScanReports;
   /** What the bus was known to hold before this process asked it. */
   #before: string | undefined;
-  /** Of the held messages, where to look next. */
   #heldAt = 0;
   #stored: Map<string, ActorCursors> | undefined;
   #saving: Promise<void> = Promise.resolve();
 
   constructor(parts: DeliveriesParts) {
     this.#parts = parts;
-    this.#reports = new ScanReports(parts.log);
-    this.#lost = new LostHistory(parts);
     const { wrote, departed, log } = parts;
+    this.#reports = new ScanReports(log);
+    this.#lost = new LostHistory(parts);
     this.aliases = new AliasWatch((path) => wrote(path) || departed.has(path), log);
   }
 
@@ -83,17 +82,12 @@ export class Deliveries {
     for (const actor of this.#active) if (!actors.includes(actor)) this.#active.delete(actor);
     const fresh = actors.filter((actor) => !this.#active.has(actor));
     if (fresh.length === 0) return;
-    const { cursors } = this.#parts;
-    const seen = this.#stored === undefined ? await cursors.held() : undefined;
-    const before =
-      seen === undefined
-        ? []
-        : [seen, this.#before ?? seen, ...(await this.#lost.unseen(host, seen, tip))];
-    const held = isNews ? before : [];
+    const before = this.#stored === undefined ? await this.#heldBefore(host, tip) : [];
     if (!isNews) this.#held.unshift(...before);
-    this.#stored ??= await cursors.load();
+    this.#stored ??= await this.#parts.cursors.load();
     await this.#parts.departed.load();
-    const found = await resume(this.#parts, this.#lost, this.#stored, { host, tip, held }, fresh);
+    const place = { host, tip, held: isNews ? before : [] };
+    const found = await resume(this.#parts, this.#lost, this.#stored, place, fresh);
     for (const { since, scan, deliveries, stateOf, isArchived = false } of found) {
       this.mailboxes.addScan(since, tip, deliveries, stateOf);
       if (scan !== undefined && isArchived) this.#reports.archived(tip, scan);
@@ -104,6 +98,13 @@ export class Deliveries {
     this.#lost.over();
     for (const actor of fresh) this.#active.add(actor);
     passed('scanned');
+  }
+
+  /** What this machine knows the bus to have held before this process asked it. */
+  async #heldBefore(host: string, tip: string): Promise<string[]> {
+    const seen = await this.#parts.cursors.held();
+    const unseen = await this.#lost.unseen(host, seen, tip);
+    return seen === undefined ? unseen : [seen, this.#before ?? seen, ...unseen];
   }
 
   /** A push has brought the bus there: what it holds is missed when a later tip does not. */
@@ -121,7 +122,8 @@ export class Deliveries {
   async advance(host: string, tip: string, isNews: boolean): Promise<Scan | undefined> {
     const from = this.mailboxes.scanned;
     if (from === undefined) return undefined;
-    const held = this.#held.splice(0, isNews ? this.#asked : 0);
+    const unseen = isNews ? await this.#lost.unseenSince(host, tip) : [];
+    const held = [...this.#held.splice(0, isNews ? this.#asked : 0), ...unseen];
     this.#asked = 0;
     if (from === tip && !held.some((commit) => commit !== tip)) return undefined;
     try {
@@ -141,14 +143,13 @@ export class Deliveries {
   ): Promise<Scan | undefined> {
     const audience = { host, actors: [...this.#active] };
     const [history, scan] = await Promise.all([
-      continuity(this.#parts.transport, [from, ...held], tip),
+      continuity(this.#parts.transport, [...new Set([from, ...held])], tip),
       scanAdded(this.#parts, audience, from, tip),
     ]);
-    if (history.kind === 'rewritten' && !isNews) return undefined;
-    if (history.kind === 'rewritten') return this.#afterRewrite(audience, history.lost, tip, scan);
+    if (history.kind === 'rewritten')
+      return isNews ? this.#afterRewrite(audience, history.lost, tip, scan) : undefined;
     if (history.kind === 'archived') this.#reports.archived(tip, scan);
-    const { departed } = this.#parts;
-    await departed.note(scan.removed, history.kind === 'grown');
+    await this.#parts.departed.note(scan.removed, history.kind === 'grown');
     this.aliases.look(host, scan);
     const again = await returned(this.#parts, audience, tip, scan);
     const open = await openAgain(this.#parts, [...again], host, tip);

@@ -1,6 +1,6 @@
 import type { Departed } from '../state/departed.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
-import type { Transport } from '../transport/transport.ts';
+import type { LogPlace, Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
 import type { Log } from './log.ts';
 import { vanished } from './vanished.ts';
@@ -21,6 +21,8 @@ export class LostHistory {
   readonly #parts: LostHistoryParts;
   /** The commits that those of the rewrite under way ended with. */
   readonly #seen = new Set<string>();
+  /** As far as the record of what the branch was set back from was read. */
+  #place: LogPlace | undefined;
 
   constructor(parts: LostHistoryParts) {
     this.#parts = parts;
@@ -30,13 +32,30 @@ export class LostHistory {
    * Histories that were lost while no dispatcher ran, in which something of this machine is that is to
    * be published again: a command that sends more fetches what the branch was set back to.
    *
-   * @param since the newest commit that a dispatcher of this machine has seen
+   * @param since the newest commit that a dispatcher of this machine has seen; undefined when none has
    */
-  async unseen(host: string, since: string, tip: string): Promise<string[]> {
-    const { transport, hostname } = this.#parts;
+  async unseen(host: string, since: string | undefined, tip: string): Promise<string[]> {
+    const { transport } = this.#parts;
+    this.#place = (await transport.leftSince(undefined)).place;
+    return this.#withOurs(await transport.leftBehind(since), host, tip);
+  }
+
+  /**
+   * The same since this was asked last: a command that finds no dispatcher while one is starting sends
+   * what that one has never seen.
+   */
+  async unseenSince(host: string, tip: string): Promise<string[]> {
+    const { commits, place } = await this.#parts.transport.leftSince(this.#place);
+    const lost = await this.#withOurs(commits, host, tip);
+    this.#place = place;
+    return lost;
+  }
+
+  /** Histories in which something of this machine is that is to be published again. */
+  async #withOurs(commits: readonly string[], host: string, tip: string): Promise<string[]> {
     const lost: string[] = [];
-    for (const commit of await transport.leftBehind(since)) {
-      const { again } = await vanished(this.#parts, [host, hostname], commit, tip);
+    for (const commit of commits) {
+      const { again } = await vanished(this.#parts, [host, this.#parts.hostname], commit, tip);
       if (again.length > 0) lost.push(commit);
     }
     return lost;

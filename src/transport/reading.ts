@@ -2,7 +2,15 @@ import { join } from 'node:path';
 import { folderUse } from '../protocol/layout.ts';
 import { failed } from './git.ts';
 import { filesContaining } from './grep.ts';
-import { commitsSince, heads, leftBehind, mergeBase, type Ancestor } from './lineage.ts';
+import {
+  commitsSince,
+  heads,
+  leftBehind,
+  leftSince,
+  mergeBase,
+  type Ancestor,
+  type LogPlace,
+} from './lineage.ts';
 import { looseObjects, staleLocks } from './maintenance.ts';
 import type { Objects } from './objects.ts';
 import { commitOrder } from './order.ts';
@@ -94,9 +102,18 @@ export abstract class Reading {
    * What the branch was set back from since it stood at `commit`, as any process of this machine has
    * seen it: a command fetches too, while no dispatcher runs.
    */
-  leftBehind(commit: string): Promise<string[]> {
+  leftBehind(commit: string | undefined): Promise<string[]> {
+    return leftBehind(this.#log, commit);
+  }
+
+  /** The same since a place in the record of it, which it gives back. */
+  leftSince(place: LogPlace | undefined): Promise<{ commits: string[]; place: LogPlace }> {
+    return leftSince(this.#log, place);
+  }
+
+  get #log(): string {
     const { gitDir, branch } = this.repository;
-    return leftBehind(join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch), commit);
+    return join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch);
   }
 
   /** Locks of git that nobody can hold any more. */

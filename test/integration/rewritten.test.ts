@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { openTransport } from '../../src/operations/context.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host, type Running } from '../support/bus.ts';
 import { git } from '../support/git.ts';
@@ -290,4 +291,37 @@ it('an answer that was taken out of the history stays out, although some cursor 
   expect(bus.messages().map(({ relPath }) => relPath)).not.toContain(answer?.relPath);
   expect(answered(bus)).toContain(first);
   expect(readFileSync(ledger, 'utf8')).toBe('run\n'.repeat(3));
+});
+
+it('what another process of this machine has sent is missed too, though no dispatcher has seen it on the bus', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const running = host.start('--interval', '600');
+  await seen(bus, running);
+  const before = tipOf(bus);
+  const header = 'from: ann\nto: worker\ntype: text\ntimestamp: 2026-01-01T00:00:00Z\nhost: front';
+  const relPath = '2026/01/01/000000000Z-0123456789ab.md';
+  const path = `data/channels/${host.channel()}/${relPath}`;
+  const { transport } = await openTransport(host.dir, { ...process.env, ...host.env });
+  const author = { name: 'ann', email: 'ann@front.crosstalk.local' };
+  const files = [{ path, content: `---\n${header}\n---\n\nhello\n` }];
+  const published = await transport.publish([[{ at: new Date(0), author, subject: 'one', files }]]);
+  expect(published.ok).toBe(true);
+  setBack(bus, before);
+  await transport.refresh();
+  transport.close();
+  await host.run('sync');
+  await running.saw('cursor_lost');
+  await until('the answer', () => answered(bus).includes(relPath));
+});
+
+it('what a machine has sent before its first dispatcher is brought back by that one', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const before = tipOf(bus);
+  const first = await host.send('worker', 'one');
+  setBack(bus, before);
+  const second = await host.send('worker', 'two');
+  for (let pass = 0; pass < 2; pass++) await host.once();
+  expect(answered(bus)).toEqual([first, second].sort());
 });
