@@ -1,5 +1,5 @@
 import type { Lookup } from '../protocol/causality.ts';
-import { chainLevels } from '../protocol/causality.ts';
+import { chainLevels, missingOrigins } from '../protocol/causality.ts';
 import { messageFile } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
 import { answeredOn } from '../protocol/pending.ts';
@@ -26,6 +26,8 @@ export interface Briefing {
   /** What the actor has answered on this host already. */
   answered: ReadonlySet<string>;
   plans: AnswerPlan[];
+  /** Paths of messages that are not there, and that may ask what the batch is to answer. */
+  lacking: string[];
   /** Messages from the first question to the batch. */
   depth: number;
 }
@@ -68,6 +70,7 @@ export async function brief(
     channel: since,
     answered,
     plans: planAnswers(batch, actor, lookup, answered),
+    lacking: missingOrigins(batch, actor, lookup).map((ref) => fileOf(channel, ref)),
     depth: chainLevels(batch, lookup).length,
   };
 }
@@ -141,6 +144,11 @@ export async function shownThread(
   });
 }
 
+function fileOf(home: string, ref: string): string {
+  const { channel, relPath } = placeOfRef(home, ref);
+  return messageFile(channel, relPath);
+}
+
 /**
  * Of paths whose messages could not be read those that stand there all the same, and are not merely
  * malformed: their content is missing from this clone, or damaged.
@@ -152,15 +160,11 @@ async function unreadAt(
   relPaths: readonly string[],
 ): Promise<string[]> {
   if (relPaths.length === 0) return [];
-  const fileOf = (ref: string): string => {
-    const place = placeOfRef(channel, ref);
-    return messageFile(place.channel, place.relPath);
-  };
-  const files = relPaths.map(fileOf);
+  const files = relPaths.map((ref) => fileOf(channel, ref));
   const standing = await transport.standing(commit, files);
   const unread: string[] = [];
   for (const relPath of relPaths) {
-    const path = fileOf(relPath);
+    const path = fileOf(channel, relPath);
     const isThere = standing.has(path);
     if (isThere && (await transport.objects.read(`${commit}:${path}`)) === undefined)
       unread.push(relPath);

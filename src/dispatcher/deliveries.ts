@@ -4,17 +4,18 @@ import { Mailboxes, type Delivery, type DeliveryState } from '../protocol/mailbo
 import type { ActorCursors, Cursors } from '../state/cursors.ts';
 import { continuity } from './epochs.ts';
 import type { Known } from './known.ts';
+import type { Lacking } from './lacking.ts';
 import { LostHistory, type LostHistoryParts } from './lost-history.ts';
 import { resume } from './resume.ts';
-import { returned } from './returned.ts';
+import { lookAtReturned } from './returned.ts';
 import { AliasWatch } from './shared-alias.ts';
 import { ScanReports } from './scan-reports.ts';
 import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';
-import { openAgain } from './still-open.ts';
 
 export interface DeliveriesParts extends LostHistoryParts {
   cursors: Cursors;
   known: Known;
+  lacking: Lacking;
   /** Whether a file was in this machine's outbox, as far as this process has seen. */
   wrote: (path: string) => boolean;
   /** New actors start at the tip instead of at what is unanswered. */
@@ -151,12 +152,8 @@ export class Deliveries {
     if (history.kind === 'archived') this.#reports.archived(tip, scan);
     await this.#parts.departed.note(scan.removed, history.kind === 'grown');
     this.aliases.look(host, scan);
-    const again = await returned(this.#parts, audience, tip, scan);
-    const open = await openAgain(this.#parts, [...again], host, tip);
-    const stateOf = again.size > 0 ? await this.#parts.known.states() : undefined;
-    const isHandled = (one: Delivery): boolean =>
-      again.has(one) && (!open.has(one) || stateOf?.(one) !== 'pending');
-    for (const one of open) if (!isHandled(one)) this.mailboxes.reopen(one);
+    const { isHandled, open } = await lookAtReturned(this.#parts, audience, tip, scan);
+    for (const one of open) this.mailboxes.reopen(one);
     this.#take(from, tip, scan, (one) => (isHandled(one) ? 'settled' : 'pending'));
     return scan;
   }
@@ -184,13 +181,13 @@ export class Deliveries {
   ): Promise<Scan> {
     for (const from of lost) await this.#lost.bringBack(audience.host, from, tip);
     // What is published while the record is read is in neither what was read nor what is left.
-    const before = await this.#parts.known.states();
-    const scan = await scanUnanswered(this.#parts, audience, tip);
-    const after = await this.#parts.known.states();
-    this.mailboxes.forgetSettled();
-    this.#take('', tip, scan, (one) =>
-      after(one) === 'pending' && before(one) !== 'pending' ? 'settled' : after(one),
+    const { known, lacking } = this.#parts;
+    const { found: scan, stateOf } = await known.during(() =>
+      scanUnanswered(this.#parts, audience, tip),
     );
+    const isDue = await lacking.addTo(scan.deliveries, audience, tip, [...scan.deliveries]);
+    this.mailboxes.forgetSettled();
+    this.#take('', tip, scan, (one) => (isDue(one) ? 'pending' : stateOf(one)));
     this.#lost.over();
     return { ...scan, configured: true, added: news.added };
   }

@@ -9,6 +9,7 @@ import type { Archive } from './archive.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Guards } from './guards.ts';
 import type { HostWatch } from './host-watch.ts';
+import type { Lacking } from './lacking.ts';
 import type { Log } from './log.ts';
 import type { Publisher } from './publisher.ts';
 import type { RunParts } from './run.ts';
@@ -21,6 +22,7 @@ export interface DispatcherParts {
   outbox: Outbox;
   deadLetters: DeadLetters;
   silences: Silences;
+  lacking: Lacking;
   interruptions: Interruptions;
   runs: Runs;
   publisher: Publisher;

@@ -45,6 +45,18 @@ export class Known {
     for (const relPath of relPaths) this.#early.add(keyOf({ actor, channel, relPath }));
   }
 
+  /** What is found in the record, and the states of that; what is settled meanwhile counts as settled. */
+  async during<T>(
+    look: () => Promise<T>,
+  ): Promise<{ found: T; stateOf: (delivery: Delivery) => DeliveryState }> {
+    const before = await this.states();
+    const found = await look();
+    const after = await this.states();
+    const isOver = (one: Delivery): boolean =>
+      after(one) === 'pending' && before(one) !== 'pending';
+    return { found, stateOf: (one) => (isOver(one) ? 'settled' : after(one)) };
+  }
+
   /** The state of each delivery, as far as it is known; else `pending`. */
   async states(): Promise<(delivery: Delivery) => DeliveryState> {
     const { outbox, deadLetters, silences, expect } = this.#parts;
@@ -74,7 +86,7 @@ export class Known {
 }
 
 /** One delivery among all of a host. */
-function keyOf({
+export function keyOf({
   actor,
   channel,
   relPath,

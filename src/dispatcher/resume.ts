@@ -2,6 +2,7 @@ import type { Delivery, DeliveryState } from '../protocol/mailbox.ts';
 import { cursorOf, type ActorCursors } from '../state/cursors.ts';
 import { continuity } from './epochs.ts';
 import type { Known } from './known.ts';
+import type { Lacking } from './lacking.ts';
 import type { LostHistory, LostHistoryParts } from './lost-history.ts';
 import { returned } from './returned.ts';
 import { scanAdded, scanUnanswered, type Scan } from './scan.ts';
@@ -10,6 +11,7 @@ import { byMailbox, openAgain, stillOpen } from './still-open.ts';
 
 interface ResumeParts extends LostHistoryParts {
   known: Known;
+  lacking: Lacking;
   /** New actors start at the tip instead of at what is unanswered. */
   fromNow: boolean;
 }
@@ -60,7 +62,10 @@ export async function resume(
     if (cursor === undefined || history.kind === 'rewritten') {
       const isNew = cursor === undefined && parts.fromNow;
       const scan = isNew ? undefined : await scanUnanswered(parts, audience, tip);
-      found.push({ since: '', scan, deliveries: scan?.deliveries ?? [], stateOf });
+      const deliveries = scan?.deliveries ?? [];
+      const isDue = await parts.lacking.addTo(deliveries, audience, tip, [...deliveries]);
+      const state = (one: Delivery): DeliveryState => (isDue(one) ? 'pending' : stateOf(one));
+      found.push({ since: '', scan, deliveries, stateOf: state });
       continue;
     }
     for (const commit of commitsOf(cursor)) {
@@ -75,15 +80,18 @@ export async function resume(
       const open = whole
         ? new Set(deliveries)
         : await openSince(parts, deliveries, { scan, back }, { host, since: commit, tip });
+      const isBack = (one: Delivery): boolean => open.has(one) && back.has(one);
+      const isDue = await parts.lacking.addTo(deliveries, audience, tip, deliveries.filter(isBack));
       const isSettled = (delivery: Delivery): boolean =>
         !open.has(delivery) ||
         cursorOf(cursor, delivery.channel)?.settled.includes(delivery.relPath) === true;
+      const state = (one: Delivery): DeliveryState => (isSettled(one) ? 'settled' : stateOf(one));
       found.push({
         since: commit,
         scan,
         isArchived: !whole && history.kind === 'archived',
         deliveries,
-        stateOf: (delivery) => (isSettled(delivery) ? 'settled' : stateOf(delivery)),
+        stateOf: (delivery) => (isDue(delivery) ? 'pending' : state(delivery)),
       });
     }
   }

@@ -3,12 +3,44 @@ import type { Delivery } from '../protocol/mailbox.ts';
 import type { Departed } from '../state/departed.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
+import type { Known } from './known.ts';
+import type { Lacking } from './lacking.ts';
 import { scanAgain, type Audience, type Scan } from './scan.ts';
+import { openAgain } from './still-open.ts';
 
 interface Parts {
   transport: Transport;
   archive: Archive;
   departed: Departed;
+}
+
+/** What becomes of deliveries that are back. */
+export interface Returned {
+  /** What was made already, and stays so. */
+  isHandled: (delivery: Delivery) => boolean;
+  /** What was settled once and is to be made again. */
+  open: Delivery[];
+}
+
+/**
+ * Looks at what a scan found and was there before: whether it is unanswered by now, and whether that is
+ * for want of something that is back; that is added to the scan.
+ */
+export async function lookAtReturned(
+  parts: Parts & { known: Known; lacking: Lacking },
+  audience: Audience,
+  tip: string,
+  scan: Scan,
+): Promise<Returned> {
+  const again = await returned(parts, audience, tip, scan);
+  if (again.size === 0) return { isHandled: () => false, open: [] };
+  const unanswered = await openAgain(parts, [...again], audience.host, tip);
+  const stateOf = await parts.known.states();
+  const isDue = await parts.lacking.addTo(scan.deliveries, audience, tip, unanswered);
+  const isHandled = (one: Delivery): boolean =>
+    again.has(one) && !isDue(one) && (!unanswered.has(one) || stateOf(one) !== 'pending');
+  const isOpen = (one: Delivery): boolean => isDue(one) || (unanswered.has(one) && !isHandled(one));
+  return { isHandled, open: scan.deliveries.filter(isOpen) };
 }
 
 /**

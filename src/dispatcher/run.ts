@@ -42,10 +42,13 @@ export interface Job {
   released: boolean;
 }
 
-/** How a job ended; `answers` are complete messages, one per asker, and where they go. */
+/**
+ * How a job ended; `answers` are complete messages, one per asker, and where they go; `lacking` are
+ * paths of messages that it had to do without.
+ */
 export type JobResult =
-  | { kind: 'answered'; answers: Placed[]; result: InvocationResult }
-  | { kind: 'silent'; result: InvocationResult }
+  | { kind: 'answered'; answers: Placed[]; result: InvocationResult; lacking: string[] }
+  | { kind: 'silent'; result: InvocationResult; lacking: string[] }
   | { kind: 'stopped' }
   | { kind: 'gone' }
   /** Content is missing from this clone, of messages of the batch or of what they answer: nothing ran. */
@@ -118,7 +121,7 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   if (outcome.kind === 'failed') return { kind: 'failed', failure: outcome, result };
   if (outcome.kind === 'silent') {
     return (await silenceIsFine(parts, job, briefing))
-      ? { kind: 'silent', result }
+      ? { kind: 'silent', result, lacking: briefing.lacking }
       : failed(
           result,
           'empty_answer',
@@ -141,7 +144,7 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
         'too_much_output',
         `the answer would be a message of ${String(size)} bytes; the limit is 1 MiB`,
       )
-    : { kind: 'answered', answers, result };
+    : { kind: 'answered', answers, result, lacking: briefing.lacking };
 }
 
 /** A dead letter may be older than the answer: of a state that was restored, or of a first scan. */

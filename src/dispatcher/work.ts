@@ -3,14 +3,16 @@ import { reasonOf } from '../errors.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Guards } from './guards.ts';
+import type { Lacking } from './lacking.ts';
 import { record, type Recorded, type RecordParts } from './record.ts';
-import { runJob, type Job, type JobResult, type RunParts } from './run.ts';
+import { runJob, type Job, type RunParts } from './run.ts';
 import type { Troubles } from './troubles.ts';
 
 export interface WorkParts
   extends RunParts, Omit<RecordParts, 'settle' | 'giveBack' | 'hold' | 'log' | 'now' | 'runs'> {
   deliveries: Deliveries;
   guards: Guards;
+  lacking: Lacking;
   /** By actor and channel: since when a job cannot be done, and why. */
   stalled: Troubles;
 }
@@ -28,7 +30,7 @@ export async function work(
   const { mailboxes } = deliveries;
   try {
     const outcome = await runJob(parts, job);
-    await learn(parts, job, outcome);
+    await beside(parts, job, () => parts.guards.learn(job, outcome));
     const recorded: RecordParts = {
       ...parts,
       settle: (...of) => deliveries.settle(...of),
@@ -39,7 +41,14 @@ export async function work(
         mailboxes.hold(...of);
       },
     };
+    const lacking = 'lacking' in outcome ? outcome.lacking : undefined;
+    const run = { actor: job.actor, channel: job.channel, incomplete: job.messages };
+    if (lacking !== undefined)
+      await beside(parts, job, () => parts.lacking.note({ ...run, lacking }));
     const done = await record(recorded, job, outcome, letter);
+    const audience = { host: job.host, actors: [job.actor] };
+    if (lacking !== undefined)
+      await beside(parts, job, () => parts.lacking.complete(mailboxes, audience, lacking));
     parts.stalled.over(placeOf(job));
     return done;
   } catch (error) {
@@ -59,10 +68,10 @@ function placeOf({ actor, channel }: Job): string {
   return `${actor} ${channel}`;
 }
 
-/** What the run tells of its CLI; what it said is not given up when that cannot be noted. */
-async function learn(parts: WorkParts, job: Job, outcome: JobResult): Promise<void> {
+/** What goes beside the record of a run; what it said is not given up when that cannot be done. */
+async function beside(parts: WorkParts, job: Job, step: () => Promise<void>): Promise<void> {
   try {
-    await parts.guards.learn(job, outcome);
+    await step();
   } catch (error) {
     parts.log('internal_error', { id: job.id, actor: job.actor, error: reasonOf(error) });
   }

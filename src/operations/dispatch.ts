@@ -5,6 +5,7 @@ import { Dispatcher } from '../dispatcher/dispatcher.ts';
 import { Guards } from '../dispatcher/guards.ts';
 import { HostWatch } from '../dispatcher/host-watch.ts';
 import { Known } from '../dispatcher/known.ts';
+import { Lacking } from '../dispatcher/lacking.ts';
 import type { Log } from '../dispatcher/log.ts';
 import { Publisher } from '../dispatcher/publisher.ts';
 import { Refusals } from '../dispatcher/refusals.ts';
@@ -65,6 +66,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   await outbox.finish();
   await sweep([root, git, join(git, 'info'), queued, dead, running, bin, ...records]);
   const silences = new Silences(paths.silences);
+  const lacking = new Lacking({ transport, archive, silences });
   const deliveries = new Deliveries({
     transport,
     archive,
@@ -78,6 +80,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       },
     }),
     departed: new Departed(paths.departed),
+    lacking,
     hostname: context.hostname,
     wrote: (path) => outbox.hasHeld(path),
     publishAgain: (entries) =>
@@ -153,6 +156,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     outbox,
     deadLetters,
     silences,
+    lacking,
     interruptions: new Interruptions(paths.interruptions),
     runs,
     publisher,

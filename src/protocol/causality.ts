@@ -34,7 +34,24 @@ export function originsOf(message: Message): string[] {
  * `origin` is a claim of whoever pushed it, and nobody is answered who did not ask.
  */
 export function openQuestions(delivered: Located, actor: string, lookup: Lookup): Question[] {
+  return walk(delivered, actor, lookup).questions;
+}
+
+/**
+ * What an actor was processing when it wrote what a batch answers, and what is not there: with it the
+ * batch may have more open questions.
+ */
+export function missingOrigins(batch: readonly Located[], actor: string, lookup: Lookup): string[] {
+  return [...new Set(batch.flatMap((delivered) => walk(delivered, actor, lookup).missing))];
+}
+
+function walk(
+  delivered: Located,
+  actor: string,
+  lookup: Lookup,
+): { questions: Question[]; missing: string[] } {
   const found: Question[] = [];
+  const missing: string[] = [];
   const seen = new Set<string>();
   let frontier: Located[] = [delivered];
   for (let step = 0; step < MAX_STEPS && frontier.length > 0; step++) {
@@ -48,12 +65,15 @@ export function openQuestions(delivered: Located, actor: string, lookup: Lookup)
         continue;
       }
       for (const own of located(message.re, lookup)) {
-        if (own.message.from === actor) next.push(...located(originsOf(own.message), lookup));
+        if (own.message.from !== actor) continue;
+        const origins = originsOf(own.message);
+        next.push(...located(origins, lookup));
+        missing.push(...origins.filter((ref) => lookup(ref) === undefined));
       }
     }
     frontier = next;
   }
-  return found;
+  return { questions: found, missing };
 }
 
 /** Whether a message is mail for an actor, on whatever host. */

@@ -3,9 +3,24 @@ import { JsonLines } from './json-lines.ts';
 /** Bytes from which on the older half is forgotten: some 60,000 silences. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
+/** A run that had to do without messages that what it dealt with names. */
+export interface Lacking {
+  actor: string;
+  channel: string;
+  /** What it dealt with: paths inside the channel. */
+  incomplete: string[];
+  /** Paths of files that were not on the bus. */
+  lacking: string[];
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
 /**
  * What was settled by silence (protocol.md §5). No message on the bus says so, and a cursor says it only
- * as long as the history it belongs to is there: a line of JSON for each silent run.
+ * as long as the history it belongs to is there: a line of JSON for each silent run. And what was dealt
+ * with while the question behind it was not on the bus, as it may come back.
  */
 export class Silences {
   readonly #lines: JsonLines;
@@ -17,6 +32,33 @@ export class Silences {
   /** Puts on record that an actor had nothing to say to messages of a channel; durable when it returns. */
   note(actor: string, channel: string, messages: readonly string[]): Promise<void> {
     return this.#lines.add([{ actor, channel, messages }]);
+  }
+
+  /** Puts on record that an actor dealt with messages without others that are named; durable. */
+  lacked(run: Lacking): Promise<void> {
+    return this.#lines.add([{ ...run }]);
+  }
+
+  /** Puts on record that it has dealt with them again. */
+  done(actor: string, channel: string, again: readonly string[]): Promise<void> {
+    return this.#lines.add([{ actor, channel, again }]);
+  }
+
+  /** What was dealt with without one of these, and not again since. */
+  async without(paths: ReadonlySet<string>): Promise<Lacking[]> {
+    const found: Lacking[] = [];
+    for (const line of await this.#lines.all()) {
+      const { actor, channel } = line;
+      if (typeof actor !== 'string' || typeof channel !== 'string') continue;
+      const again = new Set(strings(line['again']));
+      for (const one of found)
+        if (one.actor === actor && one.channel === channel)
+          one.incomplete = one.incomplete.filter((relPath) => !again.has(relPath));
+      const lacking = strings(line['lacking']);
+      if (lacking.some((path) => paths.has(path)))
+        found.push({ actor, channel, incomplete: strings(line['incomplete']), lacking });
+    }
+    return found.filter(({ incomplete }) => incomplete.length > 0);
   }
 
   /** Calls back for everything that is on record. */

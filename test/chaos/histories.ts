@@ -110,6 +110,7 @@ export const HISTORIES: Record<string, Fault> = {
       clone('commit', '--quiet', '--message', 'without it');
       clone('push', '--quiet', `--force-with-lease=main:${tip}`, 'origin', 'HEAD:main');
       isDropped = true;
+      world.dropped.add(relPath);
     });
     return isDropped;
   },

@@ -38,7 +38,8 @@ export async function judge(world: World): Promise<Judged> {
       const text = `${relPath} (${message.body.trim()}) to ${actor}@${host}: ${answers
         .map((answer) => `${answer.relPath} (${answer.message.body.trim()})`)
         .join(', ')}`;
-      if (answers.length > 1) judged.problems.push({ kind: 'twice', text });
+      const meant = answers.filter((answer) => !world.dropped.has(answer.relPath));
+      if (meant.length > 1) judged.problems.push({ kind: 'twice', text });
       if (answers.length > 0 || isTwins(world, question, host, actor, messages)) continue;
       if (isDead(question, host, dead, messages)) judged.deadLetters++;
       else judged.problems.push({ kind: 'lost', text });

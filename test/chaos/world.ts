@@ -121,6 +121,8 @@ export class World {
   readonly machines: Machine[] = [];
   readonly asked: Asked[] = [];
   readonly faults: string[] = [];
+  /** Answers that were taken out; a branch that is set back may have one again, beside the next. */
+  readonly dropped = new Set<string>();
   /** The commit that everything of interest came after. */
   base = '';
   /** The channel that everything is said in. */

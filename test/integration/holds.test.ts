@@ -18,7 +18,7 @@ const RESULT: InvocationResult = {
   tooMuchOutput: false,
   duration: 1,
 };
-const SILENT: JobResult = { kind: 'silent', result: RESULT };
+const SILENT: JobResult = { kind: 'silent', lacking: [], result: RESULT };
 const LIMITED: JobResult = {
   kind: 'refused',
   refusal: { kind: 'rate_limited', said: 'no' },

@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Silences } from '../../src/state/silences.ts';
+import { agent } from '../support/agents.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { byHand, put, setBack, tipOf } from '../support/history.ts';
@@ -146,4 +147,32 @@ it('what was sent while no dispatcher ran is published again also when more was 
   expect(bus.messages().map(({ relPath }) => relPath)).toEqual([sent]);
   await starts(host);
   expect(bus.messages().map(({ relPath }) => relPath)).toEqual([lost, sent]);
+});
+
+it('a question that was not there when its parts were answered gets its answer when it is back', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { boss: agent('boss') });
+  const back = await bus.host('back', { worker: 'echo done' });
+  const question = byHand(front.channel(), 1, 'paint it', 'boss');
+  put(bus, question);
+  await front.once();
+  front.remove(question[0]);
+  await front.once();
+  await back.once();
+  await front.once();
+  const answers = (): string[] =>
+    bus
+      .from('boss')
+      .filter(({ message }) => message.re.some((re) => question[0].endsWith(re)))
+      .map(({ message }) => message.body.trim());
+  expect([bus.from('worker').length, answers()]).toEqual([1, []]);
+  put(bus, question);
+  await starts(front);
+  expect(answers()).toEqual(['boss reports: done']);
+  // Once is enough, however often it goes and comes back.
+  front.remove(question[0]);
+  await starts(front);
+  put(bus, question);
+  await starts(front);
+  expect(answers()).toEqual(['boss reports: done']);
 });

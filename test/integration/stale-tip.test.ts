@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { Archive } from '../../src/dispatcher/archive.ts';
 import { Deliveries } from '../../src/dispatcher/deliveries.ts';
 import { Known } from '../../src/dispatcher/known.ts';
+import { Lacking } from '../../src/dispatcher/lacking.ts';
 import { openTransport } from '../../src/operations/context.ts';
 import { Cursors } from '../../src/state/cursors.ts';
 import { DeadLetters } from '../../src/state/dead-letters.ts';
@@ -31,6 +32,11 @@ async function deliveriesOf(
       deadLetters: new DeadLetters(at('dead-letters')),
       silences: new Silences(at('silences.jsonl')),
       expect: () => undefined,
+    }),
+    lacking: new Lacking({
+      transport,
+      archive: new Archive(transport),
+      silences: new Silences(at('silences.jsonl')),
     }),
     departed: new Departed(at('departed.jsonl')),
     hostname: 'here',

@@ -4,11 +4,16 @@ import type { Bus } from './bus.ts';
 import { git } from './git.ts';
 
 /** A message that somebody writes by hand: its path and its content. */
-export function byHand(channel: string, n: number, body: string): [path: string, content: string] {
+export function byHand(
+  channel: string,
+  n: number,
+  body: string,
+  to = 'worker',
+): [path: string, content: string] {
   const name = `${String(n).padStart(9, '0')}Z-${n.toString(16).padStart(8, '0')}.md`;
   return [
     `data/channels/${channel}/2026/06/09/${name}`,
-    `---\nfrom: alice\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:00:00.000Z\n---\n\n${body}\n`,
+    `---\nfrom: alice\nto: ${to}\ntype: text\ntimestamp: 2026-06-09T19:00:00.000Z\n---\n\n${body}\n`,
   ];
 }
 
