@@ -1,4 +1,4 @@
-import { CHANNELS, MEMORIES, placeOf } from '../protocol/layout.ts';
+import { CHANNELS, channelFile, MEMORIES, placeOf } from '../protocol/layout.ts';
 import { byChannel, seenFrom } from '../protocol/reference.ts';
 import type { OutboxCommit, OutboxEntry } from '../state/outbox.ts';
 import type { Ancestor, Transport } from '../transport/transport.ts';
@@ -25,7 +25,9 @@ const MAX_BYTES = 256 * 1024 * 1024;
  * A branch that was set back (a backup restored, an older clone pushed by force) has lost everything
  * after a point: nothing that this machine wrote since is there any more, and that is published again
  * (protocol.md §5). A history from which somebody took a message out on purpose still has the rest, and
- * is left as it is: what vanished is only counted.
+ * is left as it is: what vanished is only counted. What was pushed from here since does not count as the
+ * rest. Where two histories have nothing in common, the branch was set back when it was seen here to stand
+ * in the history of the tip before.
  *
  * @param names what the authors of commits made on this machine are at: its alias and its hostname
  */
@@ -41,11 +43,12 @@ export async function vanished(
   const missing = [...stood.keys()].filter((path) => isMessage(path));
   const gone = missing.length;
   const nothing = { again: [], gone, missing };
-  const base = stood.size === 0 ? undefined : await transport.mergeBase(from, tip);
-  if (base === undefined) return nothing;
+  if (stood.size === 0) return nothing;
+  const base = await transport.mergeBase(from, tip);
+  if (base === undefined && !(await isBack(transport, from, tip))) return nothing;
   const lost = new Map<string, { entries: Vanished['again']; written: string[] }>();
   let bytes = 0;
-  for (const commit of await transport.commitsSince(base, from, MANY)) {
+  for (const commit of await transport.commitsSince(base ?? tip, from, MANY)) {
     const name = names.find((one) => commit.author.email.endsWith(`@${one}.crosstalk.local`));
     if (name === undefined || commit.parent === '') continue;
     const ours = lost.get(name) ?? { entries: [], written: [] };
@@ -59,11 +62,52 @@ export async function vanished(
   }
   const again: Vanished['again'] = [];
   // Each name by itself: another machine with our hostname may have brought back what it shares.
-  for (const { entries, written } of lost.values())
-    if ((await transport.standing(tip, written)).size === 0) again.push(...entries);
+  for (const { entries, written } of lost.values()) {
+    const rest = await transport.standing(tip, written);
+    const pushed = rest.size > 0 ? await pushedHere(transport, base ?? from, tip) : [];
+    for (const path of pushed) rest.delete(path);
+    if (rest.size > 0) continue;
+    again.push(...(base === undefined ? await atHome(transport, tip, entries) : entries));
+  }
   const back = again.flatMap(({ commits }) => commits.flatMap(({ files }) => files));
   const messages = new Set(back.map(({ path }) => path).filter((path) => isMessage(path)));
   return { again, gone: gone - messages.size, missing };
+}
+
+/** Whether the bus stands where it was seen here before it went to a history that has nothing in common. */
+async function isBack(transport: Transport, from: string, tip: string): Promise<boolean> {
+  const before = await transport.stoodBefore(from);
+  if (before.has(tip)) return true;
+  const commits = before.size > 0 ? await transport.commitsSince(from, tip, MANY) : [];
+  return commits.some(({ oid }) => before.has(oid));
+}
+
+/** What came to the tip since a commit with pushes from here. */
+async function pushedHere(transport: Transport, since: string, tip: string): Promise<string[]> {
+  const commits = new Set((await transport.commitsSince(since, tip, MANY)).map(({ oid }) => oid));
+  const paths: string[] = [];
+  for (const { from, to } of await transport.pushes())
+    if (commits.has(to) && /[^0]/.test(from)) paths.push(...(await pathsOf(transport, from, to)));
+  return paths;
+}
+
+/** Of what was written in another history what goes into a channel that is here, or comes along. */
+async function atHome(
+  transport: Transport,
+  tip: string,
+  entries: Vanished['again'],
+): Promise<Vanished['again']> {
+  const channelsOf = ({ commits }: Pick<OutboxEntry, 'commits'>): string[] =>
+    commits.flatMap(({ files }) =>
+      files.flatMap(({ path }) => {
+        const place = placeOf(path);
+        return place.kind === 'message' ? [channelFile(place.channel)] : [];
+      }),
+    );
+  const there = await transport.standing(tip, entries.flatMap(channelsOf));
+  for (const { commits } of entries)
+    for (const { files } of commits) for (const { path } of files) there.add(path);
+  return entries.filter((entry) => channelsOf(entry).every((path) => there.has(path)));
 }
 
 function isMessage(path: string): boolean {

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { failed, type Git } from './git.ts';
 
 /** A commit, as far as it says who wrote what. */
@@ -36,23 +35,6 @@ export async function heads(git: Git, commits: readonly string[]): Promise<strin
   if (commits.length < 2) return [...commits];
   const found = await git.must(['merge-base', '--independent', ...commits]);
   return found.toString('utf8').trim().split('\n');
-}
-
-/** So much of the end of a reflog is read: some thousand moves. */
-const MAX_LOG = 1024 * 1024;
-
-/**
- * The commits that a ref was moved away from by force since it stood at `commit` last, and by the move
- * to it, by its reflog: what they ended was on the bus, and is not in the history of what came next.
- */
-export async function leftBehind(log: string, commit: string): Promise<string[]> {
-  const text = (await readFile(log, 'latin1').catch(() => '')).slice(-MAX_LOG);
-  const lines = text.split('\n');
-  const last = lines.findLastIndex((line) => line.split(' ', 2)[1] === commit);
-  // The move by which it came to stand there may be one that is asked for.
-  const since = last < 0 ? [] : lines.slice(last);
-  const forced = since.filter((line) => line.endsWith(': forced-update'));
-  return [...new Set(forced.map((line) => line.slice(0, line.indexOf(' '))))];
 }
 
 const FIELDS = ['%H', '%P', '%an', '%ae', '%at', '%s'];

@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import { folderUse } from '../protocol/layout.ts';
 import { failed } from './git.ts';
 import { filesContaining } from './grep.ts';
-import { commitsSince, heads, leftBehind, mergeBase, type Ancestor } from './lineage.ts';
+import { commitsSince, heads, mergeBase, type Ancestor } from './lineage.ts';
 import { looseObjects, staleLocks } from './maintenance.ts';
 import type { Objects } from './objects.ts';
 import { commitOrder } from './order.ts';
 import { prefetch } from './partial.ts';
+import { leftBehind, movesOf, stoodBefore, type Move } from './ref-log.ts';
 import type { Repository } from './repository.ts';
 import {
   changesBetween,
@@ -94,9 +95,21 @@ export abstract class Reading {
    * What the branch was set back from since it stood at `commit`, as any process of this machine has
    * seen it: a command fetches too, while no dispatcher runs.
    */
-  leftBehind(commit: string): Promise<string[]> {
+  async leftBehind(commit: string): Promise<string[]> {
+    return leftBehind(await this.#moves(), commit);
+  }
+  /** Where this machine has seen the branch before it first stood at `commit`. */
+  async stoodBefore(commit: string): Promise<Set<string>> {
+    return stoodBefore(await this.#moves(), commit);
+  }
+  /** The pushes of this machine, oldest first: from where to where each moved the branch. */
+  async pushes(): Promise<Omit<Move, 'why'>[]> {
+    return (await this.#moves()).filter(({ why }) => why === 'pushed');
+  }
+
+  #moves(): Promise<Move[]> {
     const { gitDir, branch } = this.repository;
-    return leftBehind(join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch), commit);
+    return movesOf(join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch));
   }
 
   /** Locks of git that nobody can hold any more. */
