@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 
 /** One move of a ref, as its log tells of it. */
 export interface Move {
@@ -14,13 +14,25 @@ const MOVE = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\t]*\t(.*)$/;
 
 /** The moves of a ref, oldest first; none without a log. */
 export async function movesOf(log: string): Promise<Move[]> {
-  const text = (await readFile(log, 'latin1').catch(() => '')).slice(-MAX_LOG);
-  return text.split('\n').flatMap((line) => {
+  return (await endOf(log, MAX_LOG)).split('\n').flatMap((line) => {
     const [, from, to, said = ''] = MOVE.exec(line) ?? [];
     if (from === undefined || to === undefined) return [];
     const why = said.endsWith(': forced-update') ? 'forced' : said === 'pushed' ? said : 'other';
     return [{ from, to, why }];
   });
+}
+
+/** The end of a log, which grows for ever; empty without one. @param most bytes */
+export async function endOf(log: string, most: number): Promise<string> {
+  const file = await open(log).catch(() => undefined);
+  if (file === undefined) return '';
+  try {
+    const from = Math.max(0, (await file.stat()).size - most);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(most), 0, most, from);
+    return buffer.toString('latin1', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }
 
 /**
