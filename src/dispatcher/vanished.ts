@@ -14,6 +14,13 @@ export interface Vanished {
   missing: string[];
 }
 
+/** What was written under one name. */
+interface Written {
+  entries: Vanished['again'];
+  /** By path how many times it had been published again. */
+  written: Map<string, number>;
+}
+
 /** So many commits are looked at: what was lost to a backup of last month is for a person to judge. */
 const MANY = 5000;
 /** Bytes that are held to be published again. */
@@ -25,9 +32,9 @@ const MAX_BYTES = 256 * 1024 * 1024;
  * A branch that was set back (a backup restored, an older clone pushed by force) has lost everything
  * after a point: nothing that this machine wrote since is there any more, and that is published again
  * (protocol.md §5). A history from which somebody took a message out on purpose still has the rest, and
- * is left as it is: what vanished is only counted. What was pushed from here since does not count as the
- * rest. Where two histories have nothing in common, the branch was set back when it was seen here to stand
- * in the history of the tip before.
+ * is left as it is: what vanished is only counted. What came back since, by us or by others, is not the
+ * rest ({@link putBack}). Where two histories have nothing in common, the branch was set back when it was
+ * seen here to stand in the history of the tip before.
  *
  * @param names what the authors of commits made on this machine are at: its alias and its hostname
  */
@@ -46,15 +53,15 @@ export async function vanished(
   if (stood.size === 0) return nothing;
   const base = await transport.mergeBase(from, tip);
   if (base === undefined && !(await isBack(transport, from, tip))) return nothing;
-  const lost = new Map<string, { entries: Vanished['again']; written: string[] }>();
+  const lost = new Map<string, Written>();
   let bytes = 0;
   for (const commit of await transport.commitsSince(base ?? tip, from, MANY)) {
     const name = names.find((one) => commit.author.email.endsWith(`@${one}.crosstalk.local`));
     if (name === undefined || commit.parent === '') continue;
-    const ours = lost.get(name) ?? { entries: [], written: [] };
+    const ours: Written = lost.get(name) ?? { entries: [], written: new Map() };
     lost.set(name, ours);
     const paths = await pathsOf(transport, commit.parent, commit.oid);
-    for (const path of paths) ours.written.push(path);
+    for (const path of paths) ours.written.set(path, timesAgain(commit.subject));
     const files = await filesAt(transport, stood, paths);
     bytes += files.reduce((sum, { content }) => sum + content.length, 0);
     if (bytes > MAX_BYTES) return nothing;
@@ -63,9 +70,9 @@ export async function vanished(
   const again: Vanished['again'] = [];
   // Each name by itself: another machine with our hostname may have brought back what it shares.
   for (const { entries, written } of lost.values()) {
-    const rest = await transport.standing(tip, written);
-    const pushed = rest.size > 0 ? await pushedHere(transport, base ?? from, tip) : [];
-    for (const path of pushed) rest.delete(path);
+    const rest = await transport.standing(tip, [...written.keys()]);
+    if (rest.size > 0)
+      for (const path of await putBack(transport, base ?? from, tip, written)) rest.delete(path);
     if (rest.size > 0) continue;
     again.push(...(base === undefined ? await atHome(transport, tip, entries) : entries));
   }
@@ -82,13 +89,44 @@ async function isBack(transport: Transport, from: string, tip: string): Promise<
   return commits.some(({ oid }) => before.has(oid));
 }
 
-/** What came to the tip since a commit with pushes from here. */
-async function pushedHere(transport: Transport, since: string, tip: string): Promise<string[]> {
-  const commits = new Set((await transport.commitsSince(since, tip, MANY)).map(({ oid }) => oid));
+/**
+ * What came to the tip since a commit because it was missing there: with pushes from here, which sent what
+ * was still in the outbox, or published again by a machine that shares a name with this one.
+ *
+ * @param written by path how many times it had been published again before
+ */
+async function putBack(
+  transport: Transport,
+  since: string,
+  tip: string,
+  written: ReadonlyMap<string, number>,
+): Promise<string[]> {
+  const commits = await transport.commitsSince(since, tip, MANY);
+  const known = new Set(commits.map(({ oid }) => oid));
   const paths: string[] = [];
   for (const { from, to } of await transport.pushes())
-    if (commits.has(to) && /[^0]/.test(from)) paths.push(...(await pathsOf(transport, from, to)));
+    if (known.has(to) && /[^0]/.test(from)) paths.push(...(await pathsOf(transport, from, to)));
+  for (const { oid, parent, subject } of commits) {
+    const times = timesAgain(subject);
+    if (times === 0 || parent === '') continue;
+    for (const path of await pathsOf(transport, parent, oid))
+      if (times > (written.get(path) ?? times)) paths.push(path);
+  }
   return paths;
+}
+
+/** The end of the subject of a commit that was published again. */
+const AGAIN = /, again(?: (\d{1,9}))?$/;
+
+function timesAgain(subject: string): number {
+  const [found, times = '1'] = AGAIN.exec(subject) ?? [];
+  return found === undefined ? 0 : Number(times);
+}
+
+/** The subject of a commit, made to say that it was published once more. */
+function onceMore(subject: string): string {
+  const times = timesAgain(subject) + 1;
+  return `${subject.replace(AGAIN, '')}, again${times > 1 ? ` ${String(times)}` : ''}`;
 }
 
 /** Of what was written in another history what goes into a channel that is here, or comes along. */
@@ -123,7 +161,7 @@ async function entryOf(
   { oid, author, subject, at }: Ancestor,
   files: OutboxCommit['files'],
 ): Promise<Omit<OutboxEntry, 'id'>> {
-  const commits = [{ at: at.toISOString(), author, subject, files }];
+  const commits = [{ at: at.toISOString(), author, subject: onceMore(subject), files }];
   const [place] = files.length === 1 ? files.map(({ path }) => placeOf(path)) : [];
   if (place?.kind !== 'message') return { commits };
   const { channel, relPath } = place;

@@ -98,3 +98,24 @@ it('what was sent to another transport in the place of this one is not taken alo
   await host.once();
   expect(bodies(bus)).toEqual([]);
 });
+
+it('what a machine with the same hostname has brought back, which knew less, keeps nothing else away', async () => {
+  const { bus, host, seen } = await machine();
+  const lagging = await bus.host('back', { other: 'true' });
+  await lagging.once();
+  await host.once();
+  const before = tipOf(bus);
+  expect(before).not.toBe(seen);
+  await host.send('nobody', 'one');
+  await lagging.once();
+  await host.send('nobody', 'two');
+  await host.once();
+  for (const last of ['three', 'four']) {
+    setBack(bus, before);
+    await lagging.send('nobody', last);
+    await lagging.once();
+    await host.once();
+    await lagging.once();
+  }
+  expect(bodies(bus)).toEqual(['four', 'one', 'three', 'two']);
+});
