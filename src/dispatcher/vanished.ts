@@ -33,8 +33,8 @@ const MAX_BYTES = 256 * 1024 * 1024;
  * after a point: nothing that this machine wrote since is there any more, and that is published again
  * (protocol.md §5). A history from which somebody took a message out on purpose still has the rest, and
  * is left as it is: what vanished is only counted. What came back since, by us or by others, is not the
- * rest ({@link putBack}). Where two histories have nothing in common, the branch was set back when it was
- * seen here to stand in the history of the tip before.
+ * rest ({@link othersOf}). A branch that was seen here to stand in what is new of the tip, before it stood
+ * at `from`, was set back for certain; only so where two histories have nothing in common.
  *
  * @param names what the authors of commits made on this machine are at: its alias and its hostname
  */
@@ -52,7 +52,9 @@ export async function vanished(
   const nothing = { again: [], gone, missing };
   if (stood.size === 0) return nothing;
   const base = await transport.mergeBase(from, tip);
-  if (base === undefined && !(await isBack(transport, from, tip))) return nothing;
+  const since = await transport.commitsSince(base ?? from, tip, MANY);
+  const isBack = await wasThere(transport, since, from);
+  if (base === undefined && !isBack) return nothing;
   const lost = new Map<string, Written>();
   let bytes = 0;
   for (const commit of await transport.commitsSince(base ?? tip, from, MANY)) {
@@ -70,9 +72,9 @@ export async function vanished(
   const again: Vanished['again'] = [];
   // Each name by itself: another machine with our hostname may have brought back what it shares.
   for (const { entries, written } of lost.values()) {
-    const rest = await transport.standing(tip, [...written.keys()]);
+    const rest = isBack ? new Set<string>() : await transport.standing(tip, [...written.keys()]);
     if (rest.size > 0)
-      for (const path of await putBack(transport, base ?? from, tip, written)) rest.delete(path);
+      for (const path of await othersOf(transport, since, written)) rest.delete(path);
     if (rest.size > 0) continue;
     again.push(...(base === undefined ? await atHome(transport, tip, entries) : entries));
   }
@@ -81,36 +83,38 @@ export async function vanished(
   return { again, gone: gone - messages.size, missing };
 }
 
-/** Whether the bus stands where it was seen here before it went to a history that has nothing in common. */
-async function isBack(transport: Transport, from: string, tip: string): Promise<boolean> {
+/** Whether the bus has stood at one of these commits before it stood at `from`, as it was seen here. */
+async function wasThere(
+  transport: Transport,
+  commits: readonly Ancestor[],
+  from: string,
+): Promise<boolean> {
   const before = await transport.stoodBefore(from);
-  if (before.has(tip)) return true;
-  const commits = before.size > 0 ? await transport.commitsSince(from, tip, MANY) : [];
   return commits.some(({ oid }) => before.has(oid));
 }
 
 /**
- * What came to the tip since a commit because it was missing there: with pushes from here, which sent what
- * was still in the outbox, or published again by a machine that shares a name with this one.
+ * What commits brought that is not what is left of a lost history: what was pushed from here since, as it
+ * was still in the outbox; what was published again since, also by a machine that shares a name with this
+ * one; and what the lost history had published again, of which these commits are from before.
  *
- * @param written by path how many times it had been published again before
+ * @param written by path how many times the lost history had published it again
  */
-async function putBack(
+async function othersOf(
   transport: Transport,
-  since: string,
-  tip: string,
+  commits: readonly Ancestor[],
   written: ReadonlyMap<string, number>,
 ): Promise<string[]> {
-  const commits = await transport.commitsSince(since, tip, MANY);
   const known = new Set(commits.map(({ oid }) => oid));
   const paths: string[] = [];
   for (const { from, to } of await transport.pushes())
     if (known.has(to) && /[^0]/.test(from)) paths.push(...(await pathsOf(transport, from, to)));
+  const mayBeOlder = [...written.values()].some((times) => times > 0);
   for (const { oid, parent, subject } of commits) {
     const times = timesAgain(subject);
-    if (times === 0 || parent === '') continue;
+    if (parent === '' || (times === 0 && !mayBeOlder)) continue;
     for (const path of await pathsOf(transport, parent, oid))
-      if (times > (written.get(path) ?? times)) paths.push(path);
+      if (times !== (written.get(path) ?? times)) paths.push(path);
   }
   return paths;
 }

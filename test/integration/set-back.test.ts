@@ -119,3 +119,45 @@ it('what a machine with the same hostname has brought back, which knew less, kee
   }
   expect(bodies(bus)).toEqual(['four', 'one', 'three', 'two']);
 });
+
+it('what was published again comes back once more when the branch is set to where it was lost before', async () => {
+  const { bus, host, seen } = await machine();
+  await host.send('nobody', 'one');
+  await host.once();
+  const old = tipOf(bus);
+  setBack(bus, seen);
+  await host.once();
+  await host.once();
+  await host.send('nobody', 'two');
+  await host.once();
+  expect(bodies(bus)).toEqual(['one', 'two']);
+  setBack(bus, old);
+  await host.once();
+  await host.once();
+  expect(bodies(bus)).toEqual(['one', 'two']);
+});
+
+it('the same where this machine has not seen what it is set to', async () => {
+  const { bus, host, seen } = await machine();
+  const other = await bus.host('back', { other: 'true' });
+  await host.once();
+  const before = tipOf(bus);
+  expect(before).not.toBe(seen);
+  await other.send('nobody', 'one');
+  await other.once();
+  await host.send('nobody', 'two');
+  const old = tipOf(bus);
+  setBack(bus, before);
+  await other.once();
+  await other.once();
+  rmSync(join(host.state, 'git', 'logs'), { recursive: true });
+  await host.once();
+  await host.send('nobody', 'three');
+  await host.once();
+  await other.once();
+  expect(bodies(bus)).toEqual(['one', 'three', 'two']);
+  setBack(bus, old);
+  await host.once();
+  await host.once();
+  expect(bodies(bus)).toEqual(['one', 'three', 'two']);
+});
