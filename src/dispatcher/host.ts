@@ -1,6 +1,6 @@
 import { parseHostFile, type HostFile } from '../protocol/host-file.ts';
 import { hostFile, HOSTS, versionProblem, VERSION_FILE } from '../protocol/layout.ts';
-import { visible } from '../protocol/quoted.ts';
+import { escapeInvisible, visible } from '../protocol/quoted.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Kept } from './kept.ts';
 
@@ -91,7 +91,7 @@ export function findHost(entries: readonly HostEntry[], machine: Machine): Found
     return { kind: 'found', ...only, others };
   }
   if (only !== undefined) {
-    const listed = matches.slice(0, MAX_NAMED).map(({ path }) => path);
+    const listed = matches.slice(0, MAX_NAMED).map(({ path }) => escapeInvisible(path));
     if (matches.length > MAX_NAMED) listed.push(`and ${String(matches.length - MAX_NAMED)} more`);
     const paths = listed.join(', ');
     return {
@@ -106,7 +106,7 @@ export function findHost(entries: readonly HostEntry[], machine: Machine): Found
     return {
       kind: 'invalid',
       path: broken.path,
-      problem: `${broken.path}: ${broken.result.problems.join('; ')}`,
+      problem: `${escapeInvisible(broken.path)}: ${broken.result.problems.join('; ')}`,
     };
   }
   const why = alias === undefined && remembered !== undefined ? ', which this clone serves' : '';
@@ -118,7 +118,7 @@ export function findHost(entries: readonly HostEntry[], machine: Machine): Found
 
 /** What is said of a file that claims to be this machine's and is not. @param path the other file's */
 export function foreignClaim(path: string, ours: { alias: string; path: string }): string {
-  return `${visible(path)} claims to be the host file of ${ours.alias}, which is ${ours.path}; it counts for nothing, remove it`;
+  return `${visible(path)} claims to be the host file of ${ours.alias}, which is ${escapeInvisible(ours.path)}; it counts for nothing, remove it`;
 }
 
 function sameHostname(declared: string | undefined, actual: string): boolean {

@@ -1,4 +1,4 @@
-import { CHANNELS, MEMORIES, placeOf } from '../protocol/layout.ts';
+import { CHANNELS, channelFile, MEMORIES, placeOf } from '../protocol/layout.ts';
 import { byChannel, seenFrom } from '../protocol/reference.ts';
 import type { OutboxCommit, OutboxEntry } from '../state/outbox.ts';
 import type { Ancestor, Transport } from '../transport/transport.ts';
@@ -14,6 +14,13 @@ export interface Vanished {
   missing: string[];
 }
 
+/** What was written under one name. */
+interface Written {
+  entries: Vanished['again'];
+  /** By path how many times it had been published again. */
+  written: Map<string, number>;
+}
+
 /** So many commits are looked at: what was lost to a backup of last month is for a person to judge. */
 const MANY = 5000;
 /** Bytes that are held to be published again. */
@@ -25,7 +32,9 @@ const MAX_BYTES = 256 * 1024 * 1024;
  * A branch that was set back (a backup restored, an older clone pushed by force) has lost everything
  * after a point: nothing that this machine wrote since is there any more, and that is published again
  * (protocol.md §5). A history from which somebody took a message out on purpose still has the rest, and
- * is left as it is: what vanished is only counted.
+ * is left as it is: what vanished is only counted. What came back since, by us or by others, is not the
+ * rest ({@link othersOf}). A branch that was seen here to stand in what is new of the tip, before it stood
+ * at `from`, was set back for certain; only so where two histories have nothing in common.
  *
  * @param names what the authors of commits made on this machine are at: its alias and its hostname
  */
@@ -41,17 +50,20 @@ export async function vanished(
   const missing = [...stood.keys()].filter((path) => isMessage(path));
   const gone = missing.length;
   const nothing = { again: [], gone, missing };
-  const base = stood.size === 0 ? undefined : await transport.mergeBase(from, tip);
-  if (base === undefined) return nothing;
-  const lost = new Map<string, { entries: Vanished['again']; written: string[] }>();
+  if (stood.size === 0) return nothing;
+  const base = await transport.mergeBase(from, tip);
+  const since = await transport.commitsSince(base ?? from, tip, MANY);
+  const isBack = await wasThere(transport, since, from);
+  if (base === undefined && !isBack) return nothing;
+  const lost = new Map<string, Written>();
   let bytes = 0;
-  for (const commit of await transport.commitsSince(base, from, MANY)) {
+  for (const commit of await transport.commitsSince(base ?? tip, from, MANY)) {
     const name = names.find((one) => commit.author.email.endsWith(`@${one}.crosstalk.local`));
     if (name === undefined || commit.parent === '') continue;
-    const ours = lost.get(name) ?? { entries: [], written: [] };
+    const ours: Written = lost.get(name) ?? { entries: [], written: new Map() };
     lost.set(name, ours);
     const paths = await pathsOf(transport, commit.parent, commit.oid);
-    for (const path of paths) ours.written.push(path);
+    for (const path of paths) ours.written.set(path, timesAgain(commit.subject));
     const files = await filesAt(transport, stood, paths);
     bytes += files.reduce((sum, { content }) => sum + content.length, 0);
     if (bytes > MAX_BYTES) return nothing;
@@ -59,11 +71,85 @@ export async function vanished(
   }
   const again: Vanished['again'] = [];
   // Each name by itself: another machine with our hostname may have brought back what it shares.
-  for (const { entries, written } of lost.values())
-    if ((await transport.standing(tip, written)).size === 0) again.push(...entries);
+  for (const { entries, written } of lost.values()) {
+    const rest = isBack ? new Set<string>() : await transport.standing(tip, [...written.keys()]);
+    if (rest.size > 0)
+      for (const path of await othersOf(transport, since, written)) rest.delete(path);
+    if (rest.size > 0) continue;
+    again.push(...(base === undefined ? await atHome(transport, tip, entries) : entries));
+  }
   const back = again.flatMap(({ commits }) => commits.flatMap(({ files }) => files));
   const messages = new Set(back.map(({ path }) => path).filter((path) => isMessage(path)));
   return { again, gone: gone - messages.size, missing };
+}
+
+/** Whether the bus has stood at one of these commits before it stood at `from`, as it was seen here. */
+async function wasThere(
+  transport: Transport,
+  commits: readonly Ancestor[],
+  from: string,
+): Promise<boolean> {
+  const before = await transport.stoodBefore(from);
+  return commits.some(({ oid }) => before.has(oid));
+}
+
+/**
+ * What commits brought that is not what is left of a lost history: what was pushed from here since, as it
+ * was still in the outbox; what was published again since, also by a machine that shares a name with this
+ * one; and what the lost history had published again, of which these commits are from before.
+ *
+ * @param written by path how many times the lost history had published it again
+ */
+async function othersOf(
+  transport: Transport,
+  commits: readonly Ancestor[],
+  written: ReadonlyMap<string, number>,
+): Promise<string[]> {
+  const known = new Set(commits.map(({ oid }) => oid));
+  const paths: string[] = [];
+  for (const { from, to } of await transport.pushes())
+    if (known.has(to) && /[^0]/.test(from)) paths.push(...(await pathsOf(transport, from, to)));
+  const mayBeOlder = [...written.values()].some((times) => times > 0);
+  for (const { oid, parent, subject } of commits) {
+    const times = timesAgain(subject);
+    if (parent === '' || (times === 0 && !mayBeOlder)) continue;
+    for (const path of await pathsOf(transport, parent, oid))
+      if (times !== (written.get(path) ?? times)) paths.push(path);
+  }
+  return paths;
+}
+
+/** The end of the subject of a commit that was published again. */
+const AGAIN = /, again(?: (\d{1,9}))?$/;
+
+function timesAgain(subject: string): number {
+  const [found, times = '1'] = AGAIN.exec(subject) ?? [];
+  return found === undefined ? 0 : Number(times);
+}
+
+/** The subject of a commit, made to say that it was published once more. */
+function onceMore(subject: string): string {
+  const times = timesAgain(subject) + 1;
+  return `${subject.replace(AGAIN, '')}, again${times > 1 ? ` ${String(times)}` : ''}`;
+}
+
+/** Of what was written in another history what goes into a channel that is here, or comes along. */
+async function atHome(
+  transport: Transport,
+  tip: string,
+  entries: Vanished['again'],
+): Promise<Vanished['again']> {
+  const channelsOf = ({ commits }: Pick<OutboxEntry, 'commits'>): string[] =>
+    commits.flatMap(({ files }) =>
+      files.flatMap(({ path }) => {
+        const place = placeOf(path);
+        return place.kind === 'message' ? [channelFile(place.channel)] : [];
+      }),
+    );
+  const there = await transport.standing(tip, entries.flatMap(channelsOf));
+  for (const { commits } of entries)
+    for (const { files } of commits) for (const { path } of files) there.add(path);
+  return entries.filter((entry) => channelsOf(entry).every((path) => there.has(path)));
 }
 
 function isMessage(path: string): boolean {
@@ -79,7 +165,7 @@ async function entryOf(
   { oid, author, subject, at }: Ancestor,
   files: OutboxCommit['files'],
 ): Promise<Omit<OutboxEntry, 'id'>> {
-  const commits = [{ at: at.toISOString(), author, subject, files }];
+  const commits = [{ at: at.toISOString(), author, subject: onceMore(subject), files }];
   const [place] = files.length === 1 ? files.map(({ path }) => placeOf(path)) : [];
   if (place?.kind !== 'message') return { commits };
   const { channel, relPath } = place;

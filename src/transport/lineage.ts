@@ -1,4 +1,3 @@
-import { readFile, stat } from 'node:fs/promises';
 import { failed, type Git } from './git.ts';
 
 /** A commit, as far as it says who wrote what. */
@@ -36,52 +35,6 @@ export async function heads(git: Git, commits: readonly string[]): Promise<strin
   if (commits.length < 2) return [...commits];
   const found = await git.must(['merge-base', '--independent', ...commits]);
   return found.toString('utf8').trim().split('\n');
-}
-
-/** So much of the end of a reflog is read: some thousand moves. */
-const MAX_LOG = 1024 * 1024;
-
-/**
- * The commits that a ref was moved away from by force since it stood at `commit` last, and by the move
- * to it, by its reflog: what they ended was on the bus, and is not in the history of what came next.
- *
- * @param commit undefined for all that the log tells of
- */
-export async function leftBehind(log: string, commit: string | undefined): Promise<string[]> {
-  const text = (await readFile(log, 'latin1').catch(() => '')).slice(-MAX_LOG);
-  const lines = text.split('\n');
-  if (commit === undefined) return forcedFrom(lines);
-  const last = lines.findLastIndex((line) => line.split(' ', 2)[1] === commit);
-  // The move by which it came to stand there may be one that is asked for.
-  return last < 0 ? [] : forcedFrom(lines.slice(last));
-}
-
-/** Where in a reflog somebody has stopped reading. */
-export interface LogPlace {
-  log: string;
-  /** Bytes. */
-  at: number;
-}
-
-/** The same for what was added to a reflog since a place in it; of none, only where it ends. */
-export async function leftSince(
-  log: string,
-  place: LogPlace | undefined,
-): Promise<{ commits: string[]; place: LogPlace }> {
-  const size = await stat(log).then(
-    (found) => found.size,
-    () => 0,
-  );
-  const end = { log, at: size };
-  if (place?.log !== log || place.at >= size) return { commits: [], place: end };
-  const bytes = await readFile(log).catch(() => Buffer.alloc(0));
-  const text = bytes.toString('latin1', place.at, size).slice(-MAX_LOG);
-  return { commits: forcedFrom(text.split('\n')), place: end };
-}
-
-function forcedFrom(lines: readonly string[]): string[] {
-  const forced = lines.filter((line) => line.endsWith(': forced-update'));
-  return [...new Set(forced.map((line) => line.slice(0, line.indexOf(' '))))];
 }
 
 const FIELDS = ['%H', '%P', '%an', '%ae', '%at', '%s'];

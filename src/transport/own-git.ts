@@ -1,9 +1,10 @@
-import { chmod, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
 import { readPlainFile } from '../plain-file.ts';
 import type { Clone } from './clone.ts';
 import { listText } from './clone-file.ts';
+import { endOf } from './ref-log.ts';
 import { OID, readRef } from './refs.ts';
 import type { Repository } from './repository.ts';
 
@@ -144,17 +145,9 @@ const LOG_END = 4096;
 
 /** The last commit that the log of a ref of ours tells of. */
 async function loggedTip(gitDir: string, ref: string): Promise<string | undefined> {
-  const log = await open(join(gitDir, 'logs', ref)).catch(() => undefined);
-  if (log === undefined) return undefined;
-  try {
-    const from = Math.max(0, (await log.stat()).size - LOG_END);
-    const { buffer, bytesRead } = await log.read(Buffer.alloc(LOG_END), 0, LOG_END, from);
-    const lines = buffer.toString('latin1', 0, bytesRead).split('\n');
-    const moved = lines.flatMap((line) => /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) /.exec(line) ?? []);
-    return moved.filter((oid) => OID.test(oid) && !/^0+$/.test(oid)).at(-1);
-  } finally {
-    await log.close();
-  }
+  const lines = (await endOf(join(gitDir, 'logs', ref), LOG_END)).split('\n');
+  const moved = lines.flatMap((line) => /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) /.exec(line) ?? []);
+  return moved.filter((oid) => OID.test(oid) && !/^0+$/.test(oid)).at(-1);
 }
 
 /**

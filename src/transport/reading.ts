@@ -2,19 +2,19 @@ import { join } from 'node:path';
 import { folderUse } from '../protocol/layout.ts';
 import { failed } from './git.ts';
 import { filesContaining } from './grep.ts';
-import {
-  commitsSince,
-  heads,
-  leftBehind,
-  leftSince,
-  mergeBase,
-  type Ancestor,
-  type LogPlace,
-} from './lineage.ts';
+import { commitsSince, heads, mergeBase, type Ancestor } from './lineage.ts';
 import { looseObjects, staleLocks } from './maintenance.ts';
 import type { Objects } from './objects.ts';
 import { commitOrder } from './order.ts';
 import { prefetch } from './partial.ts';
+import {
+  leftBehind,
+  leftSince,
+  movesOf,
+  stoodBefore,
+  type LogPlace,
+  type Move,
+} from './ref-log.ts';
 import type { Repository } from './repository.ts';
 import {
   changesBetween,
@@ -102,13 +102,24 @@ export abstract class Reading {
    * What the branch was set back from since it stood at `commit`, as any process of this machine has
    * seen it: a command fetches too, while no dispatcher runs.
    */
-  leftBehind(commit: string | undefined): Promise<string[]> {
-    return leftBehind(this.#log, commit);
+  async leftBehind(commit: string | undefined): Promise<string[]> {
+    return leftBehind(await this.#moves(), commit);
   }
-
   /** The same since a place in the record of it, which it gives back. */
   leftSince(place: LogPlace | undefined): Promise<{ commits: string[]; place: LogPlace }> {
     return leftSince(this.#log, place);
+  }
+  /** Where this machine has seen the branch before it first stood at `commit`. */
+  async stoodBefore(commit: string): Promise<Set<string>> {
+    return stoodBefore(await this.#moves(), commit);
+  }
+  /** The pushes of this machine, oldest first: from where to where each moved the branch. */
+  async pushes(): Promise<Omit<Move, 'why'>[]> {
+    return (await this.#moves()).filter(({ why }) => why === 'pushed');
+  }
+
+  #moves(): Promise<Move[]> {
+    return movesOf(this.#log);
   }
 
   get #log(): string {
@@ -142,3 +153,5 @@ export abstract class Reading {
     return standing(this.repository.git, commit, paths);
   }
 }
+
+export type { Ancestor, LogPlace };

@@ -246,5 +246,5 @@ export class Transport extends Reading {
 }
 
 export { Repeats };
-export type { Ancestor, LogPlace } from './lineage.ts';
+export type { Ancestor, LogPlace } from './reading.ts';
 export type { Change, CheckoutState, Commit, Failure, Published, SettingChange, TreeEntry, Turns };

@@ -4,7 +4,7 @@ import type { Context } from '../../operations/context.ts';
 import { optionsOf } from '../../protocol/approval-record.ts';
 import { nameText, valueText } from '../../protocol/approval-text.ts';
 import type { HeldChange } from '../../protocol/approval.ts';
-import { asAscii } from '../../protocol/quoted.ts';
+import { asAscii, escapeInvisible } from '../../protocol/quoted.ts';
 import { flag, inTransport, note, text, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {
@@ -82,7 +82,9 @@ function renderShown({ host, held, started }: HostShown): string {
     ? ''
     : ' (nothing is approved here yet; the first start, by dispatch or open, approves these)';
   return [
-    ...(host === undefined ? [] : [`${host.alias}: ${host.path}${first}`, ...actors]),
+    ...(host === undefined
+      ? []
+      : [`${host.alias}: ${escapeInvisible(host.path)}${first}`, ...actors]),
     ...(held.length === 0
       ? []
       : [

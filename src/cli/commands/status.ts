@@ -1,4 +1,5 @@
 import { changeText, commandText, nameText } from '../../protocol/approval-text.ts';
+import { escapeInvisible } from '../../protocol/quoted.ts';
 import { status, type Status } from '../../operations/status.ts';
 import { inTransport, note, print, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
@@ -104,7 +105,9 @@ const SHOWN_MALFORMED = 20;
 function malformedRows({ malformed, malformed_total: total }: Status): string[][] {
   const more = total - SHOWN_MALFORMED;
   return [
-    ...malformed.slice(0, SHOWN_MALFORMED).map(({ path, reason }) => [path, reason]),
+    ...malformed
+      .slice(0, SHOWN_MALFORMED)
+      .map(({ path, reason }) => [escapeInvisible(path), escapeInvisible(reason)]),
     ...(more > 0
       ? [[`and ${String(more)} more`, 'more of them with: crosstalk status --json']]
       : []),
@@ -123,7 +126,10 @@ function health({ health: { ok, problems } }: Status, paint: Paint): string {
 function dispatcher(status: Status): string[][] {
   const { dispatcher: d, host, host_problem: problem, profile_problems: profiles } = status;
   const rows = [
-    ['host file', host === null ? (problem ?? 'none') : `${host.path} (${host.alias})`],
+    [
+      'host file',
+      host === null ? (problem ?? 'none') : `${escapeInvisible(host.path)} (${host.alias})`,
+    ],
     ...profiles.map((one) => ['profile', one]),
     ['process', d === null ? 'not running' : `${String(d.pid)}, since ${d.started_at}`],
   ];

@@ -1,0 +1,163 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Bus, scratch, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+import { setBack, tipOf } from '../support/history.ts';
+
+/** A machine whose dispatcher has seen the bus, and runs no more. */
+async function machine(): Promise<{ bus: Bus; host: Host; seen: string }> {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  await host.once();
+  return { bus, host, seen: tipOf(bus) };
+}
+
+const bodies = (bus: Bus): string[] =>
+  bus
+    .messages()
+    .map(({ message }) => message.body.trim())
+    .sort();
+
+/** The remote takes what is pushed and dies before it says so. */
+async function unanswered(bus: Bus, push: () => Promise<unknown>): Promise<void> {
+  const hook = join(bus.hub, 'hooks', 'post-receive');
+  writeFileSync(hook, '#!/bin/sh\nkill -9 $PPID\n', { mode: 0o755 });
+  await push();
+  rmSync(hook);
+}
+
+it('what was sent while no dispatcher ran comes back also when the branch was set back to one commit twice', async () => {
+  const { bus, host, seen } = await machine();
+  for (const body of ['one', 'two']) {
+    await host.send('nobody', body);
+    setBack(bus, seen);
+  }
+  await host.send('nobody', 'three');
+  await host.once();
+  expect(bodies(bus)).toEqual(['one', 'three', 'two']);
+});
+
+it('what stands on a branch that was set back because it was still to be sent keeps nothing else away', async () => {
+  const { bus, host, seen } = await machine();
+  await host.send('nobody', 'one');
+  await unanswered(bus, async () => {
+    const sent = await host.run('send', '--to', 'nobody', 'two');
+    expect(sent.out).toMatch(/^Queued: /);
+  });
+  await host.news();
+  setBack(bus, seen);
+  await host.send('nobody', 'three');
+  expect(bodies(bus)).toEqual(['three', 'two']);
+  await host.once();
+  expect(bodies(bus)).toEqual(['one', 'three', 'two']);
+});
+
+it('what was sent while a history stood there that has nothing in common comes back with the one before', async () => {
+  const { bus, host, seen } = await machine();
+  const other = git(bus.hub, 'commit-tree', `${seen}^{tree}`, '-m', 'all in one').trim();
+  setBack(bus, other);
+  await host.once();
+  await host.send('worker', 'one');
+  await host.once();
+  expect(bodies(bus)).toEqual(['done', 'one']);
+  setBack(bus, seen);
+  await host.send('nobody', 'two');
+  await host.once();
+  await host.once();
+  expect(bodies(bus)).toEqual(['done', 'one', 'two']);
+});
+
+it('what was taken off the bus with the history it was in stays off', async () => {
+  const { bus, host, seen } = await machine();
+  await host.send('nobody', 'one');
+  await host.once();
+  setBack(bus, git(bus.hub, 'commit-tree', `${seen}^{tree}`, '-m', 'all in one').trim());
+  const log = await host.once();
+  await host.once();
+  expect(bodies(bus)).toEqual([]);
+  expect(log).toContainEqual(
+    expect.objectContaining({ event: 'cursor_lost', published_again: 0, gone: 1 }),
+  );
+});
+
+it('what was sent to another transport in the place of this one is not taken along when this one is back', async () => {
+  const { bus, host, seen } = await machine();
+  const folder = `data/channels/${host.channel()}`;
+  const clone = scratch();
+  git(clone, 'clone', '--quiet', bus.hub, '.');
+  git(clone, 'checkout', '--quiet', '--orphan', 'other');
+  git(clone, 'mv', folder, 'data/channels/00000000-0000-4000-8000-000000000000');
+  git(clone, 'commit', '--quiet', '--message', 'another transport');
+  git(clone, 'push', '--quiet', '--force', 'origin', 'other:main');
+  await host.once();
+  await host.send('nobody', 'one');
+  expect(bodies(bus)).toEqual(['one']);
+  setBack(bus, seen);
+  await host.once();
+  await host.once();
+  expect(bodies(bus)).toEqual([]);
+});
+
+it('what a machine with the same hostname has brought back, which knew less, keeps nothing else away', async () => {
+  const { bus, host, seen } = await machine();
+  const lagging = await bus.host('back', { other: 'true' });
+  await lagging.once();
+  await host.once();
+  const before = tipOf(bus);
+  expect(before).not.toBe(seen);
+  await host.send('nobody', 'one');
+  await lagging.once();
+  await host.send('nobody', 'two');
+  await host.once();
+  for (const last of ['three', 'four']) {
+    setBack(bus, before);
+    await lagging.send('nobody', last);
+    await lagging.once();
+    await host.once();
+    await lagging.once();
+  }
+  expect(bodies(bus)).toEqual(['four', 'one', 'three', 'two']);
+});
+
+it('what was published again comes back once more when the branch is set to where it was lost before', async () => {
+  const { bus, host, seen } = await machine();
+  await host.send('nobody', 'one');
+  await host.once();
+  const old = tipOf(bus);
+  setBack(bus, seen);
+  await host.once();
+  await host.once();
+  await host.send('nobody', 'two');
+  await host.once();
+  expect(bodies(bus)).toEqual(['one', 'two']);
+  setBack(bus, old);
+  await host.once();
+  await host.once();
+  expect(bodies(bus)).toEqual(['one', 'two']);
+});
+
+it('the same where this machine has not seen what it is set to', async () => {
+  const { bus, host, seen } = await machine();
+  const other = await bus.host('back', { other: 'true' });
+  await host.once();
+  const before = tipOf(bus);
+  expect(before).not.toBe(seen);
+  await other.send('nobody', 'one');
+  await other.once();
+  await host.send('nobody', 'two');
+  const old = tipOf(bus);
+  setBack(bus, before);
+  await other.once();
+  await other.once();
+  rmSync(join(host.state, 'git', 'logs'), { recursive: true });
+  await host.once();
+  await host.send('nobody', 'three');
+  await host.once();
+  await other.once();
+  expect(bodies(bus)).toEqual(['one', 'three', 'two']);
+  setBack(bus, old);
+  await host.once();
+  await host.once();
+  expect(bodies(bus)).toEqual(['one', 'three', 'two']);
+});
