@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseProfile } from '../protocol/actor.ts';
 import { profileFiles } from '../protocol/layout.ts';
@@ -59,7 +59,10 @@ export async function profileInForce(
     if (last !== undefined)
       return { profile: last, problem: `${problem}; the last readable one stays in force` };
   }
-  return problem === undefined ? {} : { problem: `${problem}; ${actor} is run without a profile` };
+  if (problem !== undefined) return { problem: `${problem}; ${actor} is run without a profile` };
+  // What was taken off the bus does not come back in the place of a later one that cannot be read.
+  if (last !== undefined) await rm(file, { force: true }).catch(() => undefined);
+  return {};
 }
 
 /** @param isDue whether it was there the last time, so that it is looked into when it seems not to be */

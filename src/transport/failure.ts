@@ -86,7 +86,7 @@ const TELLING =
 export function summary(output: string): string {
   const lines = withoutCredentials(output)
     .split('\n')
-    .map((line) => line.trim())
+    .map((line) => line.trim().replaceAll('\t', ' '))
     .filter((line) => line !== '' && !/^(hint:|To |Done$|=)/.test(line));
   const telling = lines.filter((line) => TELLING.test(line));
   const text = (telling.length > 0 ? telling : lines).join(' · ');

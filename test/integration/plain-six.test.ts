@@ -181,6 +181,20 @@ it('a profile that breaks under a running dispatcher is told at once, and one th
   expect(said(bus)).toEqual(['you are the default one']);
 });
 
+it('a profile that was removed does not come back in the place of a later one that cannot be read', async () => {
+  const { host } = await world('cat > /dev/null; echo done');
+  const pass = async (): Promise<Event[]> => {
+    await host.send('worker', 'who are you?');
+    return host.once();
+  };
+  host.edit({ 'local/actors/worker.md': PROFILE('worker', 'you are the first one') });
+  await pass();
+  host.remove('local/actors/worker.md');
+  await pass();
+  host.edit({ 'local/actors/worker.md': 'broken' });
+  expect(problems(await pass())[0]?.['problem']).toContain('worker is run without a profile');
+});
+
 it('nobody can be named all', async () => {
   const { host } = await world();
   const added = await host.run('actor', 'add', 'all', '--cli', 'true');
