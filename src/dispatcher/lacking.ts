@@ -30,10 +30,10 @@ export class Lacking {
   /** Before the outcome of a run is put on record: what it lacked may come back after a crash. */
   async note({ actor, channel, incomplete, lacking }: Run): Promise<void> {
     const { silences } = this.#parts;
-    if (lacking.length > 0) return silences.lacked({ actor, channel, incomplete, lacking });
     const again = incomplete.filter((relPath) =>
       this.#again.delete(keyOf({ actor, channel, relPath })),
     );
+    if (lacking.length > 0) return silences.lacked({ actor, channel, incomplete, lacking });
     if (again.length > 0) await silences.done(actor, channel, again);
   }
 
@@ -49,13 +49,9 @@ export class Lacking {
     for (const { actor, channel, incomplete } of await this.#parts.silences.without(back)) {
       const places = incomplete.map((relPath) => ({ channel, relPath }));
       const { deliveries } = await scanAgain(this.#parts, audience, tip, places);
-      for (const one of deliveries) {
-        const key = keyOf(one);
-        if (one.actor !== actor || this.#again.has(key)) continue;
-        this.#again.add(key);
-        due.push(one);
-      }
+      for (const one of deliveries) if (one.actor === actor) due.push(one);
     }
+    for (const one of due) this.#again.add(keyOf(one));
     return due;
   }
 
@@ -94,6 +90,7 @@ export class Lacking {
     const open = await openAgain(this.#parts, deliveries, audience.host, tip);
     const due = await this.dueFor(audience, tip, open);
     for (const one of due) mailboxes.reopen(one);
-    if (due.length > 0 && mailboxes.scanned === tip) mailboxes.addScan(tip, tip, due);
+    // A start that has to find them again looks at everything: no scan of news would tell of them.
+    if (due.length > 0 && mailboxes.scanned === tip) mailboxes.addScan('', tip, due);
   }
 }

@@ -28,11 +28,13 @@ beforeAll(async () => {
   process.on('unhandledRejection', note);
   await machine.open();
   const { host } = machine;
+  // What fails once is tried again within the next pass.
+  const soon = { retry_delay: '10ms' };
   host.declare({
-    worker: machine.logged('answer'),
-    failing: { default: { cli: machine.logged('fail'), retry_delay: '10ms', attempts: 2 } },
-    quiet: machine.logged('quiet'),
-    boss: machine.logged('delegate'),
+    worker: { default: { cli: machine.logged('answer'), ...soon } },
+    failing: { default: { cli: machine.logged('fail'), ...soon, attempts: 2 } },
+    quiet: { default: { cli: machine.logged('quiet'), ...soon } },
+    boss: { default: { cli: machine.logged('delegate'), ...soon } },
   });
   await host.approve();
   for (const actor of ['worker', 'failing', 'quiet', 'boss']) await host.send(actor, `to ${actor}`);

@@ -4,6 +4,7 @@ import { Dispatcher } from '../../src/dispatcher/dispatcher.ts';
 import { Guards } from '../../src/dispatcher/guards.ts';
 import { HostWatch } from '../../src/dispatcher/host-watch.ts';
 import { Known } from '../../src/dispatcher/known.ts';
+import { Lacking } from '../../src/dispatcher/lacking.ts';
 import { Publisher } from '../../src/dispatcher/publisher.ts';
 import { Refusals } from '../../src/dispatcher/refusals.ts';
 import { RunDesk } from '../../src/dispatcher/run-desk.ts';
@@ -35,6 +36,7 @@ const CLASSES = {
   HostWatch,
   Interruptions,
   Known,
+  Lacking,
   Objects,
   Outbox,
   Publisher,

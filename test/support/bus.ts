@@ -84,6 +84,8 @@ export class Bus {
   }
 
   plug(): void {
+    // A git that was at work there may have made folders of that name while it was away.
+    rmSync(this.hub, { recursive: true, force: true });
     renameSync(`${this.hub}.unplugged`, this.hub);
   }
 

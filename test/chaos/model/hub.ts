@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, renameSync, existsSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Bus, Stored } from '../../support/bus.ts';
 import { git } from '../../support/git.ts';
@@ -25,7 +25,7 @@ export class Hub {
   }
 
   get isPlugged(): boolean {
-    return existsSync(this.bus.hub);
+    return !existsSync(`${this.bus.hub}.unplugged`);
   }
 
   branches(): string[] {
@@ -143,11 +143,11 @@ export class Hub {
   }
 
   unplug(): void {
-    if (this.isPlugged) renameSync(this.bus.hub, `${this.bus.hub}.unplugged`);
+    if (this.isPlugged) this.bus.unplug();
   }
 
   plug(): void {
-    if (!this.isPlugged) renameSync(`${this.bus.hub}.unplugged`, this.bus.hub);
+    if (!this.isPlugged) this.bus.plug();
   }
 
   #clone(): string {

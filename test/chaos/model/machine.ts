@@ -171,8 +171,10 @@ export class Machine extends Host {
   /** Paths and contents of what waits in the outbox. */
   queued(): { path: string; content: string }[] {
     const folders = readdirSync(this.state, { recursive: true, encoding: 'utf8' });
+    // A copy stands at another path, where it has a state of its own beside that of the first.
+    const id = readFileSync(join(this.dir, '.git', 'crosstalk', 'id'), 'utf8').trim();
     return folders
-      .filter((path) => path.endsWith('.json') && dirname(path).endsWith('/outbox'))
+      .filter((path) => path.endsWith('.json') && dirname(path).endsWith(`/${id}/outbox`))
       .flatMap((path) => {
         const entry = JSON.parse(readFileSync(join(this.state, path), 'utf8')) as {
           commits: { files: { path: string; content: string }[] }[];
