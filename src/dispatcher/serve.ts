@@ -69,7 +69,7 @@ class Service {
     dispatcher.onRoom = () => {
       void (this.#version.refused === undefined ? dispatcher.pump() : Promise.resolve())
         .then(() => this.#beat())
-        .catch(() => undefined);
+        .catch(this.#report);
     };
     log('dispatcher_started', {
       pid: process.pid,
