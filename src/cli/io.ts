@@ -20,6 +20,8 @@ export interface Io {
   login: string;
   /** Set where a run gives the command (trust.md §3). */
   agentMode?: AgentMode;
+  /** What stderr is told when a signal ends the process at once. */
+  lastWord: (text: string) => void;
   /** Aborted by the first SIGINT or SIGTERM, for commands that end cleanly. */
   stop: AbortSignal;
   /** Aborted by the second. */

@@ -10,10 +10,13 @@ export async function main(argv: string[]): Promise<void> {
   const stop = new AbortController();
   const hurry = new AbortController();
   let interrupt: 'exit' | 'clean' | 'child' = 'exit';
+  let lastWord = '';
   const interrupted = (signal: NodeJS.Signals): void => {
     if (interrupt === 'child') return;
-    if (interrupt === 'exit')
+    if (interrupt === 'exit') {
+      process.stderr.write(lastWord);
       process.exit(signal === 'SIGINT' ? EXIT.interrupted : signal === 'SIGHUP' ? 129 : 143);
+    }
     if (stop.signal.aborted) hurry.abort();
     if (signal === 'SIGINT') process.exitCode = EXIT.interrupted;
     stop.abort();
@@ -24,7 +27,10 @@ export async function main(argv: string[]): Promise<void> {
   if (process.stdin.isTTY || process.stderr.isTTY) process.on('SIGHUP', interrupted);
   // A reader that went away (`| head`) is no failure of ours.
   process.stdout.on('error', () => process.exit(process.exitCode ?? EXIT.ok));
-  const code = await run(argv, processIo(stop.signal, hurry.signal), (spec) => {
+  const io = processIo(stop.signal, hurry.signal, (text) => {
+    lastWord = text;
+  });
+  const code = await run(argv, io, (spec) => {
     interrupt = spec.interrupt ?? 'exit';
   });
   process.exitCode = code === EXIT.ok ? (process.exitCode ?? EXIT.ok) : code;
@@ -32,7 +38,7 @@ export async function main(argv: string[]): Promise<void> {
   if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit();
 }
 
-function processIo(stop: AbortSignal, hurry: AbortSignal): Io {
+function processIo(stop: AbortSignal, hurry: AbortSignal, lastWord: Io['lastWord']): Io {
   const out = (text: string): boolean =>
     process.stdout.write(process.stdout.isTTY ? harmless(text) : text);
   return {
@@ -51,6 +57,7 @@ function processIo(stop: AbortSignal, hurry: AbortSignal): Io {
     outIsTty: process.stdout.isTTY,
     errIsTty: process.stderr.isTTY,
     login: loginName(),
+    lastWord,
     stop,
     hurry,
   };

@@ -49,6 +49,7 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
     errIsTty: false,
     login: 'operator',
     stop: options.stop ?? never,
+    lastWord: () => undefined,
     hurry: never,
   };
   const code = await run(argv, io);

@@ -21,6 +21,11 @@ export async function run(call: Call): Promise<number> {
     isNew: flag(call, 'new'),
     wait: call.options['wait'] !== false,
     login: io.login,
+    onDurable: () => {
+      io.lastWord(
+        'crosstalk send: interrupted; the message is queued, do not send it again: it is pushed by the dispatcher or by: crosstalk sync\n',
+      );
+    },
   };
   const options = {
     note: (line: string) => {
@@ -29,6 +34,7 @@ export async function run(call: Call): Promise<number> {
     ...given(call, 'transport'),
   };
   await submit(io, options, input, (sent) => {
+    io.lastWord('');
     report(call, sent);
   });
   return EXIT.ok;
