@@ -6,7 +6,7 @@ import { continuity } from './epochs.ts';
 import type { Known } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import { LostHistory, type LostHistoryParts } from './lost-history.ts';
-import { resume } from './resume.ts';
+import { orAgain, resume } from './resume.ts';
 import { lookAtReturned } from './returned.ts';
 import { AliasWatch } from './shared-alias.ts';
 import { ScanReports } from './scan-reports.ts';
@@ -124,15 +124,15 @@ export class Deliveries {
     const from = this.mailboxes.scanned;
     if (from === undefined) return undefined;
     const unseen = isNews ? await this.#lost.unseenSince(host, tip) : [];
-    const held = [...this.#held.splice(0, isNews ? this.#asked : 0), ...unseen];
+    this.#held.unshift(...unseen);
+    const asked = isNews ? this.#asked + unseen.length : 0;
     this.#asked = 0;
-    if (from === tip && !held.some((commit) => commit !== tip)) return undefined;
-    try {
-      return await this.#takeIn(host, from, held, tip, isNews);
-    } catch (error) {
-      this.#held.unshift(...held);
-      throw error;
-    }
+    // Without news nobody knows whether a tip is from before what was pushed since: it has to hold that.
+    const held = isNews ? this.#held.slice(0, asked) : [...this.#held];
+    const isSame = from === tip && !held.some((commit) => commit !== tip);
+    const scan = isSame ? undefined : await this.#takeIn(host, from, held, tip, isNews);
+    this.#held.splice(0, asked);
+    return scan;
   }
 
   async #takeIn(
@@ -185,9 +185,9 @@ export class Deliveries {
     const { found: scan, stateOf } = await known.during(() =>
       scanUnanswered(this.#parts, audience, tip),
     );
-    const isDue = await lacking.addTo(scan.deliveries, audience, tip, [...scan.deliveries]);
+    await lacking.addOpen(scan.deliveries, audience, tip);
     this.mailboxes.forgetSettled();
-    this.#take('', tip, scan, (one) => (isDue(one) ? 'pending' : stateOf(one)));
+    this.#take('', tip, scan, orAgain(stateOf));
     this.#lost.over();
     return { ...scan, configured: true, added: news.added };
   }

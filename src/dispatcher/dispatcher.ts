@@ -1,5 +1,6 @@
 import { reasonOf } from '../errors.ts';
 import { chooseTier, type Tier } from '../protocol/host-file.ts';
+import type { Again, Delivery } from '../protocol/mailbox.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import { Batches, lookedAt } from './batches.ts';
 import { ChannelLinks } from './channel-links.ts';
@@ -100,8 +101,10 @@ export class Dispatcher {
         );
         if (tier === undefined || !(await this.#mayStart(actor, tier))) continue;
         const relPaths = batch.map(({ relPath }) => relPath);
-        const taken = mailboxes.take(actor, channel, relPaths).map(({ relPath }) => relPath);
-        this.#start(host.alias, tier, { actor, channel, messages: taken, fanIn });
+        const taken = mailboxes.take(actor, channel, relPaths);
+        const messages = taken.map(({ relPath }) => relPath);
+        const again = againOf(taken);
+        this.#start(host.alias, tier, { actor, channel, messages, fanIn, again });
       }
     }
     for (const letter of await this.#retries.due()) {
@@ -159,14 +162,27 @@ export class Dispatcher {
   #start(
     host: string,
     tier: Tier,
-    batch: { actor: string; channel: string; messages: string[]; fanIn?: FanIn | undefined },
+    batch: Pick<Job, 'actor' | 'channel' | 'messages'> & {
+      fanIn?: FanIn | undefined;
+      again?: Again | undefined;
+    },
     letter?: DeadLetter,
   ): void {
-    const { actor, channel, messages, fanIn } = batch;
+    const { actor, channel, messages, fanIn, again } = batch;
     const tip = this.#parts.deliveries.mailboxes.scanned ?? '';
     const released = letter !== undefined;
     const id = this.#parts.newId();
-    const job: Job = { id, actor, host, channel, tier, tip, messages, released };
+    const job: Job = {
+      id,
+      actor,
+      host,
+      channel,
+      tier,
+      tip,
+      messages,
+      released,
+      ...(again && { again }),
+    };
     const facts = { actor, channel, tier: tier.name, messages };
     this.#parts.log('dispatch_start', {
       id,
@@ -209,4 +225,11 @@ export class Dispatcher {
       .finally(() => this.#pushes.delete(tracked));
     this.#pushes.add(tracked);
   }
+}
+
+/** What all of a batch was dealt with without; undefined for one that holds something new. */
+function againOf(taken: readonly Delivery[]): Again | undefined {
+  const kinds = new Set(taken.map(({ again }) => again));
+  if (kinds.has(undefined)) return undefined;
+  return kinds.has('without_question') ? 'without_question' : 'without_others';
 }

@@ -63,9 +63,8 @@ export async function resume(
       const isNew = cursor === undefined && parts.fromNow;
       const scan = isNew ? undefined : await scanUnanswered(parts, audience, tip);
       const deliveries = scan?.deliveries ?? [];
-      const isDue = await parts.lacking.addTo(deliveries, audience, tip, [...deliveries]);
-      const state = (one: Delivery): DeliveryState => (isDue(one) ? 'pending' : stateOf(one));
-      found.push({ since: '', scan, deliveries, stateOf: state });
+      await parts.lacking.addOpen(deliveries, audience, tip);
+      found.push({ since: '', scan, deliveries, stateOf: orAgain(stateOf) });
       continue;
     }
     for (const commit of commitsOf(cursor)) {
@@ -81,7 +80,7 @@ export async function resume(
         ? new Set(deliveries)
         : await openSince(parts, deliveries, { scan, back }, { host, since: commit, tip });
       const isBack = (one: Delivery): boolean => open.has(one) && back.has(one);
-      const isDue = await parts.lacking.addTo(deliveries, audience, tip, deliveries.filter(isBack));
+      await parts.lacking.addBack(deliveries, audience, tip, deliveries.filter(isBack));
       const isSettled = (delivery: Delivery): boolean =>
         !open.has(delivery) ||
         cursorOf(cursor, delivery.channel)?.settled.includes(delivery.relPath) === true;
@@ -91,11 +90,18 @@ export async function resume(
         scan,
         isArchived: !whole && history.kind === 'archived',
         deliveries,
-        stateOf: (delivery) => (isDue(delivery) ? 'pending' : state(delivery)),
+        stateOf: orAgain(state),
       });
     }
   }
   return found;
+}
+
+/** What is delivered again is pending, whatever the record says of it. */
+export function orAgain(
+  stateOf: (one: Delivery) => DeliveryState,
+): (one: Delivery) => DeliveryState {
+  return (one) => (one.again !== undefined ? 'pending' : stateOf(one));
 }
 
 /** The commits that an actor's cursors stand at. */

@@ -36,10 +36,13 @@ export async function lookAtReturned(
   if (again.size === 0) return { isHandled: () => false, open: [] };
   const unanswered = await openAgain(parts, [...again], audience.host, tip);
   const stateOf = await parts.known.states();
-  const isDue = await parts.lacking.addTo(scan.deliveries, audience, tip, unanswered);
+  await parts.lacking.addBack(scan.deliveries, audience, tip, [...unanswered]);
   const isHandled = (one: Delivery): boolean =>
-    again.has(one) && !isDue(one) && (!unanswered.has(one) || stateOf(one) !== 'pending');
-  const isOpen = (one: Delivery): boolean => isDue(one) || (unanswered.has(one) && !isHandled(one));
+    again.has(one) &&
+    one.again === undefined &&
+    (!unanswered.has(one) || stateOf(one) !== 'pending');
+  const isOpen = (one: Delivery): boolean =>
+    one.again !== undefined || (unanswered.has(one) && !isHandled(one));
   return { isHandled, open: scan.deliveries.filter(isOpen) };
 }
 

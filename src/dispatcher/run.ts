@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { linksBytes, MAX_LINKS_BYTES } from '../protocol/mailbox.ts';
+import { linksBytes, MAX_LINKS_BYTES, type Again } from '../protocol/mailbox.ts';
 import { outcomeOf, type Outcome } from '../agent/outcome.ts';
 import type { InvocationResult } from '../agent/invoke.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
@@ -40,6 +40,8 @@ export interface Job {
   messages: string[];
   /** An operator released it: the depth guard has spoken already. */
   released: boolean;
+  /** All of it was dealt with once, without something that is back. */
+  again?: Again;
 }
 
 /**
@@ -84,7 +86,11 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   const briefing = await brief(parts, job);
   if (briefing.unread.length > 0) return { kind: 'unread', messages: briefing.unread };
   if (briefing.batch.length === 0) return { kind: 'gone' };
-  if (job.released && (await isAnswered(parts, job, briefing.batch))) return { kind: 'gone' };
+  const isRest = job.again === 'without_others';
+  if ((job.released || isRest) && (await isAnswered(parts, job, briefing.batch)))
+    return { kind: 'gone' };
+  // Whoever answers last completes it.
+  if (isRest && stillAwaits(job.actor, briefing)) return { kind: 'gone' };
   // No chain is followed further: one that is as deep may be of any depth.
   const isDeep = briefing.depth > Math.min(job.tier.maxDepth, MAX_STEPS - 1);
   if (!job.released && isDeep) {
@@ -191,17 +197,23 @@ async function promptOf(
   });
 }
 
-async function silenceIsFine(
-  parts: RunParts,
-  job: Job,
-  { batch, channel, lookup, answered }: Briefing,
-): Promise<boolean> {
-  const questions = openQuestionsOfBatch(batch, job.actor, lookup).map(({ relPath }) => relPath);
+function questionsOf(actor: string, { batch, lookup }: Briefing): string[] {
+  return openQuestionsOfBatch(batch, actor, lookup).map(({ relPath }) => relPath);
+}
+
+function stillAwaits(actor: string, briefing: Briefing): boolean {
+  const { channel, lookup } = briefing;
+  return awaitsPeers(actor, questionsOf(actor, briefing), channel, lookup);
+}
+
+async function silenceIsFine(parts: RunParts, job: Job, briefing: Briefing): Promise<boolean> {
+  const { batch, answered } = briefing;
+  const questions = questionsOf(job.actor, briefing);
   return mayBeSilent({
     openQuestions: questions.length,
     batchSize: batch.length,
     sentDuringRun: await countSent(parts, job),
-    awaitsPeers: awaitsPeers(job.actor, questions, channel, lookup),
+    awaitsPeers: stillAwaits(job.actor, briefing),
     answeredBefore: questions.every((question) => answered.has(question)),
   });
 }

@@ -44,7 +44,9 @@ export async function work(
     const lacking = 'lacking' in outcome ? outcome.lacking : undefined;
     const run = { actor: job.actor, channel: job.channel, incomplete: job.messages };
     if (lacking !== undefined)
-      await beside(parts, job, () => parts.lacking.note({ ...run, lacking }));
+      await beside(parts, job, () =>
+        parts.lacking.note({ ...run, lacking }, job.again !== undefined),
+      );
     const done = await record(recorded, job, outcome, letter);
     const audience = { host: job.host, actors: [job.actor] };
     if (lacking !== undefined)

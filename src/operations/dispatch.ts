@@ -66,7 +66,8 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   await outbox.finish();
   await sweep([root, git, join(git, 'info'), queued, dead, running, bin, ...records]);
   const silences = new Silences(paths.silences);
-  const lacking = new Lacking({ transport, archive, silences });
+  const departed = new Departed(paths.departed);
+  const lacking = new Lacking({ transport, archive, silences, departed });
   const deliveries = new Deliveries({
     transport,
     archive,
@@ -79,7 +80,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
         publisher.expect(entry);
       },
     }),
-    departed: new Departed(paths.departed),
+    departed,
     lacking,
     hostname: context.hostname,
     wrote: (path) => outbox.hasHeld(path),

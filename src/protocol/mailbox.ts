@@ -1,11 +1,19 @@
 import type { Located, Message } from './message.ts';
 
 /** A waking message for one actor in one channel, and the scan that found it. */
+/** What was missing when a delivery was dealt with. */
+export type Again = 'without_question' | 'without_others';
+
 export interface Delivery extends Located {
   actor: string;
   channel: string;
   /** Of its body, which is read again when it is handed over. */
   bytes?: number;
+  /**
+   * It was dealt with while something of its thread was not on the bus: the question, or what other peers
+   * answered. Without others it is handed over again only once nobody owes the rest.
+   */
+  again?: Again;
   /** Its content is missing from this clone, so that nobody knows whom it wakes. */
   unread?: true;
 }

@@ -61,13 +61,18 @@ export class Silences {
     return found.filter(({ incomplete }) => incomplete.length > 0);
   }
 
-  /** Calls back for everything that is on record. */
-  async each(visit: (actor: string, channel: string, relPath: string) => void): Promise<void> {
-    for (const { actor, channel, messages } of await this.#lines.all()) {
-      if (typeof actor !== 'string' || typeof channel !== 'string' || !Array.isArray(messages))
-        continue;
-      for (const relPath of messages)
-        if (typeof relPath === 'string') visit(actor, channel, relPath);
+  /**
+   * Calls back for everything that is on record.
+   *
+   * @param visit `isAgain`: it has been dealt with again
+   */
+  async each(
+    visit: (actor: string, channel: string, relPath: string, isAgain: boolean) => void,
+  ): Promise<void> {
+    for (const { actor, channel, messages, again } of await this.#lines.all()) {
+      if (typeof actor !== 'string' || typeof channel !== 'string') continue;
+      for (const relPath of strings(messages)) visit(actor, channel, relPath, false);
+      for (const relPath of strings(again)) visit(actor, channel, relPath, true);
     }
   }
 }

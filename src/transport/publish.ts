@@ -86,12 +86,12 @@ export async function publish(
       await options.permit?.('read');
       await options.permit?.('push');
     }
-    const turn = await turns?.take(entries.flat(), options.signal);
-    if (turn?.kind === 'done') {
-      await fetchBranch(repository, options.signal);
+    const taken = await turns?.take(entries.flat(), options.signal);
+    if (taken?.kind === 'done' && (await isThere(repository, objects, entries, options.signal))) {
       const commits = entries.flat().length;
-      return { ok: true, tip: turn.tip, commits, attempts: attempt - 1, refused: [] };
+      return { ok: true, tip: taken.tip, commits, attempts: attempt - 1, refused: [] };
     }
+    const turn = taken?.kind === 'done' ? undefined : taken;
     const tried = await inTurn(parts, attempt, alone, turn);
     if (tried.ok) return { ...tried, attempts: tried.commits === 0 ? attempt - 1 : attempt };
     const { failure } = tried;
@@ -102,6 +102,23 @@ export async function publish(
     if (!again || attempt >= MAX_ATTEMPTS) return { ok: false, failure, attempts: attempt };
     alone = !lostRace;
   }
+}
+
+/**
+ * Whether what somebody says to have pushed along is on the bus: the branch may have been set back since.
+ * Where that cannot be asked, his word stands.
+ */
+async function isThere(
+  repository: Repository,
+  objects: Objects,
+  entries: Entries,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const fetched = await fetchBranch(repository, signal);
+  if (!fetched.ok) return true;
+  const tip = await trackedTip(repository, objects);
+  const { missing, refused } = await admit(objects, tip, entries);
+  return missing.length + refused.length === 0;
 }
 
 type Tried =

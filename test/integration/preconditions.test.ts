@@ -114,6 +114,18 @@ it('what a neighbour waits to push is taken along only where its requirements ho
   expect(read(bus, 'x/one')).toBe('there');
 });
 
+it('what somebody says to have taken along is pushed all the same when the branch was set back since', async () => {
+  const bus = new Bus();
+  const transport = await opened(await bus.host('a', { worker: 'true' }));
+  const tip = git(bus.hub, 'rev-parse', 'main').trim();
+  const result = await transport.publish([[fresh('x/mine', 'mine')]], {
+    turns: { lostRace: () => undefined, take: () => Promise.resolve({ kind: 'done', tip }) },
+  });
+  transport.close();
+  expect(result).toMatchObject({ ok: true, refused: [] });
+  expect(read(bus, 'x/mine')).toBe('mine');
+});
+
 it('a turn ends also when the attempt in it throws', async () => {
   const bus = new Bus();
   const transport = await opened(await bus.host('a', { worker: 'true' }));

@@ -176,3 +176,30 @@ it('a question that was not there when its parts were answered gets its answer w
   await starts(front);
   expect(answers()).toEqual(['boss reports: done']);
 });
+
+it('an answer that was gone while the other was dealt with completes the goal when it is back', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { lead: agent('coordinator', 'left', 'right') });
+  const back = await bus.host('back', { left: 'echo left' });
+  const side = await bus.host('side', { right: 'echo right' });
+  const goal = await front.send('lead', 'all of it');
+  await front.once();
+  await back.once();
+  await front.once();
+  const [part] = bus.from('left');
+  const path = `data/channels/${part?.channel ?? ''}/${part?.relPath ?? ''}`;
+  const content = git(bus.hub, 'show', `main:${path}`);
+  front.remove(path);
+  await front.once();
+  await side.once();
+  await front.once();
+  const answers = (): string[] =>
+    bus
+      .from('lead')
+      .filter(({ message }) => message.re.includes(goal))
+      .map(({ message }) => message.body.trim());
+  expect([bus.from('right').length, answers()]).toEqual([1, []]);
+  put(bus, [path, content]);
+  await starts(front);
+  expect(answers()).toEqual(['left right']);
+});

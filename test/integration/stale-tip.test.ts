@@ -13,7 +13,7 @@ import { Silences } from '../../src/state/silences.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
-import { setBack, tipOf } from '../support/history.ts';
+import { byHand, setBack, tipOf } from '../support/history.ts';
 
 /** The deliveries of a machine over its own clone and state, and what they log. */
 async function deliveriesOf(
@@ -37,6 +37,7 @@ async function deliveriesOf(
       transport,
       archive: new Archive(transport),
       silences: new Silences(at('silences.jsonl')),
+      departed: new Departed(at('departed.jsonl')),
     }),
     departed: new Departed(at('departed.jsonl')),
     hostname: 'here',
@@ -79,6 +80,30 @@ it('a look at the bus from before a push, or one that failed, is no rewritten hi
   setBack(bus, older);
   await deliveries.advance('front', await look(), true);
   expect(logged.filter((event) => event === 'cursor_lost')).toHaveLength(1);
+  transport.close();
+});
+
+it('a tip without news that lacks what was pushed is not looked into', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  const { deliveries, transport } = await deliveriesOf(host);
+  const known = tipOf(bus);
+  await deliveries.admit('front', ['worker'], known, true);
+  host.edit({ 'local/note.md': 'pushed by another clone, and fetched\n' });
+  const pushed = tipOf(bus);
+  await transport.refresh();
+  deliveries.holds(pushed);
+  setBack(bus, known);
+  const [path, content] = byHand(host.channel(), 1, 'hello');
+  host.edit({ [path]: content });
+  // The bus cannot be asked, while another process has fetched what it was set back to.
+  await deliveries.foresee();
+  await transport.refresh();
+  expect(await deliveries.advance('front', tipOf(bus), false)).toBeUndefined();
+  expect(deliveries.mailboxes.waiting()).toEqual([]);
+  await deliveries.foresee();
+  await deliveries.advance('front', tipOf(bus), true);
+  expect(deliveries.mailboxes.waiting()).toHaveLength(1);
   transport.close();
 });
 
