@@ -67,7 +67,7 @@ export class Lacking {
     const met = new Map<string, boolean>();
     await this.#parts.silences.each((actor, channel, relPath, isAgain) => {
       const key = keyOf({ actor, channel, relPath });
-      if (!isAgain || met.has(key)) met.set(key, isAgain);
+      if (!isAgain || met.has(key)) met.set(key, isAgain || met.get(key) === true);
     });
     for (const one of answers) {
       const isAgain = met.get(keyOf(one));
