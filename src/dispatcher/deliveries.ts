@@ -22,7 +22,7 @@ export interface DeliveriesParts extends LostHistoryParts {
   fromNow: boolean;
 }
 
-/** Of many held messages, this many are looked for at a time. */
+/** So many held messages are looked for at a time. */
 const MAX_READ_AGAIN = 100;
 
 /**
@@ -89,7 +89,8 @@ export class Deliveries {
     await this.#parts.departed.load();
     const place = { host, tip, held: isNews ? before : [] };
     const found = await resume(this.#parts, this.#lost, this.#stored, place, fresh);
-    for (const { since, scan, deliveries, stateOf, isArchived = false } of found) {
+    for (const { since, scan, deliveries, stateOf, due, recorded, isArchived = false } of found) {
+      this.#parts.lacking.deliver(this.mailboxes, due, recorded);
       this.mailboxes.addScan(since, tip, deliveries, stateOf);
       if (scan !== undefined && isArchived) this.#reports.archived(tip, scan);
       if (scan === undefined) continue;
@@ -152,9 +153,10 @@ export class Deliveries {
     if (history.kind === 'archived') this.#reports.archived(tip, scan);
     await this.#parts.departed.note(scan.removed, history.kind === 'grown');
     this.aliases.look(host, scan);
-    const { isHandled, open } = await lookAtReturned(this.#parts, audience, tip, scan);
-    for (const one of open) this.mailboxes.reopen(one);
-    this.#take(from, tip, scan, (one) => (isHandled(one) ? 'settled' : 'pending'));
+    const back = await lookAtReturned(this.#parts, audience, tip, scan);
+    for (const one of back.open) this.mailboxes.reopen(one);
+    this.#parts.lacking.deliver(this.mailboxes, back.due, back.stateOf);
+    this.#take(from, tip, scan, (one) => (back.isHandled(one) ? 'settled' : 'pending'));
     return scan;
   }
 
@@ -182,12 +184,14 @@ export class Deliveries {
     for (const from of lost) await this.#lost.bringBack(audience.host, from, tip);
     // What is published while the record is read is in neither what was read nor what is left.
     const { known, lacking } = this.#parts;
-    const { found: scan, stateOf } = await known.during(() =>
-      scanUnanswered(this.#parts, audience, tip),
-    );
-    const isDue = await lacking.addTo(scan.deliveries, audience, tip, [...scan.deliveries]);
+    const { found, stateOf } = await known.during(async () => ({
+      scan: await scanUnanswered(this.#parts, audience, tip),
+      due: await lacking.dueFor(audience, tip),
+    }));
+    const { scan, due } = found;
     this.mailboxes.forgetSettled();
-    this.#take('', tip, scan, (one) => (isDue(one) ? 'pending' : stateOf(one)));
+    lacking.deliver(this.mailboxes, due, stateOf);
+    this.#take('', tip, scan, stateOf);
     this.#lost.over();
     return { ...scan, configured: true, added: news.added };
   }

@@ -1,8 +1,11 @@
 import { messageFile, placeOf } from '../protocol/layout.ts';
-import type { Delivery, Mailboxes } from '../protocol/mailbox.ts';
+import type { Delivery, DeliveryState, Mailboxes } from '../protocol/mailbox.ts';
+import type { DeadLetters } from '../state/dead-letters.ts';
+import type { Outbox } from '../state/outbox.ts';
 import type { Lacking as Run, Silences } from '../state/silences.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
+import { questionsOf } from './fan-ins.ts';
 import { keyOf } from './known.ts';
 import { scanAgain, type Audience } from './scan.ts';
 import { openAgain } from './still-open.ts';
@@ -11,7 +14,14 @@ interface Parts {
   transport: Transport;
   archive: Archive;
   silences: Silences;
+  outbox: Outbox;
+  deadLetters: DeadLetters;
 }
+
+/** So many are put on record of one run: what others write must not crowd out the rest of the record. */
+const MAX_LACKING = 200;
+
+type Batch = Pick<Run, 'actor' | 'channel' | 'incomplete'>;
 
 /**
  * Answers of peers that an actor dealt with while the question behind them was not on the bus: a branch
@@ -20,77 +30,122 @@ interface Parts {
  */
 export class Lacking {
   readonly #parts: Parts;
-  /** What is being dealt with again. */
+  /** What is to be dealt with again. */
   readonly #again = new Set<string>();
+  /** What a run is under way for: it reads what is there, and says what it lacked. */
+  readonly #underWay = new Set<string>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
   }
 
+  begin(batch: Batch): void {
+    for (const key of keysOf(batch)) this.#underWay.add(key);
+  }
+
+  end(batch: Batch): void {
+    for (const key of keysOf(batch)) this.#underWay.delete(key);
+  }
+
   /** Before the outcome of a run is put on record: what it lacked may come back after a crash. */
-  async note({ actor, channel, incomplete, lacking }: Run): Promise<void> {
-    const { silences } = this.#parts;
-    const again = incomplete.filter((relPath) =>
-      this.#again.delete(keyOf({ actor, channel, relPath })),
+  async note(run: Run): Promise<void> {
+    const lacking = run.lacking.slice(0, MAX_LACKING);
+    if (lacking.length > 0) await this.#parts.silences.lacked({ ...run, lacking });
+  }
+
+  /** After that: it was dealt with again, or is gone. @param run undefined when it is gone */
+  async over(batch: Batch, run: Run | undefined): Promise<void> {
+    const keys = keysOf(batch);
+    const incomplete = batch.incomplete.filter((_, index) => this.#again.delete(keys[index] ?? ''));
+    if (incomplete.length > 0 && run !== undefined)
+      await this.#parts.silences.done({
+        ...run,
+        incomplete,
+        lacking: run.lacking.slice(0, MAX_LACKING),
+      });
+  }
+
+  /**
+   * What is to be delivered again: not what a run is under way for or an operator decides about, and not
+   * for a question whose answer waits to be published.
+   *
+   * @param lacking paths of what may be back; undefined for all that any run had to do without
+   */
+  async dueFor(audience: Audience, tip: string, lacking?: readonly string[]): Promise<Delivery[]> {
+    const runs = (await this.#parts.silences.without(lacking && new Set(lacking))).filter(
+      ({ actor }) => audience.actors.includes(actor),
     );
-    if (lacking.length > 0) return silences.lacked({ actor, channel, incomplete, lacking });
-    if (again.length > 0) await silences.done(actor, channel, again);
-  }
-
-  /**
-   * What is to be delivered again.
-   *
-   * @param open questions that are back, and unanswered
-   */
-  async dueFor(audience: Audience, tip: string, open: Iterable<Delivery>): Promise<Delivery[]> {
-    const back = new Set([...open].map(({ channel, relPath }) => messageFile(channel, relPath)));
+    if (runs.length === 0) return [];
+    const back = await this.#open(audience, tip, lacking ?? runs.flatMap((run) => run.lacking));
     if (back.size === 0) return [];
-    const due: Delivery[] = [];
-    for (const { actor, channel, incomplete } of await this.#parts.silences.without(back)) {
+    const [answered, busy] = [await this.#answered(), await this.#busy()];
+    const due = new Map<string, Delivery>();
+    for (const { actor, channel, incomplete, lacking: lacked } of runs) {
+      const isAsked = (path: string): boolean =>
+        back.has(`${actor} ${path}`) && !answered.has(`${actor} ${path}`);
+      if (!lacked.some(isAsked)) continue;
       const places = incomplete.map((relPath) => ({ channel, relPath }));
-      const { deliveries } = await scanAgain(this.#parts, audience, tip, places);
-      for (const one of deliveries) if (one.actor === actor) due.push(one);
+      const free = places.filter((place) => !busy(keyOf({ actor, ...place })));
+      const { deliveries } = await scanAgain(this.#parts, audience, tip, free);
+      for (const one of deliveries) if (one.actor === actor) due.set(keyOf(one), one);
     }
-    for (const one of due) this.#again.add(keyOf(one));
-    return due;
+    return [...due.values()];
   }
 
-  /**
-   * Adds what is to be delivered again to what is waiting.
-   *
-   * @returns which of them these are
-   */
-  async addTo(
-    waiting: Delivery[],
-    audience: Audience,
-    tip: string,
-    open: Iterable<Delivery>,
-  ): Promise<(one: Delivery) => boolean> {
-    const due = await this.dueFor(audience, tip, open);
-    const found = new Set(waiting.map(keyOf));
-    for (const one of due) if (!found.has(keyOf(one))) waiting.push(one);
-    const keys = new Set(due.map(keyOf));
-    return (one) => keys.has(keyOf(one));
-  }
-
-  /** The same after a run: what it lacked may have come back while it ran. */
-  async complete(
-    mailboxes: Mailboxes,
-    audience: Audience,
-    lacking: readonly string[],
-  ): Promise<void> {
-    const tip = mailboxes.scanned;
-    if (lacking.length === 0 || tip === undefined) return;
-    const standing = await this.#parts.transport.standing(tip, [...lacking]);
+  /** Of messages by their paths those that are there, and that actors have not answered: by actor. */
+  async #open(audience: Audience, tip: string, paths: readonly string[]): Promise<Set<string>> {
+    const standing = await this.#parts.transport.standing(tip, [...new Set(paths)]);
     const places = [...standing].flatMap((path) => {
       const place = placeOf(path);
       return place.kind === 'message' ? [place] : [];
     });
     const { deliveries } = await scanAgain(this.#parts, audience, tip, places);
     const open = await openAgain(this.#parts, deliveries, audience.host, tip);
-    const due = await this.dueFor(audience, tip, open);
-    for (const one of due) mailboxes.reopen(one);
-    // A start that has to find them again looks at everything: no scan of news would tell of them.
-    if (due.length > 0 && mailboxes.scanned === tip) mailboxes.addScan('', tip, due);
+    return new Set(
+      [...open].map(({ actor, channel, relPath }) => `${actor} ${messageFile(channel, relPath)}`),
+    );
   }
+
+  /** Has it delivered again. @param stateOf what is on record of any */
+  deliver(
+    mailboxes: Mailboxes,
+    due: readonly Delivery[],
+    stateOf?: (delivery: Delivery) => DeliveryState,
+  ): void {
+    for (const one of due) this.#again.add(keyOf(one));
+    mailboxes.addAgain(due, stateOf);
+  }
+
+  /** After a run: what it lacked may have come back while it ran. */
+  async complete(
+    mailboxes: Mailboxes,
+    audience: Audience,
+    lacking: readonly string[],
+  ): Promise<void> {
+    const tip = mailboxes.scanned;
+    if (lacking.length > 0 && tip !== undefined)
+      this.deliver(mailboxes, await this.dueFor(audience, tip, lacking));
+  }
+
+  /** By actor the questions of which the answers are on record and not on the bus. */
+  async #answered(): Promise<Set<string>> {
+    const { outbox } = this.#parts;
+    const answered = new Set<string>();
+    for (const { delivery, commits } of [...(await outbox.all()), ...(await outbox.aside())])
+      for (const file of delivery === undefined ? [] : commits.flatMap(({ files }) => files))
+        for (const { channel, relPath } of questionsOf(file))
+          answered.add(`${delivery?.actor ?? ''} ${messageFile(channel, relPath)}`);
+    return answered;
+  }
+
+  async #busy(): Promise<(key: string) => boolean> {
+    const letters = new Set<string>();
+    for (const { actor, channel, messages } of await this.#parts.deadLetters.all())
+      for (const key of keysOf({ actor, channel, incomplete: messages })) letters.add(key);
+    return (key) => letters.has(key) || this.#again.has(key) || this.#underWay.has(key);
+  }
+}
+
+function keysOf({ actor, channel, incomplete }: Batch): string[] {
+  return incomplete.map((relPath) => keyOf({ actor, channel, relPath }));
 }

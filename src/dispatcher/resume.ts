@@ -25,6 +25,10 @@ export interface Resumed {
   /** What it found missing was archived. */
   isArchived?: boolean;
   deliveries: Delivery[];
+  /** What is to be made again, since what it lacked is back. */
+  due: Delivery[];
+  /** What is on record of any. */
+  recorded: (delivery: Delivery) => DeliveryState;
   stateOf: (delivery: Delivery) => DeliveryState;
 }
 
@@ -63,9 +67,8 @@ export async function resume(
       const isNew = cursor === undefined && parts.fromNow;
       const scan = isNew ? undefined : await scanUnanswered(parts, audience, tip);
       const deliveries = scan?.deliveries ?? [];
-      const isDue = await parts.lacking.addTo(deliveries, audience, tip, [...deliveries]);
-      const state = (one: Delivery): DeliveryState => (isDue(one) ? 'pending' : stateOf(one));
-      found.push({ since: '', scan, deliveries, stateOf: state });
+      const due = isNew ? [] : await parts.lacking.dueFor(audience, tip);
+      found.push({ since: '', scan, deliveries, due, recorded: stateOf, stateOf });
       continue;
     }
     for (const commit of commitsOf(cursor)) {
@@ -80,18 +83,18 @@ export async function resume(
       const open = whole
         ? new Set(deliveries)
         : await openSince(parts, deliveries, { scan, back }, { host, since: commit, tip });
-      const isBack = (one: Delivery): boolean => open.has(one) && back.has(one);
-      const isDue = await parts.lacking.addTo(deliveries, audience, tip, deliveries.filter(isBack));
+      const due = whole || back.size > 0 ? await parts.lacking.dueFor(audience, tip) : [];
       const isSettled = (delivery: Delivery): boolean =>
         !open.has(delivery) ||
         cursorOf(cursor, delivery.channel)?.settled.includes(delivery.relPath) === true;
-      const state = (one: Delivery): DeliveryState => (isSettled(one) ? 'settled' : stateOf(one));
       found.push({
         since: commit,
         scan,
         isArchived: !whole && history.kind === 'archived',
         deliveries,
-        stateOf: (delivery) => (isDue(delivery) ? 'pending' : state(delivery)),
+        due,
+        recorded: stateOf,
+        stateOf: (delivery) => (isSettled(delivery) ? 'settled' : stateOf(delivery)),
       });
     }
   }

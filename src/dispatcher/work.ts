@@ -28,6 +28,8 @@ export async function work(
 ): Promise<Recorded> {
   const { deliveries, log } = parts;
   const { mailboxes } = deliveries;
+  const batch = { actor: job.actor, channel: job.channel, incomplete: job.messages };
+  parts.lacking.begin(batch);
   try {
     const outcome = await runJob(parts, job);
     await beside(parts, job, () => parts.guards.learn(job, outcome));
@@ -41,19 +43,21 @@ export async function work(
         mailboxes.hold(...of);
       },
     };
-    const lacking = 'lacking' in outcome ? outcome.lacking : undefined;
-    const run = { actor: job.actor, channel: job.channel, incomplete: job.messages };
-    if (lacking !== undefined)
-      await beside(parts, job, () => parts.lacking.note({ ...run, lacking }));
+    const run = 'lacking' in outcome ? { ...batch, lacking: outcome.lacking } : undefined;
+    if (run !== undefined) await beside(parts, job, () => parts.lacking.note(run));
     const done = await record(recorded, job, outcome, letter);
+    if (run !== undefined || outcome.kind === 'gone')
+      await beside(parts, job, () => parts.lacking.over(batch, run));
+    parts.lacking.end(batch);
     const audience = { host: job.host, actors: [job.actor] };
-    if (lacking !== undefined)
-      await beside(parts, job, () => parts.lacking.complete(mailboxes, audience, lacking));
+    if (run !== undefined)
+      await beside(parts, job, () => parts.lacking.complete(mailboxes, audience, run.lacking));
     parts.stalled.over(placeOf(job));
     return done;
   } catch (error) {
     // A broken repository, a run that could not begin, a dispatcher that must end with a full disk:
     // nothing is on record, and the mail goes back to be tried at a later tick.
+    parts.lacking.end(batch);
     mailboxes.giveBack(job.actor, job.channel, job.messages);
     await parts.runs.end(job.id).catch(() => undefined);
     const reason = reasonOf(error);

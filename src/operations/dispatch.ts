@@ -66,7 +66,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   await outbox.finish();
   await sweep([root, git, join(git, 'info'), queued, dead, running, bin, ...records]);
   const silences = new Silences(paths.silences);
-  const lacking = new Lacking({ transport, archive, silences });
+  const lacking = new Lacking({ transport, archive, silences, outbox, deadLetters });
   const deliveries = new Deliveries({
     transport,
     archive,

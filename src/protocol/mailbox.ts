@@ -48,6 +48,8 @@ interface Item extends Delivery {
   since: string;
   scan: number;
   state: DeliveryState;
+  /** It is pending again once it is settled. */
+  again?: boolean;
 }
 
 /**
@@ -109,6 +111,28 @@ export class Mailboxes {
     if (left.length < box.length) this.#boxes.set(key, left);
   }
 
+  /**
+   * Takes in what is to be made again, whatever came of it; what an outcome is on record of is, once that
+   * is published. No scan of news would find it after a restart, so its cursor asks for a look at
+   * everything.
+   *
+   * @param stateOf as for {@link addScan}: `running` for what an outcome is on record of
+   */
+  addAgain(
+    deliveries: readonly Delivery[],
+    stateOf: (delivery: Delivery) => DeliveryState = () => 'pending',
+  ): void {
+    for (const delivery of deliveries) {
+      this.reopen(delivery);
+      const box = this.#box(delivery);
+      const known = box.find(({ relPath }) => relPath === delivery.relPath);
+      const state = stateOf(delivery) === 'running' ? 'running' : 'pending';
+      const item = known ?? { ...delivery, since: '', scan: this.#scan, state };
+      if (known === undefined) box.push(item);
+      Object.assign(item, { since: '', again: item.state === 'running' });
+    }
+  }
+
   /** The last commit scanned; undefined before the first scan. */
   get scanned(): string | undefined {
     return this.#scanned;
@@ -166,7 +190,8 @@ export class Mailboxes {
   /** The cursor of a mailbox; undefined before the first scan. */
   cursor(actor: string, channel: string): Cursor | undefined {
     const box = this.#boxes.get(keyOf({ actor, channel })) ?? [];
-    const oldest = box.find(({ state }) => state !== 'settled');
+    const open = box.filter(({ state }) => state !== 'settled');
+    const oldest = open.find(({ since }) => since === '') ?? open[0];
     if (oldest === undefined) {
       return this.#scanned === undefined ? undefined : { commit: this.#scanned, settled: [] };
     }
@@ -201,7 +226,8 @@ export class Mailboxes {
   #change(actor: string, channel: string, relPaths: readonly string[], state: Item['state']): void {
     const wanted = new Set(relPaths);
     for (const item of this.#box({ actor, channel }))
-      if (wanted.has(item.relPath)) item.state = state;
+      if (wanted.has(item.relPath))
+        Object.assign(item, { state: item.again === true ? 'pending' : state, again: false });
   }
 
   #dropIfSettled(key: string): void {

@@ -37,6 +37,8 @@ async function deliveriesOf(
       transport,
       archive: new Archive(transport),
       silences: new Silences(at('silences.jsonl')),
+      outbox,
+      deadLetters: new DeadLetters(at('dead-letters')),
     }),
     departed: new Departed(at('departed.jsonl')),
     hostname: 'here',
