@@ -188,12 +188,11 @@ export class Deliveries {
       scan: await scanUnanswered(this.#parts, audience, tip),
       due: await lacking.dueFor(audience, tip),
     }));
-    const { scan, due } = found;
     this.mailboxes.forgetSettled();
-    lacking.deliver(this.mailboxes, due, stateOf);
-    this.#take('', tip, scan, stateOf);
+    lacking.deliver(this.mailboxes, found.due, stateOf);
+    this.#take('', tip, found.scan, stateOf);
     this.#lost.over();
-    return { ...scan, configured: true, added: news.added };
+    return { ...found.scan, configured: true, added: news.added };
   }
 
   /**
