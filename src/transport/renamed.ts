@@ -7,6 +7,9 @@ import { readRef, writeRef } from './refs.ts';
  * branch does: the next fetch tells what is missing there, as if it had kept its name. Without that a
  * branch that was set back before its new name was followed has lost nothing that anybody would know.
  *
+ * A branch that was followed before keeps what is known of itself: what was seen meanwhile belongs to the
+ * other, which may be another bus.
+ *
  * @param gitDir our own git directory
  */
 export async function carryOver(gitDir: string, from: string, to: string): Promise<void> {
@@ -16,7 +19,7 @@ export async function carryOver(gitDir: string, from: string, to: string): Promi
     string,
   ];
   const tip = await readRef(own, before);
-  if (tip === undefined) return;
+  if (tip === undefined || (await readRef(own, after)) !== undefined) return;
   const log = join(gitDir, 'logs', after);
   await mkdir(dirname(log), { recursive: true, mode: 0o700 });
   // The branch without its log is as good as a clone that was just made.
