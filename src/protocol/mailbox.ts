@@ -125,11 +125,12 @@ export class Mailboxes {
     for (const delivery of deliveries) {
       this.reopen(delivery);
       const box = this.#box(delivery);
-      const known = box.find(({ relPath }) => relPath === delivery.relPath);
-      const state = stateOf(delivery) === 'running' ? 'running' : 'pending';
-      const item = known ?? { ...delivery, since: '', scan: this.#scan, state };
-      if (known === undefined) box.push(item);
-      Object.assign(item, { since: '', again: item.state === 'running' });
+      const at = box.findIndex(({ relPath }) => relPath === delivery.relPath);
+      const found = stateOf(delivery) === 'running' ? 'running' : 'pending';
+      const { scan, state } = box[at] ?? { scan: this.#scan, state: found };
+      const again = state === 'running';
+      // In the place of what it was: what it is about may be found now.
+      box.splice(at < 0 ? box.length : at, 1, { ...delivery, since: '', scan, state, again });
     }
   }
 
