@@ -19,6 +19,8 @@ export interface WorkParts
 
 /** Milliseconds before a job that could not be done makes room for another. */
 const BROKEN_WAIT_MS = 1000;
+/** So often a look for what came back while a run lacked it is tried: no other is certain to follow. */
+const LOOKS = 10;
 
 /** One job from its run to its place on record; never rejects. */
 export async function work(
@@ -51,7 +53,12 @@ export async function work(
     parts.lacking.end(batch);
     const audience = { host: job.host, actors: [job.actor] };
     if (run !== undefined)
-      await beside(parts, job, () => parts.lacking.complete(mailboxes, audience, run.lacking));
+      await beside(
+        parts,
+        job,
+        () => parts.lacking.complete(mailboxes, audience, run.lacking),
+        LOOKS,
+      );
     parts.stalled.over(placeOf(job));
     return done;
   } catch (error) {
@@ -72,11 +79,23 @@ function placeOf({ actor, channel }: Job): string {
   return `${actor} ${channel}`;
 }
 
-/** What goes beside the record of a run; what it said is not given up when that cannot be done. */
-async function beside(parts: WorkParts, job: Job, step: () => Promise<void>): Promise<void> {
+/**
+ * What goes beside the record of a run; what it said is not given up when that cannot be done.
+ *
+ * @param tries how often it is tried
+ */
+async function beside(
+  parts: WorkParts,
+  job: Job,
+  step: () => Promise<void>,
+  tries = 1,
+): Promise<void> {
   try {
     await step();
   } catch (error) {
     parts.log('internal_error', { id: job.id, actor: job.actor, error: reasonOf(error) });
+    if (tries === 1 || parts.signal.aborted) return;
+    await sleep(BROKEN_WAIT_MS, undefined, { signal: parts.signal }).catch(() => undefined);
+    await beside(parts, job, step, tries - 1);
   }
 }

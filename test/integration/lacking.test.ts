@@ -1,6 +1,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { Lacking } from '../../src/dispatcher/lacking.ts';
 import { Bus, type Host, type Running } from '../support/bus.ts';
 import { byHand, put, setBack, tipOf } from '../support/history.ts';
 import { until } from '../support/wait.ts';
@@ -74,6 +75,20 @@ it('a question that comes back while its part is dealt with gets its answer, als
   open('second');
   open('first');
   await until('the answer', () => answers().length > 0);
+  expect(answers()).toEqual(['reports']);
+});
+
+it('a question that comes back while its part is dealt with gets its answer also when the first look for it fails', async () => {
+  const { bus, front, open, back, answers } = await withoutQuestion();
+  const look = vi.spyOn(Lacking.prototype, 'complete').mockRejectedValueOnce(new Error('no look'));
+  const running = front.start();
+  await running.saw('dispatch_start');
+  back();
+  await seen(bus, running);
+  open('second');
+  open('first');
+  await until('the answer', () => answers().length > 0);
+  look.mockRestore();
   expect(answers()).toEqual(['reports']);
 });
 
