@@ -6,7 +6,7 @@ import { continuity } from './epochs.ts';
 import type { Known } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import { LostHistory, type LostHistoryParts } from './lost-history.ts';
-import { orAgain, resume } from './resume.ts';
+import { orRest, resume } from './resume.ts';
 import { lookAtReturned } from './returned.ts';
 import { AliasWatch } from './shared-alias.ts';
 import { ScanReports } from './scan-reports.ts';
@@ -22,7 +22,7 @@ export interface DeliveriesParts extends LostHistoryParts {
   fromNow: boolean;
 }
 
-/** Of many held messages, this many are looked for at a time. */
+/** So many held messages are looked for at a time. */
 const MAX_READ_AGAIN = 100;
 
 /**
@@ -89,7 +89,8 @@ export class Deliveries {
     await this.#parts.departed.load();
     const place = { host, tip, held: isNews ? before : [] };
     const found = await resume(this.#parts, this.#lost, this.#stored, place, fresh);
-    for (const { since, scan, deliveries, stateOf, isArchived = false } of found) {
+    for (const { since, scan, deliveries, stateOf, due, recorded, isArchived = false } of found) {
+      this.#parts.lacking.deliver(this.mailboxes, due, recorded);
       this.mailboxes.addScan(since, tip, deliveries, stateOf);
       if (scan !== undefined && isArchived) this.#reports.archived(tip, scan);
       if (scan === undefined) continue;
@@ -152,9 +153,10 @@ export class Deliveries {
     if (history.kind === 'archived') this.#reports.archived(tip, scan);
     await this.#parts.departed.note(scan.removed, history.kind === 'grown');
     this.aliases.look(host, scan);
-    const { isHandled, open } = await lookAtReturned(this.#parts, audience, tip, scan);
-    for (const one of open) this.mailboxes.reopen(one);
-    this.#take(from, tip, scan, (one) => (isHandled(one) ? 'settled' : 'pending'));
+    const back = await lookAtReturned(this.#parts, audience, tip, scan);
+    for (const one of back.open) this.mailboxes.reopen(one);
+    this.#parts.lacking.deliver(this.mailboxes, back.due, back.stateOf);
+    this.#take(from, tip, scan, (one) => (back.isHandled(one) ? 'settled' : 'pending'));
     return scan;
   }
 
@@ -180,16 +182,17 @@ export class Deliveries {
     news: Scan,
   ): Promise<Scan> {
     for (const from of lost) await this.#lost.bringBack(audience.host, from, tip);
-    // What is published while the record is read is in neither what was read nor what is left.
     const { known, lacking } = this.#parts;
-    const { found: scan, stateOf } = await known.during(() =>
-      scanUnanswered(this.#parts, audience, tip),
-    );
-    await lacking.addOpen(scan.deliveries, audience, tip);
+    const { found, stateOf } = await known.during(async () => ({
+      scan: await scanUnanswered(this.#parts, audience, tip),
+      due: await lacking.dueFor(audience, tip),
+    }));
+    await lacking.markOpen(found.scan.deliveries);
     this.mailboxes.forgetSettled();
-    this.#take('', tip, scan, orAgain(stateOf));
+    lacking.deliver(this.mailboxes, found.due, stateOf);
+    this.#take('', tip, found.scan, orRest(stateOf));
     this.#lost.over();
-    return { ...scan, configured: true, added: news.added };
+    return { ...found.scan, configured: true, added: news.added };
   }
 
   /**

@@ -1,6 +1,5 @@
 import { reasonOf } from '../errors.ts';
 import { chooseTier, type Tier } from '../protocol/host-file.ts';
-import type { Again, Delivery } from '../protocol/mailbox.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import { Batches, lookedAt } from './batches.ts';
 import { ChannelLinks } from './channel-links.ts';
@@ -103,8 +102,8 @@ export class Dispatcher {
         const relPaths = batch.map(({ relPath }) => relPath);
         const taken = mailboxes.take(actor, channel, relPaths);
         const messages = taken.map(({ relPath }) => relPath);
-        const again = againOf(taken);
-        this.#start(host.alias, tier, { actor, channel, messages, fanIn, again });
+        const isRest = taken.every(({ rest }) => rest === true);
+        this.#start(host.alias, tier, { actor, channel, messages, fanIn, isRest });
       }
     }
     for (const letter of await this.#retries.due()) {
@@ -164,11 +163,11 @@ export class Dispatcher {
     tier: Tier,
     batch: Pick<Job, 'actor' | 'channel' | 'messages'> & {
       fanIn?: FanIn | undefined;
-      again?: Again | undefined;
+      isRest?: boolean;
     },
     letter?: DeadLetter,
   ): void {
-    const { actor, channel, messages, fanIn, again } = batch;
+    const { actor, channel, messages, fanIn, isRest = false } = batch;
     const tip = this.#parts.deliveries.mailboxes.scanned ?? '';
     const released = letter !== undefined;
     const id = this.#parts.newId();
@@ -181,7 +180,7 @@ export class Dispatcher {
       tip,
       messages,
       released,
-      ...(again && { again }),
+      isRest,
     };
     const facts = { actor, channel, tier: tier.name, messages };
     this.#parts.log('dispatch_start', {
@@ -225,11 +224,4 @@ export class Dispatcher {
       .finally(() => this.#pushes.delete(tracked));
     this.#pushes.add(tracked);
   }
-}
-
-/** What all of a batch was dealt with without; undefined for one that holds something new. */
-function againOf(taken: readonly Delivery[]): Again | undefined {
-  const kinds = new Set(taken.map(({ again }) => again));
-  if (kinds.has(undefined)) return undefined;
-  return kinds.has('without_question') ? 'without_question' : 'without_others';
 }

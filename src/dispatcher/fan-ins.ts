@@ -73,14 +73,23 @@ export class FanIns {
 }
 
 /** Whether a file is a message that answers one of some questions. */
-function answersOne(
-  { path, content }: { path: string; content: string },
-  questions: readonly string[],
-): boolean {
+function answersOne(file: QueuedFile, questions: readonly string[]): boolean {
+  return questionsOf(file).some(({ channel, relPath }) =>
+    questions.includes(`${channel}/${relPath}`),
+  );
+}
+
+interface QueuedFile {
+  path: string;
+  content: string;
+}
+
+/** What a file answers, if it is a message that answers something. */
+export function questionsOf({ path, content }: QueuedFile): { channel: string; relPath: string }[] {
   const place = placeOf(path);
   const message = place.kind === 'message' ? parseMessage(Buffer.from(content)) : undefined;
-  if (place.kind !== 'message' || message?.ok !== true) return false;
-  return message.value.re.some((relPath) => questions.includes(`${place.channel}/${relPath}`));
+  if (place.kind !== 'message' || message?.ok !== true) return [];
+  return message.value.re.map((relPath) => ({ channel: place.channel, relPath }));
 }
 
 function keysOf(fanIn: FanIn | undefined): string[] {

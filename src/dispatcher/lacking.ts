@@ -1,9 +1,12 @@
 import { messageFile, placeOf } from '../protocol/layout.ts';
-import type { Delivery, Mailboxes } from '../protocol/mailbox.ts';
+import type { Delivery, DeliveryState, Mailboxes } from '../protocol/mailbox.ts';
 import type { Departed } from '../state/departed.ts';
+import type { DeadLetters } from '../state/dead-letters.ts';
+import type { Outbox } from '../state/outbox.ts';
 import type { Lacking as Run, Silences } from '../state/silences.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
+import { questionsOf } from './fan-ins.ts';
 import { keyOf } from './known.ts';
 import { scanAgain, type Audience } from './scan.ts';
 import { openAgain } from './still-open.ts';
@@ -13,7 +16,14 @@ interface Parts {
   archive: Archive;
   silences: Silences;
   departed: Departed;
+  outbox: Outbox;
+  deadLetters: DeadLetters;
 }
+
+/** So many are put on record of one run: what others write must not crowd out the rest of the record. */
+const MAX_LACKING = 200;
+
+type Batch = Pick<Run, 'actor' | 'channel' | 'incomplete'>;
 
 /**
  * Answers of peers that an actor dealt with while something else of the thread was not on the bus, as a
@@ -23,44 +33,123 @@ interface Parts {
  */
 export class Lacking {
   readonly #parts: Parts;
+  /** What is to be dealt with again. */
+  readonly #again = new Set<string>();
+  /** What a run is under way for: it reads what is there, and says what it lacked. */
+  readonly #underWay = new Set<string>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
   }
 
+  begin(batch: Batch): void {
+    for (const key of keysOf(batch)) this.#underWay.add(key);
+  }
+
+  end(batch: Batch): void {
+    for (const key of keysOf(batch)) this.#underWay.delete(key);
+  }
+
   /** Before the outcome of a run is put on record: what it lacked may come back after a crash. */
-  async note({ actor, channel, incomplete, lacking }: Run, isAgain: boolean): Promise<void> {
-    const { silences } = this.#parts;
-    if (lacking.length > 0) await silences.lacked({ actor, channel, incomplete, lacking });
-    else if (isAgain) await silences.done(actor, channel, incomplete);
+  async note(run: Run): Promise<void> {
+    const lacking = run.lacking.slice(0, MAX_LACKING);
+    if (lacking.length > 0) await this.#parts.silences.lacked({ ...run, lacking });
   }
 
   /**
-   * Marks of what is back and unanswered what is to be delivered again, and adds to what is waiting what
-   * was dealt with without it.
+   * After that: it was dealt with again, or is gone.
    *
-   * @param back deliveries that are on the bus again, and open
+   * @param run undefined when it is gone
+   * @param isRest all of the batch are answers that {@link markBack} has marked
    */
-  async addBack(
-    waiting: Delivery[],
+  async over(batch: Batch, run: Run | undefined, isRest: boolean): Promise<void> {
+    const keys = keysOf(batch);
+    const incomplete = batch.incomplete.filter(
+      (_, index) => this.#again.delete(keys[index] ?? '') || isRest,
+    );
+    if (incomplete.length > 0 && run !== undefined)
+      await this.#parts.silences.done({
+        ...run,
+        incomplete,
+        lacking: run.lacking.slice(0, MAX_LACKING),
+      });
+  }
+
+  /**
+   * What is to be delivered again: not what a run is under way for or an operator decides about, and not
+   * for a question whose answer waits to be published.
+   *
+   * @param lacking paths of what may be back; undefined for all that any run had to do without
+   */
+  async dueFor(audience: Audience, tip: string, lacking?: readonly string[]): Promise<Delivery[]> {
+    const runs = (await this.#parts.silences.without(lacking && new Set(lacking))).filter(
+      ({ actor }) => audience.actors.includes(actor),
+    );
+    if (runs.length === 0) return [];
+    const back = await this.#open(audience, tip, lacking ?? runs.flatMap((run) => run.lacking));
+    if (back.size === 0) return [];
+    const [answered, busy] = [await this.#answered(), await this.#busy()];
+    const due = new Map<string, Delivery>();
+    for (const { actor, channel, incomplete, lacking: lacked } of runs) {
+      const isAsked = (path: string): boolean =>
+        back.has(`${actor} ${path}`) && !answered.has(`${actor} ${path}`);
+      if (!lacked.some(isAsked)) continue;
+      const places = incomplete.map((relPath) => ({ channel, relPath }));
+      const free = places.filter((place) => !busy(keyOf({ actor, ...place })));
+      const { deliveries } = await scanAgain(this.#parts, audience, tip, free);
+      for (const one of deliveries) if (one.actor === actor) due.set(keyOf(one), one);
+    }
+    return [...due.values()];
+  }
+
+  /** Of messages by their paths those that are there, and that actors have not answered: by actor. */
+  async #open(audience: Audience, tip: string, paths: readonly string[]): Promise<Set<string>> {
+    const standing = await this.#parts.transport.standing(tip, [...new Set(paths)]);
+    const places = [...standing].flatMap((path) => {
+      const place = placeOf(path);
+      return place.kind === 'message' ? [place] : [];
+    });
+    const { deliveries } = await scanAgain(this.#parts, audience, tip, places);
+    const open = await openAgain(this.#parts, deliveries, audience.host, tip);
+    return new Set(
+      [...open].map(({ actor, channel, relPath }) => `${actor} ${messageFile(channel, relPath)}`),
+    );
+  }
+
+  /** Has it delivered again. @param stateOf what is on record of any */
+  deliver(
+    mailboxes: Mailboxes,
+    due: readonly Delivery[],
+    stateOf?: (delivery: Delivery) => DeliveryState,
+  ): void {
+    for (const one of due) this.#again.add(keyOf(one));
+    mailboxes.addAgain(due, stateOf);
+  }
+
+  /** After a run: what it lacked may have come back while it ran. */
+  async complete(
+    mailboxes: Mailboxes,
     audience: Audience,
-    tip: string,
-    back: readonly Delivery[],
+    lacking: readonly string[],
   ): Promise<void> {
-    await this.#addWithout(waiting, audience, tip, back);
-    await this.#mark(back, () => true);
+    const tip = mailboxes.scanned;
+    if (lacking.length > 0 && tip !== undefined)
+      this.deliver(mailboxes, await this.dueFor(audience, tip, lacking));
   }
 
-  /** The same of all that is open, of which some was gone once. */
-  async addOpen(waiting: Delivery[], audience: Audience, tip: string): Promise<void> {
+  /** Marks answers that are back and open: those that were met with silence may complete their goal. */
+  markBack(back: Iterable<Delivery>): Promise<void> {
+    return this.#mark([...back], () => true);
+  }
+
+  /** The same of all that is open: those that were gone once, and were not dealt with again since. */
+  markOpen(open: readonly Delivery[]): Promise<void> {
     const { departed } = this.#parts;
-    const open = [...waiting];
-    await this.#addWithout(waiting, audience, tip, open);
     const gone = open.filter(({ channel, relPath }) => departed.has(messageFile(channel, relPath)));
-    await this.#mark(gone, (isAgain) => !isAgain);
+    return this.#mark(gone, (isAgain) => !isAgain);
   }
 
-  /** Marks answers that were met with silence. @param isMeant by whether it was dealt with again */
+  /** @param isMeant by whether it was dealt with again */
   async #mark(back: readonly Delivery[], isMeant: (isAgain: boolean) => boolean): Promise<void> {
     const answers = back.filter(({ message }) => message.re.length > 0);
     if (answers.length === 0) return;
@@ -71,51 +160,29 @@ export class Lacking {
     });
     for (const one of answers) {
       const isAgain = met.get(keyOf(one));
-      if (isAgain !== undefined && isMeant(isAgain)) one.again ??= 'without_others';
+      if (isAgain !== undefined && isMeant(isAgain)) one.rest = true;
     }
   }
 
-  async #addWithout(
-    waiting: Delivery[],
-    audience: Audience,
-    tip: string,
-    open: readonly Delivery[],
-  ): Promise<Delivery[]> {
-    if (open.length === 0) return [];
-    const back = new Set(open.map(({ channel, relPath }) => messageFile(channel, relPath)));
-    const due: Delivery[] = [];
-    for (const { actor, channel, incomplete } of await this.#parts.silences.without(back)) {
-      const places = incomplete.map((relPath) => ({ channel, relPath }));
-      const { deliveries } = await scanAgain(this.#parts, audience, tip, places);
-      due.push(...deliveries.filter((one) => one.actor === actor));
-    }
-    const known = new Map(waiting.map((one) => [keyOf(one), one]));
-    for (const one of due) {
-      const there = known.get(keyOf(one));
-      if (there === undefined) waiting.push(one);
-      (there ?? one).again = 'without_question';
-    }
-    return due;
+  /** By actor the questions of which the answers are on record and not on the bus. */
+  async #answered(): Promise<Set<string>> {
+    const { outbox } = this.#parts;
+    const answered = new Set<string>();
+    for (const { delivery, commits } of [...(await outbox.all()), ...(await outbox.aside())])
+      for (const file of delivery === undefined ? [] : commits.flatMap(({ files }) => files))
+        for (const { channel, relPath } of questionsOf(file))
+          answered.add(`${delivery?.actor ?? ''} ${messageFile(channel, relPath)}`);
+    return answered;
   }
 
-  /** After a run: what it lacked may have come back while it ran. */
-  async complete(
-    mailboxes: Mailboxes,
-    audience: Audience,
-    lacking: readonly string[],
-  ): Promise<void> {
-    const tip = mailboxes.scanned;
-    if (lacking.length === 0 || tip === undefined) return;
-    const standing = await this.#parts.transport.standing(tip, [...lacking]);
-    const places = [...standing].flatMap((path) => {
-      const place = placeOf(path);
-      return place.kind === 'message' ? [place] : [];
-    });
-    const { deliveries } = await scanAgain(this.#parts, audience, tip, places);
-    const open = await openAgain(this.#parts, deliveries, audience.host, tip);
-    const due = await this.#addWithout([], audience, tip, [...open]);
-    for (const one of due) mailboxes.reopen(one);
-    // A start that has to find them again looks at everything: no scan of news would tell of them.
-    if (due.length > 0 && mailboxes.scanned === tip) mailboxes.addScan('', tip, due);
+  async #busy(): Promise<(key: string) => boolean> {
+    const letters = new Set<string>();
+    for (const { actor, channel, messages } of await this.#parts.deadLetters.all())
+      for (const key of keysOf({ actor, channel, incomplete: messages })) letters.add(key);
+    return (key) => letters.has(key) || this.#again.has(key) || this.#underWay.has(key);
   }
+}
+
+function keysOf({ actor, channel, incomplete }: Batch): string[] {
+  return incomplete.map((relPath) => keyOf({ actor, channel, relPath }));
 }

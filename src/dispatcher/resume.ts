@@ -25,6 +25,10 @@ export interface Resumed {
   /** What it found missing was archived. */
   isArchived?: boolean;
   deliveries: Delivery[];
+  /** What is to be made again, since what it lacked is back. */
+  due: Delivery[];
+  /** What is on record of any. */
+  recorded: (delivery: Delivery) => DeliveryState;
   stateOf: (delivery: Delivery) => DeliveryState;
 }
 
@@ -63,8 +67,9 @@ export async function resume(
       const isNew = cursor === undefined && parts.fromNow;
       const scan = isNew ? undefined : await scanUnanswered(parts, audience, tip);
       const deliveries = scan?.deliveries ?? [];
-      await parts.lacking.addOpen(deliveries, audience, tip);
-      found.push({ since: '', scan, deliveries, stateOf: orAgain(stateOf) });
+      const due = isNew ? [] : await parts.lacking.dueFor(audience, tip);
+      await parts.lacking.markOpen(deliveries);
+      found.push({ since: '', scan, deliveries, due, recorded: stateOf, stateOf: orRest(stateOf) });
       continue;
     }
     for (const commit of commitsOf(cursor)) {
@@ -79,29 +84,31 @@ export async function resume(
       const open = whole
         ? new Set(deliveries)
         : await openSince(parts, deliveries, { scan, back }, { host, since: commit, tip });
-      const isBack = (one: Delivery): boolean => open.has(one) && back.has(one);
-      await parts.lacking.addBack(deliveries, audience, tip, deliveries.filter(isBack));
+      const due = whole || back.size > 0 ? await parts.lacking.dueFor(audience, tip) : [];
+      if (whole) await parts.lacking.markOpen(deliveries);
+      else await parts.lacking.markBack(deliveries.filter((one) => open.has(one) && back.has(one)));
       const isSettled = (delivery: Delivery): boolean =>
         !open.has(delivery) ||
         cursorOf(cursor, delivery.channel)?.settled.includes(delivery.relPath) === true;
-      const state = (one: Delivery): DeliveryState => (isSettled(one) ? 'settled' : stateOf(one));
       found.push({
         since: commit,
         scan,
         isArchived: !whole && history.kind === 'archived',
         deliveries,
-        stateOf: orAgain(state),
+        due,
+        recorded: stateOf,
+        stateOf: orRest((one) => (isSettled(one) ? 'settled' : stateOf(one))),
       });
     }
   }
   return found;
 }
 
-/** What is delivered again is pending, whatever the record says of it. */
-export function orAgain(
+/** What may complete a goal is pending, whatever the record says of it. */
+export function orRest(
   stateOf: (one: Delivery) => DeliveryState,
 ): (one: Delivery) => DeliveryState {
-  return (one) => (one.again !== undefined ? 'pending' : stateOf(one));
+  return (one) => (one.rest === true ? 'pending' : stateOf(one));
 }
 
 /** The commits that an actor's cursors stand at. */

@@ -1,5 +1,5 @@
 import { messageFile } from '../protocol/layout.ts';
-import type { Delivery } from '../protocol/mailbox.ts';
+import type { Delivery, DeliveryState } from '../protocol/mailbox.ts';
 import type { Departed } from '../state/departed.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
@@ -20,11 +20,15 @@ export interface Returned {
   isHandled: (delivery: Delivery) => boolean;
   /** What was settled once and is to be made again. */
   open: Delivery[];
+  /** What was dealt with for want of something that is back. */
+  due: Delivery[];
+  /** What is on record of any. */
+  stateOf: (delivery: Delivery) => DeliveryState;
 }
 
 /**
- * Looks at what a scan found and was there before: whether it is unanswered by now, and whether that is
- * for want of something that is back; that is added to the scan.
+ * Looks at what a scan found and was there before: whether it is unanswered by now, and what was dealt
+ * with while it was not there.
  */
 export async function lookAtReturned(
   parts: Parts & { known: Known; lacking: Lacking },
@@ -33,17 +37,15 @@ export async function lookAtReturned(
   scan: Scan,
 ): Promise<Returned> {
   const again = await returned(parts, audience, tip, scan);
-  if (again.size === 0) return { isHandled: () => false, open: [] };
+  if (again.size === 0)
+    return { isHandled: () => false, open: [], due: [], stateOf: () => 'pending' };
   const unanswered = await openAgain(parts, [...again], audience.host, tip);
   const stateOf = await parts.known.states();
-  await parts.lacking.addBack(scan.deliveries, audience, tip, [...unanswered]);
+  await parts.lacking.markBack(unanswered);
   const isHandled = (one: Delivery): boolean =>
-    again.has(one) &&
-    one.again === undefined &&
-    (!unanswered.has(one) || stateOf(one) !== 'pending');
-  const isOpen = (one: Delivery): boolean =>
-    one.again !== undefined || (unanswered.has(one) && !isHandled(one));
-  return { isHandled, open: scan.deliveries.filter(isOpen) };
+    again.has(one) && one.rest !== true && (!unanswered.has(one) || stateOf(one) !== 'pending');
+  const open = [...unanswered].filter((one) => !isHandled(one));
+  return { isHandled, open, due: await parts.lacking.dueFor(audience, tip), stateOf };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { linksBytes, MAX_LINKS_BYTES, type Again } from '../protocol/mailbox.ts';
+import { linksBytes, MAX_LINKS_BYTES } from '../protocol/mailbox.ts';
 import { outcomeOf, type Outcome } from '../agent/outcome.ts';
 import type { InvocationResult } from '../agent/invoke.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
@@ -40,8 +40,8 @@ export interface Job {
   messages: string[];
   /** An operator released it: the depth guard has spoken already. */
   released: boolean;
-  /** All of it was dealt with once, without something that is back. */
-  again?: Again;
+  /** All of it was dealt with, and may complete a goal now: nothing runs while somebody owes the rest. */
+  isRest: boolean;
 }
 
 /**
@@ -86,11 +86,10 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   const briefing = await brief(parts, job);
   if (briefing.unread.length > 0) return { kind: 'unread', messages: briefing.unread };
   if (briefing.batch.length === 0) return { kind: 'gone' };
-  const isRest = job.again === 'without_others';
-  if ((job.released || isRest) && (await isAnswered(parts, job, briefing.batch)))
+  if ((job.released || job.isRest) && (await isAnswered(parts, job, briefing.batch)))
     return { kind: 'gone' };
   // Whoever answers last completes it.
-  if (isRest && stillAwaits(job.actor, briefing)) return { kind: 'gone' };
+  if (job.isRest && stillAwaits(job.actor, briefing)) return { kind: 'gone' };
   // No chain is followed further: one that is as deep may be of any depth.
   const isDeep = briefing.depth > Math.min(job.tier.maxDepth, MAX_STEPS - 1);
   if (!job.released && isDeep) {

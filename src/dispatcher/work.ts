@@ -19,6 +19,8 @@ export interface WorkParts
 
 /** Milliseconds before a job that could not be done makes room for another. */
 const BROKEN_WAIT_MS = 1000;
+/** So often a look for what came back while a run lacked it is tried: no other is certain to follow. */
+const LOOKS = 10;
 
 /** One job from its run to its place on record; never rejects. */
 export async function work(
@@ -28,6 +30,8 @@ export async function work(
 ): Promise<Recorded> {
   const { deliveries, log } = parts;
   const { mailboxes } = deliveries;
+  const batch = { actor: job.actor, channel: job.channel, incomplete: job.messages };
+  parts.lacking.begin(batch);
   try {
     const outcome = await runJob(parts, job);
     await beside(parts, job, () => parts.guards.learn(job, outcome));
@@ -41,21 +45,26 @@ export async function work(
         mailboxes.hold(...of);
       },
     };
-    const lacking = 'lacking' in outcome ? outcome.lacking : undefined;
-    const run = { actor: job.actor, channel: job.channel, incomplete: job.messages };
-    if (lacking !== undefined)
-      await beside(parts, job, () =>
-        parts.lacking.note({ ...run, lacking }, job.again !== undefined),
-      );
+    const run = 'lacking' in outcome ? { ...batch, lacking: outcome.lacking } : undefined;
+    if (run !== undefined) await beside(parts, job, () => parts.lacking.note(run));
     const done = await record(recorded, job, outcome, letter);
+    if (run !== undefined || outcome.kind === 'gone')
+      await beside(parts, job, () => parts.lacking.over(batch, run, job.isRest));
+    parts.lacking.end(batch);
     const audience = { host: job.host, actors: [job.actor] };
-    if (lacking !== undefined)
-      await beside(parts, job, () => parts.lacking.complete(mailboxes, audience, lacking));
+    if (run !== undefined)
+      await beside(
+        parts,
+        job,
+        () => parts.lacking.complete(mailboxes, audience, run.lacking),
+        LOOKS,
+      );
     parts.stalled.over(placeOf(job));
     return done;
   } catch (error) {
     // A broken repository, a run that could not begin, a dispatcher that must end with a full disk:
     // nothing is on record, and the mail goes back to be tried at a later tick.
+    parts.lacking.end(batch);
     mailboxes.giveBack(job.actor, job.channel, job.messages);
     await parts.runs.end(job.id).catch(() => undefined);
     const reason = reasonOf(error);
@@ -70,11 +79,23 @@ function placeOf({ actor, channel }: Job): string {
   return `${actor} ${channel}`;
 }
 
-/** What goes beside the record of a run; what it said is not given up when that cannot be done. */
-async function beside(parts: WorkParts, job: Job, step: () => Promise<void>): Promise<void> {
+/**
+ * What goes beside the record of a run; what it said is not given up when that cannot be done.
+ *
+ * @param tries how often it is tried
+ */
+async function beside(
+  parts: WorkParts,
+  job: Job,
+  step: () => Promise<void>,
+  tries = 1,
+): Promise<void> {
   try {
     await step();
   } catch (error) {
     parts.log('internal_error', { id: job.id, actor: job.actor, error: reasonOf(error) });
+    if (tries === 1 || parts.signal.aborted) return;
+    await sleep(BROKEN_WAIT_MS, undefined, { signal: parts.signal }).catch(() => undefined);
+    await beside(parts, job, step, tries - 1);
   }
 }

@@ -67,7 +67,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   await sweep([root, git, join(git, 'info'), queued, dead, running, bin, ...records]);
   const silences = new Silences(paths.silences);
   const departed = new Departed(paths.departed);
-  const lacking = new Lacking({ transport, archive, silences, departed });
+  const lacking = new Lacking({ transport, archive, silences, departed, outbox, deadLetters });
   const deliveries = new Deliveries({
     transport,
     archive,

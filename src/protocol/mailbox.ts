@@ -1,19 +1,13 @@
 import type { Located, Message } from './message.ts';
 
 /** A waking message for one actor in one channel, and the scan that found it. */
-/** What was missing when a delivery was dealt with. */
-export type Again = 'without_question' | 'without_others';
-
 export interface Delivery extends Located {
   actor: string;
   channel: string;
   /** Of its body, which is read again when it is handed over. */
   bytes?: number;
-  /**
-   * It was dealt with while something of its thread was not on the bus: the question, or what other peers
-   * answered. Without others it is handed over again only once nobody owes the rest.
-   */
-  again?: Again;
+  /** An answer met with silence that was gone since: handed over again once nobody owes the rest. */
+  rest?: true;
   /** Its content is missing from this clone, so that nobody knows whom it wakes. */
   unread?: true;
 }
@@ -56,6 +50,8 @@ interface Item extends Delivery {
   since: string;
   scan: number;
   state: DeliveryState;
+  /** It is pending again once it is settled. */
+  again?: boolean;
 }
 
 /**
@@ -117,6 +113,28 @@ export class Mailboxes {
     if (left.length < box.length) this.#boxes.set(key, left);
   }
 
+  /**
+   * Takes in what is to be made again, whatever came of it; what an outcome is on record of is, once that
+   * is published. No scan of news finds it after a restart: its cursor asks for a look at everything.
+   *
+   * @param stateOf as for {@link addScan}: `running` for what an outcome is on record of
+   */
+  addAgain(
+    deliveries: readonly Delivery[],
+    stateOf: (delivery: Delivery) => DeliveryState = () => 'pending',
+  ): void {
+    for (const delivery of deliveries) {
+      this.reopen(delivery);
+      const box = this.#box(delivery);
+      const at = box.findIndex(({ relPath }) => relPath === delivery.relPath);
+      const found = stateOf(delivery) === 'running' ? 'running' : 'pending';
+      const { scan, state } = box[at] ?? { scan: this.#scan, state: found };
+      const again = state === 'running';
+      // In the place of what it was: what it is about may be found now.
+      box.splice(at < 0 ? box.length : at, 1, { ...delivery, since: '', scan, state, again });
+    }
+  }
+
   /** The last commit scanned; undefined before the first scan. */
   get scanned(): string | undefined {
     return this.#scanned;
@@ -174,7 +192,8 @@ export class Mailboxes {
   /** The cursor of a mailbox; undefined before the first scan. */
   cursor(actor: string, channel: string): Cursor | undefined {
     const box = this.#boxes.get(keyOf({ actor, channel })) ?? [];
-    const oldest = box.find(({ state }) => state !== 'settled');
+    const open = box.filter(({ state }) => state !== 'settled');
+    const oldest = open.find(({ since }) => since === '') ?? open[0];
     if (oldest === undefined) {
       return this.#scanned === undefined ? undefined : { commit: this.#scanned, settled: [] };
     }
@@ -209,7 +228,8 @@ export class Mailboxes {
   #change(actor: string, channel: string, relPaths: readonly string[], state: Item['state']): void {
     const wanted = new Set(relPaths);
     for (const item of this.#box({ actor, channel }))
-      if (wanted.has(item.relPath)) item.state = state;
+      if (wanted.has(item.relPath))
+        Object.assign(item, { state: item.again === true ? 'pending' : state, again: false });
   }
 
   #dropIfSettled(key: string): void {

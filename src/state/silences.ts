@@ -39,23 +39,23 @@ export class Silences {
     return this.#lines.add([{ ...run }]);
   }
 
-  /** Puts on record that it has dealt with them again. */
-  done(actor: string, channel: string, again: readonly string[]): Promise<void> {
-    return this.#lines.add([{ actor, channel, again }]);
+  /** Puts on record that it has dealt with them again, with all that it lacked before but this. */
+  done(run: Lacking): Promise<void> {
+    return this.#lines.add([{ ...run, again: run.incomplete }]);
   }
 
-  /** What was dealt with without one of these, and not again since. */
-  async without(paths: ReadonlySet<string>): Promise<Lacking[]> {
+  /** What was dealt with without one of these, or without anything, and not again since. */
+  async without(paths?: ReadonlySet<string>): Promise<Lacking[]> {
     const found: Lacking[] = [];
     for (const line of await this.#lines.all()) {
       const { actor, channel } = line;
       if (typeof actor !== 'string' || typeof channel !== 'string') continue;
       const again = new Set(strings(line['again']));
-      for (const one of found)
+      for (const one of again.size > 0 ? found : [])
         if (one.actor === actor && one.channel === channel)
           one.incomplete = one.incomplete.filter((relPath) => !again.has(relPath));
       const lacking = strings(line['lacking']);
-      if (lacking.some((path) => paths.has(path)))
+      if (paths === undefined ? lacking.length > 0 : lacking.some((path) => paths.has(path)))
         found.push({ actor, channel, incomplete: strings(line['incomplete']), lacking });
     }
     return found.filter(({ incomplete }) => incomplete.length > 0);

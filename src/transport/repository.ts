@@ -112,7 +112,7 @@ export async function prepare(opening: Opening, known?: Git): Promise<Prepared> 
  * @throws CrosstalkError `refused` for a remote that git would run a command for
  */
 export async function acceptChanges(
-  { clone, own, record: path }: Opening,
+  { clone, own, record: path, environment }: Opening,
   changes: readonly SettingChange[],
 ): Promise<void> {
   const record = await loadRecord(path);
@@ -120,7 +120,11 @@ export async function acceptChanges(
   const recorded = accepted(record.recorded, changes);
   assertUsable(recorded);
   const [from, to] = [branchOf(record), valueOf(recorded, 'crosstalk.branch')];
-  if (from !== undefined && to !== undefined && from !== to) await carryOver(own, from, to);
+  if (from !== undefined && to !== undefined && from !== to) {
+    const { gitDir } = ownGitAt(own);
+    const git = new Git(clone.dir, environment, { gitDir, objectsDir: clone.objectsDir });
+    await carryOver(git, gitDir, from, to);
+  }
   await writeOwnGit(ownGitAt(own), clone, recorded, to);
   // The clone is read again, and compared with what is in force now.
   await saveRecord(path, { ...record, recorded, seen: { ...record.seen, stamp: '' } });

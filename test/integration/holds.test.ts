@@ -61,6 +61,7 @@ class Machine {
       tip: '',
       messages: [],
       released: false,
+      isRest: false,
     };
     this.refusals.begin(job);
     return job;

@@ -99,6 +99,25 @@ it('what was sent to another transport in the place of this one is not taken alo
   expect(bodies(bus)).toEqual([]);
 });
 
+it('what was sent to a branch that was followed for a while is not taken along when the one before is followed again', async () => {
+  const { bus, host, seen } = await machine();
+  const other = git(bus.hub, 'commit-tree', `${seen}^{tree}`, '-m', 'another bus').trim();
+  git(bus.hub, 'update-ref', 'refs/heads/trial', other);
+  const follow = async (branch: string): Promise<void> => {
+    git(host.dir, 'config', 'crosstalk.branch', branch);
+    await host.accept();
+    await host.once();
+  };
+  await host.send('nobody', 'one');
+  await host.once();
+  await follow('trial');
+  await host.send('nobody', 'a trial');
+  await host.once();
+  await follow('main');
+  await host.once();
+  expect(bodies(bus)).toEqual(['one']);
+});
+
 it('what a machine with the same hostname has brought back, which knew less, keeps nothing else away', async () => {
   const { bus, host, seen } = await machine();
   const lagging = await bus.host('back', { other: 'true' });

@@ -38,6 +38,8 @@ async function deliveriesOf(
       archive: new Archive(transport),
       silences: new Silences(at('silences.jsonl')),
       departed: new Departed(at('departed.jsonl')),
+      outbox,
+      deadLetters: new DeadLetters(at('dead-letters')),
     }),
     departed: new Departed(at('departed.jsonl')),
     hostname: 'here',

@@ -45,6 +45,31 @@ it('what turns out to be missing when it is handed over is held, and keeps the c
   expect(take(boxes)).toEqual([path(1)]);
 });
 
+it('what is to be made again asks for a look at everything, whatever waits before it', () => {
+  const boxes = new Mailboxes();
+  boxes.addScan('1', '2', [delivery(1)]);
+  boxes.addAgain([delivery(2)]);
+  expect(boxes.cursor('a', 'c')?.commit).toBe('');
+  expect(take(boxes)).toEqual([path(1), path(2)]);
+  boxes.settle('a', 'c', [path(2)]);
+  expect(boxes.cursor('a', 'c')).toEqual({ commit: '1', settled: [path(2)] });
+});
+
+it('what is to be made again while its outcome is being published is made once that is settled', () => {
+  const boxes = new Mailboxes();
+  boxes.addScan('0', '1', [delivery(1)]);
+  take(boxes);
+  boxes.addAgain([delivery(1)]);
+  boxes.addAgain([delivery(2)], () => 'running');
+  expect(take(boxes)).toEqual([]);
+  boxes.settle('a', 'c', [path(1), path(2)]);
+  expect(boxes.cursor('a', 'c')?.commit).toBe('');
+  expect(take(boxes)).toEqual([path(1), path(2)]);
+  boxes.settle('a', 'c', [path(1), path(2)]);
+  expect(take(boxes)).toEqual([]);
+  expect(boxes.cursor('a', 'c')).toEqual({ commit: '1', settled: [] });
+});
+
 it('a message found twice is delivered once', () => {
   const boxes = new Mailboxes();
   boxes.addScan('0', '1', [delivery(1), delivery(1)]);
