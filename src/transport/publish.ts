@@ -87,9 +87,13 @@ export async function publish(
       await options.permit?.('push');
     }
     const taken = await turns?.take(entries.flat(), options.signal);
-    if (taken?.kind === 'done' && (await isThere(repository, objects, entries, options.signal))) {
+    if (taken?.kind === 'done') {
+      // The branch may have been set back since: what is on the bus is what can be seen there.
+      const fetched = await fetchBranch(repository, options.signal);
+      if (!fetched.ok) return { ...fetched, attempts: attempt - 1 };
       const commits = entries.flat().length;
-      return { ok: true, tip: taken.tip, commits, attempts: attempt - 1, refused: [] };
+      if (await isThere(repository, objects, entries))
+        return { ok: true, tip: taken.tip, commits, attempts: attempt - 1, refused: [] };
     }
     const turn = taken?.kind === 'done' ? undefined : taken;
     const tried = await inTurn(parts, attempt, alone, turn);
@@ -104,18 +108,12 @@ export async function publish(
   }
 }
 
-/**
- * Whether what somebody says to have pushed along is on the bus: the branch may have been set back since.
- * Where that cannot be asked, his word stands.
- */
+/** Whether nothing of some entries is left to be done on the bus as it is known here. */
 async function isThere(
   repository: Repository,
   objects: Objects,
   entries: Entries,
-  signal: AbortSignal | undefined,
 ): Promise<boolean> {
-  const fetched = await fetchBranch(repository, signal);
-  if (!fetched.ok) return true;
   const tip = await trackedTip(repository, objects);
   const { missing, refused } = await admit(objects, tip, entries);
   return missing.length + refused.length === 0;

@@ -121,9 +121,16 @@ it('what somebody says to have taken along is pushed all the same when the branc
   const result = await transport.publish([[fresh('x/mine', 'mine')]], {
     turns: { lostRace: () => undefined, take: () => Promise.resolve({ kind: 'done', tip }) },
   });
-  transport.close();
   expect(result).toMatchObject({ ok: true, refused: [] });
   expect(read(bus, 'x/mine')).toBe('mine');
+  // Where nobody can look it stays to be pushed.
+  bus.unplug();
+  const unseen = await transport.publish([[fresh('x/more', 'mine')]], {
+    turns: { lostRace: () => undefined, take: () => Promise.resolve({ kind: 'done', tip }) },
+  });
+  bus.plug();
+  transport.close();
+  expect(unseen.ok).toBe(false);
 });
 
 it('a turn ends also when the attempt in it throws', async () => {
