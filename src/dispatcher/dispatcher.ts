@@ -103,7 +103,8 @@ export class Dispatcher {
         const taken = mailboxes.take(actor, channel, relPaths);
         const messages = taken.map(({ relPath }) => relPath);
         const isRest = taken.every(({ rest }) => rest === true);
-        this.#start(host.alias, tier, { actor, channel, messages, fanIn, isRest });
+        const isDealt = taken.every(({ dealt }) => dealt === true);
+        this.#start(host.alias, tier, { actor, channel, messages, fanIn, isRest, isDealt });
       }
     }
     for (const letter of await this.#retries.due()) {
@@ -164,10 +165,11 @@ export class Dispatcher {
     batch: Pick<Job, 'actor' | 'channel' | 'messages'> & {
       fanIn?: FanIn | undefined;
       isRest?: boolean;
+      isDealt?: boolean;
     },
     letter?: DeadLetter,
   ): void {
-    const { actor, channel, messages, fanIn, isRest = false } = batch;
+    const { actor, channel, messages, fanIn, isRest = false, isDealt = false } = batch;
     const tip = this.#parts.deliveries.mailboxes.scanned ?? '';
     const released = letter !== undefined;
     const id = this.#parts.newId();
@@ -181,6 +183,7 @@ export class Dispatcher {
       messages,
       released,
       isRest,
+      isDealt,
     };
     const facts = { actor, channel, tier: tier.name, messages };
     this.#parts.log('dispatch_start', {

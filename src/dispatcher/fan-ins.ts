@@ -1,6 +1,6 @@
 import { placeOf } from '../protocol/layout.ts';
 import { parseMessage } from '../protocol/message.ts';
-import type { Outbox } from '../state/outbox.ts';
+import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** What a run would be for: answers of peers that lead to open questions. */
@@ -23,12 +23,18 @@ export class FanIns {
   readonly #transport: Transport;
   /** By actor and question. */
   readonly #running = new Set<string>();
-  /** By actor and question the files of answers that were recorded here, and not seen on the bus yet. */
+  /**
+   * By actor and question the files of answers that were recorded here, and not seen on the bus yet: of
+   * runs that ended, and of what a set-back took and is published again.
+   */
   readonly #said = new Map<string, readonly string[]>();
 
   constructor({ outbox, transport }: { outbox: Outbox; transport: Transport }) {
     this.#outbox = outbox;
     this.#transport = transport;
+    outbox.onSeen = (entry) => {
+      this.#note(entry);
+    };
   }
 
   begin(fanIn: FanIn | undefined): void {
@@ -39,11 +45,23 @@ export class FanIns {
   end(fanIn: FanIn | undefined, files: readonly string[] = []): void {
     for (const key of keysOf(fanIn)) {
       this.#running.delete(key);
-      if (files.length > 0) this.#said.set(key, files);
+      if (files.length > 0) this.#say(key, files);
     }
-    for (const key of this.#said.keys()) {
+  }
+
+  /** What an entry answers may leave the outbox before anybody looks at what is scanned. */
+  #note({ delivery, commits }: OutboxEntry): void {
+    if (delivery === undefined) return;
+    for (const file of commits.flatMap(({ files }) => files))
+      for (const { channel, relPath } of questionsOf(file))
+        this.#say(`${delivery.actor} ${channel}/${relPath}`, [file.path]);
+  }
+
+  #say(key: string, files: readonly string[]): void {
+    this.#said.set(key, [...new Set([...(this.#said.get(key) ?? []), ...files])]);
+    for (const oldest of this.#said.keys()) {
       if (this.#said.size <= MAX_SAID) break;
-      this.#said.delete(key);
+      this.#said.delete(oldest);
     }
   }
 

@@ -97,7 +97,8 @@ export class Lacking {
       const places = incomplete.map((relPath) => ({ channel, relPath }));
       const free = places.filter((place) => !busy(keyOf({ actor, ...place })));
       const { deliveries } = await scanAgain(this.#parts, audience, tip, free);
-      for (const one of deliveries) if (one.actor === actor) due.set(keyOf(one), one);
+      for (const one of deliveries)
+        if (one.actor === actor) due.set(keyOf(one), { ...one, dealt: true });
     }
     return [...due.values()];
   }

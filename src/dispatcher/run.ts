@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { linksBytes, MAX_LINKS_BYTES } from '../protocol/mailbox.ts';
 import { outcomeOf, type Outcome } from '../agent/outcome.ts';
 import type { InvocationResult } from '../agent/invoke.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
@@ -11,6 +10,7 @@ import { MAX_MESSAGE_BYTES, formatMessage, type Located } from '../protocol/mess
 import { awaitsPeers, mayBeSilent } from '../protocol/pending.ts';
 import { formatPrompt } from '../protocol/prompt.ts';
 import type { Refusal } from '../protocol/refusal.ts';
+import { linksBytes, MAX_LINKS_BYTES } from '../protocol/links.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import { answerMessages, type Placed } from '../protocol/reply.ts';
 import { threadRoot } from '../protocol/thread.ts';
@@ -42,6 +42,8 @@ export interface Job {
   released: boolean;
   /** All of it was dealt with, and may complete a goal now: nothing runs while somebody owes the rest. */
   isRest: boolean;
+  /** All of it was dealt with while its question was gone: nothing runs when that is answered by now. */
+  isDealt: boolean;
 }
 
 /**
@@ -88,6 +90,7 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   if (briefing.batch.length === 0) return { kind: 'gone' };
   if ((job.released || job.isRest) && (await isAnswered(parts, job, briefing.batch)))
     return { kind: 'gone' };
+  if (job.isDealt && hasAnswered(job.actor, briefing)) return { kind: 'gone' };
   // Whoever answers last completes it.
   if (job.isRest && stillAwaits(job.actor, briefing)) return { kind: 'gone' };
   // No chain is followed further: one that is as deep may be of any depth.
@@ -198,6 +201,11 @@ async function promptOf(
 
 function questionsOf(actor: string, { batch, lookup }: Briefing): string[] {
   return openQuestionsOfBatch(batch, actor, lookup).map(({ relPath }) => relPath);
+}
+
+function hasAnswered(actor: string, briefing: Briefing): boolean {
+  const questions = questionsOf(actor, briefing);
+  return questions.length > 0 && questions.every((question) => briefing.answered.has(question));
 }
 
 function stillAwaits(actor: string, briefing: Briefing): boolean {

@@ -1,5 +1,6 @@
 import { openQuestions, type Lookup } from './causality.ts';
-import { linksBytes, MAX_LINKS_BYTES, type Delivery } from './mailbox.ts';
+import { linksBytes, MAX_LINKS_BYTES } from './links.ts';
+import type { Delivery } from './mailbox.ts';
 import type { Located } from './message.ts';
 import { threadRoot, threadRoots } from './thread.ts';
 

@@ -1,5 +1,12 @@
-import { linksBytes, MAX_LINKS_BYTES } from './mailbox.ts';
 import { isForeign, refsFrom } from './reference.ts';
+
+/** Bytes of a list of paths in a header of 64 KiB, with room for the other fields. */
+export const MAX_LINKS_BYTES = 60 * 1024;
+
+/** Bytes of a list of paths in a header. */
+export function linksBytes(relPaths: readonly string[]): number {
+  return relPaths.reduce((sum, relPath) => sum + relPath.length + '  - \n'.length, 0);
+}
 
 /** What a message names, as it stands in its header. */
 export interface Links {

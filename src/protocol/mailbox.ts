@@ -8,6 +8,8 @@ export interface Delivery extends Located {
   bytes?: number;
   /** An answer met with silence that was gone since: handed over again once nobody owes the rest. */
   rest?: true;
+  /** Dealt with once, while its question was not there: nothing runs for it when that is answered. */
+  dealt?: true;
   /** Its content is missing from this clone, so that nobody knows whom it wakes. */
   unread?: true;
 }
@@ -32,14 +34,6 @@ export interface Cursor {
   /** Empty while the first scan is not settled. */
   commit: string;
   settled: string[];
-}
-
-/** Bytes of a list of paths in a header of 64 KiB, with room for the other fields. */
-export const MAX_LINKS_BYTES = 60 * 1024;
-
-/** Bytes of a list of paths in a header. */
-export function linksBytes(relPaths: readonly string[]): number {
-  return relPaths.reduce((sum, relPath) => sum + relPath.length + '  - \n'.length, 0);
 }
 
 /** `running` until the outcome is on record and published; `held` while its content is missing. */

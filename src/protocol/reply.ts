@@ -8,7 +8,7 @@ import {
   type Question,
 } from './causality.ts';
 import { linksIn, type Links } from './links.ts';
-import { linksBytes, MAX_LINKS_BYTES } from './mailbox.ts';
+import { linksBytes, MAX_LINKS_BYTES } from './links.ts';
 import type { Located, Message } from './message.ts';
 import { isName } from './names.ts';
 import { isForeign, placeOfRef } from './reference.ts';

@@ -67,6 +67,8 @@ export class Outbox {
   readonly #folder: JsonFolder<OutboxEntry>;
   readonly #aside: JsonFolder<SetAside>;
   readonly #together: string;
+  /** Told of each entry that this process puts, or sees for the first time. */
+  onSeen: (entry: OutboxEntry) => void = () => undefined;
 
   constructor(folder: string) {
     this.#folder = new JsonFolder(folder, parseEntry);
@@ -108,9 +110,12 @@ export class Outbox {
   hasHeld(path: string): boolean {
     return this.#held.has(path);
   }
-  #remember({ commits }: OutboxEntry): void {
+  #remember(entry: OutboxEntry): void {
     if (this.#held.size > MAX_REMEMBERED) this.#held.clear();
-    for (const { files } of commits) for (const { path } of files) this.#held.add(path);
+    const paths = entry.commits.flatMap(({ files }) => files.map(({ path }) => path));
+    const isSeen = paths.every((path) => this.#held.has(path));
+    for (const path of paths) this.#held.add(path);
+    if (!isSeen) this.onSeen(entry);
   }
   remove(id: string): Promise<void> {
     return this.#folder.remove(id);

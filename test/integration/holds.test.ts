@@ -62,6 +62,7 @@ class Machine {
       messages: [],
       released: false,
       isRest: false,
+      isDealt: false,
     };
     this.refusals.begin(job);
     return job;

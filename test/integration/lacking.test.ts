@@ -143,3 +143,30 @@ it('a question that is back since the branch was set back to when it was there g
   for (let start = 0; start < 3; start++) await front.once();
   expect(answers()).toEqual(['reports']);
 });
+
+it('the part of a question that is back is not dealt with again once that question is answered', async () => {
+  const { bus, front, at, open, back, answers } = await withoutQuestion();
+  open('silent');
+  open('first');
+  await front.once();
+  const [part] = bus.from('worker');
+  expect(part?.message.body.trim()).toBe('done');
+  expect((await front.run('pause')).code).toBe(0);
+  const running = front.start();
+  back();
+  await seen(bus, running);
+  const [path, text] = byHand(front.channel(), 9, 'reports', 'alice');
+  const question = byHand(front.channel(), 1, 'start', 'boss')[0].split('/').slice(3).join('/');
+  const said = text
+    .replace('from: alice', 'from: boss\nhost: front')
+    .replace('---\n\n', `re: ${question}\n---\n\n`);
+  put(bus, [path, said]);
+  await seen(bus, running);
+  rmSync(at('silent'));
+  open('second');
+  expect((await front.run('resume')).code).toBe(0);
+  await running.saw('dispatch_start');
+  await running.stop();
+  await front.once();
+  expect(answers()).toEqual(['reports']);
+});

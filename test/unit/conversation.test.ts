@@ -6,7 +6,8 @@ import {
   MAX_BATCH,
   MAX_BATCH_BYTES,
 } from '../../src/protocol/conversation.ts';
-import { MAX_LINKS_BYTES, linksBytes, type Delivery } from '../../src/protocol/mailbox.ts';
+import { MAX_LINKS_BYTES, linksBytes } from '../../src/protocol/links.ts';
+import type { Delivery } from '../../src/protocol/mailbox.ts';
 import type { Located } from '../../src/protocol/message.ts';
 import { lookupIn, path, said } from '../support/messages.ts';
 
