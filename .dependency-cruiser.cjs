@@ -1,25 +1,43 @@
 // The picture of docs/architecture.md, enforced: only leftward folders import rightward ones.
-//   cli → chat · mcp · web → operations → dispatcher → transport · state · agent · index → protocol
-// service and page stand beside them: units and the packages' edges; what a browser runs.
+//   cli → chat · mcp · web · demo → operations → dispatcher → bus → transport · state · runner · index · service
+//     → agents · api → protocol
+// page stands beside them: what a browser runs.
 const layers = [
   ['protocol', []],
+  ['agents', ['protocol']],
+  ['api', ['protocol']],
   ['transport', ['protocol']],
   ['state', ['protocol']],
-  ['agent', ['protocol']],
+  ['runner', ['protocol']],
   ['index', ['protocol']],
-  ['dispatcher', ['transport', 'state', 'agent', 'protocol']],
   ['service', ['protocol']],
-  ['operations', ['dispatcher', 'transport', 'state', 'agent', 'index', 'service', 'protocol']],
+  ['bus', ['transport', 'state', 'agents', 'protocol']],
+  ['dispatcher', ['bus', 'transport', 'state', 'runner', 'agents', 'protocol']],
+  [
+    'operations',
+    [
+      'dispatcher',
+      'bus',
+      'transport',
+      'state',
+      'runner',
+      'index',
+      'service',
+      'agents',
+      'api',
+      'protocol',
+    ],
+  ],
   ['chat', ['operations', 'protocol']],
   ['mcp', ['operations', 'protocol']],
-  ['web', ['operations', 'protocol']],
-  ['page', ['protocol']],
-  ['demo', ['operations', 'dispatcher', 'protocol']],
-  ['cli', ['operations', 'dispatcher', 'demo', 'chat', 'mcp', 'web', 'protocol']],
+  ['web', ['operations', 'api', 'protocol']],
+  ['page', ['api', 'protocol']],
+  ['demo', ['operations', 'protocol']],
+  ['cli', ['operations', 'demo', 'chat', 'mcp', 'web', 'agents', 'protocol']],
 ];
 
 /** Leaf files at the root of src that everybody may import. */
-const LEAVES = '^src/(errors|credentials|package|crash-points|plain-file)\\.ts$';
+const LEAVES = '^src/(errors|credentials|package|crash-points|plain-file|log)\\.ts$';
 
 module.exports = {
   forbidden: [

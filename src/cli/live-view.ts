@@ -1,5 +1,5 @@
-import type { EventName, Fields, Log } from '../dispatcher/log.ts';
-import { levelOf } from '../dispatcher/log.ts';
+import type { EventName, Fields, Log } from '../log.ts';
+import { levelOf } from '../log.ts';
 import type { Options } from '../protocol/approval-record.ts';
 import type { HeldChange } from '../protocol/approval.ts';
 import { changeText, nameText, valueText } from '../protocol/approval-text.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { binPath } from '../package.ts';
-import type { EventName } from '../dispatcher/log.ts';
+import type { EventName } from '../log.ts';
 
 /** One of the demo's two machines: a clone and a state directory of its own. Nothing is kept elsewhere. */
 export interface Machine {

@@ -10,7 +10,7 @@ import type { Deliveries } from './deliveries.ts';
 import type { Guards } from './guards.ts';
 import type { HostWatch } from './host-watch.ts';
 import type { Lacking } from './lacking.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../log.ts';
 import type { Publisher } from './publisher.ts';
 import type { RunParts } from './run.ts';
 

@@ -7,7 +7,7 @@ import type { HeldChange } from '../protocol/approval.ts';
 import { loadApprovals } from '../state/approvals.ts';
 import { activate, changedSettings, type ActiveHost, type Approving } from './approvals.ts';
 import { findHost, foreignClaim, readHosts, type FoundHost, type Machine } from './host.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../log.ts';
 import { profileInForce } from './profiles.ts';
 
 /** A flood of held changes must not bury what matters; `host show` prints them all. */

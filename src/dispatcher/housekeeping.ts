@@ -1,7 +1,7 @@
 import { reasonOf } from '../errors.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Checkout } from './checkout.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../log.ts';
 
 /**
  * What is done beside the hot path, because mail needs none of it: the checkout follows, so that

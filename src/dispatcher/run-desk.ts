@@ -8,7 +8,7 @@ import {
   removeRunDirectory,
   runDirectory,
 } from '../state/run-directory.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../log.ts';
 import { listen } from './wake.ts';
 
 /** The run that speaks, as the dispatcher knows it. */

@@ -7,7 +7,7 @@ import type { Dispatcher } from './dispatcher.ts';
 import { checkVersion } from './host.ts';
 import type { Guards } from './guards.ts';
 import type { HostWatch } from './host-watch.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../log.ts';
 import type { WorkspaceSweep } from './workspace-sweep.ts';
 import type { Publisher } from './publisher.ts';
 

@@ -1,4 +1,4 @@
-import type { Log } from './log.ts';
+import type { Log } from '../log.ts';
 
 /**
  * Why a running dispatcher processes nothing just now: the transport's version is not ours (protocol.md

@@ -6,7 +6,7 @@ import { isAgentSetting } from '../protocol/agent-settings.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
 import type { Workspaces } from '../state/workspaces.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../log.ts';
 
 /** Where a run works. */
 export interface Workplace {

@@ -6,7 +6,7 @@ import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { Archive } from './archive.ts';
 import type { Deliveries } from './deliveries.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../log.ts';
 
 export interface SweepParts {
   workspaces: Workspaces;

@@ -6,7 +6,7 @@ import { Guards } from '../dispatcher/guards.ts';
 import { HostWatch } from '../dispatcher/host-watch.ts';
 import { Known } from '../dispatcher/known.ts';
 import { Lacking } from '../dispatcher/lacking.ts';
-import type { Log } from '../dispatcher/log.ts';
+import type { Log } from '../log.ts';
 import { Publisher } from '../dispatcher/publisher.ts';
 import { Refusals } from '../dispatcher/refusals.ts';
 import { serve } from '../dispatcher/serve.ts';

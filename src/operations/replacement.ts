@@ -1,4 +1,4 @@
-import type { Log } from '../dispatcher/log.ts';
+import type { Log } from '../log.ts';
 import { installedAt, type Installed } from '../service/installed.ts';
 import type { Runner } from '../service/run.ts';
 

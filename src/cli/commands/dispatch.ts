@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { withoutCredentialsIn } from '../../credentials.ts';
-import { levelOf, type EventName, type Fields, type Log } from '../../dispatcher/log.ts';
+import { levelOf, type EventName, type Fields, type Log } from '../../log.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { dispatch } from '../../operations/dispatch.ts';
 import { shown } from '../../protocol/result.ts';
