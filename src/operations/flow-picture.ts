@@ -1,5 +1,5 @@
 import { EVERYONE } from '../protocol/address.ts';
-import type { WebDeadLetter, WebFlow, WebRun } from '../protocol/web-api.ts';
+import type { WebDeadLetter, WebFlow, WebRun } from '../api/api.ts';
 import { errandsOf, type Errand } from './errands.ts';
 import { addresseesOf, type Trace } from './recent.ts';
 

@@ -1,5 +1,5 @@
 import { readHosts } from '../dispatcher/host.ts';
-import type { WebFlow, WebRun } from '../protocol/web-api.ts';
+import type { WebFlow, WebRun } from '../api/api.ts';
 import { tipOf, type Context } from './context.ts';
 import { draw } from './flow-picture.ts';
 import { channelNames, ownState } from './own-state.ts';

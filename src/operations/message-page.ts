@@ -2,7 +2,7 @@ import { rankOf, slice } from '../index/pages.ts';
 import type { Index } from '../index/index.ts';
 import { formatAddress } from '../protocol/address.ts';
 import { parseMessage, type Located } from '../protocol/message.ts';
-import type { WebMessage, WebMessagePage } from '../protocol/web-api.ts';
+import type { WebMessage, WebMessagePage } from '../api/api.ts';
 import { tipOf, type Context } from './context.ts';
 import { withIndex } from './indexing.ts';
 import { queuedMessages } from './queued.ts';

@@ -1,4 +1,4 @@
-import type { WebMessageWhole } from '../protocol/web-api.ts';
+import type { WebMessageWhole } from '../api/api.ts';
 import { tipOf, type Context } from './context.ts';
 import { webMessage } from './message-page.ts';
 import { withNaming } from './naming.ts';

@@ -1,5 +1,5 @@
 import { readHosts, type HostEntry } from '../dispatcher/host.ts';
-import type { WebActorNow, WebHost, WebNow, WebWaiting } from '../protocol/web-api.ts';
+import type { WebActorNow, WebHost, WebNow, WebWaiting } from '../api/api.ts';
 import { Cursors } from '../state/cursors.ts';
 import { knownActors } from './actors.ts';
 import { tipOf, type Context } from './context.ts';

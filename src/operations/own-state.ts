@@ -1,6 +1,6 @@
 import { decodeTime } from 'ulid';
 import { placeOf } from '../protocol/layout.ts';
-import type { WebDeadLetter, WebOutboxEntry, WebRef, WebRun } from '../protocol/web-api.ts';
+import type { WebDeadLetter, WebOutboxEntry, WebRef, WebRun } from '../api/api.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import { loadHeartbeat } from '../state/heartbeat.ts';
 import type { OutboxEntry } from '../state/outbox.ts';

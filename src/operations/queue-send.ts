@@ -3,7 +3,7 @@ import type { Outcome } from '../dispatcher/publisher.ts';
 import { CrosstalkError } from '../errors.ts';
 import { isRelPath } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
-import type { WebRef, WebSendRequest, WebSent } from '../protocol/web-api.ts';
+import type { WebRef, WebSendRequest, WebSent } from '../api/api.ts';
 import { directPublisher, type Context } from './context.ts';
 import { withoutDispatch } from './dispatch-link.ts';
 import { messagesIn } from './own-state.ts';

@@ -1,4 +1,4 @@
-import type { WebRun } from '../protocol/web-api.ts';
+import type { WebRun } from '../api/api.ts';
 import { settledBy } from '../state/outbox.ts';
 import { tipOf, type Context } from './context.ts';
 import { withNaming } from './naming.ts';

@@ -1,5 +1,5 @@
 import { CrosstalkError, reasonOf, type ErrorCode } from '../errors.ts';
-import type { WebError } from '../protocol/web-api.ts';
+import type { WebError } from '../api/api.ts';
 
 type Code = WebError['error']['code'];
 

@@ -1,6 +1,6 @@
 import type { Arrival } from '../operations/arrivals.ts';
 import type { OwnState } from '../operations/own-state.ts';
-import type { WebFact, WebRef, WebRun } from '../protocol/web-api.ts';
+import type { WebFact, WebRef, WebRun } from '../api/api.ts';
 
 /** One name for a message. */
 export function keyOf({ channel, relPath }: WebRef): string {

@@ -9,7 +9,7 @@ import { ownState, type OwnState } from '../operations/own-state.ts';
 import { endedRuns } from '../operations/run-outcome.ts';
 import { watchState } from '../operations/state-watch.ts';
 import { status } from '../operations/status.ts';
-import type { WebFact, WebRef, WebRun } from '../protocol/web-api.ts';
+import type { WebFact, WebRef, WebRun } from '../api/api.ts';
 import { factsOfArrivals, factsOfState, goneRuns, keyOf } from './facts.ts';
 import { Ring } from './ring.ts';
 

@@ -1,5 +1,5 @@
 import type { Gauge } from 'prom-client';
-import type { WebNow } from '../protocol/web-api.ts';
+import type { WebNow } from '../api/api.ts';
 import type { Parts } from './parts.ts';
 import type * as Packages from './web-packages.ts';
 

@@ -2,7 +2,7 @@ import { CrosstalkError } from '../errors.ts';
 import { isRelPath, isSender } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
 import { parseSince } from '../protocol/since.ts';
-import type { WebSendRequest } from '../protocol/web-api.ts';
+import type { WebSendRequest } from '../api/api.ts';
 import type { PageInput } from '../operations/message-page.ts';
 
 type Query = (name: string) => string | undefined;

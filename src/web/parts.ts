@@ -1,7 +1,7 @@
 import type { Context } from '../operations/context.ts';
 import { overview } from '../operations/overview.ts';
 import { Recent } from '../operations/recent.ts';
-import type { WebNow } from '../protocol/web-api.ts';
+import type { WebNow } from '../api/api.ts';
 import { Hub } from './hub.ts';
 import { Shared } from './shared.ts';
 

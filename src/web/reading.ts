@@ -19,7 +19,7 @@ import type {
   WebSearch,
   WebSession,
   WebThread,
-} from '../protocol/web-api.ts';
+} from '../api/api.ts';
 import { packageVersion } from '../package.ts';
 import { json } from './answers.ts';
 import { count, given, name, place, required, since, time } from './params.ts';

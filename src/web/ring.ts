@@ -1,4 +1,4 @@
-import type { WebEvents } from '../protocol/web-api.ts';
+import type { WebEvents } from '../api/api.ts';
 
 /** Where a stream begins: after this event, or anew because what came then is not kept any more. */
 export interface Beginning {

@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import { retryDeadLetters } from '../operations/dlq.ts';
 import { queueSend } from '../operations/queue-send.ts';
 import { wake } from '../operations/wake.ts';
-import type { WebRetried, WebSent, WebWoken } from '../protocol/web-api.ts';
+import type { WebRetried, WebSent, WebWoken } from '../api/api.ts';
 import { json, problem } from './answers.ts';
 import { sendRequest } from './params.ts';
 import type { Parts } from './parts.ts';

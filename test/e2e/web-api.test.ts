@@ -11,7 +11,7 @@ import type {
   WebSearch,
   WebSent,
   WebThread,
-} from '../../src/protocol/web-api.ts';
+} from '../../src/api/api.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { problemsOf, readOpenApi } from '../support/schema.ts';
 import { until } from '../support/wait.ts';

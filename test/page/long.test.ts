@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { WebMessagePage } from '../../src/protocol/web-api.ts';
+import type { WebMessagePage } from '../../src/api/api.ts';
 import { messageFile } from '../../src/protocol/layout.ts';
 import { formatMessage } from '../../src/protocol/message.ts';
 import { relPathAt } from '../../src/protocol/names.ts';

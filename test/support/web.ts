@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { onTestFinished } from 'vitest';
-import type { WebEvents } from '../../src/protocol/web-api.ts';
+import type { WebEvents } from '../../src/api/api.ts';
 import type { Host } from './bus.ts';
 import type { Ran } from './command.ts';
 import { until } from './wait.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../src/page/conversation/span.ts';
 import { statesOf } from '../../src/page/conversation/states.ts';
 import { unreadOf } from '../../src/page/live/read-marks.ts';
-import type { WebFlow, WebMessage, WebMessagePage, WebRun } from '../../src/protocol/web-api.ts';
+import type { WebFlow, WebMessage, WebMessagePage, WebRun } from '../../src/api/api.ts';
 import { path } from '../support/messages.ts';
 
 const CHANNEL = '11111111-2222-4333-8444-555555555555';

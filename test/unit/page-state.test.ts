@@ -12,7 +12,7 @@ import { namesOf, tiersOf } from '../../src/page/compose/sending.ts';
 import { BINDINGS, press, type Pressed } from '../../src/page/keys/keymap.ts';
 import { withFacts, type KnownMessages } from '../../src/page/live/facts.ts';
 import { pathOf, routeOf, type Route } from '../../src/page/route/route.ts';
-import type { WebActor, WebFact } from '../../src/protocol/web-api.ts';
+import type { WebActor, WebFact } from '../../src/api/api.ts';
 import { path } from '../support/messages.ts';
 
 const CHANNEL = '11111111-2222-4333-8444-555555555555';

@@ -3,7 +3,7 @@ import { errandsOf } from '../../src/operations/errands.ts';
 import { draw } from '../../src/operations/flow-picture.ts';
 import { byAge } from '../../src/operations/overview.ts';
 import type { Trace } from '../../src/operations/recent.ts';
-import type { WebRun } from '../../src/protocol/web-api.ts';
+import type { WebRun } from '../../src/api/api.ts';
 
 const CHANNEL = '00000000-0000-4000-8000-000000000000';
 const at = (minute: number): string => new Date(Date.UTC(2026, 5, 9, 12, minute)).toISOString();

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { WebMessage, WebSent } from '../../protocol/web-api.ts';
+import type { WebMessage, WebSent } from '../../api/api.ts';
 import { post } from '../live/api.ts';
 import { LiveContext, useModel } from '../live/use-live.ts';
 import { Problem } from '../shell/view.tsx';

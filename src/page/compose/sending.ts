@@ -1,4 +1,4 @@
-import type { WebActor, WebMessage, WebSent } from '../../protocol/web-api.ts';
+import type { WebActor, WebMessage, WebSent } from '../../api/api.ts';
 import { ApiError, wordsOf } from '../live/api.ts';
 import { listed } from './recipients.ts';
 import type { Draft } from './drafts.ts';

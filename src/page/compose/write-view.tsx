@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
-import type { WebMessage } from '../../protocol/web-api.ts';
+import type { WebMessage } from '../../api/api.ts';
 import { StateChip } from '../conversation/state-chip.tsx';
 import { statesOf } from '../conversation/states.ts';
 import { useModel } from '../live/use-live.ts';

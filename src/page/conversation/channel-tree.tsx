@@ -3,7 +3,7 @@ import { useModel } from '../live/use-live.ts';
 import { loadMark, unreadOf } from '../live/read-marks.ts';
 import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
-import type { WebChannel } from '../../protocol/web-api.ts';
+import type { WebChannel } from '../../api/api.ts';
 
 /** The channels, each with what is unread in it. */
 export function ChannelTree(): JSX.Element {

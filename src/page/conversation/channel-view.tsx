@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { WebMessage } from '../../protocol/web-api.ts';
+import type { WebMessage } from '../../api/api.ts';
 import { Composer } from '../compose/composer.tsx';
 import { useKeys } from '../keys/use-keys.ts';
 import type { Action } from '../keys/keymap.ts';

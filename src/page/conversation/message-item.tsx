@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { WebMessage, WebMessageWhole } from '../../protocol/web-api.ts';
+import type { WebMessage, WebMessageWhole } from '../../api/api.ts';
 import { get, wordsOf } from '../live/api.ts';
 import { Link } from '../route/link.tsx';
 import { Icon } from '../shell/icons.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { WebSearch } from '../../protocol/web-api.ts';
+import type { WebSearch } from '../../api/api.ts';
 import { get } from '../live/api.ts';
 import { useLoaded, useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';

@@ -1,4 +1,4 @@
-import type { WebMessage, WebMessagePage } from '../../protocol/web-api.ts';
+import type { WebMessage, WebMessagePage } from '../../api/api.ts';
 import { joined } from '../list/window.ts';
 
 /** The part of a channel that is loaded: messages one after another, and where they stand in it. */

@@ -1,4 +1,4 @@
-import type { WebFact, WebMessage, WebState, WebWaiting } from '../../protocol/web-api.ts';
+import type { WebFact, WebMessage, WebState, WebWaiting } from '../../api/api.ts';
 import { keyOf, type KnownMessages } from '../live/facts.ts';
 
 /** How far a message is with one addressee, or, without an actor, how far it is itself. */

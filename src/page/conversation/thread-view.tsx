@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WebThread, WebThreadNode } from '../../protocol/web-api.ts';
+import type { WebThread, WebThreadNode } from '../../api/api.ts';
 import { get } from '../live/api.ts';
 import { useLoaded } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { WebEvents, WebMessage, WebMessagePage } from '../../protocol/web-api.ts';
+import type { WebEvents, WebMessage, WebMessagePage } from '../../api/api.ts';
 import { get, wordsOf } from '../live/api.ts';
 import { useNews } from '../live/use-live.ts';
 import { PAGE, reachesEnd, spanOf, withArrived, withCounts, withPage, type Span } from './span.ts';

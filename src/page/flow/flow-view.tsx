@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { WebFlow } from '../../protocol/web-api.ts';
+import type { WebFlow } from '../../api/api.ts';
 import { useKeys } from '../keys/use-keys.ts';
 import { get } from '../live/api.ts';
 import { useClock, useLoaded } from '../live/use-live.ts';

@@ -1,4 +1,4 @@
-import type { WebArrow, WebFlow, WebRun } from '../../protocol/web-api.ts';
+import type { WebArrow, WebFlow, WebRun } from '../../api/api.ts';
 import { placeOf, type Span } from './scale.ts';
 
 /** A row of the picture: one who wrote, ran or was written to. Pixels from its top edge. */

@@ -1,7 +1,7 @@
 import type { Arrow, Bar, Picture } from './layout.ts';
 import { plainOf } from '../text/plain.ts';
 import { ageOf, clockOf } from '../text/time.ts';
-import type { WebRun } from '../../protocol/web-api.ts';
+import type { WebRun } from '../../api/api.ts';
 
 /** Something in the picture that can be pointed at, and what it tells. */
 export interface Mark {

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import type { WebFlow } from '../../protocol/web-api.ts';
+import type { WebFlow } from '../../api/api.ts';
 import { ageOf, clockOf, dayOf } from '../text/time.ts';
 import { placeOf, ticksOf, type Span } from './scale.ts';
 

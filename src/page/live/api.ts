@@ -1,4 +1,4 @@
-import type { WebError } from '../../protocol/web-api.ts';
+import type { WebError } from '../../api/api.ts';
 
 /** What the server refused, in its words. */
 export class ApiError extends Error {

@@ -1,4 +1,4 @@
-import type { WebEvents, WebFact, WebRef } from '../../protocol/web-api.ts';
+import type { WebEvents, WebFact, WebRef } from '../../api/api.ts';
 
 /** How far a message is, by what came in since the page was opened. */
 interface Known {

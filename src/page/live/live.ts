@@ -1,10 +1,4 @@
-import type {
-  WebChannels,
-  WebEvents,
-  WebMessage,
-  WebNow,
-  WebSession,
-} from '../../protocol/web-api.ts';
+import type { WebChannels, WebEvents, WebMessage, WebNow, WebSession } from '../../api/api.ts';
 import { get, wordsOf } from './api.ts';
 import { after, NOTHING_KNOWN, type Model } from './model.ts';
 import { Stream } from './stream.ts';

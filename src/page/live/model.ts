@@ -1,10 +1,4 @@
-import type {
-  WebChannel,
-  WebEvents,
-  WebMessage,
-  WebNow,
-  WebSession,
-} from '../../protocol/web-api.ts';
+import type { WebChannel, WebEvents, WebMessage, WebNow, WebSession } from '../../api/api.ts';
 import { keyOf, withFacts, type KnownMessages } from './facts.ts';
 import type { Connection } from './stream.ts';
 

@@ -1,4 +1,4 @@
-import type { WebChannel } from '../../protocol/web-api.ts';
+import type { WebChannel } from '../../api/api.ts';
 import type { Shelf } from '../compose/drafts.ts';
 
 /** How far a channel was read in this browser. */

@@ -1,4 +1,4 @@
-import type { WebEvents } from '../../protocol/web-api.ts';
+import type { WebEvents } from '../../api/api.ts';
 
 export type Connection = 'connecting' | 'open' | 'lost' | 'resting';
 

@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useReducer, useRef, useState } from 'preact/hooks';
-import type { WebEvents } from '../../protocol/web-api.ts';
+import type { WebEvents } from '../../api/api.ts';
 import { wordsOf } from './api.ts';
 import { Live, type News } from './live.ts';
 import type { Model } from './model.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { WebDeadLetter, WebNow, WebRetried } from '../../protocol/web-api.ts';
+import type { WebDeadLetter, WebNow, WebRetried } from '../../api/api.ts';
 import { post, wordsOf } from '../live/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';

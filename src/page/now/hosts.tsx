@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WebActorNow, WebHost, WebNow } from '../../protocol/web-api.ts';
+import type { WebActorNow, WebHost, WebNow } from '../../api/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { StateChip } from '../conversation/state-chip.tsx';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WebNow } from '../../protocol/web-api.ts';
+import type { WebNow } from '../../api/api.ts';
 import { Link } from '../route/link.tsx';
 import { ageOf, clockOf } from '../text/time.ts';
 import { Card } from './card.tsx';

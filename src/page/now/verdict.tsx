@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WebNow } from '../../protocol/web-api.ts';
+import type { WebNow } from '../../api/api.ts';
 import { ageOf, clockOf, dayOf } from '../text/time.ts';
 import { usePassed } from './passed.ts';
 

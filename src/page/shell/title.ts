@@ -1,4 +1,4 @@
-import type { WebChannel } from '../../protocol/web-api.ts';
+import type { WebChannel } from '../../api/api.ts';
 import type { Route } from '../route/route.ts';
 
 /** The window's title. */

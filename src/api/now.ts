@@ -1,4 +1,4 @@
-import type { WebRef } from './web-messages.ts';
+import type { WebRef } from './messages.ts';
 
 /**
  * An actor, and the hosts and tiers that serve it.

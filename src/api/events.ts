@@ -1,5 +1,5 @@
-import type { WebMessage, WebRef } from './web-messages.ts';
-import type { WebDeadLetter, WebNow, WebOutboxEntry, WebRun } from './web-now.ts';
+import type { WebMessage, WebRef } from './messages.ts';
+import type { WebDeadLetter, WebNow, WebOutboxEntry, WebRun } from './now.ts';
 
 /** Answer of `POST /api/dead-letters/{id}/retry`. */
 export interface WebRetried {

@@ -3,6 +3,6 @@
  * JSON. Names are those of `--json`; times are ISO 8601 UTC; `…_s` are seconds. docs/openapi.json says
  * the same for others, with the paths.
  */
-export type * from './web-events.ts';
-export type * from './web-messages.ts';
-export type * from './web-now.ts';
+export type * from './events.ts';
+export type * from './messages.ts';
+export type * from './now.ts';
