@@ -1,4 +1,4 @@
-import { KNOWN_AGENTS } from '../protocol/agents.ts';
+import { KNOWN_AGENTS } from '../agents/agents.ts';
 import { SHELLS } from './completion-scripts.ts';
 import { CLIENT_NAMES } from './mcp-table.ts';
 import { GROUPS, optionsOf, type CommandSpec, type OptionSpec } from './spec.ts';

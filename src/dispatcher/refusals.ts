@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
-import { accountOf, loginFiles, type AgentAccount } from '../protocol/agent-command.ts';
-import { heldUntil, refusalOf, type Refusal } from '../protocol/refusal.ts';
-import { LONGEST_MS } from '../protocol/reset-time.ts';
+import { accountOf, loginFiles, type AgentAccount } from '../agents/command.ts';
+import { heldUntil, refusalOf, type Refusal } from '../agents/refusal.ts';
+import { LONGEST_MS } from '../agents/reset-time.ts';
 import type { Hold, Holds } from '../state/holds.ts';
 import type { Job, JobResult } from './run.ts';
 

@@ -9,7 +9,7 @@ import { PROTOCOL_FILE } from '../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, formatMessage, type Located } from '../protocol/message.ts';
 import { awaitsPeers, mayBeSilent } from '../protocol/pending.ts';
 import { formatPrompt } from '../protocol/prompt.ts';
-import type { Refusal } from '../protocol/refusal.ts';
+import type { Refusal } from '../agents/refusal.ts';
 import { linksBytes, MAX_LINKS_BYTES } from '../protocol/links.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import { answerMessages, type Placed } from '../protocol/reply.ts';

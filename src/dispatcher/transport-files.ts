@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isIn, isOurs, namedPaths, type Places } from '../protocol/named-paths.ts';
+import { isIn, isOurs, namedPaths, type Places } from '../agents/named-paths.ts';
 import type { Tier } from '../protocol/host-file.ts';
 import { visible } from '../protocol/quoted.ts';
 import type { Transport } from '../transport/transport.ts';

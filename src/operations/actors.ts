@@ -10,7 +10,7 @@ import { EVERYONE } from '../protocol/address.ts';
 import { isName } from '../protocol/names.ts';
 import { authorOf } from '../protocol/outgoing.ts';
 import { shown } from '../protocol/result.ts';
-import { knownAgent } from '../protocol/agents.ts';
+import { knownAgent } from '../agents/agents.ts';
 import { refreshOrNote, tipOf, type Context } from './context.ts';
 import { deliverOrNote } from './deliver.ts';
 import { approveWritten } from './approvals.ts';

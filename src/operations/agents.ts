@@ -4,9 +4,9 @@ import { delimiter, dirname, join } from 'node:path';
 import { invoke } from '../agent/invoke.ts';
 import { outcomeOf } from '../agent/outcome.ts';
 import { CrosstalkError } from '../errors.ts';
-import { loginFiles } from '../protocol/agent-command.ts';
-import { KNOWN_AGENTS, knownAgent, type AgentCli } from '../protocol/agents.ts';
-import { refusalOf } from '../protocol/refusal.ts';
+import { loginFiles } from '../agents/command.ts';
+import { KNOWN_AGENTS, knownAgent, type AgentCli } from '../agents/agents.ts';
+import { refusalOf } from '../agents/refusal.ts';
 import { shown } from '../protocol/result.ts';
 
 /** A known agent CLI as it is on this machine. */

@@ -1,7 +1,7 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { Checkout } from '../dispatcher/checkout.ts';
 import { foreignClaim } from '../dispatcher/host.ts';
-import { agentOf } from '../protocol/agents.ts';
+import { agentOf } from '../agents/agents.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
 import { holderOf } from '../state/lock.ts';

@@ -1,5 +1,5 @@
-import { accountOf } from '../protocol/agent-command.ts';
-import { knownAgent } from '../protocol/agents.ts';
+import { accountOf } from '../agents/command.ts';
+import { knownAgent } from '../agents/agents.ts';
 import { Holds, type Hold } from '../state/holds.ts';
 import type { Context } from './context.ts';
 

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { Checkout } from '../dispatcher/checkout.ts';
 import { EVERYONE } from '../protocol/address.ts';
 import { CrosstalkError, hasCode } from '../errors.ts';
-import { agentOf, KNOWN_AGENTS, knownAgent } from '../protocol/agents.ts';
+import { agentOf, KNOWN_AGENTS, knownAgent } from '../agents/agents.ts';
 import { channelNameProblem } from '../protocol/channel.ts';
 import { hostFile } from '../protocol/layout.ts';
 import { isName, toName } from '../protocol/names.ts';

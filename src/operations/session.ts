@@ -4,7 +4,7 @@ import { withoutOurs } from '../dispatcher/run-environment.ts';
 import { profileInForce } from '../dispatcher/profiles.ts';
 import { gitGuards, workplaceOf } from '../dispatcher/workplace.ts';
 import { CrosstalkError } from '../errors.ts';
-import { KNOWN_AGENTS } from '../protocol/agents.ts';
+import { KNOWN_AGENTS } from '../agents/agents.ts';
 import { optionsOf } from '../protocol/approval-record.ts';
 import { nameText, valueText } from '../protocol/approval-text.ts';
 import type { Tier } from '../protocol/host-file.ts';

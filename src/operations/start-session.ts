@@ -5,7 +5,7 @@ import { loadPty } from '../agent/pty.ts';
 import { runOnPty } from '../agent/pty-session.ts';
 import { openTerminal } from '../agent/terminal.ts';
 import { CrosstalkError } from '../errors.ts';
-import { interactive } from '../protocol/interactive.ts';
+import { interactive } from '../agents/interactive.ts';
 import { shown } from '../protocol/result.ts';
 import { announcerFor } from './announcer.ts';
 import type { Context } from './context.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { knownAgent } from '../../src/protocol/agents.ts';
+import { knownAgent } from '../../src/agents/agents.ts';
 
 /** A real agent CLI: where it comes from, and how it is pointed at a model server of ours. */
 export interface RealCli {
@@ -171,7 +171,7 @@ function binFolder(cli: RealCli, cache = cacheFolder()): string {
 /** The command line that the program itself proposes for a host file. */
 export function headless(cli: RealCli): string {
   const known = knownAgent(cli.name);
-  if (known === undefined) throw new Error(`no row for ${cli.name} in src/protocol/agents.ts`);
+  if (known === undefined) throw new Error(`no row for ${cli.name} in src/agents/agents.ts`);
   return known.headless;
 }
 

@@ -9,7 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isAgentSetting } from '../../src/protocol/agent-settings.ts';
+import { isAgentSetting } from '../../src/agents/settings.ts';
 import { bury, clearGraveyard } from '../../src/state/removal.ts';
 import { Workspaces } from '../../src/state/workspaces.ts';
 import { Bus, scratch } from '../support/bus.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseProfile } from '../../src/protocol/actor.ts';
-import { agentOf, KNOWN_AGENTS, knownAgent } from '../../src/protocol/agents.ts';
+import { agentOf, KNOWN_AGENTS, knownAgent } from '../../src/agents/agents.ts';
 import { formatChannel, parseChannel } from '../../src/protocol/channel.ts';
 import {
   chooseTier,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { KNOWN_AGENTS } from '../../src/protocol/agents.ts';
-import { interactive } from '../../src/protocol/interactive.ts';
-import { wordsOf } from '../../src/protocol/words.ts';
+import { KNOWN_AGENTS } from '../../src/agents/agents.ts';
+import { interactive } from '../../src/agents/interactive.ts';
+import { wordsOf } from '../../src/agents/words.ts';
 
 const TEXT = '# You are\n"quoted" $(not run)';
 const start = (command: string): readonly string[] => interactive(command, TEXT, '/the/file').argv;

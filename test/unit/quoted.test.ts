@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { asAscii, quoted, visible } from '../../src/protocol/quoted.ts';
-import { isIn, namedPaths } from '../../src/protocol/named-paths.ts';
+import { isIn, namedPaths } from '../../src/agents/named-paths.ts';
 
 describe('text that a person decides by', () => {
   it('is printable ASCII whatever it holds, and comes back whole', () => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { accountOf, loginFiles } from '../../src/protocol/agent-command.ts';
-import { KNOWN_AGENTS, knownAgent } from '../../src/protocol/agents.ts';
-import { heldUntil, refusalOf, type Refusal } from '../../src/protocol/refusal.ts';
-import { LONGEST_MS, statedTime } from '../../src/protocol/reset-time.ts';
+import { accountOf, loginFiles } from '../../src/agents/command.ts';
+import { KNOWN_AGENTS, knownAgent } from '../../src/agents/agents.ts';
+import { heldUntil, refusalOf, type Refusal } from '../../src/agents/refusal.ts';
+import { LONGEST_MS, statedTime } from '../../src/agents/reset-time.ts';
 
 const NOW = new Date('2026-11-21T14:30:00Z');
 const ZONE = 'Europe/Berlin'; // UTC+1 on that day.

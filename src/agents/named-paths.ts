@@ -1,5 +1,5 @@
 import { wordsOf } from './words.ts';
-import { withoutTrailing } from './trailing.ts';
+import { withoutTrailing } from '../protocol/trailing.ts';
 
 /** Where a command line is looked at, as absolute paths. */
 export interface Places {
