@@ -1,5 +1,5 @@
-import type { InvocationResult } from '../agent/invoke.ts';
-import type { Outcome } from '../agent/outcome.ts';
+import type { InvocationResult } from '../runner/invoke.ts';
+import type { Outcome } from '../runner/outcome.ts';
 import { withoutCredentials } from '../credentials.ts';
 import { retryDelay, type DeadLetter } from '../state/dead-letters.ts';
 import type { RunRecord } from '../state/runs.ts';

@@ -1,4 +1,4 @@
-import { invoke, type InvocationResult } from '../agent/invoke.ts';
+import { invoke, type InvocationResult } from '../runner/invoke.ts';
 import { passed } from '../crash-points.ts';
 import { reasonOf } from '../errors.ts';
 import { formatMessage, type Located } from '../protocol/message.ts';

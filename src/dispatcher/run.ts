@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { outcomeOf, type Outcome } from '../agent/outcome.ts';
-import type { InvocationResult } from '../agent/invoke.ts';
+import { outcomeOf, type Outcome } from '../runner/outcome.ts';
+import type { InvocationResult } from '../runner/invoke.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { MAX_STEPS, openQuestionsOfBatch } from '../protocol/causality.ts';
 import type { Tier } from '../protocol/host-file.ts';

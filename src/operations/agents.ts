@@ -1,8 +1,8 @@
 import { access, constants, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { invoke } from '../agent/invoke.ts';
-import { outcomeOf } from '../agent/outcome.ts';
+import { invoke } from '../runner/invoke.ts';
+import { outcomeOf } from '../runner/outcome.ts';
 import { CrosstalkError } from '../errors.ts';
 import { loginFiles } from '../agents/command.ts';
 import { KNOWN_AGENTS, knownAgent, type AgentCli } from '../agents/agents.ts';

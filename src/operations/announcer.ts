@@ -1,5 +1,5 @@
-import { desktopOf, runNotifier, type Desktop, type Notification } from '../agent/notify.ts';
-import type { Announcement } from '../agent/screen.ts';
+import { desktopOf, runNotifier, type Desktop, type Notification } from '../runner/notify.ts';
+import type { Announcement } from '../runner/screen.ts';
 import { CrosstalkError } from '../errors.ts';
 import type { Message } from '../protocol/message.ts';
 import { shown } from '../protocol/result.ts';

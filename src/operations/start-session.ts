@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runPlain } from '../agent/plain-session.ts';
-import { loadPty } from '../agent/pty.ts';
-import { runOnPty } from '../agent/pty-session.ts';
-import { openTerminal } from '../agent/terminal.ts';
+import { runPlain } from '../runner/plain-session.ts';
+import { loadPty } from '../runner/pty.ts';
+import { runOnPty } from '../runner/pty-session.ts';
+import { openTerminal } from '../runner/terminal.ts';
 import { CrosstalkError } from '../errors.ts';
 import { interactive } from '../agents/interactive.ts';
 import { shown } from '../protocol/result.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { invoke } from '../../src/agent/invoke.ts';
+import { invoke } from '../../src/runner/invoke.ts';
 import { knownAgent } from '../../src/agents/agents.ts';
 import { refusalOf } from '../../src/agents/refusal.ts';
 import { scratch } from '../support/bus.ts';

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { invoke, type InvocationResult } from '../../src/agent/invoke.ts';
-import { outcomeOf } from '../../src/agent/outcome.ts';
+import { invoke, type InvocationResult } from '../../src/runner/invoke.ts';
+import { outcomeOf } from '../../src/runner/outcome.ts';
 import { Bus, scratch } from '../support/bus.ts';
 import { exists } from '../support/process.ts';
 import { until } from '../support/wait.ts';

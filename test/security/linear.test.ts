@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Escapes } from '../../src/agent/escapes.ts';
+import { Escapes } from '../../src/runner/escapes.ts';
 import { clean } from '../../src/chat/clean.ts';
 import { wrap } from '../../src/chat/columns.ts';
 import { entryLines } from '../../src/chat/lines.ts';

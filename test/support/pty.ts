@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { loadPty, type Pty } from '../../src/agent/pty.ts';
+import { loadPty, type Pty } from '../../src/runner/pty.ts';
 import { until } from './wait.ts';
 
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));

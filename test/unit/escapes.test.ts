@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Escapes } from '../../src/agent/escapes.ts';
+import { Escapes } from '../../src/runner/escapes.ts';
 
 /** What programs write: text, sequences of every kind, broken ones, and any bytes at all. */
 const pieces = fc.oneof(

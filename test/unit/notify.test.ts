@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { desktopOf } from '../../src/agent/notify.ts';
+import { desktopOf } from '../../src/runner/notify.ts';
 import { waysOf, wording } from '../../src/operations/announcer.ts';
 import { said } from '../support/messages.ts';
 

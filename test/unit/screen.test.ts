@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Screen } from '../../src/agent/screen.ts';
+import { Screen } from '../../src/runner/screen.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const text = (written: Uint8Array | string): string => Buffer.from(written).toString();
