@@ -22,11 +22,11 @@ export interface HostParts {
 
 type Pushed = 'ok' | 'behind' | 'throttled';
 
-/** As in src/state/turn.ts and src/dispatcher/publisher.ts. */
+/** As in src/state/turn.ts and src/bus/publisher.ts. */
 const CONTENDED_MS = 30_000;
 const MAX_ENTRIES = 1000;
 
-/** One host: group commit as in src/dispatcher/publisher.ts, pushes as in src/transport/publish.ts. */
+/** One host: group commit as in src/bus/publisher.ts, pushes as in src/transport/publish.ts. */
 export class Host {
   readonly pushes = { tried: 0, won: 0 };
   /** How many of its messages are on the remote. */

@@ -3,7 +3,7 @@ import { chooseTier, type Tier } from '../protocol/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
-import type { Archive } from './archive.ts';
+import type { Archive } from '../bus/archive.ts';
 import type { FanIn } from './fan-ins.ts';
 
 /**

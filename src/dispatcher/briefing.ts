@@ -8,9 +8,9 @@ import { THREAD_LIMITS } from '../protocol/prompt.ts';
 import { byChannel, placeOfRef, seenFrom } from '../protocol/reference.ts';
 import { threadOf, threadStart } from '../protocol/thread.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Archive } from './archive.ts';
-import type { ChannelLinks } from './channel-links.ts';
-import type { Crossings } from './crossings.ts';
+import type { Archive } from '../bus/archive.ts';
+import type { ChannelLinks } from '../bus/channel-links.ts';
+import type { Crossings } from '../bus/crossings.ts';
 
 /** What a batch is about: read once, used for the prompt and for linking the answer. */
 export interface Briefing {

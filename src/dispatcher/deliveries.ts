@@ -2,7 +2,7 @@ import { passed } from '../crash-points.ts';
 import { messageFile } from '../protocol/layout.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../protocol/mailbox.ts';
 import type { ActorCursors, Cursors } from '../state/cursors.ts';
-import { continuity } from './epochs.ts';
+import { continuity } from '../bus/epochs.ts';
 import type { Known } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import { LostHistory, type LostHistoryParts } from './lost-history.ts';

@@ -5,13 +5,13 @@ import type { Runs } from '../state/runs.ts';
 import type { Silences } from '../state/silences.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Archive } from './archive.ts';
+import type { Archive } from '../bus/archive.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Guards } from './guards.ts';
 import type { HostWatch } from './host-watch.ts';
 import type { Lacking } from './lacking.ts';
 import type { Log } from '../log.ts';
-import type { Publisher } from './publisher.ts';
+import type { Publisher } from '../bus/publisher.ts';
 import type { RunParts } from './run.ts';
 
 /** Everything a dispatcher is made of; one file constructs it (operations/context). */

@@ -2,8 +2,8 @@ import { reasonOf } from '../errors.ts';
 import { chooseTier, type Tier } from '../protocol/host-file.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import { Batches, lookedAt } from './batches.ts';
-import { ChannelLinks } from './channel-links.ts';
-import { Crossings } from './crossings.ts';
+import { ChannelLinks } from '../bus/channel-links.ts';
+import { Crossings } from '../bus/crossings.ts';
 import type { DispatcherParts, Running } from './dispatcher-parts.ts';
 import { FanIns, type FanIn } from './fan-ins.ts';
 import { Lanes } from './lanes.ts';
@@ -11,7 +11,7 @@ import { inTime } from './last-push.ts';
 import { endLeftovers } from './leftovers.ts';
 import { Retries } from './retries.ts';
 import type { Job } from './run.ts';
-import { Troubles } from './troubles.ts';
+import { Troubles } from '../bus/troubles.ts';
 import { work } from './work.ts';
 
 /**

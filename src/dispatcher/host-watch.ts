@@ -5,10 +5,10 @@ import { writeDurably } from '../state/files.ts';
 import { optionsOf } from '../protocol/approval-record.ts';
 import type { HeldChange } from '../protocol/approval.ts';
 import { loadApprovals } from '../state/approvals.ts';
-import { activate, changedSettings, type ActiveHost, type Approving } from './approvals.ts';
-import { findHost, foreignClaim, readHosts, type FoundHost, type Machine } from './host.ts';
+import { activate, changedSettings, type ActiveHost, type Approving } from '../bus/approvals.ts';
+import { findHost, foreignClaim, readHosts, type FoundHost, type Machine } from '../bus/host.ts';
 import type { Log } from '../log.ts';
-import { profileInForce } from './profiles.ts';
+import { profileInForce } from '../bus/profiles.ts';
 
 /** A flood of held changes must not bury what matters; `host show` prints them all. */
 const MOST_REPORTED = 50;

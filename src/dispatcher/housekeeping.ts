@@ -1,6 +1,6 @@
 import { reasonOf } from '../errors.ts';
 import type { Transport } from '../transport/transport.ts';
-import { Checkout } from './checkout.ts';
+import { Checkout } from '../bus/checkout.ts';
 import type { Log } from '../log.ts';
 
 /**

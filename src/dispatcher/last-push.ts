@@ -1,5 +1,5 @@
 import type { Outbox } from '../state/outbox.ts';
-import type { Publisher } from './publisher.ts';
+import type { Publisher } from '../bus/publisher.ts';
 
 /** A push that is still under way when the dispatcher stops gets this long. */
 const LAST_PUSH_MS = 15_000;

@@ -1,6 +1,6 @@
 import type { Heartbeat } from '../state/heartbeat.ts';
 import type { TickParts } from './tick.ts';
-import type { Trouble } from './troubles.ts';
+import type { Trouble } from '../bus/troubles.ts';
 
 /** What the service knows of itself beside its parts. */
 export interface ServiceFacts {

@@ -11,9 +11,9 @@ import type { Silences } from '../state/silences.ts';
 import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
 import { eachInTurn } from './in-turn.ts';
 import type { Log } from '../log.ts';
-import type { Publisher } from './publisher.ts';
+import type { Publisher } from '../bus/publisher.ts';
 import type { Job, JobResult } from './run.ts';
-import type { Troubles } from './troubles.ts';
+import type { Troubles } from '../bus/troubles.ts';
 
 export interface RecordParts {
   outbox: Outbox;

@@ -5,12 +5,12 @@ import { Housekeeping } from './housekeeping.ts';
 import { eachInTurn } from './in-turn.ts';
 import { lastPush } from './last-push.ts';
 import { News } from './news.ts';
-import type { Outcome } from './publisher.ts';
+import type { Outcome } from '../bus/publisher.ts';
 import { pulse } from './pulse.ts';
 import type { Served, ServeOptions } from './serve-options.ts';
 import { becomeSole } from './sole.ts';
 import { tick, type Ticked, type TickParts } from './tick.ts';
-import { Troubles } from './troubles.ts';
+import { Troubles } from '../bus/troubles.ts';
 import { VersionWatch } from './version-watch.ts';
 import { listen, type WakeAnswer, type WakeRequest } from './wake.ts';
 

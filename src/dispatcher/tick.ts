@@ -4,12 +4,12 @@ import type { Outbox } from '../state/outbox.ts';
 import type { Failure, Transport } from '../transport/transport.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { checkVersion } from './host.ts';
+import { checkVersion } from '../bus/host.ts';
 import type { Guards } from './guards.ts';
 import type { HostWatch } from './host-watch.ts';
 import type { Log } from '../log.ts';
 import type { WorkspaceSweep } from './workspace-sweep.ts';
-import type { Publisher } from './publisher.ts';
+import type { Publisher } from '../bus/publisher.ts';
 
 export interface TickParts {
   transport: Transport;

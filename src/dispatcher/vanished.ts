@@ -2,7 +2,7 @@ import { CHANNELS, channelFile, MEMORIES, placeOf } from '../protocol/layout.ts'
 import { byChannel, seenFrom } from '../protocol/reference.ts';
 import type { OutboxCommit, OutboxEntry } from '../state/outbox.ts';
 import type { Ancestor, Transport } from '../transport/transport.ts';
-import type { Archive } from './archive.ts';
+import type { Archive } from '../bus/archive.ts';
 
 /** What a rewritten history has taken away. */
 export interface Vanished {

@@ -6,7 +6,7 @@ import type { Guards } from './guards.ts';
 import type { Lacking } from './lacking.ts';
 import { record, type Recorded, type RecordParts } from './record.ts';
 import { runJob, type Job, type RunParts } from './run.ts';
-import type { Troubles } from './troubles.ts';
+import type { Troubles } from '../bus/troubles.ts';
 
 export interface WorkParts
   extends RunParts, Omit<RecordParts, 'settle' | 'giveBack' | 'hold' | 'log' | 'now' | 'runs'> {

@@ -4,7 +4,7 @@ import { placeOfRef } from '../protocol/reference.ts';
 import { relPathAt } from '../protocol/names.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Workspaces } from '../state/workspaces.ts';
-import type { Archive } from './archive.ts';
+import type { Archive } from '../bus/archive.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Log } from '../log.ts';
 

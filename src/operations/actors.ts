@@ -1,6 +1,6 @@
-import { Kept } from '../dispatcher/kept.ts';
-import { readHosts } from '../dispatcher/host.ts';
-import { profileInForce, type ProfileInForce } from '../dispatcher/profiles.ts';
+import { Kept } from '../bus/kept.ts';
+import { readHosts } from '../bus/host.ts';
+import { profileInForce, type ProfileInForce } from '../bus/profiles.ts';
 import { CrosstalkError } from '../errors.ts';
 import { parseProfile, type Profile } from '../protocol/actor.ts';
 import { formatDocument } from '../protocol/frontmatter.ts';

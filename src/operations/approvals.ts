@@ -1,5 +1,5 @@
-import { changedSettings, judges, weigh, type Approving } from '../dispatcher/approvals.ts';
-import { refusalOf } from '../dispatcher/transport-files.ts';
+import { changedSettings, judges, weigh, type Approving } from '../bus/approvals.ts';
+import { refusalOf } from '../bus/transport-files.ts';
 import { ask } from '../dispatcher/wake.ts';
 import { CrosstalkError } from '../errors.ts';
 import { accept, inForce, withTier, type HeldChange } from '../protocol/approval.ts';

@@ -1,4 +1,4 @@
-import { readHosts } from '../dispatcher/host.ts';
+import { readHosts } from '../bus/host.ts';
 import { splitAt, type Beyond, type Served, type Split } from '../protocol/epoch.ts';
 import { CHANNELS, messageFile, placeOf } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';

@@ -1,6 +1,6 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
-import { Checkout } from '../dispatcher/checkout.ts';
+import { Checkout } from '../bus/checkout.ts';
 import { CrosstalkError } from '../errors.ts';
 import { CHANNELS, placeOf } from '../protocol/layout.ts';
 import { shown } from '../protocol/result.ts';

@@ -1,5 +1,5 @@
-import { withoutRestored } from '../dispatcher/epochs.ts';
-import type { FileRef } from '../dispatcher/archive.ts';
+import { withoutRestored } from '../bus/epochs.ts';
+import type { FileRef } from '../bus/archive.ts';
 import { CHANNELS, placeOf } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
 import type { Context } from './context.ts';

@@ -1,5 +1,5 @@
 import { MEMORIES } from '../protocol/layout.ts';
-import { readHosts } from '../dispatcher/host.ts';
+import { readHosts } from '../bus/host.ts';
 import { isMemoryFile, memorySuffix, parseMemoryFile } from '../protocol/memory.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { nameText } from '../protocol/approval-text.ts';

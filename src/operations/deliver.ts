@@ -1,6 +1,6 @@
 import { CrosstalkError, reasonOf } from '../errors.ts';
-import { Checkout } from '../dispatcher/checkout.ts';
-import type { Outcome } from '../dispatcher/publisher.ts';
+import { Checkout } from '../bus/checkout.ts';
+import type { Outcome } from '../bus/publisher.ts';
 import { ask } from '../dispatcher/wake.ts';
 import { inBulk } from '../protocol/outgoing.ts';
 import type { OutboxCommit } from '../state/outbox.ts';

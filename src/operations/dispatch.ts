@@ -7,7 +7,7 @@ import { HostWatch } from '../dispatcher/host-watch.ts';
 import { Known } from '../dispatcher/known.ts';
 import { Lacking } from '../dispatcher/lacking.ts';
 import type { Log } from '../log.ts';
-import { Publisher } from '../dispatcher/publisher.ts';
+import { Publisher } from '../bus/publisher.ts';
 import { Refusals } from '../dispatcher/refusals.ts';
 import { serve } from '../dispatcher/serve.ts';
 import type { Served } from '../dispatcher/serve-options.ts';

@@ -1,6 +1,6 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
-import { Checkout } from '../dispatcher/checkout.ts';
-import { foreignClaim } from '../dispatcher/host.ts';
+import { Checkout } from '../bus/checkout.ts';
+import { foreignClaim } from '../bus/host.ts';
 import { agentOf } from '../agents/agents.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';

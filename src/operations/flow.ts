@@ -1,4 +1,4 @@
-import { readHosts } from '../dispatcher/host.ts';
+import { readHosts } from '../bus/host.ts';
 import type { WebFlow, WebRun } from '../api/api.ts';
 import { tipOf, type Context } from './context.ts';
 import { draw } from './flow-picture.ts';

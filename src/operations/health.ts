@@ -1,7 +1,7 @@
 import type { HeldChange } from '../protocol/approval.ts';
 import { changeText } from '../protocol/approval-text.ts';
 import { heldProblems } from './held.ts';
-import { foreignClaim } from '../dispatcher/host.ts';
+import { foreignClaim } from '../bus/host.ts';
 import type { Status } from './status.ts';
 
 /** Mail that waits longer than this in the outbox is stuck. */

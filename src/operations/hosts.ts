@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml';
-import { findHost, readHosts, type FoundHost } from '../dispatcher/host.ts';
+import { findHost, readHosts, type FoundHost } from '../bus/host.ts';
 import { CrosstalkError } from '../errors.ts';
 import { parseHostFile } from '../protocol/host-file.ts';
 import { authorOf } from '../protocol/outgoing.ts';

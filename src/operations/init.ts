@@ -1,7 +1,7 @@
 import { mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { Checkout } from '../dispatcher/checkout.ts';
+import { Checkout } from '../bus/checkout.ts';
 import { EVERYONE } from '../protocol/address.ts';
 import { CrosstalkError, hasCode } from '../errors.ts';
 import { agentOf, KNOWN_AGENTS, knownAgent } from '../agents/agents.ts';

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
-import { Checkout } from '../dispatcher/checkout.ts';
-import { readHosts } from '../dispatcher/host.ts';
+import { Checkout } from '../bus/checkout.ts';
+import { readHosts } from '../bus/host.ts';
 import { CrosstalkError } from '../errors.ts';
 import { hostFile } from '../protocol/layout.ts';
 import { toName } from '../protocol/names.ts';

@@ -1,4 +1,4 @@
-import { Kept } from '../dispatcher/kept.ts';
+import { Kept } from '../bus/kept.ts';
 import { parseMemoryFile, type Memory } from '../protocol/memory.ts';
 import { unreadable, type Parsed } from '../protocol/result.ts';
 import type { Transport } from '../transport/transport.ts';

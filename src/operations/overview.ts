@@ -1,4 +1,4 @@
-import { readHosts, type HostEntry } from '../dispatcher/host.ts';
+import { readHosts, type HostEntry } from '../bus/host.ts';
 import type { WebActorNow, WebHost, WebNow, WebWaiting } from '../api/api.ts';
 import { Cursors } from '../state/cursors.ts';
 import { knownActors } from './actors.ts';

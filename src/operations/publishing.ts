@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkVersion } from '../dispatcher/host.ts';
+import { checkVersion } from '../bus/host.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
-import { committed } from '../dispatcher/committed.ts';
+import { committed } from '../bus/committed.ts';
 import { parseCommits } from '../state/outbox.ts';
 import type { RemoteBudget } from '../state/remote-budget.ts';
 import type { Turns } from '../state/turn.ts';

@@ -1,5 +1,5 @@
 import { ask } from '../dispatcher/wake.ts';
-import type { Outcome } from '../dispatcher/publisher.ts';
+import type { Outcome } from '../bus/publisher.ts';
 import { CrosstalkError } from '../errors.ts';
 import { isRelPath } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';

@@ -1,4 +1,4 @@
-import { OddFiles } from '../dispatcher/odd-files.ts';
+import { OddFiles } from '../bus/odd-files.ts';
 import { CrosstalkError } from '../errors.ts';
 import type { Channel } from '../protocol/channel.ts';
 import { messageFile } from '../protocol/layout.ts';

@@ -1,4 +1,4 @@
-import { readHosts } from '../dispatcher/host.ts';
+import { readHosts } from '../bus/host.ts';
 import { CrosstalkError } from '../errors.ts';
 import { EVERYONE, formatAddress, type Address } from '../protocol/address.ts';
 import type { Channel } from '../protocol/channel.ts';

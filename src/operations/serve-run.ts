@@ -1,5 +1,5 @@
 import { decodeTime } from 'ulid';
-import type { Outcome } from '../dispatcher/publisher.ts';
+import type { Outcome } from '../bus/publisher.ts';
 import { withoutOurs } from '../dispatcher/run-environment.ts';
 import type { RunFacts } from '../dispatcher/run-desk.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';

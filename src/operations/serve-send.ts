@@ -1,4 +1,4 @@
-import type { Outcome } from '../dispatcher/publisher.ts';
+import type { Outcome } from '../bus/publisher.ts';
 import { withoutOurs } from '../dispatcher/run-environment.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import type { Context } from './context.ts';

@@ -1,7 +1,7 @@
-import { activate, type ActiveHost } from '../dispatcher/approvals.ts';
+import { activate, type ActiveHost } from '../bus/approvals.ts';
 import { join } from 'node:path';
 import { withoutOurs } from '../dispatcher/run-environment.ts';
-import { profileInForce } from '../dispatcher/profiles.ts';
+import { profileInForce } from '../bus/profiles.ts';
 import { gitGuards, workplaceOf } from '../dispatcher/workplace.ts';
 import { CrosstalkError } from '../errors.ts';
 import { KNOWN_AGENTS } from '../agents/agents.ts';

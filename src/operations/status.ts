@@ -1,6 +1,6 @@
 import type { HeldChange } from '../protocol/approval.ts';
-import { checkVersion } from '../dispatcher/host.ts';
-import { profileInForce } from '../dispatcher/profiles.ts';
+import { checkVersion } from '../bus/host.ts';
+import { profileInForce } from '../bus/profiles.ts';
 import { Cursors } from '../state/cursors.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import { loadHeartbeat, type Heartbeat } from '../state/heartbeat.ts';

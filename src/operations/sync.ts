@@ -1,4 +1,4 @@
-import { Checkout } from '../dispatcher/checkout.ts';
+import { Checkout } from '../bus/checkout.ts';
 import { ask } from '../dispatcher/wake.ts';
 import { CrosstalkError } from '../errors.ts';
 import { shown } from '../protocol/result.ts';

@@ -1,4 +1,4 @@
-import { readHosts } from '../dispatcher/host.ts';
+import { readHosts } from '../bus/host.ts';
 import { activation } from '../protocol/activation.ts';
 import { EVERYONE, formatAddress } from '../protocol/address.ts';
 import { excerptOf } from '../protocol/excerpt.ts';

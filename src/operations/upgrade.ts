@@ -1,4 +1,4 @@
-import { Checkout } from '../dispatcher/checkout.ts';
+import { Checkout } from '../bus/checkout.ts';
 import { CrosstalkError } from '../errors.ts';
 import { UPSTREAM } from '../protocol/layout.ts';
 import { authorOf } from '../protocol/outgoing.ts';

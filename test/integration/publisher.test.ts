@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Publisher } from '../../src/dispatcher/publisher.ts';
+import { Publisher } from '../../src/bus/publisher.ts';
 import { acquire } from '../../src/state/lock.ts';
 import { Outbox, type OutboxCommit } from '../../src/state/outbox.ts';
 import type { Published } from '../../src/transport/transport.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Publisher } from '../../src/dispatcher/publisher.ts';
+import { Publisher } from '../../src/bus/publisher.ts';
 import type { Status } from '../../src/operations/status.ts';
 import { stateHome } from '../../src/state/directory.ts';
 import { Outbox } from '../../src/state/outbox.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Archive } from '../../src/dispatcher/archive.ts';
+import { Archive } from '../../src/bus/archive.ts';
 import { Deliveries } from '../../src/dispatcher/deliveries.ts';
 import { Known } from '../../src/dispatcher/known.ts';
 import { Lacking } from '../../src/dispatcher/lacking.ts';

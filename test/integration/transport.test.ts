@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openTransport } from '../../src/operations/context.ts';
-import { Publisher } from '../../src/dispatcher/publisher.ts';
+import { Publisher } from '../../src/bus/publisher.ts';
 import { Outbox, type OutboxEntry } from '../../src/state/outbox.ts';
 import type { Commit, Transport } from '../../src/transport/transport.ts';
 import { transportId } from '../../src/transport/identity.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Archive } from '../../src/dispatcher/archive.ts';
+import { Archive } from '../../src/bus/archive.ts';
 import { parseChannel } from '../../src/protocol/channel.ts';
 import { parseHostFile } from '../../src/protocol/host-file.ts';
 import { parseMemory } from '../../src/protocol/memory.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { NamesRoom } from '../../src/dispatcher/names-room.ts';
+import { NamesRoom } from '../../src/bus/names-room.ts';
 import { seenFrom } from '../../src/protocol/reference.ts';
 import type { Located } from '../../src/protocol/message.ts';
 
