@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ask } from '../../src/dispatcher/wake.ts';
+import { ask } from '../../src/dispatcher/socket/wake.ts';
 import { against, type Figure, type Scale } from '../figure.ts';
 import { inTurn, ran, spread, type Spread } from '../measure.ts';
 import { World, type Machine, type Serving } from '../world.ts';

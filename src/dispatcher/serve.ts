@@ -4,15 +4,15 @@ import { Alarm, Rhythm } from './alarm.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { eachInTurn } from './in-turn.ts';
 import { lastPush } from './last-push.ts';
-import { News } from './news.ts';
+import { News } from './socket/news.ts';
 import type { Outcome } from '../bus/publisher.ts';
 import { pulse } from './pulse.ts';
 import type { Served, ServeOptions } from './serve-options.ts';
-import { becomeSole } from './sole.ts';
+import { becomeSole } from './socket/sole.ts';
 import { tick, type Ticked, type TickParts } from './tick.ts';
 import { Troubles } from '../bus/troubles.ts';
 import { VersionWatch } from './version-watch.ts';
-import { listen, type WakeAnswer, type WakeRequest } from './wake.ts';
+import { listen, type WakeAnswer, type WakeRequest } from './socket/wake.ts';
 
 /**
  * Runs the dispatcher of one transport on this machine, until `stop` or for one pass. A version that

@@ -1,6 +1,6 @@
 import { changedSettings, judges, weigh, type Approving } from '../bus/approvals.ts';
 import { refusalOf } from '../bus/transport-files.ts';
-import { ask } from '../dispatcher/wake.ts';
+import { ask } from '../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../errors.ts';
 import { accept, inForce, withTier, type HeldChange } from '../protocol/approval.ts';
 import type { HostFile, Tier } from '../protocol/host-file.ts';

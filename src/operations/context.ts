@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import { Archive } from '../bus/archive.ts';
-import { findEar } from '../dispatcher/ear.ts';
+import { findEar } from '../dispatcher/socket/ear.ts';
 import { checkVersion } from '../bus/host.ts';
 import { Publisher, type Outcome } from '../bus/publisher.ts';
 import { withoutCredentials, withoutWebToken } from '../credentials.ts';

@@ -1,7 +1,7 @@
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { Checkout } from '../bus/checkout.ts';
 import type { Outcome } from '../bus/publisher.ts';
-import { ask } from '../dispatcher/wake.ts';
+import { ask } from '../dispatcher/socket/wake.ts';
 import { inBulk } from '../protocol/outgoing.ts';
 import type { OutboxCommit } from '../state/outbox.ts';
 import { directPublisher, type Context } from './context.ts';

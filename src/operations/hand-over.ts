@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises';
-import { ask } from '../dispatcher/wake.ts';
+import { ask } from '../dispatcher/socket/wake.ts';
 import { CrosstalkError, type ErrorCode } from '../errors.ts';
 import { likelySocket } from '../state/directory.ts';
 import { locateTransport, type Surroundings } from './locate.ts';

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask } from '../dispatcher/wake.ts';
+import { ask } from '../dispatcher/socket/wake.ts';
 import { CrosstalkError, hasCode, reasonOf, type ErrorCode } from '../errors.ts';
 import { relPathAt } from '../protocol/names.ts';
 import { isRecord } from '../state/files.ts';

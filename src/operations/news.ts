@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask } from '../dispatcher/wake.ts';
+import { ask } from '../dispatcher/socket/wake.ts';
 import { loadHeartbeat } from '../state/heartbeat.ts';
 import { holderOf } from '../state/lock.ts';
 import { silenceLimit } from './health.ts';

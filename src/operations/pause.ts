@@ -1,4 +1,4 @@
-import { ask } from '../dispatcher/wake.ts';
+import { ask } from '../dispatcher/socket/wake.ts';
 import { readPause, removePause, writePause, type Pause } from '../state/pause.ts';
 import type { Context } from './context.ts';
 import { releaseHeld, type HeldAgent } from './held.ts';

@@ -1,4 +1,4 @@
-import { ask } from '../dispatcher/wake.ts';
+import { ask } from '../dispatcher/socket/wake.ts';
 import type { Outcome } from '../bus/publisher.ts';
 import { CrosstalkError } from '../errors.ts';
 import { isRelPath } from '../protocol/names.ts';

@@ -1,5 +1,5 @@
 import { Checkout } from '../bus/checkout.ts';
-import { ask } from '../dispatcher/wake.ts';
+import { ask } from '../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../errors.ts';
 import { shown } from '../protocol/result.ts';
 import { parseWindow } from '../protocol/window.ts';

@@ -1,4 +1,4 @@
-import { ask } from '../dispatcher/wake.ts';
+import { ask } from '../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../errors.ts';
 import type { Context } from './context.ts';
 

@@ -56,7 +56,7 @@ export interface StatePaths {
   work: string;
   /** What runs have for themselves (trust.md §3). */
   run: string;
-  /** By which the dispatcher's socket is known; where it is, `dispatcher/ear.ts` says. */
+  /** By which the dispatcher's socket is known; where it is, `dispatcher/socket/ear.ts` says. */
   socket: string;
   /** For the sockets of shared ssh connections. */
   connections: string;

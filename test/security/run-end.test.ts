@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { RunDesk, type RunFacts } from '../../src/dispatcher/run-desk.ts';
 import { endSurvivors } from '../../src/dispatcher/survivors.ts';
-import { ask } from '../../src/dispatcher/wake.ts';
+import { ask } from '../../src/dispatcher/socket/wake.ts';
 import { askDispatcher, type RunRequest } from '../../src/operations/in-run.ts';
 import { identify } from '../../src/state/process-identity.ts';
 import { DropFolder, runDirectory } from '../../src/state/run-directory.ts';

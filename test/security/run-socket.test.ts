@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ask } from '../../src/dispatcher/wake.ts';
+import { ask } from '../../src/dispatcher/socket/wake.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
 import { Persuaded } from '../support/run-commands.ts';

@@ -1,4 +1,4 @@
-import { CrosstalkError } from '../errors.ts';
+import { CrosstalkError } from '../../errors.ts';
 
 /** Milliseconds between polls while somebody waits, who would else poll the remote as often. */
 const AWAITED_MS = 5000;

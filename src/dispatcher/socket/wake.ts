@@ -3,7 +3,7 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import { isMainThread } from 'node:worker_threads';
 import { findEar, makeEar, removeEar } from './ear.ts';
 import { onLines } from './lines.ts';
-import type { Outcome } from '../bus/publisher.ts';
+import type { Outcome } from '../../bus/publisher.ts';
 import { parseAnswer, parseRequest } from './wake-lines.ts';
 
 /** What other processes of this machine may ask the dispatcher, one JSON object a line. */

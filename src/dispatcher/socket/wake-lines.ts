@@ -1,6 +1,6 @@
-import { isRecord } from '../state/files.ts';
-import type { Failure } from '../transport/transport.ts';
-import type { Outcome } from '../bus/publisher.ts';
+import { isRecord } from '../../state/files.ts';
+import type { Failure } from '../../transport/transport.ts';
+import type { Outcome } from '../../bus/publisher.ts';
 import type { WakeAnswer, WakeRequest } from './wake.ts';
 
 /** What a line asks for; undefined for one that is no request. */

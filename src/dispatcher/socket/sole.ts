@@ -1,5 +1,5 @@
-import { CrosstalkError } from '../errors.ts';
-import { acquire, type Holder } from '../state/lock.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { acquire, type Holder } from '../../state/lock.ts';
 import { ask } from './wake.ts';
 
 /**

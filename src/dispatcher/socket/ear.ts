@@ -11,8 +11,8 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { CrosstalkError } from '../errors.ts';
-import { foreignHand, isOwn } from '../state/private.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { foreignHand, isOwn } from '../../state/private.ts';
 
 /*
  * Where the dispatcher's socket is. It is known by a path in the state directory. Where that is too
