@@ -24,7 +24,7 @@ import { profileInForce } from '../bus/profiles.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, runIn } from './run-cli.ts';
 import type { DeskParts } from './run-desk.ts';
-import { answersOf, stillOpen } from './still-open.ts';
+import { answersOf, stillOpen } from './intake/still-open.ts';
 import { workplaceOf, type Workplace, type WorkplaceParts } from './workplace.ts';
 
 /** One activation: a batch of messages for one run of one actor's CLI. */

@@ -2,7 +2,7 @@ import { passed } from '../crash-points.ts';
 import { reasonOf } from '../errors.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Failure, Transport } from '../transport/transport.ts';
-import type { Deliveries } from './deliveries.ts';
+import type { Deliveries } from './intake/deliveries.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { checkVersion } from '../bus/host.ts';
 import type { Guards } from './guards.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../errors.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
-import type { Deliveries } from './deliveries.ts';
+import type { Deliveries } from './intake/deliveries.ts';
 import type { Guards } from './guards.ts';
-import type { Lacking } from './lacking.ts';
+import type { Lacking } from './intake/lacking.ts';
 import { record, type Recorded, type RecordParts } from './record.ts';
 import { runJob, type Job, type RunParts } from './run.ts';
 import type { Troubles } from '../bus/troubles.ts';

@@ -5,7 +5,7 @@ import { relPathAt } from '../protocol/names.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { Archive } from '../bus/archive.ts';
-import type { Deliveries } from './deliveries.ts';
+import type { Deliveries } from './intake/deliveries.ts';
 import type { Log } from '../log.ts';
 
 export interface SweepParts {

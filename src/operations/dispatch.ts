@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { passed } from '../crash-points.ts';
-import { Deliveries } from '../dispatcher/deliveries.ts';
+import { Deliveries } from '../dispatcher/intake/deliveries.ts';
 import { Dispatcher } from '../dispatcher/dispatcher.ts';
 import { Guards } from '../dispatcher/guards.ts';
 import { HostWatch } from '../dispatcher/host-watch.ts';
-import { Known } from '../dispatcher/known.ts';
-import { Lacking } from '../dispatcher/lacking.ts';
+import { Known } from '../dispatcher/intake/known.ts';
+import { Lacking } from '../dispatcher/intake/lacking.ts';
 import type { Log } from '../log.ts';
 import { Publisher } from '../bus/publisher.ts';
 import { Refusals } from '../dispatcher/refusals.ts';

@@ -1,10 +1,10 @@
 import { Archive } from '../../src/bus/archive.ts';
-import { Deliveries } from '../../src/dispatcher/deliveries.ts';
+import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
 import { Dispatcher } from '../../src/dispatcher/dispatcher.ts';
 import { Guards } from '../../src/dispatcher/guards.ts';
 import { HostWatch } from '../../src/dispatcher/host-watch.ts';
-import { Known } from '../../src/dispatcher/known.ts';
-import { Lacking } from '../../src/dispatcher/lacking.ts';
+import { Known } from '../../src/dispatcher/intake/known.ts';
+import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
 import { Publisher } from '../../src/bus/publisher.ts';
 import { Refusals } from '../../src/dispatcher/refusals.ts';
 import { RunDesk } from '../../src/dispatcher/run-desk.ts';

@@ -1,7 +1,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { Lacking } from '../../src/dispatcher/lacking.ts';
+import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
 import { Bus, type Host, type Running } from '../support/bus.ts';
 import { byHand, put, setBack, tipOf } from '../support/history.ts';
 import { until } from '../support/wait.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Archive } from '../../src/bus/archive.ts';
-import { Deliveries } from '../../src/dispatcher/deliveries.ts';
-import { Known } from '../../src/dispatcher/known.ts';
-import { Lacking } from '../../src/dispatcher/lacking.ts';
+import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
+import { Known } from '../../src/dispatcher/intake/known.ts';
+import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
 import { openTransport } from '../../src/operations/context.ts';
 import { Cursors } from '../../src/state/cursors.ts';
 import { DeadLetters } from '../../src/state/dead-letters.ts';

@@ -1,5 +1,5 @@
-import { messageFile } from '../protocol/layout.ts';
-import type { Log } from '../log.ts';
+import { messageFile } from '../../protocol/layout.ts';
+import type { Log } from '../../log.ts';
 import type { Scan } from './scan.ts';
 
 /** Malformed and changed files of one scan that have a line each. */

@@ -1,8 +1,8 @@
-import { CHANNELS, channelFile, MEMORIES, placeOf } from '../protocol/layout.ts';
-import { byChannel, seenFrom } from '../protocol/reference.ts';
-import type { OutboxCommit, OutboxEntry } from '../state/outbox.ts';
-import type { Ancestor, Transport } from '../transport/transport.ts';
-import type { Archive } from '../bus/archive.ts';
+import { CHANNELS, channelFile, MEMORIES, placeOf } from '../../protocol/layout.ts';
+import { byChannel, seenFrom } from '../../protocol/reference.ts';
+import type { OutboxCommit, OutboxEntry } from '../../state/outbox.ts';
+import type { Ancestor, Transport } from '../../transport/transport.ts';
+import type { Archive } from '../../bus/archive.ts';
 
 /** What a rewritten history has taken away. */
 export interface Vanished {

@@ -1,13 +1,13 @@
-import { CHANNELS, messageFile } from '../protocol/layout.ts';
-import type { Delivery } from '../protocol/mailbox.ts';
-import type { Located } from '../protocol/message.ts';
-import { openQuestionsOfBatch } from '../protocol/causality.ts';
-import { unanswered } from '../protocol/pending.ts';
-import { placeOfRef } from '../protocol/reference.ts';
-import type { Transport } from '../transport/transport.ts';
-import type { Archive } from '../bus/archive.ts';
-import { channelIds } from '../bus/channel-reader.ts';
-import { MAX_ORDERED_PATHS } from '../bus/commit-order.ts';
+import { CHANNELS, messageFile } from '../../protocol/layout.ts';
+import type { Delivery } from '../../protocol/mailbox.ts';
+import type { Located } from '../../protocol/message.ts';
+import { openQuestionsOfBatch } from '../../protocol/causality.ts';
+import { unanswered } from '../../protocol/pending.ts';
+import { placeOfRef } from '../../protocol/reference.ts';
+import type { Transport } from '../../transport/transport.ts';
+import type { Archive } from '../../bus/archive.ts';
+import { channelIds } from '../../bus/channel-reader.ts';
+import { MAX_ORDERED_PATHS } from '../../bus/commit-order.ts';
 import { OwnMessages } from './own-messages.ts';
 
 interface Sources {

@@ -1,8 +1,8 @@
-import { passed } from '../crash-points.ts';
-import { messageFile } from '../protocol/layout.ts';
-import { Mailboxes, type Delivery, type DeliveryState } from '../protocol/mailbox.ts';
-import type { ActorCursors, Cursors } from '../state/cursors.ts';
-import { continuity } from '../bus/epochs.ts';
+import { passed } from '../../crash-points.ts';
+import { messageFile } from '../../protocol/layout.ts';
+import { Mailboxes, type Delivery, type DeliveryState } from '../../protocol/mailbox.ts';
+import type { ActorCursors, Cursors } from '../../state/cursors.ts';
+import { continuity } from '../../bus/epochs.ts';
 import type { Known } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import { LostHistory, type LostHistoryParts } from './lost-history.ts';

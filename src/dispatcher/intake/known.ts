@@ -1,7 +1,7 @@
-import type { Delivery, DeliveryState } from '../protocol/mailbox.ts';
-import type { DeadLetters } from '../state/dead-letters.ts';
-import { settledBy, type Outbox, type OutboxEntry } from '../state/outbox.ts';
-import type { Silences } from '../state/silences.ts';
+import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
+import type { DeadLetters } from '../../state/dead-letters.ts';
+import { settledBy, type Outbox, type OutboxEntry } from '../../state/outbox.ts';
+import type { Silences } from '../../state/silences.ts';
 
 export interface KnownParts {
   outbox: Outbox;

@@ -1,5 +1,5 @@
-import type { Delivery } from '../protocol/mailbox.ts';
-import type { Located } from '../protocol/message.ts';
+import type { Delivery } from '../../protocol/mailbox.ts';
+import type { Located } from '../../protocol/message.ts';
 
 /** Malformed and changed files that are named; a hostile push has any number of them. */
 const MAX_NAMED = 1000;

@@ -1,6 +1,6 @@
-import type { Delivery, DeliveryState } from '../protocol/mailbox.ts';
-import { cursorOf, type ActorCursors } from '../state/cursors.ts';
-import { continuity } from '../bus/epochs.ts';
+import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
+import { cursorOf, type ActorCursors } from '../../state/cursors.ts';
+import { continuity } from '../../bus/epochs.ts';
 import type { Known } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import type { LostHistory, LostHistoryParts } from './lost-history.ts';
