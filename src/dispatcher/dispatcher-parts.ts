@@ -7,12 +7,12 @@ import type { Workspaces } from '../state/workspaces.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from '../bus/archive.ts';
 import type { Deliveries } from './intake/deliveries.ts';
-import type { Guards } from './guards.ts';
+import type { Guards } from './run/guards.ts';
 import type { HostWatch } from './host-watch.ts';
 import type { Lacking } from './intake/lacking.ts';
 import type { Log } from '../log.ts';
 import type { Publisher } from '../bus/publisher.ts';
-import type { RunParts } from './run.ts';
+import type { RunParts } from './run/run.ts';
 
 /** Everything a dispatcher is made of; one file constructs it (operations/context). */
 export interface DispatcherParts {

@@ -8,11 +8,11 @@ import type { DispatcherParts, Running } from './dispatcher-parts.ts';
 import { FanIns, type FanIn } from './fan-ins.ts';
 import { Lanes } from './lanes.ts';
 import { inTime } from './last-push.ts';
-import { endLeftovers } from './leftovers.ts';
+import { endLeftovers } from './run/leftovers.ts';
 import { Retries } from './retries.ts';
-import type { Job } from './run.ts';
+import type { Job } from './run/run.ts';
 import { Troubles } from '../bus/troubles.ts';
-import { work } from './work.ts';
+import { work } from './run/work.ts';
 
 /**
  * Starts runs for what is deliverable and records how they end. A job's life: taken from its

@@ -2,7 +2,7 @@ import { CrosstalkError, reasonOf } from '../errors.ts';
 import { saveHeartbeat } from '../state/heartbeat.ts';
 import { Alarm, Rhythm } from './alarm.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { eachInTurn } from './in-turn.ts';
+import { eachInTurn } from './run/in-turn.ts';
 import { lastPush } from './last-push.ts';
 import { News } from './socket/news.ts';
 import type { Outcome } from '../bus/publisher.ts';

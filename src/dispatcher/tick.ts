@@ -5,7 +5,7 @@ import type { Failure, Transport } from '../transport/transport.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { checkVersion } from '../bus/host.ts';
-import type { Guards } from './guards.ts';
+import type { Guards } from './run/guards.ts';
 import type { HostWatch } from './host-watch.ts';
 import type { Log } from '../log.ts';
 import type { WorkspaceSweep } from './workspace-sweep.ts';

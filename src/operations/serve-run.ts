@@ -1,7 +1,7 @@
 import { decodeTime } from 'ulid';
 import type { Outcome } from '../bus/publisher.ts';
-import { withoutOurs } from '../dispatcher/run-environment.ts';
-import type { RunFacts } from '../dispatcher/run-desk.ts';
+import { withoutOurs } from '../dispatcher/run/environment.ts';
+import type { RunFacts } from '../dispatcher/run/desk.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { shown } from '../protocol/result.ts';
 import { isRecord } from '../state/files.ts';

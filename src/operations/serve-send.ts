@@ -1,5 +1,5 @@
 import type { Outcome } from '../bus/publisher.ts';
-import { withoutOurs } from '../dispatcher/run-environment.ts';
+import { withoutOurs } from '../dispatcher/run/environment.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import type { Context } from './context.ts';
 import { isDispatchLink } from './dispatch-link.ts';

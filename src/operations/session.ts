@@ -1,8 +1,8 @@
 import { activate, type ActiveHost } from '../bus/approvals.ts';
 import { join } from 'node:path';
-import { withoutOurs } from '../dispatcher/run-environment.ts';
+import { withoutOurs } from '../dispatcher/run/environment.ts';
 import { profileInForce } from '../bus/profiles.ts';
-import { gitGuards, workplaceOf } from '../dispatcher/workplace.ts';
+import { gitGuards, workplaceOf } from '../dispatcher/run/workplace.ts';
 import { CrosstalkError } from '../errors.ts';
 import { KNOWN_AGENTS } from '../agents/agents.ts';
 import { optionsOf } from '../protocol/approval-record.ts';

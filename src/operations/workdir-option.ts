@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { workdirOf } from '../dispatcher/workplace.ts';
+import { workdirOf } from '../dispatcher/run/workplace.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { isWorkdir } from '../protocol/host-file.ts';
 import { stateHome } from '../state/directory.ts';

@@ -1,13 +1,13 @@
 import { Archive } from '../../src/bus/archive.ts';
 import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
 import { Dispatcher } from '../../src/dispatcher/dispatcher.ts';
-import { Guards } from '../../src/dispatcher/guards.ts';
+import { Guards } from '../../src/dispatcher/run/guards.ts';
 import { HostWatch } from '../../src/dispatcher/host-watch.ts';
 import { Known } from '../../src/dispatcher/intake/known.ts';
 import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
 import { Publisher } from '../../src/bus/publisher.ts';
-import { Refusals } from '../../src/dispatcher/refusals.ts';
-import { RunDesk } from '../../src/dispatcher/run-desk.ts';
+import { Refusals } from '../../src/dispatcher/run/refusals.ts';
+import { RunDesk } from '../../src/dispatcher/run/desk.ts';
 import { Cursors } from '../../src/state/cursors.ts';
 import { DeadLetters } from '../../src/state/dead-letters.ts';
 import { Departed } from '../../src/state/departed.ts';

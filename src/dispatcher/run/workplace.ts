@@ -1,12 +1,12 @@
 import { realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
-import { CrosstalkError } from '../errors.ts';
-import { isAgentSetting } from '../agents/settings.ts';
-import { suffixOf } from '../protocol/names.ts';
-import { shown } from '../protocol/result.ts';
-import type { Workspaces } from '../state/workspaces.ts';
-import type { Log } from '../log.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { isAgentSetting } from '../../agents/settings.ts';
+import { suffixOf } from '../../protocol/names.ts';
+import { shown } from '../../protocol/result.ts';
+import type { Workspaces } from '../../state/workspaces.ts';
+import type { Log } from '../../log.ts';
 
 /** Where a run works. */
 export interface Workplace {

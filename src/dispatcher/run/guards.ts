@@ -1,9 +1,9 @@
-import { reasonOf } from '../errors.ts';
-import type { Tier } from '../protocol/host-file.ts';
-import type { Hold } from '../state/holds.ts';
-import { readPause, type Pause } from '../state/pause.ts';
-import type { RunBudget } from '../state/run-budget.ts';
-import type { Fields, Log } from '../log.ts';
+import { reasonOf } from '../../errors.ts';
+import type { Tier } from '../../protocol/host-file.ts';
+import type { Hold } from '../../state/holds.ts';
+import { readPause, type Pause } from '../../state/pause.ts';
+import type { RunBudget } from '../../state/run-budget.ts';
+import type { Fields, Log } from '../../log.ts';
 import type { Refusals } from './refusals.ts';
 import type { Job, JobResult } from './run.ts';
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endProcessGroup } from '../runner/invoke.ts';
-import { removeRunDirectory, runDirectories, runDirectory } from '../state/run-directory.ts';
-import type { DeadLetters } from '../state/dead-letters.ts';
-import type { Interruptions } from '../state/interruptions.ts';
-import type { Runs } from '../state/runs.ts';
+import { endProcessGroup } from '../../runner/invoke.ts';
+import { removeRunDirectory, runDirectories, runDirectory } from '../../state/run-directory.ts';
+import type { DeadLetters } from '../../state/dead-letters.ts';
+import type { Interruptions } from '../../state/interruptions.ts';
+import type { Runs } from '../../state/runs.ts';
 import { interruptedLetter, sayFailed, type LetterParts } from './letters.ts';
-import { RunDesk, type DeskParts } from './run-desk.ts';
+import { RunDesk, type DeskParts } from './desk.ts';
 import { endSurvivors } from './survivors.ts';
 
 export interface LeftoverParts extends LetterParts {

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { startIn, type ProcessIdentity } from '../state/process-identity.ts';
+import { startIn, type ProcessIdentity } from '../../state/process-identity.ts';
 
 /** A run that has ended: by its directory its processes are known, and none is older than its leader. */
 export interface EndedRun {

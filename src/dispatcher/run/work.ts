@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reasonOf } from '../errors.ts';
-import type { DeadLetter } from '../state/dead-letters.ts';
-import type { Deliveries } from './intake/deliveries.ts';
+import { reasonOf } from '../../errors.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
+import type { Deliveries } from '../intake/deliveries.ts';
 import type { Guards } from './guards.ts';
-import type { Lacking } from './intake/lacking.ts';
+import type { Lacking } from '../intake/lacking.ts';
 import { record, type Recorded, type RecordParts } from './record.ts';
 import { runJob, type Job, type RunParts } from './run.ts';
-import type { Troubles } from '../bus/troubles.ts';
+import type { Troubles } from '../../bus/troubles.ts';
 
 export interface WorkParts
   extends RunParts, Omit<RecordParts, 'settle' | 'giveBack' | 'hold' | 'log' | 'now' | 'runs'> {

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
-import { accountOf, loginFiles, type AgentAccount } from '../agents/command.ts';
-import { heldUntil, refusalOf, type Refusal } from '../agents/refusal.ts';
-import { LONGEST_MS } from '../agents/reset-time.ts';
-import type { Hold, Holds } from '../state/holds.ts';
+import { accountOf, loginFiles, type AgentAccount } from '../../agents/command.ts';
+import { heldUntil, refusalOf, type Refusal } from '../../agents/refusal.ts';
+import { LONGEST_MS } from '../../agents/reset-time.ts';
+import type { Hold, Holds } from '../../state/holds.ts';
 import type { Job, JobResult } from './run.ts';
 
 export interface RefusalsParts {

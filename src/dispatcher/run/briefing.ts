@@ -1,16 +1,16 @@
-import type { Lookup } from '../protocol/causality.ts';
-import { chainLevels, missingOrigins } from '../protocol/causality.ts';
-import { messageFile } from '../protocol/layout.ts';
-import type { Located } from '../protocol/message.ts';
-import { answeredOn } from '../protocol/pending.ts';
-import { planAnswers, type AnswerPlan } from '../protocol/reply.ts';
-import { THREAD_LIMITS } from '../protocol/prompt.ts';
-import { byChannel, placeOfRef, seenFrom } from '../protocol/reference.ts';
-import { threadOf, threadStart } from '../protocol/thread.ts';
-import type { Transport } from '../transport/transport.ts';
-import type { Archive } from '../bus/archive.ts';
-import type { ChannelLinks } from '../bus/channel-links.ts';
-import type { Crossings } from '../bus/crossings.ts';
+import type { Lookup } from '../../protocol/causality.ts';
+import { chainLevels, missingOrigins } from '../../protocol/causality.ts';
+import { messageFile } from '../../protocol/layout.ts';
+import type { Located } from '../../protocol/message.ts';
+import { answeredOn } from '../../protocol/pending.ts';
+import { planAnswers, type AnswerPlan } from '../../protocol/reply.ts';
+import { THREAD_LIMITS } from '../../protocol/prompt.ts';
+import { byChannel, placeOfRef, seenFrom } from '../../protocol/reference.ts';
+import { threadOf, threadStart } from '../../protocol/thread.ts';
+import type { Transport } from '../../transport/transport.ts';
+import type { Archive } from '../../bus/archive.ts';
+import type { ChannelLinks } from '../../bus/channel-links.ts';
+import type { Crossings } from '../../bus/crossings.ts';
 
 /** What a batch is about: read once, used for the prompt and for linking the answer. */
 export interface Briefing {

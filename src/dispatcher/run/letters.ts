@@ -1,9 +1,9 @@
-import type { InvocationResult } from '../runner/invoke.ts';
-import type { Outcome } from '../runner/outcome.ts';
-import { withoutCredentials } from '../credentials.ts';
-import { retryDelay, type DeadLetter } from '../state/dead-letters.ts';
-import type { RunRecord } from '../state/runs.ts';
-import type { Log } from '../log.ts';
+import type { InvocationResult } from '../../runner/invoke.ts';
+import type { Outcome } from '../../runner/outcome.ts';
+import { withoutCredentials } from '../../credentials.ts';
+import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';
+import type { RunRecord } from '../../state/runs.ts';
+import type { Log } from '../../log.ts';
 import type { Job } from './run.ts';
 
 /** Where a letter gets its id, its time and its luck from. */

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { passed } from '../crash-points.ts';
-import { reasonOf } from '../errors.ts';
-import type { InvocationResult } from '../runner/invoke.ts';
-import { outgoing } from '../protocol/outgoing.ts';
-import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
-import type { Interruptions } from '../state/interruptions.ts';
-import type { Outbox, OutboxEntry } from '../state/outbox.ts';
-import type { Runs } from '../state/runs.ts';
-import type { Silences } from '../state/silences.ts';
+import { passed } from '../../crash-points.ts';
+import { reasonOf } from '../../errors.ts';
+import type { InvocationResult } from '../../runner/invoke.ts';
+import { outgoing } from '../../protocol/outgoing.ts';
+import type { DeadLetter, DeadLetters } from '../../state/dead-letters.ts';
+import type { Interruptions } from '../../state/interruptions.ts';
+import type { Outbox, OutboxEntry } from '../../state/outbox.ts';
+import type { Runs } from '../../state/runs.ts';
+import type { Silences } from '../../state/silences.ts';
 import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
 import { eachInTurn } from './in-turn.ts';
-import type { Log } from '../log.ts';
-import type { Publisher } from '../bus/publisher.ts';
+import type { Log } from '../../log.ts';
+import type { Publisher } from '../../bus/publisher.ts';
 import type { Job, JobResult } from './run.ts';
-import type { Troubles } from '../bus/troubles.ts';
+import type { Troubles } from '../../bus/troubles.ts';
 
 export interface RecordParts {
   outbox: Outbox;

@@ -7,9 +7,9 @@ import {
   makeRunDirectory,
   removeRunDirectory,
   runDirectory,
-} from '../state/run-directory.ts';
-import type { Log } from '../log.ts';
-import { listen } from './socket/wake.ts';
+} from '../../state/run-directory.ts';
+import type { Log } from '../../log.ts';
+import { listen } from '../socket/wake.ts';
 
 /** The run that speaks, as the dispatcher knows it. */
 export interface RunFacts {
