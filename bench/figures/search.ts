@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { search } from '../../src/index/search.ts';
 import type { Index } from '../../src/index/index.ts';
 import { withContext } from '../../src/operations/context.ts';
-import { withIndex } from '../../src/operations/indexing.ts';
+import { withIndex } from '../../src/operations/index/indexing.ts';
 import { against, type Figure, type Scale } from '../figure.ts';
 import { inTurn, ran, spread, timed } from '../measure.ts';
 import { Texts } from '../texts.ts';

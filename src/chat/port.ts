@@ -1,4 +1,4 @@
-import type { NodeState } from '../operations/thread.ts';
+import type { NodeState } from '../operations/tracing/thread.ts';
 
 /** A message on the screen. Texts are as they were written: the view makes them harmless. */
 export interface Entry {

@@ -1,7 +1,7 @@
 import type { Context } from '../operations/context.ts';
-import { search } from '../operations/search.ts';
-import { status } from '../operations/status.ts';
-import { thread, type ThreadNode } from '../operations/thread.ts';
+import { search } from '../operations/reading/search.ts';
+import { status } from '../operations/health/status.ts';
+import { thread, type ThreadNode } from '../operations/tracing/thread.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { describeState } from './states.ts';
 

@@ -1,4 +1,4 @@
-import type { NodeState } from '../operations/thread.ts';
+import type { NodeState } from '../operations/tracing/thread.ts';
 
 /** What colour says of a state; words say the same. */
 export type Tone = 'good' | 'busy' | 'bad' | 'quiet';

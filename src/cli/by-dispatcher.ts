@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import { CrosstalkError } from '../errors.ts';
-import { askDispatcher, noRun, type RunRequest, type RunWork } from '../operations/in-run.ts';
+import {
+  askDispatcher,
+  noRun,
+  type RunRequest,
+  type RunWork,
+} from '../operations/sending/in-run.ts';
 import { note, type Call } from './command.ts';
 
 /**

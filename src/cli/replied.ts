@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../errors.ts';
-import { repliedJson } from '../operations/as-json.ts';
-import type { Replied } from '../operations/replies.ts';
+import { repliedJson } from '../operations/reading/as-json.ts';
+import type { Replied } from '../operations/reading/replies.ts';
 import { shown } from '../protocol/result.ts';
 import { marked } from '../protocol/structure.ts';
 import { print, text, type Call } from './command.ts';

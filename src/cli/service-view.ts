@@ -1,4 +1,4 @@
-import type { ServiceStatus } from '../operations/service-status.ts';
+import type { ServiceStatus } from '../operations/service/status.ts';
 import type { Io } from './io.ts';
 import { painter, table } from './render.ts';
 

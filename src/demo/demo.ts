@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CrosstalkError } from '../errors.ts';
-import { addActor } from '../operations/actors.ts';
+import { addActor } from '../operations/setup/actors.ts';
 import { tipOf, withContext, type Context } from '../operations/context.ts';
-import { init } from '../operations/init.ts';
-import { replies } from '../operations/replies.ts';
-import { resolveChannel } from '../operations/resolve.ts';
-import { send } from '../operations/send.ts';
+import { init } from '../operations/setup/init.ts';
+import { replies } from '../operations/reading/replies.ts';
+import { resolveChannel } from '../operations/reading/resolve.ts';
+import { send } from '../operations/sending/send.ts';
 import { binPath } from '../package.ts';
 import {
   agentCommand,

@@ -1,5 +1,5 @@
-import { knownActors } from '../operations/actors.ts';
-import { templateFiles } from '../operations/template.ts';
+import { knownActors } from '../operations/setup/actors.ts';
+import { templateFiles } from '../operations/setup/template.ts';
 import { OPERATOR_FILE } from '../protocol/layout.ts';
 import { opening } from './call.ts';
 import type { GetPromptResult } from './sdk.ts';

@@ -1,9 +1,9 @@
 import { CrosstalkError } from '../errors.ts';
-import { messageJson, memoryJson, readJson } from '../operations/as-json.ts';
+import { messageJson, memoryJson, readJson } from '../operations/reading/as-json.ts';
 import { tipOf } from '../operations/context.ts';
-import { log } from '../operations/log.ts';
-import { showMemory } from '../operations/memory-list.ts';
-import { readMessage } from '../operations/read.ts';
+import { log } from '../operations/reading/log.ts';
+import { showMemory } from '../operations/memory/list.ts';
+import { readMessage } from '../operations/reading/read.ts';
 import { shown } from '../protocol/result.ts';
 import { opening } from './call.ts';
 import type { Sdk, Server, Session } from './tool.ts';

@@ -1,6 +1,6 @@
 import type { Context } from '../operations/context.ts';
-import { readMessage } from '../operations/read.ts';
-import { replies, type Replied } from '../operations/replies.ts';
+import { readMessage } from '../operations/reading/read.ts';
+import { replies, type Replied } from '../operations/reading/replies.ts';
 import { oneLine } from './untrusted.ts';
 import type { ToolCall } from './tool.ts';
 

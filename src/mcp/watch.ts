@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../errors.ts';
-import { arrivals } from '../operations/arrivals.ts';
+import { arrivals } from '../operations/reading/arrivals.ts';
 import { tipOf, type Context } from '../operations/context.ts';
-import { waitForNews } from '../operations/news.ts';
+import { waitForNews } from '../operations/reading/news.ts';
 import { opening } from './call.ts';
 import { channelOf, channelUri } from './resources.ts';
 import type { Session } from './tool.ts';

@@ -1,5 +1,5 @@
-import type { Arrival } from '../operations/arrivals.ts';
-import type { OwnState } from '../operations/own-state.ts';
+import type { Arrival } from '../operations/reading/arrivals.ts';
+import type { OwnState } from '../operations/page/own-state.ts';
 import type { WebFact, WebRef, WebRun } from '../api/api.ts';
 
 /** One name for a message. */

@@ -3,7 +3,7 @@ import { isRelPath, isSender } from '../protocol/names.ts';
 import { shown } from '../protocol/result.ts';
 import { parseSince } from '../protocol/since.ts';
 import type { WebSendRequest } from '../api/api.ts';
-import type { PageInput } from '../operations/message-page.ts';
+import type { PageInput } from '../operations/page/message-page.ts';
 
 type Query = (name: string) => string | undefined;
 

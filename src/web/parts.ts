@@ -1,6 +1,6 @@
 import type { Context } from '../operations/context.ts';
-import { overview } from '../operations/overview.ts';
-import { Recent } from '../operations/recent.ts';
+import { overview } from '../operations/page/overview.ts';
+import { Recent } from '../operations/page/recent.ts';
 import type { WebNow } from '../api/api.ts';
 import { Hub } from './hub.ts';
 import { Shared } from './shared.ts';

@@ -1,13 +1,13 @@
 import { basename } from 'node:path';
 import type { Hono } from 'hono';
-import { listActors } from '../operations/actors.ts';
-import { listChannels } from '../operations/channels.ts';
-import { flow } from '../operations/flow.ts';
-import { messagePage } from '../operations/message-page.ts';
-import { wholeMessage } from '../operations/message-whole.ts';
-import { resolveFrom } from '../operations/resolve.ts';
-import { MAX_CONTEXT, MAX_HITS, search } from '../operations/search.ts';
-import { thread } from '../operations/thread.ts';
+import { listActors } from '../operations/setup/actors.ts';
+import { listChannels } from '../operations/reading/channels.ts';
+import { flow } from '../operations/page/flow.ts';
+import { messagePage } from '../operations/page/message-page.ts';
+import { wholeMessage } from '../operations/page/message-whole.ts';
+import { resolveFrom } from '../operations/reading/resolve.ts';
+import { MAX_CONTEXT, MAX_HITS, search } from '../operations/reading/search.ts';
+import { thread } from '../operations/tracing/thread.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import type {
   WebActors,

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CrosstalkError, reasonOf } from '../errors.ts';
-import { takeCensus } from '../operations/census.ts';
+import { takeCensus } from '../operations/health/census.ts';
 import type { Context } from '../operations/context.ts';
 import { makeApp } from './app.ts';
 import { isLoopback } from './guard.ts';

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
-import { retryDeadLetters } from '../operations/dlq.ts';
-import { queueSend } from '../operations/queue-send.ts';
-import { wake } from '../operations/wake.ts';
+import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
+import { queueSend } from '../operations/sending/queue-send.ts';
+import { wake } from '../operations/upkeep/wake.ts';
 import type { WebRetried, WebSent, WebWoken } from '../api/api.ts';
 import { json, problem } from './answers.ts';
 import { sendRequest } from './params.ts';

@@ -7,7 +7,7 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchCrashPoints } from '../../src/crash-points.ts';
-import { dispatch } from '../../src/operations/dispatch.ts';
+import { dispatch } from '../../src/operations/dispatching/dispatch.ts';
 import { withContext } from '../../src/operations/context.ts';
 
 const {

@@ -111,7 +111,7 @@ it('log of twenty messages reads as much from a large transport as from a small 
   const { host, folder } = await history();
   const reads = async (): Promise<number> => {
     const { withContext } = await import('../../src/operations/context.ts');
-    const { log } = await import('../../src/operations/log.ts');
+    const { log } = await import('../../src/operations/reading/log.ts');
     const { signal } = new AbortController();
     return withContext(
       { env: { ...process.env, ...host.env }, cwd: host.dir },

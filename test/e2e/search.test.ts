@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { SearchResult } from '../../src/operations/search.ts';
+import type { SearchResult } from '../../src/operations/reading/search.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
 

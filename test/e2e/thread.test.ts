@@ -1,6 +1,6 @@
 import { renameSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import type { Thread, ThreadNode } from '../../src/operations/thread.ts';
+import type { Thread, ThreadNode } from '../../src/operations/tracing/thread.ts';
 import { Bus, type Host } from '../support/bus.ts';
 
 async function threadOf(host: Host, message: string): Promise<Thread> {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import type { Index } from '../../src/index/index.ts';
 import { search } from '../../src/index/search.ts';
 import { withContext } from '../../src/operations/context.ts';
-import { withIndex } from '../../src/operations/indexing.ts';
+import { withIndex } from '../../src/operations/index/indexing.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { Program } from '../support/process.ts';

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { RunDesk, type RunFacts } from '../../src/dispatcher/run/desk.ts';
 import { endSurvivors } from '../../src/dispatcher/run/survivors.ts';
 import { ask } from '../../src/dispatcher/socket/wake.ts';
-import { askDispatcher, type RunRequest } from '../../src/operations/in-run.ts';
+import { askDispatcher, type RunRequest } from '../../src/operations/sending/in-run.ts';
 import { identify } from '../../src/state/process-identity.ts';
 import { DropFolder, runDirectory } from '../../src/state/run-directory.ts';
 import { Bus, scratch } from '../support/bus.ts';

@@ -5,7 +5,7 @@ import { parseChannel } from '../../src/protocol/channel.ts';
 import { parseHostFile } from '../../src/protocol/host-file.ts';
 import { parseMemory } from '../../src/protocol/memory.ts';
 import { parseMessage } from '../../src/protocol/message.ts';
-import { knownActors } from '../../src/operations/actors.ts';
+import { knownActors } from '../../src/operations/setup/actors.ts';
 import { openTransport, type Context } from '../../src/operations/context.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { changesCapped } from '../../src/transport/tree.ts';

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { addActor, listActors, showActor } from '../../operations/actors.ts';
+import { addActor, listActors, showActor } from '../../operations/setup/actors.ts';
 import { given, inTransport, print, text, type Call } from '../command.ts';
 import { table } from '../render.ts';
 

@@ -1,6 +1,6 @@
 import { withoutWebToken } from '../../credentials.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { findAgents, type AgentReport } from '../../operations/agents.ts';
+import { findAgents, type AgentReport } from '../../operations/setup/agents.ts';
 import { shown } from '../../protocol/result.ts';
 import { flag, note, print, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';

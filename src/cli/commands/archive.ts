@@ -1,5 +1,10 @@
 import { CrosstalkError } from '../../errors.ts';
-import { archive, restore, type Archived, type ArchiveInput } from '../../operations/archive.ts';
+import {
+  archive,
+  restore,
+  type Archived,
+  type ArchiveInput,
+} from '../../operations/upkeep/archive.ts';
 import type { Context } from '../../operations/context.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command.ts';
 import { table } from '../render.ts';

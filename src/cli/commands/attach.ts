@@ -1,4 +1,4 @@
-import { attachOperator } from '../../operations/session.ts';
+import { attachOperator } from '../../operations/session/session.ts';
 import { given, inTransport, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {

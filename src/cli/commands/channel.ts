@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
-import { createChannel, listChannels } from '../../operations/channels.ts';
-import { resolveFrom } from '../../operations/resolve.ts';
+import { createChannel, listChannels } from '../../operations/reading/channels.ts';
+import { resolveFrom } from '../../operations/reading/resolve.ts';
 import type { Channel } from '../../protocol/channel.ts';
 import { byDispatcher } from '../by-dispatcher.ts';
 import { given, inTransport, print, text, type Call } from '../command.ts';

@@ -1,4 +1,4 @@
-import { liveCandidates } from '../../operations/candidates.ts';
+import { liveCandidates } from '../../operations/reading/candidates.ts';
 import type { Call, CommandModule } from '../command.ts';
 import { plan, type Candidate, type Plan } from '../complete.ts';
 import { matching, quoted, unquoted } from '../completed.ts';

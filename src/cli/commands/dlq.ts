@@ -4,7 +4,7 @@ import {
   findDeadLetter,
   listDeadLetters,
   retryDeadLetters,
-} from '../../operations/dlq.ts';
+} from '../../operations/upkeep/dlq.ts';
 import type { Context } from '../../operations/context.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command.ts';
 import { indent, table } from '../render.ts';

@@ -1,5 +1,5 @@
 import type { Context } from '../../operations/context.ts';
-import { doctor } from '../../operations/doctor.ts';
+import { doctor } from '../../operations/health/doctor.ts';
 import { inTransport, print, text, type Call } from '../command.ts';
 import { painter } from '../render.ts';
 import { EXIT } from '../exit.ts';

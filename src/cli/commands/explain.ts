@@ -1,5 +1,5 @@
-import { explain } from '../../operations/explain.ts';
-import { describeFacts } from '../../operations/facts.ts';
+import { explain } from '../../operations/tracing/explain.ts';
+import { describeFacts } from '../../operations/tracing/facts.ts';
 import { inTransport, print, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { approve, knownHost, showHost, type HostShown } from '../../operations/approvals.ts';
+import { approve, knownHost, showHost, type HostShown } from '../../operations/setup/approvals.ts';
 import type { Context } from '../../operations/context.ts';
 import { optionsOf } from '../../protocol/approval-record.ts';
 import { nameText, valueText } from '../../protocol/approval-text.ts';

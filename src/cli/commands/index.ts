@@ -1,4 +1,4 @@
-import { buildIndex } from '../../operations/indexing.ts';
+import { buildIndex } from '../../operations/index/indexing.ts';
 import { flag, inTransport, print, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {

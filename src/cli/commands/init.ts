@@ -1,5 +1,5 @@
 import { withoutCredentials, withoutWebToken } from '../../credentials.ts';
-import { init } from '../../operations/init.ts';
+import { init } from '../../operations/setup/init.ts';
 import { flag, given, note, print, text, type Call } from '../command.ts';
 
 export async function run(call: Call): Promise<number> {

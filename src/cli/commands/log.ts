@@ -1,6 +1,12 @@
 import { CrosstalkError } from '../../errors.ts';
-import { messageJson } from '../../operations/as-json.ts';
-import { follow, log, type LogEntry, type LogInput, type LogPage } from '../../operations/log.ts';
+import { messageJson } from '../../operations/reading/as-json.ts';
+import {
+  follow,
+  log,
+  type LogEntry,
+  type LogInput,
+  type LogPage,
+} from '../../operations/reading/log.ts';
 import { formatAddress, parseAddress, type Address } from '../../protocol/address.ts';
 import { shown } from '../../protocol/result.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
-import { logs, type LogLine } from '../../operations/logs.ts';
+import { logs, type LogLine } from '../../operations/tracing/logs.ts';
 import { shown } from '../../protocol/result.ts';
 import { flag, inTransport, note, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';

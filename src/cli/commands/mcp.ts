@@ -5,7 +5,7 @@ import { launchOf } from '../../mcp/install/launch.ts';
 import { clientOf, planInstall, type Plan } from '../../mcp/install/plan.ts';
 import { writePlan } from '../../mcp/install/write.ts';
 import { serve } from '../../mcp/serve.ts';
-import { resolveFrom } from '../../operations/resolve.ts';
+import { resolveFrom } from '../../operations/reading/resolve.ts';
 import { flag, given, inTransport, note, print, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
 import { painter } from '../render.ts';

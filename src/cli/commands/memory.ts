@@ -1,13 +1,13 @@
 import { CrosstalkError } from '../../errors.ts';
-import { addedMemoryJson, memoryJson } from '../../operations/as-json.ts';
-import { addMemory, type AddedMemory } from '../../operations/memory-add.ts';
-import { exportMemories, importMemories } from '../../operations/memory-folder.ts';
+import { addedMemoryJson, memoryJson } from '../../operations/reading/as-json.ts';
+import { addMemory, type AddedMemory } from '../../operations/memory/add.ts';
+import { exportMemories, importMemories } from '../../operations/memory/folder.ts';
 import {
   listMemories,
   searchMemories,
   showMemory,
   type ListedMemory,
-} from '../../operations/memory-list.ts';
+} from '../../operations/memory/list.ts';
 import { memorySuffix } from '../../protocol/memory.ts';
 import { readBody } from '../body.ts';
 import { byDispatcher } from '../by-dispatcher.ts';

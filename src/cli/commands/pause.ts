@@ -1,4 +1,4 @@
-import { pause, resume } from '../../operations/pause.ts';
+import { pause, resume } from '../../operations/upkeep/pause.ts';
 import { inTransport, print, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {

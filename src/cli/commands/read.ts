@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
-import { readJson } from '../../operations/as-json.ts';
-import { findFile, readMessage, type ReadMessage } from '../../operations/read.ts';
+import { readJson } from '../../operations/reading/as-json.ts';
+import { findFile, readMessage, type ReadMessage } from '../../operations/reading/read.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import { flag, inTransport, print, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';

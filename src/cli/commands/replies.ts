@@ -1,4 +1,4 @@
-import { replies } from '../../operations/replies.ts';
+import { replies } from '../../operations/reading/replies.ts';
 import { flag, inTransport, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
 import { messagesOf, printReplied, timeoutOf } from '../replied.ts';

@@ -5,7 +5,7 @@ import {
   search,
   type Found,
   type SearchResult,
-} from '../../operations/search.ts';
+} from '../../operations/reading/search.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { shown } from '../../protocol/result.ts';
 import { given, inTransport, note, print, text, wordsOf, type Call } from '../command.ts';

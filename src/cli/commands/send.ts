@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
-import { sentJson } from '../../operations/as-json.ts';
-import type { SendInput, Sent } from '../../operations/send.ts';
-import { submit } from '../../operations/submit.ts';
+import { sentJson } from '../../operations/reading/as-json.ts';
+import type { SendInput, Sent } from '../../operations/sending/send.ts';
+import { submit } from '../../operations/sending/submit.ts';
 import { readBody } from '../body.ts';
 import { EXIT } from '../exit.ts';
 import { flag, given, note, print, text, type Call } from '../command.ts';

@@ -1,15 +1,15 @@
 import { CrosstalkError } from '../../errors.ts';
-import { startService, stopService, uninstallService } from '../../operations/service-control.ts';
-import { install } from '../../operations/service-install.ts';
-import { thisMachine, type Machine } from '../../operations/service-machine.ts';
+import { startService, stopService, uninstallService } from '../../operations/service/control.ts';
+import { install } from '../../operations/service/install.ts';
+import { thisMachine, type Machine } from '../../operations/service/machine.ts';
 import {
   planInstall,
   typed,
   type InstallInput,
   type InstallPlan,
-} from '../../operations/service-plan.ts';
-import { serviceStatus } from '../../operations/service-status.ts';
-import { isForAnother, serviceUser } from '../../operations/service-user.ts';
+} from '../../operations/service/plan.ts';
+import { serviceStatus } from '../../operations/service/status.ts';
+import { isForAnother, serviceUser } from '../../operations/service/user.ts';
 import type { Context } from '../../operations/context.ts';
 import { flag, given, inTransport, list, note, print, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';

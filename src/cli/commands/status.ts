@@ -1,6 +1,6 @@
 import { changeText, commandText, nameText } from '../../protocol/approval-text.ts';
 import { escapeInvisible } from '../../protocol/quoted.ts';
-import { status, type Status } from '../../operations/status.ts';
+import { status, type Status } from '../../operations/health/status.ts';
 import { inTransport, note, print, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
 import { age, painter, table } from '../render.ts';

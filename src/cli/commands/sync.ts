@@ -1,4 +1,4 @@
-import { sync } from '../../operations/sync.ts';
+import { sync } from '../../operations/upkeep/sync.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {

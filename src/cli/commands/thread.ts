@@ -1,4 +1,4 @@
-import { thread, type NodeState, type ThreadNode } from '../../operations/thread.ts';
+import { thread, type NodeState, type ThreadNode } from '../../operations/tracing/thread.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { inTransport, note, print, type Call } from '../command.ts';
 import { age, painter } from '../render.ts';

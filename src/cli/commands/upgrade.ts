@@ -1,4 +1,4 @@
-import { upgrade } from '../../operations/upgrade.ts';
+import { upgrade } from '../../operations/setup/upgrade.ts';
 import { flag, inTransport, print, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {

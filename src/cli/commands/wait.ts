@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { replies, type RepliesInput } from '../../operations/replies.ts';
+import { replies, type RepliesInput } from '../../operations/reading/replies.ts';
 import { flag, inTransport, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
 import { messagesOf, printReplied, timeoutOf } from '../replied.ts';

@@ -1,4 +1,4 @@
-import { wake } from '../../operations/wake.ts';
+import { wake } from '../../operations/upkeep/wake.ts';
 import { inTransport, print, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {

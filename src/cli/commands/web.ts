@@ -4,7 +4,7 @@ import { openBrowser } from '../../web/browser.ts';
 import { isLoopback } from '../../web/guard.ts';
 import { serveWeb, type Address } from '../../web/serve.ts';
 import type { Context } from '../../operations/context.ts';
-import { nonEmpty } from '../../operations/resolve.ts';
+import { nonEmpty } from '../../operations/reading/resolve.ts';
 import { flag, inTransport, note, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
 

@@ -1,4 +1,4 @@
-import { listDeadLetters, retryDeadLetters } from '../../operations/dlq.ts';
+import { listDeadLetters, retryDeadLetters } from '../../operations/upkeep/dlq.ts';
 import { shapes, tool, type Tool, type ToolCall, type Z } from '../tool.ts';
 
 type Letters = Awaited<ReturnType<typeof listDeadLetters>>;

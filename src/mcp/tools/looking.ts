@@ -1,9 +1,9 @@
-import { listActors } from '../../operations/actors.ts';
-import { listChannels } from '../../operations/channels.ts';
-import { MAX_CONTEXT, MAX_HITS, search } from '../../operations/search.ts';
-import { status } from '../../operations/status.ts';
-import { resolveFrom } from '../../operations/resolve.ts';
-import { thread, type ThreadNode } from '../../operations/thread.ts';
+import { listActors } from '../../operations/setup/actors.ts';
+import { listChannels } from '../../operations/reading/channels.ts';
+import { MAX_CONTEXT, MAX_HITS, search } from '../../operations/reading/search.ts';
+import { status } from '../../operations/health/status.ts';
+import { resolveFrom } from '../../operations/reading/resolve.ts';
+import { thread, type ThreadNode } from '../../operations/tracing/thread.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/result.ts';
 import { parseSince } from '../../protocol/since.ts';

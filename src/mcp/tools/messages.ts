@@ -1,7 +1,7 @@
-import { messageJson, readJson, repliedJson, sentJson } from '../../operations/as-json.ts';
-import type { Sent } from '../../operations/send.ts';
-import { readMessage } from '../../operations/read.ts';
-import { submit } from '../../operations/submit.ts';
+import { messageJson, readJson, repliedJson, sentJson } from '../../operations/reading/as-json.ts';
+import type { Sent } from '../../operations/sending/send.ts';
+import { readMessage } from '../../operations/reading/read.ts';
+import { submit } from '../../operations/sending/submit.ts';
 import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../tool.ts';
 import { awaitReplies } from '../waiting.ts';
 

@@ -1,0 +1,56 @@
+import type { Log } from '../../log.ts';
+import { installedAt, type Installed } from '../../service/installed.ts';
+import type { Runner } from '../../service/run.ts';
+
+/** An installation whose files are younger than this may not be complete. Milliseconds. */
+const SETTLED_MS = 2000;
+/** From one look to the next, at least. Milliseconds. */
+const LOOK_MS = 1000;
+
+/**
+ * Notices that another version of this program was installed in the place this one was started from.
+ *
+ * It compares what was there at the start with what is there now, so the version that is started next
+ * finds nothing to replace. One that cannot be started replaces nothing: the old one goes on.
+ */
+export class Replacement {
+  readonly #entry: string;
+  readonly #started: Installed | undefined;
+  readonly #run: Runner;
+  readonly #log: Log;
+  #looked = 0;
+  #judged: { build: string; starts: boolean } | undefined;
+
+  private constructor(entry: string, started: Installed | undefined, run: Runner, log: Log) {
+    this.#entry = entry;
+    this.#started = started;
+    this.#run = run;
+    this.#log = log;
+  }
+
+  /** @param entry the file that was run, as it was named */
+  static async watch(entry: string, run: Runner, log: Log): Promise<Replacement> {
+    return new Replacement(entry, await installedAt(entry), run, log);
+  }
+
+  /** The version to make room for, if it is another one, complete and able to start. */
+  async successor(now: number): Promise<string | undefined> {
+    if (now - this.#looked < LOOK_MS) return undefined;
+    this.#looked = now;
+    const started = this.#started;
+    const there = started && (await installedAt(this.#entry));
+    if (there === undefined || there.build === started?.build) return undefined;
+    if (now - there.since < SETTLED_MS) return undefined;
+    if (this.#judged?.build !== there.build) {
+      const tried = await this.#run([process.execPath, this.#entry, 'dispatch', '--help']);
+      const starts = tried.code === 0;
+      if (!starts)
+        this.#log('replacement_failed', {
+          version: there.version,
+          reason: tried.stderr.trim().slice(0, 500),
+        });
+      this.#judged = { build: there.build, starts };
+    }
+    return this.#judged.starts ? there.version : undefined;
+  }
+}

@@ -1,0 +1,250 @@
+import { access, constants, stat, statfs } from 'node:fs/promises';
+import { Checkout } from '../../bus/checkout.ts';
+import { foreignClaim } from '../../bus/host.ts';
+import { agentOf } from '../../agents/agents.ts';
+import { suffixOf } from '../../protocol/names.ts';
+import { shown } from '../../protocol/result.ts';
+import { holderOf } from '../../state/lock.ts';
+import type { Transport } from '../../transport/transport.ts';
+import { takeCensus } from './census.ts';
+import { refreshed, type Context } from '../context.ts';
+import { permission } from '../publishing.ts';
+import { serviceChecks } from './doctor-service.ts';
+import { heldProblems } from './held.ts';
+import { firstOnPath } from '../path.ts';
+import { status, type Status } from './status.ts';
+
+/** One thing looked at. `fix` says what to do when it is not well. */
+export interface Check {
+  check: string;
+  ok: boolean;
+  found: string;
+  fix: string;
+}
+
+const OLDEST_GIT = [2, 34];
+const LEAST_ROOM = 100 * 1024 * 1024;
+const MANY_LOOSE = 10_000;
+const CLOCK_TOLERANCE_S = 300;
+/** Foreign paths that are named. */
+const MAX_NAMED = 5;
+
+/** Looks at everything around the bus that can keep mail from moving. */
+export async function doctor(context: Context, alias: string | undefined): Promise<Check[]> {
+  const facts = await status(context, alias);
+  const checks = await Promise.all([
+    gitVersion(context),
+    remote(context),
+    clock(context),
+    locks(context),
+    checkout(context),
+    room(context.paths.root, 'room for the state'),
+    room(context.transport.dir, 'room for the clone'),
+    permissions(context.paths.root),
+    objects(context),
+    ...agents(context, facts),
+  ]);
+  checks.unshift(...transportChecks(facts));
+  const backlog: Check = {
+    check: 'mail',
+    ok: facts.health.ok,
+    found: facts.health.ok ? 'nothing is stuck' : facts.health.problems.join(' · '),
+    fix: 'crosstalk status',
+  };
+  const held = heldProblems(facts.holds, facts.host?.actors).map(({ hold, problem }) => ({
+    check: `account of ${hold.id}`,
+    ok: false,
+    found: problem,
+    fix: hold.reason === 'rate_limited' ? 'crosstalk resume' : hold.login,
+  }));
+  return [...checks, ...(await serviceChecks(context, facts.host)), ...held, backlog];
+}
+
+/** What somebody may have pushed that keeps mail for this machine from moving, or means to. */
+function transportChecks({ version_problem: version, host }: Status): Check[] {
+  const checks: Check[] = [
+    {
+      check: 'protocol version',
+      ok: version === null,
+      found: version ?? 'the one that this program speaks',
+      fix: 'install the matching crosstalk, or push the file again as it was',
+    },
+  ];
+  for (const path of host?.others.slice(0, MAX_NAMED) ?? [])
+    checks.push({
+      check: 'host file',
+      ok: false,
+      found: foreignClaim(path, host ?? { alias: '', path: '' }),
+      fix: 'remove that file from the transport',
+    });
+  return checks;
+}
+
+async function gitVersion({ transport }: Context): Promise<Check> {
+  const found = await transport.git(['--version']);
+  const [major = 0, minor = 0] = (/(?<!\d)(\d+)\.(\d+)/.exec(found) ?? []).slice(1).map(Number);
+  const [least = 0, lesser = 0] = OLDEST_GIT;
+  const ok = major > least || (major === least && minor >= lesser);
+  return { check: 'git', ok, found, fix: `install git ${OLDEST_GIT.join('.')} or newer` };
+}
+
+/** Reachable, and writable as far as a push that changes nothing can tell. */
+async function remote(context: Context): Promise<Check> {
+  if (context.transport.origin === undefined) {
+    return { check: 'remote', ok: true, found: 'none: a solo transport', fix: '' };
+  }
+  const news = await refreshed(context);
+  if (!news.ok) {
+    const fix = 'check the address (git remote -v), the network and your access';
+    return { check: 'remote', ok: false, found: news.failure.reason, fix };
+  }
+  await permission(context.budget)('read');
+  const refused = await context.transport.probePush();
+  return refused === undefined
+    ? { check: 'remote', ok: true, found: 'can be read and written', fix: '' }
+    : { check: 'remote', ok: false, found: refused.reason, fix: 'ask for the right to push' };
+}
+
+/** This clock against the newest message's: another machine wrote most of them. */
+async function clock(context: Context): Promise<Check> {
+  const { channels } = await takeCensus(context);
+  const newest =
+    Object.values(channels)
+      .map(({ last }) => last)
+      .sort()
+      .at(-1) ?? '';
+  const match = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})(\d{2})(\d{2})/.exec(newest);
+  if (match === null)
+    return { check: 'clock', ok: true, found: 'no message to compare with', fix: '' };
+  const [year = 0, month = 1, ...rest] = match.slice(1).map(Number);
+  const [day = 1, hours = 0, minutes = 0, seconds = 0] = rest;
+  const at = Date.UTC(year, month - 1, day, hours, minutes, seconds);
+  const ahead = Math.round((at - context.now().getTime()) / 1000);
+  const ok = ahead <= CLOCK_TOLERANCE_S;
+  const found = ok
+    ? 'not behind the newest message'
+    : `message ${suffixOf(newest)} is ${String(ahead)} s in the future`;
+  return { check: 'clock', ok, found, fix: 'set the clock here, or on the machine that wrote it' };
+}
+
+/** Who holds ours (a dead holder is succeeded by itself), and what a killed git left of its own. */
+async function locks({ transport, paths }: Context): Promise<Check> {
+  const held: string[] = [];
+  for (const name of ['dispatcher', 'writer'] as const) {
+    const holder = await holderOf(paths.root, name);
+    if (holder !== undefined)
+      held.push(`${name}: process ${String(holder.pid)} since ${holder.since}`);
+  }
+  const stale = await transport.staleLocks();
+  return {
+    check: 'locks',
+    ok: stale.length === 0,
+    found:
+      [...held, ...stale.map((path) => `${path} of a git that was killed`)].join(', ') || 'none',
+    fix: `if no git runs there: rm ${stale.join(' ')}`,
+  };
+}
+
+async function checkout({ transport, now }: Context): Promise<Check> {
+  const found = await new Checkout(transport, now).follow();
+  const left = found.state === 'left';
+  const state = left ? `left as it is: ${found.reason} (mail is unaffected)` : found.state;
+  return { check: 'checkout', ok: true, found: `${state}${await notShown(transport)}`, fix: '' };
+}
+
+/** Names what somebody has put into the transport that no checkout shows (trust.md §1). */
+async function notShown(transport: Transport): Promise<string> {
+  const foreign = await transport.foreignPaths();
+  if (foreign.length === 0) return '';
+  const named = foreign.slice(0, MAX_NAMED).map((path) => shown(path));
+  const more =
+    foreign.length > named.length ? ` and ${String(foreign.length - named.length)} more` : '';
+  return `; not shown, since nothing of a transport is there: ${named.join(', ')}${more}`;
+}
+
+async function room(path: string, check: string): Promise<Check> {
+  const { bavail, bsize } = await statfs(path);
+  const free = bavail * bsize;
+  const found = `${String(Math.round(free / 1024 / 1024))} MiB free at ${path}`;
+  return { check, ok: free >= LEAST_ROOM, found, fix: 'make room: less than 100 MiB is left' };
+}
+
+async function permissions(root: string): Promise<Check> {
+  const { mode, uid } = await stat(root);
+  const mine = uid === (process.getuid?.() ?? uid);
+  const closed = (mode & 0o077) === 0;
+  const writable = await access(root, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  const words = [
+    mine ? '' : 'owned by another user',
+    closed ? '' : 'open to others',
+    writable ? '' : 'not writable',
+  ];
+  const found = words.filter((word) => word !== '').join(', ');
+  const fix = `chmod 700 ${root}, and give it to yourself`;
+  return {
+    check: 'state directory',
+    ok: found === '',
+    found: found === '' ? 'yours alone' : found,
+    fix,
+  };
+}
+
+/** Too many loose objects slow every git command down; git's own maintenance packs them. */
+async function objects({ transport }: Context): Promise<Check> {
+  const done = await transport.maintain();
+  const left = done?.after ?? (await transport.looseObjects());
+  const found =
+    done === undefined
+      ? `${String(left)} loose`
+      : `${String(done.before)} loose, ${String(left)} after maintenance`;
+  return {
+    check: 'objects',
+    ok: left < MANY_LOOSE,
+    found,
+    fix: `git -C ${transport.dir} maintenance run --task=loose-objects, after removing objects/maintenance.lock if no git runs`,
+  };
+}
+
+function agents({ env }: Context, { host }: Status): Promise<Check>[] {
+  const tiers = (host?.actors ?? []).flatMap(({ name, tiers: all }) =>
+    all.map((tier) => ({ name, tier })),
+  );
+  return tiers.map(async ({ name, tier }) => {
+    const program = agentOf(tier.cli)?.name ?? tier.cli.trim().split(/\s+/)[0] ?? '';
+    const plain = /^[\w./-]+$/.test(program);
+    const absolute = program.startsWith('/');
+    const there = absolute
+      ? await access(program, constants.X_OK).then(
+          () => true,
+          () => false,
+        )
+      : (await firstOnPath([program], env['PATH'] ?? '')) !== undefined;
+    const unknown = !plain || SHELL_WORDS.has(program);
+    return {
+      check: `cli of ${name} (${tier.name})`,
+      ok: there || unknown,
+      found: unknown
+        ? 'a shell command'
+        : `${program} ${there ? 'is there' : 'is not on the PATH'}`,
+      fix: `install ${program}, or change the command: crosstalk actor add ${name} --tier ${tier.name} --cli <command>`,
+    };
+  });
+}
+
+/** What a shell understands without a program of that name. */
+const SHELL_WORDS = new Set([
+  'if',
+  'for',
+  'while',
+  'case',
+  'exec',
+  'cd',
+  'export',
+  'set',
+  'trap',
+  'IFS',
+  '.',
+]);

@@ -1,0 +1,186 @@
+import type { HeldChange } from '../../protocol/approval.ts';
+import { changeText } from '../../protocol/approval-text.ts';
+import { heldProblems } from './held.ts';
+import { foreignClaim } from '../../bus/host.ts';
+import type { Status } from './status.ts';
+
+/** Mail that waits longer than this in the outbox is stuck. */
+const OUTBOX_LIMIT_S = 60;
+
+/** A dispatcher that has not reported for more seconds than this is stuck. @param interval seconds */
+export function silenceLimit(interval: number): number {
+  return Math.max(30, 3 * interval + 10);
+}
+
+/**
+ * The verdict: healthy only while nothing is stuck (invariant 8). Every problem says what to do.
+ *
+ * @param known `locked`: whether a dispatcher process holds the lock; `served`: the alias whose mail
+ *   is this machine's, where one is known
+ */
+export function judge(facts: Omit<Status, 'health'>, known: Known): Status['health'] {
+  const { version_problem: version } = facts;
+  const problems = [
+    ...(version === null ? [] : [`${version}; until then nothing is delivered here`]),
+    ...dispatcherProblems(facts, known),
+    ...claimProblems(facts),
+    ...mailProblems(facts),
+  ];
+  return { ok: problems.length === 0, problems };
+}
+
+interface Known {
+  locked: boolean;
+  served: string | undefined;
+}
+
+/** So many files that claim to be this machine's are named. */
+const NAMED_CLAIMS = 5;
+
+function claimProblems({ host }: Omit<Status, 'health'>): string[] {
+  if (host === null) return [];
+  const { alias, path, others } = host;
+  const more = others.length - NAMED_CLAIMS;
+  return [
+    ...others.slice(0, NAMED_CLAIMS).map((other) => foreignClaim(other, { alias, path })),
+    ...(more > 0 ? [`and ${String(more)} more files that claim to be of ${alias}`] : []),
+  ];
+}
+
+function dispatcherProblems(
+  { dispatcher, host, host_problem: hostProblem }: Omit<Status, 'health'>,
+  { locked, served }: Known,
+): string[] {
+  const problems: string[] = [];
+  if (!locked) {
+    // A machine that was never anybody's host only sends: another's broken file is not its trouble.
+    if (host === null && hostProblem !== null && served !== undefined) problems.push(hostProblem);
+    const alias = host?.alias ?? served;
+    if (alias !== undefined)
+      problems.push(
+        `no dispatcher is running here, so mail for ${alias} waits; start one with: crosstalk dispatch`,
+      );
+  } else if (dispatcher === null) {
+    problems.push('a dispatcher has started and not reported yet; look again in a moment');
+  } else {
+    if (dispatcher.age_s > silenceLimit(dispatcher.interval)) {
+      problems.push(
+        `the dispatcher (process ${String(dispatcher.pid)}) has not reported for ${String(dispatcher.age_s)} s; restart it`,
+      );
+    }
+    if (dispatcher.fetch_failing_since !== undefined) {
+      problems.push(
+        `the remote cannot be reached since ${dispatcher.fetch_failing_since}: ${dispatcher.fetch_error ?? ''}; it is tried again by itself`,
+      );
+    }
+    if (dispatcher.push_failing_since !== undefined) {
+      problems.push(
+        `pushing fails since ${dispatcher.push_failing_since}: ${dispatcher.push_error ?? ''}; it is tried again by itself`,
+      );
+    }
+    if (dispatcher.alias_shared !== undefined) {
+      const { alias, count, newest } = dispatcher.alias_shared;
+      problems.push(
+        `somebody else writes as this host, ${alias}: ${String(count)} messages since the dispatcher started, the newest ${newest}; a copy of this machine or of its state answers everything twice: stop one of them and restart this, or somebody forges it`,
+      );
+    }
+    if (dispatcher.record_failing_since !== undefined) {
+      problems.push(
+        `what a run has said cannot be written to disk since ${dispatcher.record_failing_since}: ${dispatcher.record_error ?? ''}; make room, it is tried again by itself, and do not stop the dispatcher before`,
+      );
+    }
+    if (dispatcher.stalled_since !== undefined) {
+      problems.push(
+        `the dispatcher's work fails since ${dispatcher.stalled_since}: ${dispatcher.stall_error ?? ''}; it is tried again by itself`,
+      );
+    }
+    const trouble = dispatcher.host_problem ?? hostProblem;
+    if (trouble !== null) problems.push(trouble);
+  }
+  return problems;
+}
+
+function mailProblems({
+  transport,
+  paused,
+  holds,
+  dispatcher,
+  outbox,
+  set_aside: aside,
+  dead_letters: letters,
+  push_budget: budget,
+  host,
+  held,
+  broken_state_files: broken,
+}: Omit<Status, 'health'>): string[] {
+  const problems: string[] = [];
+  if (paused !== null) {
+    problems.push(`paused by ${paused.by} since ${paused.since}; go on with: crosstalk resume`);
+  }
+  for (const { problem } of heldProblems(holds, host?.actors)) problems.push(problem);
+  for (const { actor, tier, reason, until } of dispatcher?.parked ?? []) {
+    if (reason !== 'max_runs_per_hour') continue;
+    problems.push(
+      `mail for ${actor} is parked until ${until}: its tier ${tier} has used up max_runs_per_hour; look for a loop, or raise it in the host file`,
+    );
+  }
+  const unread = dispatcher?.unread ?? 0;
+  if (unread > 0) {
+    problems.push(
+      `messages whose content is missing from this clone: ${String(unread)}; remove damaged object files (git -C ${transport} fsck names them), then get them with: git -C ${transport} fetch --refetch origin`,
+    );
+  }
+  // The budget of a remote holds mail back for up to a minute: that is no trouble.
+  const limit = (budget?.next_at ?? null) === null ? OUTBOX_LIMIT_S : 2 * OUTBOX_LIMIT_S;
+  const old = outbox.filter(({ age_s: age }) => age > limit);
+  if (old.length > 0) {
+    problems.push(
+      `waiting in the outbox: ${String(old.length)}, the oldest for ${String(Math.max(...old.map(({ age_s: age }) => age)))} s; push them with: crosstalk sync`,
+    );
+  }
+  for (const { at, reason, files } of aside.slice(0, NAMED_CHANGES)) {
+    problems.push(
+      `not published, kept aside since ${at}: ${files[0] ?? 'an entry'}: ${reason}; try it again with: crosstalk sync --retry`,
+    );
+  }
+  if (aside.length > NAMED_CHANGES)
+    problems.push(`and ${String(aside.length - NAMED_CHANGES)} more that are kept aside`);
+  const quarantined = letters.filter(({ state }) => state === 'quarantined').length;
+  if (quarantined > 0) {
+    problems.push(
+      `quarantined deliveries: ${String(quarantined)}; see them with: crosstalk dlq, try again with: crosstalk dlq --retry all`,
+    );
+  }
+  const parked = letters.filter(({ state }) => state === 'parked').length;
+  if (parked > 0) {
+    problems.push(
+      `parked deliveries of threads that are too deep: ${String(parked)}; look for a loop with: crosstalk dlq, let them run with: crosstalk dlq --retry <id>`,
+    );
+  }
+  const retrying = letters.length - quarantined - parked;
+  if (retrying > 0)
+    problems.push(
+      `failed deliveries that are retried by themselves: ${String(retrying)}; see why with: crosstalk dlq`,
+    );
+  problems.push(...changeProblems(held));
+  for (const path of broken)
+    problems.push(`${path} could not be read and was set aside; look into it by hand`);
+  return problems;
+}
+
+/** So many of a kind are named; a flood of them must not bury what else is wrong. */
+const NAMED_CHANGES = 5;
+
+function changeProblems(held: readonly HeldChange[]): string[] {
+  const lines = held
+    .slice(0, NAMED_CHANGES)
+    .map((change) =>
+      change.refused === undefined
+        ? `held until approved: ${changeText(change)}; look at it with: crosstalk host show, accept it with: crosstalk host approve ${change.digest}`
+        : `held: ${changeText(change)}`,
+    );
+  const more = held.length - lines.length;
+  return more > 0
+    ? [...lines, `and ${String(more)} more held changes; see them with: crosstalk host show`]
+    : lines;
+}

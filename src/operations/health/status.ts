@@ -1,0 +1,210 @@
+import type { HeldChange } from '../../protocol/approval.ts';
+import { checkVersion } from '../../bus/host.ts';
+import { profileInForce } from '../../bus/profiles.ts';
+import { Cursors } from '../../state/cursors.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
+import { loadHeartbeat, type Heartbeat } from '../../state/heartbeat.ts';
+import type { Headroom } from '../../state/remote-budget.ts';
+import { holderOf } from '../../state/lock.ts';
+import type { OutboxCommit } from '../../state/outbox.ts';
+import { readPause, type Pause } from '../../state/pause.ts';
+import { knownHost } from '../setup/approvals.ts';
+import { takeCensus } from './census.ts';
+import { tipOf, type Context } from '../context.ts';
+import type { IndexOptions } from '../index/indexing.ts';
+import { judge } from './health.ts';
+import { heldAgents, type HeldAgent } from './held.ts';
+
+interface HostStatus {
+  alias: string;
+  path: string;
+  /** Paths of other files that claim to be this machine's; they count for nothing. */
+  others: string[];
+  actors: { name: string; tiers: { name: string; cli: string; count: number }[] }[];
+  held: HeldChange[];
+}
+
+/** Everything `crosstalk status` shows; the names are those of `--json` and of the log. */
+export interface Status {
+  transport: string;
+  origin: boolean;
+  branch: string;
+  tip: string;
+  state_dir: string;
+  /** Set while the transport's version is not the one that this program speaks. */
+  version_problem: string | null;
+  health: { ok: boolean; problems: string[] };
+  /** Set by `crosstalk pause`. */
+  paused: Pause | null;
+  /** Agent CLIs that refuse to work just now: rate limited, or not logged in. */
+  holds: HeldAgent[];
+  host: HostStatus | null;
+  host_problem: string | null;
+  /** Of profiles of its actors that can't be read; what is in force instead. */
+  profile_problems: string[];
+  /** Everything that waits for `crosstalk host approve`: of the host file and of git settings. */
+  held: HeldChange[];
+  /** Null when none is running on this machine; `age_s` is the heartbeat's age. */
+  dispatcher: (Heartbeat & { age_s: number }) | null;
+  channels: {
+    id: string;
+    name: string;
+    parent: string | null;
+    messages: number;
+    last: string | null;
+  }[];
+  cursors: { actor: string; through: string; lagging: { channel: string; commit: string }[] }[];
+  outbox: { id: string; age_s: number; files: string[] }[];
+  /** What can't be published as it is, and why; ISO 8601 UTC. */
+  set_aside: { id: string; at: string; reason: string; files: string[] }[];
+  dead_letters: Pick<
+    DeadLetter,
+    | 'id'
+    | 'state'
+    | 'actor'
+    | 'channel'
+    | 'messages'
+    | 'reason'
+    | 'detail'
+    | 'attempts'
+    | 'next_retry_at'
+  >[];
+  /** Null for a remote without a limit. */
+  push_budget: Headroom | null;
+  /** The first of them by path. */
+  malformed: { path: string; reason: string }[];
+  malformed_total: number;
+  broken_state_files: string[];
+}
+
+/**
+ * The state of the transport and of this machine's part in it, from what is known here.
+ *
+ * @param counting with `patience`, the messages counted may not be all yet
+ */
+export async function status(
+  context: Context,
+  alias: string | undefined,
+  counting: IndexOptions = {},
+): Promise<Status> {
+  const { transport, paths, outbox, deadLetters } = context;
+  const [census, channels, entries, letters, heartbeat, holder, cursors] = await Promise.all([
+    takeCensus(context, counting),
+    context.archive.channels(await tipOf(context)),
+    outbox.all(),
+    deadLetters.all(),
+    loadHeartbeat(paths.heartbeat),
+    holderOf(paths.root, 'dispatcher'),
+    new Cursors(paths.cursors).load(),
+  ]);
+  const now = context.now().getTime();
+  const age = (at: string): number => Math.max(0, Math.round((now - Date.parse(at)) / 1000));
+  // A run's sandbox may hide the process; it is there, or there would be no run.
+  const inRun = context.agentMode?.runDir !== undefined;
+  const isThere = inRun || (holder !== undefined && heartbeat?.pid === holder.pid);
+  const running = isThere ? heartbeat : undefined;
+  const [host, version] = await Promise.all([
+    hostStatus(context, alias ?? running?.host ?? undefined),
+    checkVersion(transport, census.tip),
+  ]);
+  const facts: Omit<Status, 'health'> = {
+    transport: transport.dir,
+    origin: transport.origin !== undefined,
+    branch: transport.branch,
+    tip: census.tip,
+    state_dir: paths.root,
+    version_problem: version ?? null,
+    paused: (await readPause(paths.pause)) ?? null,
+    holds: await heldAgents(context),
+    host: host.status,
+    host_problem: host.problem,
+    profile_problems: await profileProblems(context, census.tip, host.status),
+    held: host.held,
+    dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
+    channels: channels.map(({ id, name, parent }) => ({
+      id,
+      name,
+      parent: parent ?? null,
+      messages: census.channels[id]?.messages ?? 0,
+      last: census.channels[id]?.last ?? null,
+    })),
+    cursors: [...cursors].map(([actor, { through, channels: lagging }]) => ({
+      actor,
+      through,
+      lagging: Object.entries(lagging).map(([channel, { commit }]) => ({ channel, commit })),
+    })),
+    outbox: entries.map(({ id, commits }) => ({
+      id,
+      age_s: age(commits[0]?.at ?? ''),
+      files: filesOf(commits),
+    })),
+    set_aside: (await outbox.aside()).map(({ id, at, reason, commits }) => ({
+      id,
+      at,
+      reason,
+      files: filesOf(commits),
+    })),
+    dead_letters: letters.map(
+      ({ id, state, actor, channel, messages, reason, detail, attempts, next_retry_at: due }) => ({
+        id,
+        state,
+        actor,
+        channel,
+        messages,
+        reason,
+        detail,
+        attempts,
+        ...(due === undefined ? {} : { next_retry_at: due }),
+      }),
+    ),
+    push_budget: (await context.budget.headroom()) ?? null,
+    malformed: Object.entries(census.malformed).map(([path, reason]) => ({ path, reason })),
+    malformed_total: census.malformedTotal,
+    broken_state_files: [...(await outbox.broken()), ...(await deadLetters.broken())],
+  };
+  const known = { locked: inRun || holder !== undefined, served: host.served };
+  return { ...facts, health: judge(facts, known) };
+}
+
+function filesOf(commits: readonly OutboxCommit[]): string[] {
+  return commits.flatMap(({ files }) => files.map(({ path }) => path));
+}
+
+async function profileProblems(
+  { transport, paths }: Context,
+  tip: string,
+  host: HostStatus | null,
+): Promise<string[]> {
+  const found = (host?.actors ?? []).map(({ name }) =>
+    profileInForce(transport, paths.root, tip, name),
+  );
+  return (await Promise.all(found)).flatMap(({ problem }) => problem ?? []);
+}
+
+async function hostStatus(
+  context: Context,
+  alias: string | undefined,
+): Promise<{
+  status: HostStatus | null;
+  problem: string | null;
+  served: string | undefined;
+  held: HeldChange[];
+}> {
+  const { host, problem, served, others, held } = await knownHost(context, alias);
+  if (host === undefined) return { status: null, problem: problem ?? null, served, held };
+  return {
+    problem: null,
+    served,
+    held,
+    status: {
+      alias: host.alias,
+      path: host.path,
+      others,
+      held: held.filter(({ actor }) => actor !== undefined),
+      actors: [...host.inForce].map(([name, tiers]) => ({
+        name,
+        tiers: tiers.map((tier) => ({ name: tier.name, cli: tier.cli, count: tier.count })),
+      })),
+    },
+  };
+}

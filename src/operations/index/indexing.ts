@@ -1,0 +1,249 @@
+import { stat } from 'node:fs/promises';
+import { reasonOf } from '../../errors.ts';
+import { isBroken, isUnwritable } from '../../index/database.ts';
+import { Index } from '../../index/index.ts';
+import { emptyBatch, type Batch } from '../../index/writer.ts';
+import { CHANNELS, MEMORIES } from '../../protocol/layout.ts';
+import type { FileRef } from '../../bus/archive.ts';
+import { acquire } from '../../state/lock.ts';
+import type { Change } from '../../transport/transport.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { IN_MEMORY, placeApart, type IndexPlace } from './place.ts';
+import { dayFolders, MISSING, readChanges, readInParts } from './files.ts';
+
+export interface IndexOptions {
+  /**
+   * Milliseconds after which the index is used as far as it is, newest messages first; without it,
+   * not before it is complete.
+   */
+  patience?: number;
+}
+
+/** Files that are read and written together. */
+const CHUNK = 4000;
+/** Milliseconds after which an operator is told what takes so long, and again after as many more. */
+const SAY_AFTER_MS = 3000;
+/** Milliseconds that another process is waited for which is bringing the index up to date. */
+const LOCK_WAIT_MS = 600_000;
+
+/**
+ * Opens the index, brings it up to the newest commit known here, and uses it. What is new costs what
+ * was added; an index that is missing is built, newest messages first. Where the state directory
+ * cannot be written, one is made in memory.
+ *
+ * @param use told whether the index is complete
+ */
+export async function withIndex<T>(
+  context: Context,
+  options: IndexOptions,
+  use: (index: Index, complete: boolean) => Promise<T> | T,
+): Promise<T> {
+  let place: IndexPlace = { path: context.paths.index, lock: context.paths.root };
+  for (let tries = 1; ; tries++) {
+    const index = await open(context, place.path);
+    try {
+      const complete = await bringUp(context, index, place, options);
+      return await use(index, complete);
+    } catch (error) {
+      if (isUnwritable(error) && tries === 1) {
+        place = await placeApart(context);
+        continue;
+      }
+      if (!isBroken(error) || tries > 2) throw error;
+      context.note(`the search index is damaged (${reasonOf(error)}); it is built again`);
+      abandon(place.path, index);
+    }
+  }
+}
+
+export interface Built {
+  tip: string;
+  messages: number;
+  malformed: number;
+}
+
+/** Brings the index up to date, or makes it anew. */
+export async function buildIndex(context: Context, anew: boolean): Promise<Built> {
+  await refreshOrNote(context);
+  const { index: path } = context.paths;
+  if (anew) abandon(path, await open(context, path));
+  const tip = await tipOf(context);
+  return withIndex(context, {}, (index) => {
+    const { channels, malformedTotal } = index.counts();
+    const messages = Object.values(channels).reduce((sum, channel) => sum + channel.messages, 0);
+    return { tip, messages, malformed: malformedTotal };
+  });
+}
+
+/**
+ * The indexes this process has opened, by their paths, and which file each of them is. One stays open
+ * until the process ends: the binding does not close a connection that has prepared statements.
+ */
+const opened = new Map<string, { index: Index; inode: number }>();
+
+async function open(context: Context, path: string): Promise<Index> {
+  const inodeOf = (): Promise<number | undefined> =>
+    stat(path).then(
+      ({ ino }) => ino,
+      () => undefined,
+    );
+  const known = opened.get(path);
+  if (known !== undefined && (await inodeOf()) === known.inode) return known.index;
+  try {
+    const index = await Index.open(path, context.note);
+    opened.set(path, { index, inode: (await inodeOf()) ?? 0 });
+    return index;
+  } catch (error) {
+    if ((error as { errcode?: unknown }).errcode === undefined) throw error;
+    const { path: apart } = await placeApart(context);
+    if (apart !== IN_MEMORY && apart !== path) return open(context, apart);
+    context.note(`the search index cannot be kept in ${path}: ${reasonOf(error)}`);
+    return Index.open(IN_MEMORY, context.note);
+  }
+}
+
+function abandon(path: string, index: Index): void {
+  opened.delete(path);
+  index.abandon();
+}
+
+/** Brings it to the tip; false when patience ended before. */
+async function bringUp(
+  context: Context,
+  index: Index,
+  place: IndexPlace,
+  options: IndexOptions,
+): Promise<boolean> {
+  const tip = await tipOf(context);
+  const { progress } = index;
+  if (progress.tip === tip && index.missing(MISSING).length === 0) return true;
+  const deadline = Date.now() + (options.patience ?? Infinity);
+  const wait = Math.min(LOCK_WAIT_MS, options.patience ?? LOCK_WAIT_MS);
+  const lock = await acquire(place.lock, 'index', { wait }).catch(() => undefined);
+  if (lock?.ok === false) return index.progress.tip === tip;
+  try {
+    const work = new Update(context, index, deadline);
+    return await work.to(tip);
+  } finally {
+    await lock?.release();
+  }
+}
+
+class Update {
+  readonly #context: Context;
+  readonly #index: Index;
+  readonly #deadline: number;
+  #sayAt = Date.now() + SAY_AFTER_MS;
+
+  constructor(context: Context, index: Index, deadline: number) {
+    this.#context = context;
+    this.#index = index;
+    this.#deadline = deadline;
+  }
+
+  async to(tip: string): Promise<boolean> {
+    const { transport } = this.#context;
+    const known = async (commit: string | undefined): Promise<boolean> =>
+      commit !== undefined && (await transport.objects.read(`${commit}^{tree}`)) !== undefined;
+    let { tip: from, building } = this.#index.progress;
+    if (!(await known(from))) {
+      if (!(await known(building?.tip))) building = { tip, day: '' };
+      if (building === undefined || !(await this.#build(building))) return false;
+      from = building.tip;
+    }
+    return from === undefined ? false : this.#follow(from, tip);
+  }
+
+  /** Builds from nothing, or goes on with it; false when there was no time for all. */
+  async #build(building: { tip: string; day: string }): Promise<boolean> {
+    const { tip } = building;
+    const { days, others } = await dayFolders(this.#context, tip);
+    if (building.day === '') {
+      this.#index.clear();
+      await this.#take(tip, others, (batch) => {
+        this.#index.write(batch, { tip: undefined, building });
+      });
+    }
+    const left = days.filter(({ day }) => building.day === '' || day < building.day);
+    for (let at = 0; at < left.length;) {
+      const day = left[at]?.day ?? '';
+      const files: FileRef[] = [];
+      for (; left[at]?.day === day; at++)
+        for (const file of await this.#filesOf(tip, left[at]?.path ?? '')) files.push(file);
+      await this.#take(tip, files, (batch, isLast) => {
+        const reached = isLast ? day : (this.#index.progress.building?.day ?? '');
+        this.#index.write(batch, { tip: undefined, building: { tip, day: reached } });
+      });
+      this.#say(`down to ${day}`);
+      if (Date.now() > this.#deadline && at < left.length) return false;
+    }
+    this.#index.settle();
+    this.#index.write(emptyBatch(), { tip, building: undefined });
+    return true;
+  }
+
+  /** Everything in a day's folder, and in folders that somebody made in it. */
+  async #filesOf(tip: string, folder: string): Promise<FileRef[]> {
+    const files: FileRef[] = [];
+    for await (const some of this.#context.transport.walk(tip, folder))
+      for (const file of some) files.push(file);
+    return files;
+  }
+
+  /** Takes in what differs between two commits, whatever the history between them is. */
+  async #follow(from: string, tip: string): Promise<boolean> {
+    const again = new Set(this.#index.missing(MISSING));
+    const renamed = new Set<string>();
+    let taken = 0;
+    const take = async (changes: readonly Change[]): Promise<void> => {
+      for await (const { batch } of readChanges(this.#context, tip, changes)) {
+        for (const { uuid, name } of batch.channels)
+          if (this.#index.isRenamed(uuid, name)) renamed.add(uuid);
+        this.#index.write(batch, { tip: from, building: undefined });
+      }
+      taken += changes.length;
+      this.#say(`${String(taken)} new files`);
+    };
+    let changes: Change[] = [];
+    for await (const some of this.#context.transport.changes(from, tip, [CHANNELS, MEMORIES])) {
+      for (const change of some) {
+        again.delete(change.path);
+        changes.push(change);
+      }
+      if (changes.length < CHUNK) continue;
+      await take(changes);
+      changes = [];
+    }
+    for (const path of again)
+      changes.push({ path, oid: `${tip}:${path}`, mode: '100644', status: 'M' });
+    if (changes.length > 0) await take(changes);
+    for (const uuid of renamed) {
+      const files = await this.#filesOf(tip, `${CHANNELS}/${uuid}`);
+      await this.#take(tip, files, (batch) => {
+        this.#index.write(batch, { tip: from, building: undefined });
+      });
+    }
+    this.#index.write(emptyBatch(), { tip, building: undefined });
+    return true;
+  }
+
+  /** Reads files a part at a time: the next part comes from git while this one is written. */
+  async #take(
+    tip: string,
+    files: readonly FileRef[],
+    write: (batch: Batch, isLast: boolean) => void,
+  ): Promise<void> {
+    const parts = readInParts(this.#context, tip, files);
+    let reading = parts.next();
+    for (let part = await reading; part.done !== true; part = await reading) {
+      reading = parts.next();
+      write(part.value.batch, part.value.isLast);
+    }
+  }
+
+  #say(where: string): void {
+    if (Date.now() < this.#sayAt) return;
+    this.#sayAt = Date.now() + SAY_AFTER_MS;
+    this.#context.note(`bringing the search index up to date, ${where}`);
+  }
+}

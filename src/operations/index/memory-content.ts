@@ -1,0 +1,38 @@
+import { Kept } from '../../bus/kept.ts';
+import { parseMemoryFile, type Memory } from '../../protocol/memory.ts';
+import { unreadable, type Parsed } from '../../protocol/result.ts';
+import type { Transport } from '../../transport/transport.ts';
+
+/** The content of a file, empty where it was not read, and the memory in it. */
+interface MemoryContent {
+  bytes: Uint8Array;
+  parsed: Parsed<Memory>;
+}
+
+const kept = new Kept<MemoryContent>(8 * 1024 * 1024);
+/** Two transports may be open; each reads for itself. */
+const reading = new WeakMap<Transport, Map<string, Promise<MemoryContent>>>();
+
+/** Reads content as a memory by its id, once however many files have it. */
+export function readMemory(transport: Transport, oid: string): Promise<MemoryContent> {
+  const known = kept.get(oid);
+  if (known !== undefined) return Promise.resolve(known);
+  const running = reading.get(transport) ?? new Map<string, Promise<MemoryContent>>();
+  reading.set(transport, running);
+  const read = running.get(oid) ?? parse(transport, oid);
+  running.set(oid, read);
+  return read.finally(() => running.delete(oid));
+}
+
+async function parse(transport: Transport, oid: string): Promise<MemoryContent> {
+  const none = (reason: string): MemoryContent => ({
+    bytes: new Uint8Array(),
+    parsed: unreadable(reason),
+  });
+  const object = await transport.objects.read(oid);
+  if (object === undefined) return none('its content is missing from this clone');
+  if (object.content === undefined)
+    return kept.keep(object.oid, none(`larger than 1 MiB: ${String(object.size)} bytes`), 0);
+  const bytes = object.content;
+  return kept.keep(object.oid, { bytes, parsed: parseMemoryFile(bytes) }, 2 * bytes.byteLength);
+}

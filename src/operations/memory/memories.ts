@@ -1,0 +1,204 @@
+import { CrosstalkError } from '../../errors.ts';
+import { MEMORIES, memoryFile } from '../../protocol/layout.ts';
+import {
+  isMemoryFile,
+  MEMORY_FORM,
+  memorySuffix,
+  parseMemoryFile,
+  supersededBy,
+  type Memory,
+} from '../../protocol/memory.ts';
+import { shown, unreadable, type Parsed } from '../../protocol/result.ts';
+import type { TreeEntry } from '../../transport/transport.ts';
+import { tipOf, type Context } from '../context.ts';
+import { readMemory } from '../index/memory-content.ts';
+import { queuedFiles } from '../reading/queued.ts';
+
+/** A memory, where it is, and what replaces it. */
+export interface StoredMemory {
+  /** Its file name in `data/memories/`. */
+  file: string;
+  memory: Memory;
+  /** The file name of the newest memory that supersedes it (protocol.md §9); null in force. */
+  superseded_by: string | null;
+  /** Still in this machine's outbox. */
+  queued: boolean;
+}
+
+/** A file that cannot be read as a memory, and why. */
+export interface UnreadableMemory {
+  file: string;
+  reason: string;
+}
+
+/** A file of `data/memories/` with its content; without content when that was not read. */
+export interface MemoryFile {
+  file: string;
+  bytes: Uint8Array;
+  parsed: Parsed<Memory>;
+  queued: boolean;
+}
+
+export interface Memories {
+  memories: StoredMemory[];
+  unreadable: UnreadableMemory[];
+}
+
+/** Files read at a time: enough to keep git busy, few enough to hold. */
+const CHUNK = 100;
+/** Unreadable files named in one line. */
+const MAX_NAMED = 5;
+
+/**
+ * Every file of `data/memories/` at the tip as known here, then what waits in the outbox, in the
+ * order of names each. Whatever somebody has put there is answered with a reason, never with an
+ * exception.
+ *
+ * @param wanted which files to read; all of them without it
+ */
+export async function* memoryFiles(
+  context: Context,
+  wanted: (file: string) => boolean = () => true,
+): AsyncGenerator<MemoryFile> {
+  const { transport } = context;
+  // First the outbox: an entry that leaves it meanwhile is found on the tip.
+  const queued = await queuedMemories(context);
+  const entries = (await transport.list(await tipOf(context), [MEMORIES]))
+    .map((entry) => ({ ...entry, file: entry.path.slice(MEMORIES.length + 1) }))
+    .filter(({ file }) => !file.startsWith('.') && wanted(file));
+  await transport.prefetch(entries.filter(isPlain).map(({ oid }) => oid));
+  for (let at = 0; at < entries.length; at += CHUNK)
+    yield* await Promise.all(entries.slice(at, at + CHUNK).map((entry) => readOne(context, entry)));
+  const there = new Set(entries.map(({ file }) => file));
+  for (const [file, bytes] of queued) {
+    if (there.has(file) || !wanted(file)) continue;
+    yield { file, bytes, parsed: parseMemoryFile(bytes), queued: true };
+  }
+}
+
+function isPlain({ file, mode, type }: TreeEntry & { file: string }): boolean {
+  return isMemoryFile(file) && type === 'blob' && mode !== '120000';
+}
+
+async function readOne(
+  { transport }: Context,
+  entry: TreeEntry & { file: string },
+): Promise<MemoryFile> {
+  const { file, mode, type, oid } = entry;
+  const none = (reason: string): MemoryFile => ({
+    file,
+    bytes: new Uint8Array(),
+    parsed: unreadable(reason),
+    queued: false,
+  });
+  if (type === 'tree') return none('a folder');
+  if (type === 'commit') return none('a submodule');
+  if (mode === '120000') return none('a symlink');
+  if (!isMemoryFile(file)) return none(`its name is not of the form ${MEMORY_FORM}`);
+  return { file, ...(await readMemory(transport, oid)), queued: false };
+}
+
+/** The memories that wait in this machine's outbox, by file name. */
+async function queuedMemories(context: Context): Promise<Map<string, Uint8Array>> {
+  const found = new Map<string, Uint8Array>();
+  for (const { path, content } of await queuedFiles(context)) {
+    const file = path.slice(MEMORIES.length + 1);
+    if (isMemoryFile(file) && path === memoryFile(file)) found.set(file, Buffer.from(content));
+  }
+  return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/**
+ * All memories as known here, superseded ones too, newest first, and the files that are none.
+ * The remote is not asked for news; call `refreshOrNote` first where that matters.
+ *
+ * @param options `bodies`: false leaves every body empty, so that many memories fit
+ */
+export async function readMemories(
+  context: Context,
+  { bodies = true }: { bodies?: boolean } = {},
+): Promise<Memories> {
+  const found: Omit<StoredMemory, 'superseded_by'>[] = [];
+  const problems: UnreadableMemory[] = [];
+  for await (const { file, parsed, queued } of memoryFiles(context)) {
+    if (!parsed.ok) problems.push({ file, reason: parsed.problems.join('; ') });
+    else found.push({ file, queued, memory: bodies ? parsed.value : bare(parsed.value) });
+  }
+  const by = supersededBy(new Map(found.map(({ file, memory }) => [file, memory])));
+  return {
+    memories: found
+      .sort((a, b) => (a.file > b.file ? -1 : 1))
+      .map((one) => ({ ...one, superseded_by: by.get(one.file) ?? null })),
+    unreadable: problems,
+  };
+}
+
+function bare(memory: Memory): Memory {
+  return { ...memory, body: '' };
+}
+
+/** Says which files are no memories, the first few by name: one line for the operator. */
+export function noteUnreadable(context: Context, files: readonly UnreadableMemory[]): void {
+  if (files.length === 0) return;
+  const many = files.length === 1 ? '1 file' : `${String(files.length)} files`;
+  context.note(`${many} in ${MEMORIES} cannot be read: ${named(files)}`);
+}
+
+/** Files with what is wrong with each, the first few of them. */
+export function named(files: readonly UnreadableMemory[]): string {
+  const listed = files
+    .slice(0, MAX_NAMED)
+    .map(({ file, reason }) => `${shown(file)} (${flat(reason)})`);
+  const more = files.length - listed.length;
+  return `${listed.join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
+}
+
+function flat(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ').slice(0, 200);
+}
+
+/**
+ * The memory that is meant: by file name, with or without `data/memories/`, or by a hex suffix of
+ * at least 4 digits that only one has.
+ *
+ * @throws CrosstalkError `not_found`, `ambiguous`, `invalid` for a file that is no memory, or
+ *   `usage` for what cannot be a memory's name
+ */
+export function resolveMemory(
+  { memories, unreadable: problems }: Memories,
+  given: string,
+): StoredMemory {
+  const wanted = given.trim().replace(/^data\/memories\//, '');
+  const hex = /^[0-9a-fA-F]{4,64}$/.test(wanted);
+  if (!hex && !isMemoryFile(wanted)) {
+    throw new CrosstalkError(
+      'usage',
+      `${shown(given)} is no memory: expected ${MEMORY_FORM} or its hex suffix; see them with: crosstalk memory list --all`,
+    );
+  }
+  const exact = memories.filter(({ file }) => file === wanted || memorySuffix(file) === wanted);
+  const found =
+    exact.length > 0 || !hex
+      ? exact
+      : memories.filter(({ file }) => memorySuffix(file).startsWith(wanted));
+  const [only, ...more] = found;
+  if (only !== undefined && more.length === 0) return only;
+  if (only !== undefined) {
+    const listed = found.slice(0, MAX_NAMED).map(({ file }) => file);
+    throw new CrosstalkError(
+      'ambiguous',
+      `several memories match ${shown(given)}: ${listed.join(', ')}; give the whole file name`,
+    );
+  }
+  const broken = problems.filter(({ file }) => file === wanted || memorySuffix(file) === wanted);
+  if (broken.length > 0) {
+    throw new CrosstalkError(
+      'invalid',
+      `the file in ${MEMORIES} cannot be read: ${named(broken)}; mend it in git, or write the note anew with: crosstalk memory add`,
+    );
+  }
+  throw new CrosstalkError(
+    'not_found',
+    `no memory ${shown(given)} in this transport; see them with: crosstalk memory list --all`,
+  );
+}

@@ -1,0 +1,82 @@
+import { readHosts } from '../../bus/host.ts';
+import type { WebFlow, WebRun } from '../../api/api.ts';
+import { tipOf, type Context } from '../context.ts';
+import { draw } from './flow-picture.ts';
+import { channelNames, ownState } from './own-state.ts';
+import { pathAt, tracesBetween, type Recent, type Traces } from './recent.ts';
+import { resolveChannel } from '../reading/resolve.ts';
+
+export interface FlowInput {
+  from: Date;
+  to: Date;
+  /** In any of the forms a channel may be given in; without one, all of them. */
+  channel?: string;
+}
+
+/** Messages of one picture, the newest. */
+const MAX_MESSAGES = 2000;
+
+/**
+ * What happened between two times: who wrote to whom, who ran, how long answers took.
+ *
+ * @param recent for the usual case that the last hours are asked for
+ * @param ended runs that this process saw end
+ * @throws CrosstalkError `not_found` or `ambiguous` for the channel
+ */
+export async function flow(
+  context: Context,
+  recent: Recent,
+  ended: readonly WebRun[],
+  input: FlowInput,
+): Promise<WebFlow> {
+  const channel =
+    input.channel === undefined ? undefined : (await resolveChannel(context, input.channel)).id;
+  const tip = await tipOf(context);
+  const [{ traces, complete }, own, hosts, nameOf] = await Promise.all([
+    tracesOf(context, recent, tip, input, channel),
+    ownState(context),
+    readHosts(context.transport, tip),
+    channelNames(context),
+  ]);
+  const here = (run: { channel: string }): boolean =>
+    channel === undefined || run.channel === channel;
+  const serving = hosts.flatMap(({ result }) => (result.ok ? [result.value] : []));
+  const picture = draw({
+    from: input.from,
+    to: input.to,
+    now: context.now(),
+    traces,
+    serving: serving.map(({ alias, actors }) => ({ alias, actors: [...actors.keys()] })),
+    observed: [...ended, ...own.running].filter(here),
+    letters: own.dead_letters.filter(here),
+    nameOf,
+  });
+  return { ...picture, complete };
+}
+
+async function tracesOf(
+  context: Context,
+  recent: Recent,
+  tip: string,
+  { from, to }: FlowInput,
+  channel: string | undefined,
+): Promise<Traces> {
+  // What was written in the last moment of the time belongs to it.
+  const [since, until] = [pathAt(from), pathAt(new Date(to.getTime() + 1))];
+  const known = await recent.traces();
+  const reachesBack = known.complete || (known.traces[0]?.relPath ?? '~') < since;
+  if (!reachesBack)
+    return tracesBetween(context, tip, {
+      since,
+      until,
+      limit: MAX_MESSAGES,
+      ...(channel !== undefined && { channel }),
+    });
+  const traces = known.traces.filter(
+    (trace) =>
+      trace.relPath >= since &&
+      trace.relPath < until &&
+      (channel === undefined || trace.channel === channel),
+  );
+  return { tip: known.tip, traces, complete: true };
+}

@@ -1,0 +1,121 @@
+import { rankOf, slice } from '../../index/pages.ts';
+import type { Index } from '../../index/index.ts';
+import { formatAddress } from '../../protocol/address.ts';
+import { parseMessage, type Located } from '../../protocol/message.ts';
+import type { WebMessage, WebMessagePage } from '../../api/api.ts';
+import { tipOf, type Context } from '../context.ts';
+import { withIndex } from '../index/indexing.ts';
+import { queuedMessages } from '../reading/queued.ts';
+import { resolveChannel } from '../reading/resolve.ts';
+
+export interface PageInput {
+  /** In any of the forms a channel may be given in. */
+  channel: string;
+  /** Where the window is, by a relPath or by how many messages are before it; without one, at the end. */
+  place?: { before: string } | { after: string } | { around: string } | { at: number };
+  limit: number;
+}
+
+/** Milliseconds that are spent on an index that is behind, before the newest messages have to do. */
+const PATIENCE_MS = 1000;
+/** Characters of a text in a list; whoever wants more asks for the message. */
+const BODY_CHARACTERS = 16_384;
+/** Before and after every relPath. */
+const [FIRST, LAST] = [
+  '0000/00/00/000000000Z-00000000.md',
+  '9999/99/99/999999999Z-ffffffffffffffff.md',
+];
+
+/**
+ * Some messages of a channel, oldest first. The index knows which; only these are read, however many
+ * the channel has.
+ *
+ * @throws CrosstalkError `not_found` or `ambiguous` for the channel
+ */
+export async function messagePage(
+  context: Context,
+  input: PageInput,
+): Promise<Omit<WebMessagePage, 'event_id'>> {
+  const { id, name } = await resolveChannel(context, input.channel);
+  const tip = await tipOf(context);
+  const found = await withIndex(context, { patience: PATIENCE_MS }, (index, complete) => {
+    const paths = pathsOf(index, id, input);
+    const total = index.counts().channels[id]?.messages ?? 0;
+    const first = paths[0] === undefined ? total : rankOf(index.database, id, paths[0]);
+    return { paths, total, first, complete };
+  });
+  const { paths, total, first, complete } = found;
+  const channel = { id, name };
+  const messages = await context.archive.messages(tip, id, paths);
+  const isEnd = first + paths.length >= total;
+  return {
+    channel: id,
+    channel_name: name,
+    messages: messages.map((located) => webMessage(located, channel, false)),
+    total,
+    first,
+    complete,
+    before: first === 0 ? null : (paths[0] ?? LAST),
+    after: isEnd ? null : (paths.at(-1) ?? FIRST),
+    queued: isEnd ? await queuedIn(context, channel, tip) : [],
+  };
+}
+
+function pathsOf(index: Index, channel: string, { place, limit }: PageInput): string[] {
+  if (place === undefined) return index.around(channel, LAST, limit).before;
+  if ('at' in place) return slice(index.database, channel, place.at, limit);
+  if ('before' in place) return index.around(channel, place.before, limit).before;
+  if ('after' in place) return index.around(channel, place.after, limit).after;
+  const { before, after } = index.around(channel, place.around, limit);
+  const older = Math.min(before.length, Math.max(Math.floor(limit / 2), limit - 1 - after.length));
+  const some = older === 0 ? [] : before.slice(-older);
+  return [...some, place.around, ...after].slice(0, limit);
+}
+
+/** What waits in this machine's outbox for a channel and is not on the bus yet. */
+async function queuedIn(
+  context: Context,
+  channel: { id: string; name: string },
+  tip: string,
+): Promise<WebMessage[]> {
+  const waiting = (await queuedMessages(context)).filter((file) => file.channel === channel.id);
+  const isThere = await Promise.all(
+    waiting.map(({ path }) => context.transport.objects.read(`${tip}:${path}`)),
+  );
+  return waiting.flatMap(({ relPath, content }, at) => {
+    const message = isThere[at] === undefined ? parseMessage(Buffer.from(content)) : undefined;
+    return message?.ok === true
+      ? [webMessage({ relPath, message: message.value }, channel, true)]
+      : [];
+  });
+}
+
+/** A message as a browser gets it: its text as it was written, at most so much of it. */
+export function webMessage(
+  { relPath, message }: Located,
+  channel: { id: string; name: string },
+  queued: boolean,
+  characters = BODY_CHARACTERS,
+): WebMessage {
+  const { from, type, timestamp, re, cause, tier, host, body } = message;
+  return {
+    channel: channel.id,
+    channel_name: channel.name,
+    relPath,
+    from,
+    to: message.to.map(formatAddress),
+    type,
+    timestamp,
+    re,
+    cause,
+    tier: tier ?? null,
+    host: host ?? null,
+    body: body.length <= characters ? body : beginning(body, characters),
+    body_cut: body.length > characters,
+    queued,
+  };
+}
+
+function beginning(text: string, characters: number): string {
+  return text.slice(0, characters).replace(/[\uD800-\uDBFF]$/, '');
+}

@@ -1,0 +1,177 @@
+import { readHosts, type HostEntry } from '../../bus/host.ts';
+import type { WebActorNow, WebHost, WebNow, WebWaiting } from '../../api/api.ts';
+import { Cursors } from '../../state/cursors.ts';
+import { knownActors } from '../setup/actors.ts';
+import { tipOf, type Context } from '../context.ts';
+import { errandsOf, type Errand } from './errands.ts';
+import { isSettled } from '../tracing/facts.ts';
+import { channelNames, ownState, type OwnState } from './own-state.ts';
+import type { Recent, Trace } from './recent.ts';
+import { status, type Status } from '../health/status.ts';
+
+/** Milliseconds that a first look spends on the index: its counts are not worth more here. */
+const PATIENCE_MS = 500;
+/** Of each list; the totals are exact. */
+const SHOWN = 100;
+const SHOWN_MALFORMED = 20;
+/** Seconds: waiting mail by age. */
+const AGES = [60, 600, 3600, 86_400, null] as const;
+
+/** The whole bus at a glance, as this machine knows it. */
+export async function overview(
+  context: Context,
+  recent: Recent,
+): Promise<Omit<WebNow, 'event_id'>> {
+  const [facts, own, { traces, complete }, actors, hosts, nameOf] = await Promise.all([
+    status(context, undefined, { patience: PATIENCE_MS }),
+    ownState(context),
+    recent.traces(),
+    knownActors(context),
+    readHosts(context.transport, await tipOf(context)),
+    channelNames(context),
+  ]);
+  const now = context.now();
+  const lastWrote = lastOf(traces, ({ from }) => from);
+  const waiting = await waitingMail(context, { traces, own, hosts, nameOf, facts });
+  return {
+    at: now.toISOString(),
+    tip: facts.tip,
+    ...verdict(facts),
+    hosts: seenHosts(hosts, traces, facts),
+    actors: actors.map(({ name, description, hosts: serving }): WebActorNow => ({
+      name,
+      description,
+      hosts: serving,
+      running: own.running.filter(({ actor }) => actor === name),
+      waiting: waiting.filter(({ actor }) => actor === name).length,
+      last_wrote: lastWrote.get(name) ?? null,
+    })),
+    waiting: {
+      total: waiting.length,
+      oldest_s: waiting[0]?.age_s ?? null,
+      ages: byAge(waiting.map(({ age_s: age }) => age)),
+      messages: waiting.slice(0, SHOWN),
+      complete,
+    },
+    dead_letters: own.dead_letters.slice(-SHOWN).reverse(),
+    dead_letters_total: own.dead_letters.length,
+    outbox: own.outbox.slice(0, SHOWN),
+    outbox_total: own.outbox.length,
+    malformed: facts.malformed.slice(0, SHOWN_MALFORMED),
+    malformed_total: facts.malformed_total,
+  };
+}
+
+/** What `status` says that changes from one moment to the next. */
+export function verdict(
+  facts: Status,
+): Pick<WebNow, 'health' | 'paused' | 'dispatcher' | 'parked' | 'push_budget'> {
+  const { health, paused, dispatcher, push_budget } = facts;
+  return {
+    health,
+    paused,
+    push_budget,
+    parked: dispatcher?.parked ?? [],
+    dispatcher: dispatcher && {
+      pid: dispatcher.pid,
+      version: dispatcher.version,
+      started_at: dispatcher.started_at,
+      age_s: dispatcher.age_s,
+      interval: dispatcher.interval,
+      pending: dispatcher.pending,
+    },
+  };
+}
+
+/** The hosts: this machine's by its heartbeat, others by what they wrote last. */
+function seenHosts(
+  hosts: readonly HostEntry[],
+  traces: readonly Trace[],
+  { host, dispatcher }: Pick<Status, 'host' | 'dispatcher'>,
+): WebHost[] {
+  const lastWrote = lastOf(traces, (trace) => trace.host);
+  return hosts.map(({ path, result }) => {
+    const alias = result.ok ? result.value.alias : path.replace(/^hosts\/|\.md$/g, '');
+    const isHere = alias === host?.alias;
+    return {
+      alias,
+      this_machine: isHere,
+      heartbeat_age_s: isHere && dispatcher !== null ? dispatcher.age_s : null,
+      last_wrote: lastWrote.get(alias) ?? null,
+      actors: result.ok ? [...result.value.actors.keys()] : [],
+      problem: result.ok ? null : `${path}: ${result.problems.join('; ')}`,
+    };
+  });
+}
+
+/** When each was last seen in messages, by name. */
+function lastOf(
+  traces: readonly Trace[],
+  nameOf: (trace: Trace) => string | null,
+): Map<string, string> {
+  const last = new Map<string, string>();
+  for (const trace of traces) {
+    const name = nameOf(trace);
+    if (name !== null && (last.get(name) ?? '') < trace.timestamp) last.set(name, trace.timestamp);
+  }
+  return last;
+}
+
+/** The messages that wait for an answer, the oldest first. */
+async function waitingMail(
+  context: Context,
+  parts: {
+    traces: readonly Trace[];
+    own: OwnState;
+    hosts: readonly HostEntry[];
+    nameOf: (id: string) => string;
+    facts: Status;
+  },
+): Promise<WebWaiting[]> {
+  const { traces, own, hosts, nameOf, facts } = parts;
+  const served = new Set(
+    hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : [])),
+  );
+  const open = errandsOf(traces, served).filter(({ answer }) => answer === undefined);
+  const cursors = await new Cursors(context.paths.cursors).load();
+  const here = new Set(facts.host?.actors.map(({ name }) => name));
+  const now = context.now().getTime();
+  const described = await Promise.all(
+    open.map(async (errand): Promise<WebWaiting[]> => {
+      const { message, actor } = errand;
+      const state = stateOf(errand, own);
+      // It was met with silence here; of other machines' silence nothing is known.
+      const settled =
+        state === 'waiting' &&
+        here.has(actor) &&
+        (await isSettled(context, cursors.get(actor), message));
+      if (settled) return [];
+      const { channel, relPath, from, timestamp, excerpt } = message;
+      const age = Math.max(0, Math.round((now - Date.parse(timestamp)) / 1000));
+      const channel_name = nameOf(channel);
+      return [
+        { channel, channel_name, relPath, from, actor, timestamp, age_s: age, state, excerpt },
+      ];
+    }),
+  );
+  return described.flat();
+}
+
+function stateOf({ message, actor }: Errand, own: OwnState): WebWaiting['state'] {
+  const { channel, relPath } = message;
+  const isIt = (other: { actor: string; channel: string; messages: string[] }): boolean =>
+    other.actor === actor && other.channel === channel && other.messages.includes(relPath);
+  if (own.running.some(isIt)) return 'running';
+  const letter = own.dead_letters.find(isIt);
+  if (letter !== undefined) return letter.state === 'parked' ? 'parked' : 'failed';
+  return 'waiting';
+}
+
+/** @param ages seconds */
+export function byAge(ages: readonly number[]): WebNow['waiting']['ages'] {
+  return AGES.map((under, at) => {
+    const least = AGES[at - 1] ?? 0;
+    const within = ages.filter((age) => age >= least && (under === null || age < under));
+    return { under_s: under, messages: within.length };
+  });
+}

@@ -1,0 +1,116 @@
+import { decodeTime } from 'ulid';
+import { placeOf } from '../../protocol/layout.ts';
+import type { WebDeadLetter, WebOutboxEntry, WebRef, WebRun } from '../../api/api.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
+import { loadHeartbeat } from '../../state/heartbeat.ts';
+import type { OutboxEntry } from '../../state/outbox.ts';
+import { tipOf, type Context } from '../context.ts';
+
+/** What this machine has under way, the oldest first. */
+export interface OwnState {
+  outbox: WebOutboxEntry[];
+  dead_letters: WebDeadLetter[];
+  running: WebRun[];
+}
+
+/** Reads what this machine has under way, from its state directory. */
+export async function ownState(context: Context): Promise<OwnState> {
+  const [entries, letters, running] = await Promise.all([
+    context.outbox.all(),
+    context.deadLetters.all(),
+    runningHere(context),
+  ]);
+  const nameOf = await channelNames(context);
+  const now = context.now();
+  return {
+    outbox: entries.map((entry) => outboxEntry(entry, now)),
+    dead_letters: letters.map((letter) => deadLetter(letter, nameOf(letter.channel))),
+    running,
+  };
+}
+
+/** The names of channels by id, as they are now. */
+export async function channelNames(context: Context): Promise<(id: string) => string> {
+  const channels = await context.archive.channels(await tipOf(context));
+  const names = new Map(channels.map(({ id, name }) => [id, name]));
+  return (id) => names.get(id) ?? id;
+}
+
+/**
+ * The CLIs at work here: by their records, which are there from the first moment to the last; the
+ * dispatcher's heartbeat tells their tier.
+ */
+async function runningHere(context: Context): Promise<WebRun[]> {
+  const [records, heartbeat, nameOf] = await Promise.all([
+    context.runs.leftovers(),
+    loadHeartbeat(context.paths.heartbeat),
+    channelNames(context),
+  ]);
+  return records
+    .filter(({ alive }) => alive)
+    .map(({ id, actor, channel, messages }) => {
+      const said = heartbeat?.running.find(
+        (run) => run.actor === actor && run.messages.some((path) => messages.includes(path)),
+      );
+      return {
+        id,
+        actor,
+        host: heartbeat?.host ?? null,
+        channel,
+        channel_name: nameOf(channel),
+        tier: said?.tier ?? null,
+        since: beginningOf(id, context.now()),
+        until: null,
+        outcome: 'running',
+        messages,
+        answers: [],
+        known_from: 'observed',
+      };
+    });
+}
+
+/** A dispatch id is a ULID, which begins with the time. */
+function beginningOf(id: string, otherwise: Date): string {
+  try {
+    return new Date(decodeTime(id)).toISOString();
+  } catch {
+    return otherwise.toISOString();
+  }
+}
+
+function outboxEntry({ id, commits }: OutboxEntry, now: Date): WebOutboxEntry {
+  const written = Date.parse(commits[0]?.at ?? '');
+  const age = Math.round((now.getTime() - written) / 1000);
+  return {
+    id,
+    age_s: Number.isNaN(age) ? 0 : Math.max(0, age),
+    messages: messagesIn(commits),
+  };
+}
+
+/** The messages that an outbox entry brings. */
+export function messagesIn(commits: OutboxEntry['commits']): WebRef[] {
+  return commits.flatMap(({ files }) =>
+    files.flatMap(({ path }) => {
+      const place = placeOf(path);
+      return place.kind === 'message' ? [{ channel: place.channel, relPath: place.relPath }] : [];
+    }),
+  );
+}
+
+function deadLetter(letter: DeadLetter, channelName: string): WebDeadLetter {
+  const { id, state, actor, channel, messages, reason, detail, attempts } = letter;
+  return {
+    id,
+    state,
+    actor,
+    channel,
+    channel_name: channelName,
+    messages,
+    reason,
+    detail,
+    attempts,
+    last_failed_at: letter.last_failed_at,
+    next_retry_at: letter.next_retry_at ?? null,
+  };
+}

@@ -1,0 +1,139 @@
+import { formatAddress, type Address } from '../../protocol/address.ts';
+import { excerptOf } from '../../protocol/excerpt.ts';
+import { relPathAt } from '../../protocol/names.ts';
+import { arrivals, byTime, CHUNK, readFiles, type Arrival } from '../reading/arrivals.ts';
+import { tipOf, type Context } from '../context.ts';
+import { newestFirst } from '../reading/newest.ts';
+
+/** What is kept of a message to tell what happened: all but its text. */
+export interface Trace {
+  channel: string;
+  relPath: string;
+  from: string;
+  to: Address[];
+  type: string;
+  timestamp: string;
+  re: string[];
+  cause: string[];
+  tier: string | null;
+  host: string | null;
+  excerpt: string;
+}
+
+/** Some messages by time of writing, the oldest first; `complete` when there are no older ones. */
+export interface Traces {
+  tip: string;
+  traces: Trace[];
+  complete: boolean;
+}
+
+const EXCERPT_BYTES = 120;
+const KEPT = 2000;
+
+/**
+ * The newest messages of all channels, kept in memory and brought up to date by what is added, so that
+ * whoever asks often costs no more than what is new.
+ */
+export class Recent {
+  readonly #context: Context;
+  readonly #limit: number;
+  #now: Traces | undefined;
+  #work: Promise<unknown> = Promise.resolve();
+
+  /** @param limit how many are kept */
+  constructor(context: Context, limit = KEPT) {
+    this.#context = context;
+    this.#limit = limit;
+  }
+
+  /** As of the newest commit known here. */
+  traces(): Promise<Traces> {
+    const next = this.#work.then(() => this.#update());
+    this.#work = next.catch(() => undefined);
+    return next;
+  }
+
+  async #update(): Promise<Traces> {
+    const tip = await tipOf(this.#context);
+    const before = this.#now;
+    if (before?.tip === tip) return before;
+    this.#now = undefined;
+    const now =
+      (before && (await this.#follow(before, tip).catch(() => undefined))) ??
+      (await tracesBetween(this.#context, tip, { since: '', limit: this.#limit }));
+    this.#now = now;
+    return now;
+  }
+
+  async #follow(before: Traces, tip: string): Promise<Traces> {
+    const traces = [...before.traces];
+    let isLate = false;
+    for await (const some of arrivals(this.#context, before.tip, tip)) {
+      const added = some.map(traceOf);
+      isLate ||= added.some((trace) => byTime(trace, traces.at(-1) ?? trace) < 0);
+      traces.push(...added);
+      // A flood is not held in memory as a whole.
+      if (traces.length > 2 * this.#limit) traces.splice(0, traces.length - this.#limit);
+    }
+    if (isLate) traces.sort(byTime);
+    const complete = before.complete && traces.length <= this.#limit;
+    return { tip, traces: traces.slice(-this.#limit), complete };
+  }
+}
+
+/**
+ * The newest messages written between two times, from git.
+ *
+ * @param range relPaths are not less than `since` and less than `until`
+ */
+export async function tracesBetween(
+  context: Context,
+  tip: string,
+  range: { since: string; until?: string; limit: number; channel?: string },
+): Promise<Traces> {
+  const { since, until, limit, channel } = range;
+  const channels = channel === undefined ? await context.archive.channels(tip) : [{ id: channel }];
+  const ids = channels.map(({ id }) => id);
+  const found: Trace[] = [];
+  let complete = true;
+  for await (const files of newestFirst(context, tip, ids, since, until)) {
+    for (let at = 0; at < files.length && found.length < limit; at += CHUNK) {
+      const wanted = files.slice(at, at + Math.min(CHUNK, limit - found.length));
+      const read = await readFiles(context, wanted);
+      found.push(...read.map(traceOf));
+    }
+    if (found.length >= limit) {
+      // Older days may hold more; whether they do is not worth looking.
+      complete = false;
+      break;
+    }
+  }
+  return { tip, traces: found.reverse(), complete };
+}
+
+/** The least relPath of a message written then. */
+export function pathAt(at: Date): string {
+  return relPathAt(at, '').replace(/Z-.*/, '');
+}
+
+function traceOf({ channel, relPath, message }: Arrival): Trace {
+  const { from, to, type, timestamp, re, cause, tier, host, body } = message;
+  return {
+    channel,
+    relPath,
+    from,
+    to,
+    type,
+    timestamp,
+    re,
+    cause,
+    tier: tier ?? null,
+    host: host ?? null,
+    excerpt: excerptOf(body, '', EXCERPT_BYTES).text,
+  };
+}
+
+/** Its addressees as text. */
+export function addresseesOf({ to }: Trace): string[] {
+  return to.map(formatAddress);
+}

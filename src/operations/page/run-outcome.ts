@@ -1,0 +1,46 @@
+import type { WebRun } from '../../api/api.ts';
+import { settledBy } from '../../state/outbox.ts';
+import { tipOf, type Context } from '../context.ts';
+import { withNaming } from '../reading/naming.ts';
+import { messagesIn } from './own-state.ts';
+
+/**
+ * How runs ended that were at work a moment ago. What a run left is on disk before its record goes
+ * (docs/architecture.md, crash order): a dead letter, an outbox entry, or by now messages on the bus;
+ * without any of them it met its messages with silence.
+ */
+export async function endedRuns(context: Context, gone: readonly WebRun[]): Promise<WebRun[]> {
+  if (gone.length === 0) return [];
+  const until = context.now().toISOString();
+  const [letters, entries] = await Promise.all([context.deadLetters.all(), context.outbox.all()]);
+  return withNaming(context, await tipOf(context), (naming) =>
+    Promise.all(
+      gone.map(async (run): Promise<WebRun> => {
+        const isOurs = (actor: string, channel: string, messages: readonly string[]): boolean =>
+          actor === run.actor &&
+          channel === run.channel &&
+          messages.some((path) => run.messages.includes(path));
+        const letter = letters.find(
+          ({ actor, channel, messages, last_failed_at: at }) =>
+            isOurs(actor, channel, messages) && at >= run.since,
+        );
+        if (letter !== undefined)
+          return { ...run, until, outcome: letter.state === 'parked' ? 'parked' : 'failed' };
+        const queued = entries.flatMap(({ delivery, commits }) =>
+          delivery !== undefined &&
+          settledBy(delivery).some((part) => isOurs(part.actor, part.channel, part.messages))
+            ? messagesIn(commits).map(({ relPath }) => relPath)
+            : [],
+        );
+        const named = await Promise.all(
+          run.messages.map((relPath) => naming({ channel: run.channel, relPath }, true)),
+        );
+        const sent = named
+          .flat()
+          .filter(({ message }) => message.from === run.actor && message.timestamp >= run.since);
+        const answers = [...new Set([...queued, ...sent.map(({ relPath }) => relPath)])];
+        return { ...run, until, answers, outcome: answers.length > 0 ? 'answered' : 'silent' };
+      }),
+    ),
+  );
+}

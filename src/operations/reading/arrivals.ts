@@ -1,0 +1,75 @@
+import { withoutRestored } from '../../bus/epochs.ts';
+import type { FileRef } from '../../bus/archive.ts';
+import { CHANNELS, placeOf } from '../../protocol/layout.ts';
+import type { Located } from '../../protocol/message.ts';
+import type { Context } from '../context.ts';
+
+/** A message with the id of its channel. */
+export interface Arrival extends Located {
+  channel: string;
+}
+
+/** A message's file, before it is read. */
+export interface MessageFile extends FileRef {
+  channel: string;
+  relPath: string;
+}
+
+/** Files read at a time: enough to keep git busy, few enough to hold. */
+export const CHUNK = 100;
+
+/**
+ * The messages added to the bus between two commits, by time of writing, some at a time. What came
+ * back from an archive is not new, and what cannot be read is left out.
+ *
+ * @param channel id of the only channel to look at
+ */
+export async function* arrivals(
+  context: Context,
+  from: string,
+  to: string,
+  channel?: string,
+): AsyncGenerator<Arrival[]> {
+  const { transport } = context;
+  const folder = channel === undefined ? CHANNELS : `${CHANNELS}/${channel}`;
+  const added: MessageFile[] = [];
+  for await (const changes of transport.changes(from, to, [folder]))
+    for (const file of messageFiles(changes.filter(({ status }) => status === 'A')))
+      added.push(file);
+  const fresh = await withoutRestored(transport, from, to, added);
+  fresh.sort(byTime);
+  for (let at = 0; at < fresh.length; at += CHUNK)
+    yield await readFiles(context, fresh.slice(at, at + CHUNK));
+}
+
+/** Those of some files that are in a message's place. */
+export function messageFiles(files: readonly FileRef[]): MessageFile[] {
+  return files.flatMap((file) => {
+    const place = placeOf(file.path);
+    return place.kind === 'message'
+      ? [{ ...file, channel: place.channel, relPath: place.relPath }]
+      : [];
+  });
+}
+
+/** Reads messages; those that cannot be read are left out. */
+export async function readFiles(
+  { archive, transport }: Context,
+  files: readonly MessageFile[],
+): Promise<Arrival[]> {
+  await transport.prefetch(files.map(({ oid }) => oid));
+  const read = await Promise.all(files.map((file) => archive.parse(file)));
+  return files.flatMap(({ channel, relPath }, index) => {
+    const message = read[index];
+    return message?.ok === true ? [{ channel, relPath, message: message.value }] : [];
+  });
+}
+
+/** Orders by the time of writing, which is what paths begin with, across channels. */
+export function byTime(
+  a: Pick<MessageFile, 'channel' | 'relPath'>,
+  b: Pick<MessageFile, 'channel' | 'relPath'>,
+): number {
+  const [one, other] = [`${a.relPath} ${a.channel}`, `${b.relPath} ${b.channel}`];
+  return one < other ? -1 : one > other ? 1 : 0;
+}

@@ -1,0 +1,147 @@
+import { MEMORIES } from '../../protocol/layout.ts';
+import { readHosts } from '../../bus/host.ts';
+import { isMemoryFile, memorySuffix, parseMemoryFile } from '../../protocol/memory.ts';
+import { suffixOf } from '../../protocol/names.ts';
+import { nameText } from '../../protocol/approval-text.ts';
+import { knownActors } from '../setup/actors.ts';
+import { knownHost } from '../setup/approvals.ts';
+import type { MessageFile } from './arrivals.ts';
+import { tipOf, withContext, type Context } from '../context.ts';
+import type { Surroundings } from '../locate.ts';
+import { newestFirst } from './newest.ts';
+
+/** A value for a word of a command line, and what it is. */
+interface Found {
+  value: string;
+  description: string;
+}
+
+type Lookup = (context: Context, tip: string) => Promise<Found[]>;
+
+const MAX_MESSAGES = 20;
+const MAX_MEMORIES = 50;
+/** Of a message's text: there is one line for all of it. */
+const MAX_EXCERPT = 200;
+
+const LOOKUPS = {
+  actors: async (context) =>
+    (await knownActors(context)).map(({ name, description }) => ({ value: name, description })),
+  addresses: async (context) => {
+    const actors = await knownActors(context);
+    return [
+      ...actors.map(({ name, description }) => ({ value: name, description })),
+      ...actors.flatMap(({ name, hosts }) =>
+        hosts.map(({ alias }) => ({
+          value: `${name}@${alias}`,
+          description: `${name} on ${alias}`,
+        })),
+      ),
+    ];
+  },
+  channels,
+  scopes: channels,
+  deadLetters: async ({ deadLetters }) =>
+    (await deadLetters.all()).map(({ id, actor, state, detail }) => ({
+      value: id,
+      description: `${state} ${actor}: ${detail}`,
+    })),
+  // What a change is, in full, only host show tells: a line is too short to decide by.
+  held: async (context) =>
+    (await knownHost(context, undefined)).held
+      .filter(({ refused }) => refused === undefined)
+      .map(({ digest, name, changes }) => ({
+        value: digest,
+        description: `${nameText(name)}: ${changes.map(({ option }) => nameText(option)).join(', ')}`,
+      })),
+  hosts: async ({ transport }, tip) =>
+    (await readHosts(transport, tip)).flatMap(({ result }) =>
+      result.ok
+        ? [{ value: result.value.alias, description: [...result.value.actors.keys()].join(', ') }]
+        : [],
+    ),
+  tiers: async (context) => {
+    const tiers = new Map<string, Set<string>>();
+    for (const { name, hosts } of await knownActors(context))
+      for (const tier of hosts.flatMap((host) => host.tiers))
+        tiers.set(tier, (tiers.get(tier) ?? new Set()).add(name));
+    return [...tiers].map(([value, of]) => ({ value, description: [...of].join(', ') }));
+  },
+  memories,
+  messages,
+} satisfies Record<string, Lookup>;
+
+/**
+ * Values that a word of a command line can have, from what is known here: neither the remote nor
+ * the search index is asked, and nothing is said.
+ *
+ * @param transport what `--transport` was given
+ * @throws CrosstalkError where there is no transport, or it cannot be read
+ */
+export function liveCandidates(
+  { env, cwd }: Surroundings,
+  transport: string | undefined,
+  kind: keyof typeof LOOKUPS,
+): Promise<Found[]> {
+  // Else a partial clone would fetch what it lacks; the second is for a git older than the first.
+  const offline = { ...env, GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' };
+  return withContext(
+    { env: offline, cwd },
+    {
+      note: () => undefined,
+      // Of another version the remote would be asked.
+      anyVersion: true,
+      ...(transport !== undefined && { transport }),
+    },
+    async (context) => LOOKUPS[kind](context, await tipOf(context)),
+  );
+}
+
+/** By name; by id where a name stands for several, or would be taken for an option. */
+async function channels({ archive }: Context, tip: string): Promise<Found[]> {
+  const all = await archive.channels(tip);
+  const isPlain = (name: string): boolean =>
+    !name.startsWith('-') && all.filter((one) => one.name === name).length === 1;
+  return all
+    .map(({ id, name, body }) =>
+      isPlain(name) ? { value: name, description: body } : { value: id, description: name },
+    )
+    .sort((a, b) => a.value.localeCompare(b.value));
+}
+
+async function memories({ transport }: Context, tip: string): Promise<Found[]> {
+  const entries = (await transport.list(tip, [MEMORIES]))
+    .map(({ path, oid }) => ({ file: path.slice(MEMORIES.length + 1), oid }))
+    .filter(({ file }) => isMemoryFile(file))
+    .sort((a, b) => (a.file < b.file ? 1 : -1));
+  return Promise.all(
+    entries.slice(0, MAX_MEMORIES).map(async ({ file, oid }) => {
+      const object = await transport.objects.read(oid);
+      const parsed = object?.content === undefined ? undefined : parseMemoryFile(object.content);
+      return {
+        value: memorySuffix(file),
+        description: parsed?.ok === true ? parsed.value.subject : file,
+      };
+    }),
+  );
+}
+
+async function messages(context: Context, tip: string): Promise<Found[]> {
+  const ids = (await context.archive.channels(tip)).map(({ id }) => id);
+  const newest: MessageFile[] = [];
+  for await (const files of newestFirst(context, tip, ids, '')) {
+    newest.push(...files);
+    if (newest.length >= MAX_MESSAGES) break;
+  }
+  return Promise.all(
+    newest.slice(0, MAX_MESSAGES).map(async ({ channel, relPath }) => {
+      const message = await context.archive.message(tip, channel, relPath);
+      return {
+        value: suffixOf(relPath),
+        description:
+          message === undefined
+            ? relPath
+            : `${message.from}: ${message.body.trim().slice(0, MAX_EXCERPT)}`,
+      };
+    }),
+  );
+}

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { CrosstalkError } from '../../errors.ts';
+import { channelNameProblem, formatChannel, type Channel } from '../../protocol/channel.ts';
+import { channelFile } from '../../protocol/layout.ts';
+import { authorOf } from '../../protocol/outgoing.ts';
+import { isChannelId } from '../../protocol/names.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { deliverOrNote } from '../sending/deliver.ts';
+import { withIndex } from '../index/indexing.ts';
+import { resolveChannel, resolveFrom } from './resolve.ts';
+
+export interface ChannelInput {
+  name: string;
+  /** A channel in any of the forms a channel may be given in. */
+  parent?: string;
+  description?: string;
+  from?: string;
+  login: string;
+}
+
+/**
+ * Makes a channel (protocol.md §9).
+ *
+ * @throws CrosstalkError `usage` for a bad name or one that is taken
+ */
+export async function createChannel(context: Context, input: ChannelInput): Promise<Channel> {
+  const problem = channelNameProblem(input.name);
+  if (problem !== undefined)
+    throw new CrosstalkError('usage', `the channel's ${problem}; choose another`);
+  const looksLikeId: boolean = isChannelId(input.name);
+  if (looksLikeId) {
+    throw new CrosstalkError(
+      'usage',
+      `the channel's name "${input.name}" has the form of an id; choose another`,
+    );
+  }
+  await refreshOrNote(context);
+  const taken = (await context.archive.channels(await tipOf(context))).find(
+    ({ name }) => name === input.name,
+  );
+  if (taken !== undefined) {
+    throw new CrosstalkError(
+      'refused',
+      `the channel "${input.name}" exists already, with id ${taken.id}; choose another name or use it`,
+    );
+  }
+  const parent =
+    input.parent === undefined ? undefined : await resolveChannel(context, input.parent);
+  const createdBy = resolveFrom(context, input.from, input.login);
+  const at = context.now().toISOString();
+  const channel: Channel = {
+    id: randomUUID(),
+    name: input.name,
+    createdBy,
+    createdAt: at,
+    ...(parent === undefined ? {} : { parent: parent.id }),
+    body: input.description === undefined ? '' : `${input.description}\n`,
+  };
+  await deliverOrNote(context, [
+    {
+      at,
+      author: authorOf(createdBy, context.hostname),
+      subject: `crosstalk: channel ${channel.name}`,
+      files: [{ path: channelFile(channel.id), content: formatChannel(channel) }],
+    },
+  ]);
+  return channel;
+}
+
+export interface ListedChannel extends Channel {
+  messages: number;
+  /** When its newest message was written, ISO 8601 UTC; null without messages. */
+  last: string | null;
+  /** Messages for `name` since it last wrote there. */
+  unread: number;
+  /** How many channels it is below. */
+  depth: number;
+}
+
+/**
+ * The channels by name, each followed by those that name it as their parent; one whose parent is not
+ * there, or is below it, stands at the top.
+ *
+ * @param name for whom unread messages are counted
+ */
+export async function listChannels(context: Context, name: string): Promise<ListedChannel[]> {
+  await refreshOrNote(context);
+  const channels = await context.archive.channels(await tipOf(context));
+  const listed = await withIndex(context, {}, (index) => {
+    const counts = index.counts().channels;
+    return channels.map((channel) => {
+      const { messages = 0, last = '' } = counts[channel.id] ?? {};
+      const unread = index.unread(channel.id, name);
+      return { ...channel, messages, last: writtenAt(last), unread };
+    });
+  });
+  return inTree(listed);
+}
+
+/** The same channels in the same order as known here, uncounted. */
+export async function channelTree(context: Context): Promise<(Channel & { depth: number })[]> {
+  return inTree(await context.archive.channels(await tipOf(context)));
+}
+
+/**
+ * Unread messages for a name by id of the channel, as known here.
+ *
+ * @param seen the newest relPath that was read elsewhere, by id of the channel
+ */
+export function unreadCounts(
+  context: Context,
+  name: string,
+  seen: Readonly<Record<string, string>>,
+): Promise<Record<string, number>> {
+  return withIndex(context, {}, (index) =>
+    Object.fromEntries(
+      Object.entries(index.counts().channels).map(([id, { last }]) => [
+        id,
+        (seen[id] ?? '') >= last ? 0 : index.unread(id, name),
+      ]),
+    ),
+  );
+}
+
+function inTree<C extends Channel>(channels: readonly C[]): (C & { depth: number })[] {
+  const listed = [...channels].sort((a, b) => a.name.localeCompare(b.name));
+  const tops = topsOf(listed);
+  const children = new Map<string, C[]>();
+  for (const channel of listed) {
+    if (tops.has(channel)) continue;
+    const parent = channel.parent ?? '';
+    const siblings = children.get(parent);
+    if (siblings === undefined) children.set(parent, [channel]);
+    else siblings.push(channel);
+  }
+  const found: (C & { depth: number })[] = [];
+  const ahead = [...tops].reverse().map((channel) => ({ channel, depth: 0 }));
+  for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
+    const { channel, depth } = next;
+    found.push({ ...channel, depth });
+    for (const child of (children.get(channel.id) ?? []).reverse())
+      ahead.push({ channel: child, depth: depth + 1 });
+  }
+  return found;
+}
+
+/** Channels without a parent that is there, and those above which there is no end. */
+function topsOf<C extends Channel>(listed: readonly C[]): Set<C> {
+  const byId = new Map(listed.map((channel) => [channel.id, channel]));
+  const endless = new Map<C, boolean>();
+  for (const channel of listed) {
+    const trail = new Set<C>();
+    let up: C | undefined = channel;
+    while (up !== undefined && !endless.has(up) && !trail.has(up)) {
+      trail.add(up);
+      up = byId.get(up.parent ?? '');
+    }
+    const isEndless = up !== undefined && (endless.get(up) ?? true);
+    for (const one of trail) endless.set(one, isEndless);
+  }
+  return new Set(
+    listed.filter((one) => endless.get(one) === true || byId.get(one.parent ?? '') === undefined),
+  );
+}
+
+function writtenAt(relPath: string): string | null {
+  const digits = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})(\d{2})(\d{2})(\d{3})/.exec(relPath);
+  if (digits === null) return null;
+  const [, year = '', month = '', day = '', ...clock] = digits;
+  const [hours = '', minutes = '', seconds = '', ms = ''] = clock;
+  const iso = `${year}-${month}-${day}T${hours}:${minutes}:${seconds}.${ms}Z`;
+  // Not all digits are a time.
+  return Number.isNaN(Date.parse(iso)) ? null : iso;
+}

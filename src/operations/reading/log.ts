@@ -1,0 +1,146 @@
+import type { Address } from '../../protocol/address.ts';
+import type { Channel } from '../../protocol/channel.ts';
+import type { Located, Message } from '../../protocol/message.ts';
+import { relPathAt } from '../../protocol/names.ts';
+import { arrivals, CHUNK, readFiles, type Arrival, type MessageFile } from './arrivals.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { newestFirst } from './newest.ts';
+import { waitForNews } from './news.ts';
+import { resolveChannel } from './resolve.ts';
+
+export interface LogInput {
+  /** In any of the forms a channel may be given in; without one, all of them. */
+  channel?: string;
+  /** Only what this name wrote. */
+  from?: string;
+  /** Only what is addressed to this name, by name; with a host, to that one of its hosts. */
+  to?: Address;
+  /** Only what was written since then. */
+  since?: Date;
+  /** At most so many, the newest. */
+  limit: number;
+  signal: AbortSignal;
+}
+
+export interface LogEntry extends Located {
+  channel: Channel;
+}
+
+/** Some messages, the oldest first. */
+export interface LogPage {
+  /** The commit at which they were read. */
+  tip: string;
+  entries: LogEntry[];
+  /** Whether messages of several channels may be among them. */
+  mixed: boolean;
+  /** Whether `limit` left out something that was written since `since`. */
+  cut: boolean;
+}
+
+/**
+ * The newest messages, by time of writing; day folders are read from the newest on until there are
+ * enough. What cannot be read as a message is left out.
+ *
+ * @throws CrosstalkError `not_found` or `ambiguous` for the channel
+ */
+export async function log(context: Context, input: LogInput): Promise<LogPage> {
+  const { signal, limit, since } = input;
+  await refreshOrNote(context, signal);
+  const tip = await tipOf(context);
+  const channels = await channelsOf(context, tip, input);
+  // One more shows whether there are more.
+  const wanted = limit === 0 || since === undefined ? limit : limit + 1;
+  const found: Arrival[] = [];
+  let unread: MessageFile[] = [];
+  const read = async (): Promise<void> => {
+    while (unread.length > 0 && found.length < wanted) {
+      signal.throwIfAborted();
+      const arrived = await readFiles(context, unread.slice(0, CHUNK));
+      unread = unread.slice(CHUNK);
+      found.push(...arrived.filter(({ message }) => matches(input, message)));
+    }
+  };
+  const ids = channels.map(({ id }) => id);
+  const least = since === undefined ? '' : relPathAt(since, '').replace(/Z-.*/, '');
+  for await (const files of newestFirst(context, tip, wanted === 0 ? [] : ids, least)) {
+    unread.push(...files);
+    // Days with few messages are read together.
+    if (unread.length >= Math.min(wanted, CHUNK)) await read();
+    if (found.length >= wanted) break;
+  }
+  await read();
+  return {
+    tip,
+    entries: await entriesOf(context, tip, found.slice(0, limit).reverse()),
+    mixed: channels.length > 1,
+    cut: since !== undefined && found.length > limit,
+  };
+}
+
+/**
+ * The messages that come to the bus after `tip`, as they come, until `input.signal` is aborted. When
+ * they were written does not matter here: `since` and `limit` do not count.
+ */
+export async function* follow(
+  context: Context,
+  tip: string,
+  input: LogInput,
+): AsyncGenerator<LogPage> {
+  const { signal } = input;
+  const only =
+    input.channel === undefined ? undefined : await resolveChannel(context, input.channel);
+  for (let seen = tip; ;) {
+    const to = await nextTip(context, seen, signal);
+    if (to === undefined) return;
+    const mixed = (await channelsOf(context, to, input)).length > 1;
+    for await (const arrived of arrivals(context, seen, to, only?.id)) {
+      const wanted = arrived.filter(({ message }) => matches(input, message));
+      yield { tip: to, entries: await entriesOf(context, to, wanted), mixed, cut: false };
+    }
+    seen = to;
+  }
+}
+
+/** Undefined once the signal is aborted. */
+async function nextTip(
+  context: Context,
+  seen: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    return await waitForNews(context, seen, { signal, timeout: Infinity });
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
+}
+
+async function channelsOf(context: Context, tip: string, input: LogInput): Promise<Channel[]> {
+  return input.channel === undefined
+    ? context.archive.channels(tip)
+    : [await resolveChannel(context, input.channel)];
+}
+
+function matches({ from, to }: LogInput, message: Message): boolean {
+  if (from !== undefined && message.from !== from) return false;
+  return (
+    to === undefined ||
+    message.to.some(
+      ({ name, host }) => name === to.name && (to.host === undefined || host === to.host),
+    )
+  );
+}
+
+function entriesOf(
+  { archive }: Context,
+  tip: string,
+  found: readonly Arrival[],
+): Promise<LogEntry[]> {
+  return Promise.all(
+    found.map(async ({ channel, relPath, message }) => ({
+      relPath,
+      message,
+      channel: await archive.channel(tip, channel),
+    })),
+  );
+}

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ask } from '../../dispatcher/socket/wake.ts';
+import { loadHeartbeat } from '../../state/heartbeat.ts';
+import { holderOf } from '../../state/lock.ts';
+import { silenceLimit } from '../health/health.ts';
+import { refreshed, tipOf, type Context } from '../context.ts';
+
+/** Between looks at what is known here: another command of this clone may have brought it. */
+const LOOK_MS = 50;
+const FASTEST_POLL_MS = 500;
+const SLOWEST_POLL_MS = 5000;
+/** The dispatcher is asked again after so long, if it can still be trusted to know. */
+const ROUND_MS = 30_000;
+/** What a fetch under way gets to end by itself: one that is killed may leave its lock behind. */
+const GRACE_MS = 1000;
+/** A timer cannot be set for longer. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/**
+ * Waits until the bus has moved on. While a dispatcher of this machine reaches the remote, it is the
+ * one to ask there; without one the remote is polled, less and less often. What any process of this
+ * clone brings or pushes is seen at once.
+ *
+ * @param seen the tip that is known already
+ * @param options `timeout` in milliseconds, may be infinite; `look`: milliseconds between looks at what
+ *   is known here, for who waits all day
+ * @returns the new tip, or undefined when the time is over
+ * @throws the reason of `signal` when that is aborted
+ */
+export async function waitForNews(
+  context: Context,
+  seen: string,
+  {
+    signal,
+    timeout,
+    look: each = LOOK_MS,
+  }: { signal: AbortSignal; timeout: number; look?: number },
+): Promise<string | undefined> {
+  signal.throwIfAborted();
+  const over = new AbortController();
+  const cut = new AbortController();
+  const end = (): void => {
+    over.abort();
+  };
+  const stop = (): void => {
+    end();
+    cut.abort();
+  };
+  const timer = setTimeout(end, Math.min(Math.max(timeout, 0), LONGEST_MS));
+  signal.addEventListener('abort', stop, { once: true });
+  const ways = [
+    look(context, seen, each, over.signal),
+    bring(context, seen, over.signal, cut.signal),
+  ];
+  try {
+    const tip = await Promise.race(ways);
+    if (tip === undefined) signal.throwIfAborted();
+    return tip;
+  } finally {
+    clearTimeout(timer);
+    end();
+    const late = setTimeout(stop, GRACE_MS);
+    await Promise.allSettled(ways);
+    clearTimeout(late);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Watches the tip as it is known here. */
+async function look(
+  context: Context,
+  seen: string,
+  each: number,
+  over: AbortSignal,
+): Promise<string | undefined> {
+  while (!over.aborted) {
+    const tip = await tipOf(context);
+    if (tip !== seen) return tip;
+    await rest(each, over);
+  }
+  return undefined;
+}
+
+/** Lets the dispatcher bring news, or brings them. */
+async function bring(
+  context: Context,
+  seen: string,
+  over: AbortSignal,
+  cut: AbortSignal,
+): Promise<string | undefined> {
+  let delay = FASTEST_POLL_MS;
+  while (!over.aborted) {
+    if (await isInTouch(context)) {
+      const asked = await ask(context.paths.socket, { op: 'news', tip: seen }, ROUND_MS, over);
+      if (asked.kind === 'timeout') continue;
+    }
+    const told = await tipOf(context);
+    if (told !== seen) return told;
+    // The dispatcher stops, is of another version, or serves another clone, which was told already.
+    if (await rest(delay, over)) return undefined;
+    delay = Math.min(delay * 1.3, SLOWEST_POLL_MS);
+    await refreshed(context, cut).catch((error: unknown) => {
+      if (!cut.aborted) throw error;
+    });
+  }
+  return undefined;
+}
+
+/** Whether a dispatcher runs here that reaches the remote, by what it said last. */
+async function isInTouch({ paths, now }: Context): Promise<boolean> {
+  const [holder, heartbeat] = await Promise.all([
+    holderOf(paths.root, 'dispatcher'),
+    loadHeartbeat(paths.heartbeat),
+  ]);
+  if (holder === undefined || heartbeat?.pid !== holder.pid) return false;
+  const silent = (now().getTime() - Date.parse(heartbeat.at)) / 1000;
+  return heartbeat.fetch_failing_since === undefined && silent <= silenceLimit(heartbeat.interval);
+}
+
+/** Whether the time is over then. */
+async function rest(ms: number, over: AbortSignal): Promise<boolean> {
+  await sleep(ms, undefined, { signal: over }).catch(() => undefined);
+  return over.aborted;
+}

@@ -1,0 +1,81 @@
+import { OddFiles } from '../../bus/odd-files.ts';
+import { CrosstalkError } from '../../errors.ts';
+import type { Channel } from '../../protocol/channel.ts';
+import { messageFile } from '../../protocol/layout.ts';
+import { MAX_MESSAGE_BYTES, parseMessage, type Message } from '../../protocol/message.ts';
+import { shown, unreadable } from '../../protocol/result.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { queuedFiles } from './queued.ts';
+import { resolveMessage, type MessageRef } from './resolve.ts';
+
+/** A message's file. */
+export interface FoundFile {
+  channel: Channel;
+  relPath: string;
+  /** Its path in the transport. */
+  path: string;
+  /** It waits in this machine's outbox and is not on the bus. */
+  queued: boolean;
+  bytes: Buffer;
+}
+
+/** One message whole. */
+export interface ReadMessage extends Omit<FoundFile, 'bytes'> {
+  message: Message;
+}
+
+/**
+ * Reads one message.
+ *
+ * @throws CrosstalkError as {@link findFile} does, and `invalid` for a malformed one
+ */
+export async function readMessage(context: Context, given: string): Promise<ReadMessage> {
+  const { bytes, ...file } = await findFile(context, given);
+  const odd = new OddFiles(context.transport);
+  const isLink = !file.queued && (await odd.among(await tipOf(context), [file.path])).size > 0;
+  const message = isLink ? unreadable('a symlink') : parseMessage(bytes);
+  if (message.ok) return { ...file, message: message.value };
+  throw new CrosstalkError(
+    'invalid',
+    `${shown(file.path)} is malformed: ${message.problems.join('; ')}; see it as it is with: crosstalk read --raw ${file.relPath}`,
+  );
+}
+
+/**
+ * Finds a message's file. A message never changes, so the remote is asked only for one that is not
+ * known here.
+ *
+ * @throws CrosstalkError `not_found`, `ambiguous` or `usage` for its name, `invalid` when it is too large
+ */
+export async function findFile(context: Context, given: string): Promise<FoundFile> {
+  const { channel: id, relPath } = await resolve(context, given);
+  const path = messageFile(id, relPath);
+  const tip = await tipOf(context);
+  const object = await context.transport.objects.read(`${tip}:${path}`);
+  const bytes = object === undefined ? await inOutbox(context, path) : object.content;
+  if (bytes === undefined) {
+    throw object === undefined
+      ? new CrosstalkError('not_found', `${shown(path)} is not here any more; try again`)
+      : new CrosstalkError(
+          'invalid',
+          `${shown(path)} has ${String(object.size)} bytes, and a message at most ${String(MAX_MESSAGE_BYTES)}; see it with: git -C ${context.transport.dir} show ${object.oid}`,
+        );
+  }
+  const channel = await context.archive.channel(tip, id);
+  return { channel, relPath, path, queued: object === undefined, bytes };
+}
+
+async function resolve(context: Context, given: string): Promise<MessageRef> {
+  try {
+    return await resolveMessage(context, given);
+  } catch (error) {
+    if (!(error instanceof CrosstalkError) || error.code !== 'not_found') throw error;
+    await refreshOrNote(context);
+    return resolveMessage(context, given);
+  }
+}
+
+async function inOutbox(context: Context, path: string): Promise<Buffer | undefined> {
+  const found = (await queuedFiles(context)).find((file) => file.path === path);
+  return found && Buffer.from(found.content);
+}

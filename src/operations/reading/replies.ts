@@ -1,0 +1,103 @@
+import { messageFile } from '../../protocol/layout.ts';
+import type { Located } from '../../protocol/message.ts';
+import { arrivals } from './arrivals.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { withNaming } from './naming.ts';
+import { waitForNews } from './news.ts';
+import { resolveMessage, type MessageRef } from './resolve.ts';
+
+/** A message and what answers it, oldest first; matched by `re` alone (cli.md). */
+export interface Replied {
+  ref: MessageRef;
+  replies: Located[];
+}
+
+export interface RepliesInput {
+  messages: string[];
+  /** Wait until all of them have a reply, or any of them. */
+  wait?: 'all' | 'any';
+  /** Milliseconds. */
+  timeout: number;
+  signal: AbortSignal;
+}
+
+/**
+ * The replies to some messages. A dispatched actor sees those that were there when its batch was
+ * handed over; later ones wake it, so that of several runs only one sees the last reply first
+ * (docs/decisions/0011). For what it has sent meanwhile, and with `wait`, the view is live.
+ *
+ * @returns `complete` is false when waiting ended before there were enough
+ * @throws CrosstalkError `not_found` for a message that does not exist
+ */
+export async function replies(
+  context: Context,
+  input: RepliesInput,
+): Promise<{ complete: boolean; found: Replied[] }> {
+  const enough = (all: readonly Replied[]): boolean =>
+    input.wait === 'any' ? !all.every(pending) : !all.some(pending);
+  const handedOver = input.wait === undefined ? await snapshot(context, input.messages) : undefined;
+  if (handedOver !== undefined) return { complete: enough(handedOver), found: handedOver };
+  await refreshOrNote(context);
+  const refs = await resolveAll(context, input.messages);
+  const deadline = Date.now() + input.timeout;
+  let seen = await tipOf(context);
+  const found = await repliesAt(context, seen, refs);
+  while (input.wait !== undefined && !enough(found)) {
+    const { signal } = input;
+    const tip = await waitForNews(context, seen, { signal, timeout: deadline - Date.now() });
+    if (tip === undefined) break;
+    await addReplies(context, seen, tip, found);
+    seen = tip;
+  }
+  return { complete: enough(found), found };
+}
+
+/** Adds what came between two commits: the rest of the channel is not read again. */
+async function addReplies(
+  context: Context,
+  from: string,
+  to: string,
+  found: readonly Replied[],
+): Promise<void> {
+  for await (const arrived of arrivals(context, from, to)) {
+    for (const { ref, replies: list } of found) {
+      list.push(
+        ...arrived.filter(
+          ({ channel, message }) => channel === ref.channel && message.re.includes(ref.relPath),
+        ),
+      );
+    }
+  }
+}
+
+/** The view of the dispatch this command is part of, if all the messages were part of it already. */
+async function snapshot(
+  context: Context,
+  messages: readonly string[],
+): Promise<Replied[] | undefined> {
+  const tip = context.env['CROSSTALK_DISPATCH_TIP'] ?? '';
+  if (!/^[0-9a-f]{40,64}$/.test(tip)) return undefined;
+  const refs = await resolveAll(context, messages).catch(() => []);
+  const there = await Promise.all(
+    refs.map(({ channel, relPath }) =>
+      context.transport.objects.read(`${tip}:${messageFile(channel, relPath)}`),
+    ),
+  );
+  return refs.length > 0 && !there.includes(undefined) ? repliesAt(context, tip, refs) : undefined;
+}
+
+async function resolveAll(context: Context, messages: readonly string[]): Promise<MessageRef[]> {
+  const refs: MessageRef[] = [];
+  for (const given of messages) refs.push(await resolveMessage(context, given));
+  return refs;
+}
+
+function pending({ replies: list }: Replied): boolean {
+  return list.length === 0;
+}
+
+function repliesAt(context: Context, tip: string, refs: readonly MessageRef[]): Promise<Replied[]> {
+  return withNaming(context, tip, (naming) =>
+    Promise.all(refs.map(async (ref) => ({ ref, replies: await naming(ref, false) }))),
+  );
+}

@@ -1,0 +1,200 @@
+import { CrosstalkError } from '../../errors.ts';
+import type { Channel } from '../../protocol/channel.ts';
+import { CHANNELS, messageFile } from '../../protocol/layout.ts';
+import { isChannelId, isName, isRelPath, suffixOf, toName } from '../../protocol/names.ts';
+import { shown } from '../../protocol/result.ts';
+import { tipOf, type Context } from '../context.ts';
+import { withIndex } from '../index/indexing.ts';
+import { queuedMessages } from './queued.ts';
+
+/** A message of a channel. */
+export interface MessageRef {
+  channel: string;
+  relPath: string;
+}
+
+/**
+ * The channel a command is about (cli.md): by id, unique id prefix or name; without one,
+ * `CROSSTALK_DISPATCH_CHANNEL`, else the only channel.
+ */
+export async function resolveChannel(
+  context: Context,
+  given: string | undefined,
+): Promise<Channel> {
+  const { env, archive, transport } = context;
+  const tip = await tipOf(context);
+  const dispatched = env['CROSSTALK_DISPATCH_CHANNEL'];
+  const wanted = given ?? (dispatched === '' ? undefined : dispatched);
+  if (wanted !== undefined && isChannelId(wanted)) {
+    const entries = await transport.list(tip, [`${CHANNELS}/${wanted}`]);
+    if (entries.length > 0) return archive.channel(tip, wanted);
+  }
+  const channels = await archive.channels(tip);
+  const matches = wanted === undefined ? channels : matching(channels, wanted);
+  const [only, ...more] = matches;
+  if (only !== undefined && more.length === 0) return only;
+  const listed = listChannels(matches.length > 0 ? matches : channels);
+  if (matches.length === 0) {
+    throw wanted === undefined
+      ? new CrosstalkError(
+          'not_found',
+          'no channel in this transport; make one with: crosstalk channel create <name>',
+        )
+      : new CrosstalkError(
+          'not_found',
+          `no channel ${shown(wanted)} in this transport, which has ${listed}; make one with: crosstalk channel create <name>`,
+        );
+  }
+  throw new CrosstalkError(
+    'ambiguous',
+    `several channels${wanted === undefined ? '' : ` match ${shown(wanted)}`}: ${listed}; say which with --channel <name or id>`,
+  );
+}
+
+/** Digits of a channel's id that lists show. */
+const SHOWN_DIGITS = 8;
+
+function matching(channels: readonly Channel[], wanted: string): Channel[] {
+  const named = channels.filter(({ name, id }) => name === wanted || id === wanted);
+  const prefixed = channels.filter(
+    ({ id }) => /^[0-9a-fA-F-]{2,}$/.test(wanted) && id.startsWith(wanted),
+  );
+  // Lists show so many digits of an id: a channel that is called like them must not take its mail.
+  if (wanted.length >= SHOWN_DIGITS) return [...new Set([...named, ...prefixed])];
+  return named.length > 0 ? named : prefixed;
+}
+
+function listChannels(channels: readonly Channel[]): string {
+  if (channels.length === 0) return 'none';
+  const listed = channels.slice(0, 8).map(({ id, name }) => `${name} (${id.slice(0, 8)})`);
+  return channels.length > 8
+    ? `${listed.join(', ')} and ${String(channels.length - 8)} more`
+    : listed.join(', ');
+}
+
+/**
+ * A message by relPath, `<channel>/<relPath>`, or unique hex suffix (cli.md). A message that is
+ * still in the outbox counts.
+ *
+ * @throws CrosstalkError `not_found`, `ambiguous`, or `usage` for what cannot be a message's name
+ */
+export async function resolveMessage(context: Context, given: string): Promise<MessageRef> {
+  const all = await candidates(context, given.trim());
+  const original = all.length > 1 ? await firstOf(context, all) : undefined;
+  const refs = original === undefined ? all : [original];
+  const [only, ...more] = refs;
+  if (only === undefined) {
+    throw new CrosstalkError(
+      'not_found',
+      `no message ${shown(given)} in this transport; check the path, or bring news with: crosstalk sync`,
+    );
+  }
+  if (more.length > 0) {
+    const listed = refs
+      .slice(0, 5)
+      .map(({ channel, relPath }) => `${channel}/${relPath}`)
+      .join(', ');
+    throw new CrosstalkError(
+      'ambiguous',
+      `several messages match ${shown(given)}: ${listed}; give <channel>/<relPath>`,
+    );
+  }
+  return only;
+}
+
+/**
+ * Of messages with one path in several channels the one that was there first: nobody can know a path
+ * before it is published, so the others are copies, and must not be in the way of the original.
+ *
+ * @returns undefined when history does not say, or the paths differ
+ */
+async function firstOf(
+  context: Context,
+  refs: readonly MessageRef[],
+): Promise<MessageRef | undefined> {
+  const { transport } = context;
+  if (new Set(refs.map(({ relPath }) => relPath)).size > 1) return undefined;
+  const paths = refs.map(({ channel, relPath }) => messageFile(channel, relPath));
+  const [first] = await transport.order(undefined, await tipOf(context), paths);
+  const original = refs[paths.indexOf(first ?? '')];
+  if (original !== undefined)
+    context.note(
+      `${original.relPath} stands in ${String(refs.length)} channels; the first is meant: ${original.channel}`,
+    );
+  return original;
+}
+
+async function candidates(context: Context, given: string): Promise<MessageRef[]> {
+  const isPath: boolean = isRelPath(given);
+  if (isPath) return withRelPath(context, given);
+  const slash = given.indexOf('/');
+  const relPath = given.slice(slash + 1);
+  if (slash > 0 && isRelPath(relPath)) {
+    const channel = await resolveChannel(context, given.slice(0, slash));
+    return (await withRelPath(context, relPath)).filter((ref) => ref.channel === channel.id);
+  }
+  if (/^[0-9a-fA-F]{4,64}$/.test(given)) return withSuffix(context, given);
+  throw new CrosstalkError(
+    'usage',
+    `${shown(given)} is no message: expected YYYY/MM/DD/HHMMSSmmmZ-<hex>.md, <channel>/<that>, or its hex suffix`,
+  );
+}
+
+async function withRelPath(context: Context, relPath: string): Promise<MessageRef[]> {
+  const { transport } = context;
+  const tip = await tipOf(context);
+  const folders = await transport.list(tip, [CHANNELS]);
+  const ids = folders.map(({ path }) => path.slice(CHANNELS.length + 1)).filter(isChannelId);
+  const found = await Promise.all(
+    ids.map(async (channel) => {
+      const object = await transport.objects.read(`${tip}:${messageFile(channel, relPath)}`);
+      return object === undefined ? [] : [{ channel, relPath }];
+    }),
+  );
+  const queued = (await queuedMessages(context)).filter((ref) => ref.relPath === relPath);
+  return unique([...found.flat(), ...queued]);
+}
+
+/** More matches than this are as good as many. */
+const MAX_MATCHES = 50;
+
+async function withSuffix(context: Context, suffix: string): Promise<MessageRef[]> {
+  const all = await withIndex(context, {}, (index) => index.withSuffix(suffix, MAX_MATCHES));
+  const queued = (await queuedMessages(context)).filter(({ relPath }) =>
+    suffixOf(relPath).startsWith(suffix),
+  );
+  const known = unique([...all, ...queued]);
+  const exact = known.filter(({ relPath }) => suffixOf(relPath) === suffix);
+  return exact.length > 0 ? exact : known;
+}
+
+function unique(refs: readonly MessageRef[]): MessageRef[] {
+  const refOf = ({ channel, relPath }: MessageRef): MessageRef => ({ channel, relPath });
+  return [...new Map(refs.map((ref) => [`${ref.channel}/${ref.relPath}`, refOf(ref)])).values()];
+}
+
+/**
+ * Who writes: `--from`, `CROSSTALK_DISPATCH_ACTOR`, `CROSSTALK_FROM`, `git config crosstalk.from`,
+ * the login name (cli.md).
+ */
+export function resolveFrom(
+  { env, transport }: Context,
+  given: string | undefined,
+  login: string,
+): string {
+  const chosen =
+    given ??
+    nonEmpty(env['CROSSTALK_DISPATCH_ACTOR']) ??
+    nonEmpty(env['CROSSTALK_FROM']) ??
+    transport.defaultFrom;
+  const name = chosen ?? toName(login) ?? 'operator';
+  if (isName(name)) return name;
+  throw new CrosstalkError(
+    'usage',
+    `the sender ${shown(name)} is not a name (letters, digits, . _ -, at most 64); give another with --from <name>`,
+  );
+}
+
+export function nonEmpty(text: string | undefined): string | undefined {
+  return text === undefined || text === '' ? undefined : text;
+}

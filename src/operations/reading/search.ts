@@ -1,0 +1,135 @@
+import { CrosstalkError } from '../../errors.ts';
+import { search as find, termsOf, type Hit } from '../../index/search.ts';
+import type { Index } from '../../index/index.ts';
+import { formatAddress } from '../../protocol/address.ts';
+import type { Channel } from '../../protocol/channel.ts';
+import { excerptOf } from '../../protocol/excerpt.ts';
+import type { Message } from '../../protocol/message.ts';
+import { relPathAt } from '../../protocol/names.ts';
+import { shown } from '../../protocol/result.ts';
+import { withIndex } from '../index/indexing.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { resolveChannel } from './resolve.ts';
+
+export interface SearchInput {
+  words: string;
+  channel?: string;
+  from?: string;
+  /** Only messages written since then. */
+  since?: Date;
+  /** 1 to {@link MAX_HITS}. */
+  limit: number;
+  /** Messages before and after each hit, 0 to {@link MAX_CONTEXT}. */
+  context: number;
+}
+
+export interface Found {
+  channel: string;
+  channel_name: string;
+  relPath: string;
+  score: number;
+  from: string;
+  to: string[];
+  timestamp: string;
+  excerpt: string;
+  /** The messages around it in its channel; `hit` is where it stands among them. */
+  context: { relPath: string; from: string; excerpt: string; hit: boolean }[];
+}
+
+export interface SearchResult {
+  hits: Found[];
+  /** No message has all the words; these have some of them. */
+  some_words: boolean;
+  /** More than were ranked match; the newest were ranked. */
+  capped: boolean;
+  /** False while the index is being built: older messages are not in it yet. */
+  complete: boolean;
+}
+
+export const MAX_HITS = 20;
+export const MAX_CONTEXT = 8;
+export const EXCERPT_BYTES = 1024;
+/** Items of context in one answer. */
+const MAX_ITEMS = 16;
+/** Milliseconds that a first search spends on building the index before it answers from a part. */
+const PATIENCE_MS = 5000;
+
+/**
+ * Finds messages by their words, best first.
+ *
+ * @throws CrosstalkError `usage` for words that nothing could match
+ */
+export async function search(context: Context, input: SearchInput): Promise<SearchResult> {
+  requireWords(input.words);
+  const since = input.since && relPathAt(input.since, '');
+  await refreshOrNote(context);
+  const channel =
+    input.channel === undefined ? undefined : await resolveChannel(context, input.channel);
+  const tip = await tipOf(context);
+  return withIndex(context, { patience: PATIENCE_MS }, async (index, complete) => {
+    const query = { ...input, channel: channel?.id, since };
+    const { hits, some, capped } = find(index.database, query);
+    let items = MAX_ITEMS;
+    const found: Found[] = [];
+    for (const hit of hits) {
+      const one = await describe(context, tip, hit, input.words);
+      if (one === undefined) continue;
+      // On both sides.
+      const each = Math.min(input.context, MAX_CONTEXT, Math.floor(items / 2));
+      const neighbours = await neighboursOf(context, index, tip, hit, each);
+      items -= Math.max(0, neighbours.length - 1);
+      found.push({ ...one, context: neighbours });
+    }
+    return { hits: found, some_words: some, capped, complete };
+  });
+}
+
+async function describe(
+  { archive }: Context,
+  tip: string,
+  hit: Hit,
+  words: string,
+): Promise<Omit<Found, 'context'> | undefined> {
+  const message = await archive.message(tip, hit.channel, hit.relPath);
+  // It went between the index and the tip.
+  if (message === undefined) return undefined;
+  const channel: Channel = await archive.channel(tip, hit.channel);
+  return {
+    channel: hit.channel,
+    channel_name: channel.name,
+    relPath: hit.relPath,
+    score: Math.round(hit.score * 1000) / 1000,
+    from: message.from,
+    to: message.to.map(formatAddress),
+    timestamp: message.timestamp,
+    excerpt: excerptOf(message.body, words, EXCERPT_BYTES).text,
+  };
+}
+
+async function neighboursOf(
+  { archive }: Context,
+  index: Index,
+  tip: string,
+  { channel, relPath }: Hit,
+  each: number,
+): Promise<Found['context']> {
+  if (each === 0) return [];
+  const { before, after } = index.around(channel, relPath, each);
+  const found = await archive.messages(tip, channel, [...before, relPath, ...after]);
+  const item = (path: string, { from, body }: Message): Found['context'][number] => ({
+    relPath: path,
+    from,
+    excerpt: excerptOf(body, '', EXCERPT_BYTES).text,
+    hit: path === relPath,
+  });
+  return found.map((one) => item(one.relPath, one.message));
+}
+
+/** @throws CrosstalkError `usage` for words that nothing could match */
+export function requireWords(words: string): void {
+  if (termsOf(words).length > 0) return;
+  throw new CrosstalkError(
+    'usage',
+    `${shown(words)} holds no word to search for; give words, a "phrase", or a beginning*`,
+  );
+}

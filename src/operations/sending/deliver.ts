@@ -1,0 +1,106 @@
+import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { Checkout } from '../../bus/checkout.ts';
+import type { Outcome } from '../../bus/publisher.ts';
+import { ask } from '../../dispatcher/socket/wake.ts';
+import { inBulk } from '../../protocol/outgoing.ts';
+import type { OutboxCommit } from '../../state/outbox.ts';
+import { directPublisher, type Context } from '../context.ts';
+
+/** Whether something is on the remote, or waits in the outbox and why. */
+export type Delivered = { published: true; direct: boolean } | { published: false; reason: string };
+
+/** A dispatcher that takes longer than this has the message safely in the outbox anyway. */
+const ANSWER_LIMIT_MS = 30_000;
+
+/**
+ * Puts commits on the bus: into the outbox first, then through the running dispatcher, or by
+ * this process when there is none (invariant 2). Once this was called nothing is lost: what
+ * cannot be pushed now stays in the outbox.
+ *
+ * @param wait false returns as soon as it is durable
+ * @param options `id`: the outbox entry's, for one that may have been handed over before; `unreachable`: why the remote was not reached a moment ago, it is not asked again
+ *   at once; `onDurable`: called once nothing can be lost any more
+ */
+export async function deliver(
+  context: Context,
+  commits: OutboxCommit[],
+  wait: boolean,
+  options: {
+    id?: string;
+    unreachable?: string | undefined;
+    onDurable?: () => Promise<void>;
+  } = {},
+): Promise<Delivered> {
+  const { outbox, paths } = context;
+  const id = options.id ?? context.newId();
+  try {
+    await outbox.put({ id, commits: inBulk(commits) });
+  } catch (error) {
+    throw new CrosstalkError(
+      'refused',
+      `cannot write to the state directory ${paths.root}: ${reasonOf(error)}; nothing was sent: make room, or give another with CROSSTALK_STATE_DIR`,
+      { cause: error },
+    );
+  }
+  await options.onDurable?.();
+  if (!wait) {
+    if (context.publish === undefined) await ask(paths.socket, { op: 'wake' }, 1000);
+    else void context.publish(id).catch(() => undefined);
+    return { published: false, reason: 'not waiting, as asked' };
+  }
+  if (options.unreachable !== undefined) {
+    return { published: false, reason: options.unreachable };
+  }
+  if (context.publish !== undefined) return delivered(await untilTried(context.publish(id)), false);
+  const asked = await ask(paths.socket, { op: 'publish', ids: [id] }, ANSWER_LIMIT_MS);
+  if (asked.kind === 'timeout') {
+    return {
+      published: false,
+      reason: `the dispatcher has not pushed it within ${String(ANSWER_LIMIT_MS / 1000)} s`,
+    };
+  }
+  const outcome =
+    asked.kind === 'answered'
+      ? asked.answer.outcomes?.[id]
+      : await untilTried(directPublisher(context).publish(id));
+  return delivered(outcome, asked.kind === 'nobody');
+}
+
+/** It is in the outbox already: whatever keeps it from leaving just now, it is queued. */
+async function untilTried(publishing: Promise<Outcome>): Promise<Outcome> {
+  try {
+    return await publishing;
+  } catch (error) {
+    return { published: false, failure: { kind: 'other', reason: reasonOf(error) } };
+  }
+}
+
+function delivered(outcome: Outcome | undefined, direct: boolean): Delivered {
+  if (outcome?.published === true) return { published: true, direct };
+  if (outcome?.failure.kind === 'set_aside') {
+    throw new CrosstalkError(
+      'refused',
+      `not published: ${outcome.failure.reason}; it is kept aside, see it with: crosstalk status, try it again with: crosstalk sync --retry`,
+    );
+  }
+  return { published: false, reason: outcome?.failure.reason ?? 'the dispatcher gave no reason' };
+}
+
+/** Like {@link deliver} for set-up changes, which the caller reports as done only when they are. */
+export async function deliverOrNote(context: Context, commits: OutboxCommit[]): Promise<Delivered> {
+  const delivered = await deliver(context, commits, true);
+  if (!delivered.published) {
+    context.note(
+      `queued, not on the remote yet: ${delivered.reason}; it is pushed by the dispatcher or by: crosstalk sync`,
+    );
+  }
+  // A dispatcher keeps it readable itself.
+  if (context.publish === undefined) await new Checkout(context.transport, context.now).follow();
+  return delivered;
+}
+
+/** For a process without a dispatcher beside it: keeps the checkout readable and the objects packed. */
+export async function followCheckout({ transport, now }: Context): Promise<void> {
+  await new Checkout(transport, now).follow();
+  await transport.maintain().catch(() => undefined);
+}

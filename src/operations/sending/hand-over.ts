@@ -1,0 +1,60 @@
+import { realpath } from 'node:fs/promises';
+import { ask } from '../../dispatcher/socket/wake.ts';
+import { CrosstalkError, type ErrorCode } from '../../errors.ts';
+import { likelySocket } from '../../state/directory.ts';
+import { locateTransport, type Surroundings } from '../locate.ts';
+import type { SendInput, Sent } from './send.ts';
+import { parseSendAnswer } from './send-answer.ts';
+
+/** A `send` as one process hands it to another, with all that makes its outcome the same twice. */
+export interface SendRequest {
+  /** Absolute path of the transport it is meant for. */
+  dir: string;
+  /** Of the outbox entry. */
+  id: string;
+  /** ISO 8601 UTC. */
+  at: string;
+  /** From a CSPRNG; the suffixes of its messages come from it. */
+  seed: string;
+  /** Everything it goes by: nothing is taken from the environment of either process. */
+  input: SendInput;
+}
+
+/** What the dispatcher says to it. */
+export interface SendAnswer {
+  sent?: Sent;
+  error?: { code: ErrorCode; message: string };
+  /** Lines for the operator. */
+  notes: string[];
+}
+
+const ANSWER_LIMIT_MS = 30_000;
+
+/**
+ * Hands a `send` to the dispatcher of this machine, which has all it takes at hand, so that the
+ * command itself starts no git and reads nothing.
+ *
+ * Nothing is lost or doubled if the dispatcher dies over it: the command then does the same by
+ * itself, under the same ids, and what was published already is recognised by its path.
+ *
+ * @returns undefined when no dispatcher could be asked, `timeout` when it did not answer in time
+ * @throws CrosstalkError what the dispatcher's `send` threw
+ */
+export async function handOver(
+  surroundings: Surroundings,
+  transport: string | undefined,
+  request: Omit<SendRequest, 'dir'>,
+  note: (line: string) => void,
+): Promise<Sent | 'timeout' | undefined> {
+  const { env } = surroundings;
+  const dir = await realpath(await locateTransport(surroundings, transport));
+  const socket = await likelySocket(env, dir);
+  if (socket === undefined) return undefined;
+  const asked = await ask(socket, { op: 'send', request: { ...request, dir } }, ANSWER_LIMIT_MS);
+  if (asked.kind === 'timeout') return 'timeout';
+  const answer = asked.kind === 'answered' ? parseSendAnswer(asked.answer.send) : undefined;
+  if (answer === undefined) return undefined;
+  for (const line of answer.notes) note(line);
+  if (answer.error !== undefined) throw new CrosstalkError(answer.error.code, answer.error.message);
+  return answer.sent;
+}

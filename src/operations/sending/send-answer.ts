@@ -1,0 +1,65 @@
+import type { ErrorCode } from '../../errors.ts';
+import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
+import { isRecord } from '../../state/files.ts';
+import type { SendAnswer } from './hand-over.ts';
+import type { Sent } from './send.ts';
+
+/** Codes an answer may carry; any other is `internal`. */
+const CODES: readonly string[] = [
+  'usage',
+  'not_found',
+  'ambiguous',
+  'invalid',
+  'git_failed',
+  'locked',
+  'unsupported_version',
+  'timed_out',
+  'refused',
+] satisfies ErrorCode[];
+
+/**
+ * What came over a socket in answer to a `send`, taken apart as if anybody had written it.
+ *
+ * @returns undefined for what is no answer: the command then does the same by itself
+ */
+export function parseSendAnswer(value: unknown): SendAnswer | undefined {
+  if (!isRecord(value)) return undefined;
+  const notes = textsOf(value['notes']);
+  const { error } = value;
+  if (isRecord(error) && typeof error['message'] === 'string') {
+    const code = CODES.includes(String(error['code'])) ? (error['code'] as ErrorCode) : 'internal';
+    return { error: { code, message: error['message'] }, notes };
+  }
+  const sent = parseSent(value['sent']);
+  return sent === undefined ? undefined : { sent, notes };
+}
+
+function parseSent(value: unknown): Sent | undefined {
+  if (!isRecord(value) || !isRecord(value['delivered']) || !Array.isArray(value['messages']))
+    return undefined;
+  const { channel, from, delivered } = value;
+  const { published, direct, reason } = delivered;
+  const messages = value['messages'].map(parseMessage);
+  if (typeof channel !== 'string' || !isName(from)) return undefined;
+  if (messages.length === 0 || messages.some((one) => one === undefined)) return undefined;
+  return {
+    channel,
+    from,
+    messages: messages.filter((one) => one !== undefined),
+    delivered:
+      published === true
+        ? { published, direct: direct === true }
+        : { published: false, reason: typeof reason === 'string' ? reason : 'no reason given' },
+  };
+}
+
+function parseMessage(value: unknown): Sent['messages'][number] | undefined {
+  if (!isRecord(value) || !isRelPath(value['relPath'])) return undefined;
+  const { relPath, channel, to, re, cause } = value;
+  const where = isChannelId(channel) ? { channel } : {};
+  return { relPath, ...where, to: textsOf(to), re: textsOf(re), cause: textsOf(cause) };
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : [];
+}

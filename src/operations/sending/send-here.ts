@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { ulid } from 'ulid';
+import { relPathAt } from '../../protocol/names.ts';
+import type { Context } from '../context.ts';
+import { fromEnvironment } from './dispatch-link.ts';
+import { handOver } from './hand-over.ts';
+import type { SendInput, Sent } from './send.ts';
+import { suffixOf } from './seed.ts';
+import { sendAgain } from './serve-send.ts';
+
+/** A message that is about to be sent. */
+export interface Sending {
+  /** Where it will stand in its channel. */
+  relPath: string;
+  /** ISO 8601 UTC. */
+  at: string;
+  /**
+   * Sends it: the dispatcher does where one runs, else this process.
+   *
+   * @throws CrosstalkError as `send` does
+   */
+  go: () => Promise<Sent>;
+}
+
+/**
+ * Prepares to send from a process that has its transport open already, so that the message can be
+ * shown before it is on its way.
+ *
+ * @param input of an operator: a message to several is one
+ */
+export function prepareSend(
+  context: Context,
+  input: Omit<SendInput, 'isNew' | 'wait' | 'unanswered' | 'id'>,
+): Sending {
+  const whole = fromEnvironment(context.env, { ...input, isNew: true, wait: true });
+  const seed = randomBytes(16).toString('hex');
+  const request = { id: ulid(), at: context.now().toISOString(), seed, input: whole };
+  const go = async (): Promise<Sent> => {
+    const served = await handOver(context, context.transport.dir, request, context.note);
+    if (typeof served === 'object') return served;
+    if (served === 'timeout') whole.unanswered = 'the dispatcher has not answered yet, and goes on';
+    return sendAgain(context, request);
+  };
+  return { relPath: relPathAt(new Date(request.at), suffixOf(seed, 0)), at: request.at, go };
+}

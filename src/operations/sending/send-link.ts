@@ -1,0 +1,76 @@
+import { CrosstalkError } from '../../errors.ts';
+import type { Lookup } from '../../protocol/causality.ts';
+import type { Located } from '../../protocol/message.ts';
+import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
+import { shown } from '../../protocol/result.ts';
+import { tipOf, type Context } from '../context.ts';
+import type { SendInput } from './send.ts';
+
+const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+
+/** The dispatch that a `send` is made in, as far as it concerns the message. */
+export interface Linked {
+  id?: string;
+  host?: string;
+  /** The messages being processed that it is about. */
+  triggers: Located[];
+  /** The id of their channel. */
+  home: string;
+  /** Whether an answer goes where its addressee asked: nobody chose another channel than the run's. */
+  follows: boolean;
+  /** The messages that the triggers answer and were caused by. */
+  lookup: Lookup;
+}
+
+/**
+ * What the dispatch that a `send` is made in makes of it.
+ *
+ * @param channel id of the channel that it is for
+ *
+ * @throws CrosstalkError `usage` when `for` names none of the messages being processed, or several
+ */
+export async function linkOf(context: Context, channel: string, input: SendInput): Promise<Linked> {
+  const { link = {}, isNew } = input;
+  const { id, host } = link;
+  const home = isChannelId(link.channel) ? link.channel : channel;
+  const paths = processed(input).filter(isRelPath);
+  const linked = !isNew && paths.length > 0;
+  const tip = await readAt(context, link.tip);
+  const triggers = linked ? await context.archive.messages(tip, home, paths) : [];
+  return {
+    ...(id === undefined ? {} : { id }),
+    ...(host === undefined || !isName(host) ? {} : { host }),
+    triggers,
+    home,
+    follows: id !== undefined && home === channel,
+    lookup: await context.archive.chain(tip, home, triggers),
+  };
+}
+
+/**
+ * The commit at which what is processed is read: where the run was handed it, since it may have left
+ * the bus meanwhile, with a history that was set back or with files that somebody removed.
+ */
+async function readAt(context: Context, tip = ''): Promise<string> {
+  const isHere = OID.test(tip) && (await context.transport.objects.read(`${tip}^{commit}`));
+  return isHere ? tip : tipOf(context);
+}
+
+/** The messages being processed that it is about: all, or the one that is named. */
+function processed({ link = {}, isNew, for: about }: SendInput): readonly string[] {
+  const { triggers = [] } = link;
+  if (about === undefined) return triggers;
+  const problem = (text: string): CrosstalkError =>
+    new CrosstalkError('usage', `--for ${shown(about)} ${text}`);
+  if (isNew) throw problem('and --new contradict each other; leave one of them out');
+  if (triggers.length === 0) throw problem('is for a run, which is handed messages; leave it out');
+  const found = about === '' ? [] : triggers.filter((path) => stem(path).endsWith(stem(about)));
+  if (found.length === 1) return found;
+  throw problem(
+    `names ${found.length === 0 ? 'none' : 'several'} of the messages being processed: ${triggers.slice(0, 5).join(', ')}; give the ref of one`,
+  );
+}
+
+function stem(path: string): string {
+  return path.replace(/\.md$/, '');
+}

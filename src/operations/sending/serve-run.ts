@@ -1,0 +1,168 @@
+import { decodeTime } from 'ulid';
+import type { Outcome } from '../../bus/publisher.ts';
+import { withoutOurs } from '../../dispatcher/run/environment.ts';
+import type { RunFacts } from '../../dispatcher/run/desk.ts';
+import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { shown } from '../../protocol/result.ts';
+import { isRecord } from '../../state/files.ts';
+import { createChannel } from '../reading/channels.ts';
+import type { Context } from '../context.ts';
+import type { RunAnswer, RunRequest } from './in-run.ts';
+import { addMemory } from '../memory/add.ts';
+import { suffixOf } from './seed.ts';
+import { send } from './send.ts';
+
+const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
+const SEED = /^[0-9a-f]{16,64}$/;
+/** Milliseconds by which a run's clock may seem ahead: that of its dispatcher, of the same machine. */
+const SKEW_MS = 60_000;
+
+/**
+ * Does what a run asks for, inside the dispatcher (trust.md §3). The request may come from a model that was
+ * persuaded, by way of a file: who speaks, where and about what is the dispatcher's own record, and the
+ * request is held to be nothing but what it has to be.
+ *
+ * @param durable called once nothing of it can be lost
+ */
+export async function serveRun(
+  context: Context,
+  publish: (id: string) => Promise<Outcome>,
+  run: RunFacts,
+  request: unknown,
+  durable: () => void,
+): Promise<RunAnswer> {
+  const notes: string[] = [];
+  try {
+    const { kind, input, ...marks } = requestOf(request);
+    assertSender(run, input);
+    const theirs: Context = {
+      ...context,
+      ...reproducible(context, run, marks),
+      env: {
+        ...withoutOurs(context.env),
+        CROSSTALK_DISPATCH_ACTOR: run.actor,
+        CROSSTALK_DISPATCH_HOST: run.host,
+        CROSSTALK_DISPATCH_CHANNEL: run.channel,
+      },
+      publish,
+      note: (line) => {
+        notes.push(line);
+      },
+    };
+    return { result: await work(theirs, run, kind, input, durable), notes };
+  } catch (error) {
+    const code = error instanceof CrosstalkError ? error.code : 'internal';
+    return { error: { code, message: reasonOf(error) }, notes };
+  }
+}
+
+/**
+ * Clock and names that are the same each time a request is done. Both are the run's own: an outbox entry of
+ * somebody else's cannot be named, and the time is one at which the run was there.
+ */
+function reproducible(
+  context: Context,
+  run: RunFacts,
+  { id, at, seed }: Pick<RunRequest, 'id' | 'at' | 'seed'>,
+): Pick<Context, 'now' | 'suffix' | 'newId'> {
+  const time = Date.parse(at);
+  const now = context.now().getTime();
+  const plausible = time >= decodeTime(run.id) - SKEW_MS && time <= now + SKEW_MS;
+  const moment = new Date(plausible ? time : now);
+  let serial = 0;
+  return {
+    now: () => moment,
+    suffix: () => suffixOf(seed, serial++),
+    newId: () => `${id}-${run.id}`,
+  };
+}
+
+function work(
+  context: Context,
+  run: RunFacts,
+  kind: RunRequest['kind'],
+  input: Record<string, unknown>,
+  onDurable: () => void,
+): Promise<unknown> {
+  const text = textIn(input);
+  const optional = <K extends string>(...names: K[]): Partial<Record<K, string>> =>
+    Object.fromEntries(
+      names.filter((name) => input[name] !== undefined).map((name) => [name, text(name)]),
+    ) as Partial<Record<K, string>>;
+  const common = { from: run.actor, login: run.actor };
+  switch (kind) {
+    case 'send':
+      return send(context, {
+        ...common,
+        to: text('to'),
+        body: text('body'),
+        ...optional('channel', 'tier', 'for'),
+        isNew: input['isNew'] === true,
+        wait: input['wait'] !== false,
+        id: context.newId(),
+        link: {
+          id: run.id,
+          host: run.host,
+          channel: run.channel,
+          triggers: run.messages,
+          ...(run.tip !== undefined && { tip: run.tip }),
+        },
+        onDurable,
+      });
+    case 'channel':
+      return createChannel(context, {
+        ...common,
+        name: text('name'),
+        ...optional('parent', 'description'),
+      });
+    case 'memory':
+      return addMemory(context, {
+        ...common,
+        subject: text('subject'),
+        body: text('body'),
+        scope: text('scope'),
+        ...optional('supersedes'),
+        alias: words(input['alias']),
+      });
+  }
+}
+
+function requestOf(value: unknown): Omit<RunRequest, 'input'> & { input: Record<string, unknown> } {
+  const { kind, id, at, seed, input } = isRecord(value) ? value : {};
+  const isKind = kind === 'send' || kind === 'channel' || kind === 'memory';
+  if (
+    isKind &&
+    matches(id, ULID) &&
+    matches(seed, SEED) &&
+    typeof at === 'string' &&
+    isRecord(input)
+  )
+    return { kind, id, at, seed, input };
+  throw new CrosstalkError('usage', 'this is no request of a run; use crosstalk send');
+}
+
+function assertSender({ actor }: RunFacts, { from }: Record<string, unknown>): void {
+  if (from === undefined || from === actor) return;
+  throw new CrosstalkError(
+    'usage',
+    `not for a run, --from ${shown(from)}: it writes as ${actor}; leave --from out`,
+  );
+}
+
+function textIn(input: Record<string, unknown>): (name: string) => string {
+  return (name) => {
+    const value = input[name];
+    if (typeof value === 'string') return value;
+    throw new CrosstalkError('usage', `${name} is ${shown(value)}, expected a text`);
+  };
+}
+
+function words(value: unknown): string[] {
+  return Array.isArray(value)
+    ? value.filter((word): word is string => typeof word === 'string')
+    : [];
+}
+
+function matches(value: unknown, pattern: RegExp): value is string {
+  return typeof value === 'string' && pattern.test(value);
+}

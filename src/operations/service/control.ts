@@ -1,0 +1,166 @@
+import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CrosstalkError, hasCode } from '../../errors.ts';
+import { shellWord } from '../../service/quoting.ts';
+import { stateOf, type ServiceState } from '../../service/state.ts';
+import { question, stepsOf, type Step, type Target } from '../../service/steps.ts';
+import { holderOf } from '../../state/lock.ts';
+import type { Context } from '../context.ts';
+import type { Machine } from './machine.ts';
+import { theService } from './target.ts';
+
+/** How long a service may take to serve, or to be gone. Milliseconds. */
+const PATIENCE_MS = 60_000;
+const LOOK_MS = 100;
+
+/** What the service manager says of a service now. */
+export async function serviceState(machine: Machine, target: Target): Promise<ServiceState> {
+  const answer = await machine.run(question(target));
+  return stateOf(target.kind, answer.code === 0 ? answer.stdout : undefined);
+}
+
+/**
+ * Asks the service manager for one thing after another.
+ *
+ * @throws CrosstalkError `refused` with what it said
+ */
+export async function take(
+  machine: Machine,
+  target: Target,
+  steps: readonly Step[],
+  signal?: AbortSignal,
+): Promise<void> {
+  for (const { argv, mayFail, untilGone } of steps) {
+    const { code, stderr, stdout } = await machine.run(argv);
+    if (code !== 0 && mayFail !== true) throw refused(machine, argv, stderr || stdout);
+    if (untilGone !== true) continue;
+    await settled(signal, async () => (await machine.run(question(target))).code !== 0);
+  }
+}
+
+function refused(machine: Machine, argv: readonly string[], said: string): CrosstalkError {
+  const line = argv.map(shellWord).join(' ');
+  const reason = said.trim().split('\n')[0] ?? '';
+  const isSystem = argv[0] === 'systemctl' && argv[1] !== '--user';
+  const todo =
+    isSystem && machine.uid !== 0
+      ? `a service of the system is for root; run it with sudo`
+      : /bus|XDG_RUNTIME_DIR|medium/i.test(reason)
+        ? 'your session has no service manager of its own: log in as this user (not by su or sudo)'
+        : `try it by hand, and look at: crosstalk service status`;
+  return new CrosstalkError('refused', `${line}: ${reason || 'failed'}; ${todo}`);
+}
+
+/** Waits until something is so; false when it is not so in time. */
+async function settled(
+  signal: AbortSignal | undefined,
+  probe: () => Promise<boolean>,
+): Promise<boolean> {
+  const deadline = Date.now() + PATIENCE_MS;
+  while (!(await probe())) {
+    if (Date.now() > deadline) return false;
+    await sleep(LOOK_MS, undefined, { ...(signal && { signal }) });
+  }
+  return true;
+}
+
+/**
+ * Waits until the service's dispatcher serves.
+ *
+ * @throws CrosstalkError `internal` when it ends instead, or does not come to it
+ */
+export async function untilServing(
+  context: Context,
+  machine: Machine,
+  target: Target,
+  signal?: AbortSignal,
+): Promise<ServiceState> {
+  let state = await serviceState(machine, target);
+  const serving = await settled(signal, async () => {
+    state = await serviceState(machine, target);
+    if (['failed', 'stopped'].includes(state.state) || (state.restarts ?? 0) > 1) return true;
+    const holder = await holderOf(context.paths.root, 'dispatcher');
+    return state.pid !== null && holder?.pid === state.pid;
+  });
+  if (serving && state.state === 'running') return state;
+  const how = state.exit_code === null ? '' : ` (exit code ${String(state.exit_code)})`;
+  throw new CrosstalkError(
+    'internal',
+    `${target.name} is ${state.state}${how} and serves no mail; see: crosstalk logs, ${logOf(target)}`,
+  );
+}
+
+/** Where a service manager keeps what a program says before it has a log of its own. */
+function logOf({ kind, name }: Target): string {
+  if (kind === 'launchd') return 'the file service.err beside the log';
+  return `journalctl ${kind === 'systemd-user' ? '--user ' : ''}-u ${name}`;
+}
+
+/** Starts the service, and waits until it serves. */
+export async function startService(
+  context: Context,
+  machine: Machine,
+  signal?: AbortSignal,
+): Promise<Target & ServiceState> {
+  const target = await theService(context, machine);
+  const before = await serviceState(machine, target);
+  if (before.state !== 'running') {
+    await refuseSecond(context, target);
+    await take(machine, target, stepsOf(target, 'start'), signal);
+  }
+  return { ...target, ...(await untilServing(context, machine, target, signal)) };
+}
+
+/** @throws CrosstalkError `locked` when a dispatcher runs that was started otherwise */
+async function refuseSecond({ paths }: Context, { name }: Target): Promise<void> {
+  const holder = await holderOf(paths.root, 'dispatcher');
+  if (holder === undefined) return;
+  throw new CrosstalkError(
+    'locked',
+    `a dispatcher runs here that ${name} did not start: process ${String(holder.pid)}, since ${holder.since}; end it, then: crosstalk service start`,
+  );
+}
+
+/** Stops the service until it is started again, or the machine is. */
+export async function stopService(
+  context: Context,
+  machine: Machine,
+  signal?: AbortSignal,
+): Promise<Target & ServiceState> {
+  const target = await theService(context, machine);
+  await take(machine, target, stepsOf(target, 'stop'), signal);
+  return { ...target, ...(await serviceState(machine, target)) };
+}
+
+/** What was removed, and what stays. */
+export interface Uninstalled {
+  name: string;
+  removed: string[];
+  /** The state directory: outbox, dead letters, cursors, log. */
+  kept: string;
+}
+
+/** Stops the service and removes its files. Mail and state stay. */
+export async function uninstallService(
+  context: Context,
+  machine: Machine,
+  signal?: AbortSignal,
+): Promise<Uninstalled> {
+  const target = await theService(context, machine);
+  await take(machine, target, stepsOf(target, 'uninstall'), signal);
+  const files = [target.file, context.paths.serviceEnv];
+  for (const file of files) await remove(file);
+  await take(machine, target, stepsOf(target, 'forget'), signal);
+  return { name: target.name, removed: files, kept: context.paths.root };
+}
+
+async function remove(file: string): Promise<void> {
+  try {
+    await rm(file, { force: true });
+  } catch (error) {
+    if (!hasCode(error, 'EACCES') && !hasCode(error, 'EPERM')) throw error;
+    throw new CrosstalkError('refused', `${file} may not be removed; run it with sudo`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,61 @@
+import { realpath } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { binPath } from '../../package.ts';
+import { runnerIn, type Runner } from '../../service/run.ts';
+
+/** What installing a service depends on, beside the transport; tests give their own. */
+export interface Machine {
+  platform: NodeJS.Platform;
+  uid: number;
+  run: Runner;
+  /** Where units of the system are. */
+  systemUnits: string;
+  /** The program that runs this one, and this one's entry file, by names that outlive an upgrade. */
+  node: string;
+  entry: string;
+}
+
+export async function thisMachine(env: NodeJS.ProcessEnv): Promise<Machine> {
+  return {
+    platform: process.platform,
+    uid: process.getuid?.() ?? 0,
+    run: runnerIn(env),
+    systemUnits: '/etc/systemd/system',
+    node: await lasting(process.execPath, ['node'], env),
+    entry: await entryPath(env),
+  };
+}
+
+/** This program's entry file, by the name it was called by if that leads to it. */
+export function entryPath(env: NodeJS.ProcessEnv): Promise<string> {
+  const [, called = ''] = process.argv;
+  return lasting(binPath(), ['crosstalk', 'ct'], env, called);
+}
+
+/**
+ * A name for a file that still leads to it after an upgrade: package managers keep each version in a
+ * folder of its own, and move a link on the PATH.
+ */
+async function lasting(
+  file: string,
+  names: readonly string[],
+  env: NodeJS.ProcessEnv,
+  called = '',
+): Promise<string> {
+  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder.startsWith('/'));
+  const links = [
+    called,
+    ...names.flatMap((name) => folders.map((folder) => join(folder, name))),
+  ].filter((path) => path.startsWith('/') && !isPassing(path));
+  const target = await realpath(file);
+  for (const link of links) {
+    const found = await realpath(link).catch(() => undefined);
+    if (found === target) return link;
+  }
+  return file;
+}
+
+/** Folders that a shell, npx or a run of npm makes for itself. */
+function isPassing(path: string): boolean {
+  return /fnm_multishells|_npx|node_modules\/\.bin|^\/run\/user\//.test(path);
+}

@@ -1,0 +1,51 @@
+import { stat } from 'node:fs/promises';
+import { CrosstalkError } from '../../errors.ts';
+import type { ManagerKind } from '../../service/spec.ts';
+import type { Machine } from './machine.ts';
+
+/** The service manager that is to be used. */
+export interface Manager {
+  kind: ManagerKind;
+  /** systemd's major version; 0 elsewhere. */
+  version: number;
+}
+
+/**
+ * The service manager of this machine; undefined where there is none that we know.
+ *
+ * @param system systemd's for the whole machine, instead of the user's
+ * @throws CrosstalkError `refused` where there is one that cannot be spoken to
+ */
+export async function managerOf(machine: Machine, system: boolean): Promise<Manager | undefined> {
+  if (machine.platform === 'darwin') {
+    if (system)
+      throw new CrosstalkError(
+        'refused',
+        'a daemon of the whole Mac is not made; leave out --system, and log in as the user whose agents are to run',
+      );
+    return { kind: 'launchd', version: 0 };
+  }
+  if (machine.platform !== 'linux') return undefined;
+  const words = ['systemctl', ...(system ? [] : ['--user']), 'show', '--property=Version'];
+  const { code, stdout, stderr } = await machine.run(words);
+  const version = Number(/Version=\D*(\d+)/.exec(stdout)?.[1]);
+  if (code === 0 && version > 0)
+    return { kind: system ? 'systemd-system' : 'systemd-user', version };
+  if (!(await isBooted())) return undefined;
+  throw new CrosstalkError(
+    'refused',
+    `${words.join(' ')}: ${stderr.trim().split('\n')[0] ?? ''}; ${
+      system
+        ? 'look at systemd itself'
+        : 'log in as this user (not by su or sudo), or make a service of the system: sudo crosstalk service install --system'
+    }`,
+  );
+}
+
+/** Whether systemd runs this machine; sd_booted(3). */
+function isBooted(): Promise<boolean> {
+  return stat('/run/systemd/system').then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}

@@ -1,0 +1,227 @@
+import { readFile, realpath } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import { shown } from '../../protocol/result.ts';
+import {
+  capture,
+  environmentFile,
+  isVariable,
+  parseEnvironmentFile,
+  shownValue,
+  type Captured,
+} from '../../service/environment.ts';
+import { serviceName } from '../../service/names.ts';
+import { plainAdvice } from '../../service/plain.ts';
+import { launchdPlist } from '../../service/plist.ts';
+import { shellWord } from '../../service/quoting.ts';
+import type { ManagerKind, ServiceSpec } from '../../service/spec.ts';
+import { stepsOf, type Step, type Target } from '../../service/steps.ts';
+import { systemdUnit } from '../../service/unit.ts';
+import { refreshOrNote, type Context } from '../context.ts';
+import { findThisHost } from '../setup/hosts.ts';
+import { findClis, whereIs } from './clis.ts';
+import type { Machine } from './machine.ts';
+import { managerOf } from './manager.ts';
+import { findServices, targetOf, type Found } from './target.ts';
+
+export interface InstallInput {
+  host?: string;
+  /** A unit of the system, run as this user. */
+  system?: { user: string; uid: number; gid: number };
+  /** Variables taken along by name. */
+  names: readonly string[];
+  start: boolean;
+}
+
+export interface PlannedFile {
+  path: string;
+  mode: number;
+  /** What is written; may hold secrets. */
+  content: string;
+  /** As people may see it. */
+  shown: string;
+}
+
+/** Everything an installation does, before any of it is done. */
+export type InstallPlan =
+  | { kind: 'plain'; advice: string }
+  | {
+      kind: 'service';
+      target: Target;
+      alias: string;
+      files: PlannedFile[];
+      steps: Step[];
+      /** Services of this clone under an older name, removed first. */
+      former: Found[];
+      left: Captured['left'];
+      warnings: string[];
+    };
+
+/**
+ * Plans the service of this clone on this machine. Writes nothing.
+ *
+ * @throws CrosstalkError `not_found` without a host file for it; `refused` where another service is in
+ *   the way
+ */
+export async function planInstall(
+  context: Context,
+  machine: Machine,
+  input: InstallInput,
+): Promise<InstallPlan> {
+  const { transport, paths } = context;
+  const wrong = input.names.find((name) => !isVariable(name));
+  if (wrong !== undefined)
+    throw new CrosstalkError(
+      'usage',
+      `--env takes the name of a variable, not ${shown(wrong.split('=')[0])} with a value; set it in the environment and try --env <name>`,
+    );
+  // What root would fetch into somebody's clone, they could not change any more.
+  if (input.system === undefined) await refreshOrNote(context);
+  const host = await hostOf(context, input.host);
+  const { alias } = host;
+  const name = serviceName(alias, transport.id);
+  const command = [machine.node, machine.entry, 'dispatch', '--supervised'].concat([
+    '--transport',
+    transport.dir,
+    '--host',
+    alias,
+    '--log',
+    paths.log,
+  ]);
+  const spec: ServiceSpec = {
+    name,
+    alias,
+    transport: transport.dir,
+    command,
+    envFile: paths.serviceEnv,
+    stderr: join(dirname(paths.log), 'service.err'),
+  };
+  const manager = await managerOf(machine, input.system !== undefined);
+  if (manager === undefined) return { kind: 'plain', advice: plainAdvice(spec) };
+  const target = targetOf(context, machine, manager.kind, name);
+  const former = await inTheWay(context, machine, target);
+  const captured = await captureHere(context, input.names);
+  const text =
+    manager.kind === 'launchd'
+      ? launchdPlist(spec)
+      : systemdUnit(spec, manager.version, input.system?.user);
+  return {
+    kind: 'service',
+    target,
+    alias,
+    files: [
+      { path: paths.serviceEnv, mode: 0o600, ...environmentTexts(context, captured) },
+      { path: target.file, mode: 0o644, content: text, shown: text },
+    ],
+    steps: stepsOf(target, input.start ? 'install' : 'installOnly'),
+    former,
+    left: captured.left,
+    warnings: await warningsOf(context, machine, captured, host.actors, manager.kind),
+  };
+}
+
+async function hostOf(
+  context: Context,
+  alias: string | undefined,
+): Promise<{
+  alias: string;
+  actors: { name: string; tiers: { name: string; cli: string; count: number }[] }[];
+}> {
+  const found = await findThisHost(context, alias);
+  if (found.kind !== 'found') throw new CrosstalkError('not_found', found.problem);
+  const actors = [...found.file.actors].map(([name, tiers]) => ({ name, tiers }));
+  return { alias: found.file.alias, actors };
+}
+
+/** @returns services of this clone with another name, such as that of an alias it had before */
+async function inTheWay(context: Context, machine: Machine, target: Target): Promise<Found[]> {
+  const { ours, others } = await findServices(context, machine);
+  const other = others.find(({ file }) => file === target.file);
+  if (other !== undefined) {
+    throw new CrosstalkError(
+      'refused',
+      `${other.file} serves another clone of this transport, ${other.serves}; remove it there first with: crosstalk service uninstall`,
+    );
+  }
+  const elsewhere = ours.find(({ kind }) => kind !== target.kind);
+  if (elsewhere !== undefined) {
+    throw new CrosstalkError(
+      'refused',
+      `this clone has a service already, ${elsewhere.file}; remove it first with: crosstalk service uninstall`,
+    );
+  }
+  return ours.filter(({ name }) => name !== target.name);
+}
+
+async function captureHere({ env, paths }: Context, names: readonly string[]): Promise<Captured> {
+  const before = await readFile(paths.serviceEnv, 'utf8').then(
+    parseEnvironmentFile,
+    () => undefined,
+  );
+  return capture(
+    { ...env, PATH: await lastingPath(env['PATH'] ?? '', [paths.bin, paths.sessionBin]) },
+    names,
+    before,
+  );
+}
+
+/** A PATH without what ends with this shell, is relative, or is there twice. */
+async function lastingPath(path: string, ours: readonly string[]): Promise<string> {
+  const folders = path.split(delimiter).filter((one) => one.startsWith('/') && !ours.includes(one));
+  const lasting = folders.map((folder) =>
+    /fnm_multishells|^\/run\/user\//.test(folder)
+      ? realpath(folder).catch(() => folder)
+      : Promise.resolve(folder),
+  );
+  return [...new Set(await Promise.all(lasting))].join(delimiter);
+}
+
+function environmentTexts(
+  context: Context,
+  captured: Captured,
+): Pick<PlannedFile, 'content' | 'shown'> {
+  const { variables, named } = captured;
+  const at = context.now().toISOString();
+  const safe = new Map(
+    [...variables].map(([name, value]) => [name, shownValue(captured, name, value)]),
+  );
+  return {
+    content: environmentFile(captured, at),
+    shown: environmentFile({ variables: safe, named, left: [] }, at),
+  };
+}
+
+async function warningsOf(
+  { transport }: Context,
+  { run, entry, uid }: Machine,
+  { variables }: Captured,
+  actors: Parameters<typeof findClis>[1],
+  kind: ManagerKind,
+): Promise<string[]> {
+  const environment = Object.fromEntries(variables);
+  const missing = (await findClis(run, actors, environment, transport.dir)).filter(
+    ({ path }) => path === undefined,
+  );
+  const git = await whereIs(run, 'git', environment, transport.dir);
+  const whose = new Map<string, string[]>();
+  for (const { program, actor, tier } of missing)
+    whose.set(program, [...(whose.get(program) ?? []), `${actor} (${tier})`]);
+  return [
+    ...[...whose].map(
+      ([program, names]) =>
+        `${program}, which ${names.join(', ')} runs, is not on this PATH; install it, or put its folder on the PATH and install the service again`,
+    ),
+    ...(git === undefined ? ['git is not on this PATH; the dispatcher cannot do without it'] : []),
+    ...(entry.includes('_npx')
+      ? [`${entry} may be removed by npx; have crosstalk stay with: npm install --global crosstalk`]
+      : []),
+    ...(uid === 0 && kind !== 'systemd-system'
+      ? ['you are root, so agent CLIs will run as root; an ordinary user is safer']
+      : []),
+  ];
+}
+
+/** The steps as somebody would type them. */
+export function typed(steps: readonly Step[]): string[] {
+  return steps.map(({ argv }) => argv.map(shellWord).join(' '));
+}

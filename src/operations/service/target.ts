@@ -1,0 +1,114 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import { namesService } from '../../service/names.ts';
+import { plistStrings, servedByPlist } from '../../service/plist.ts';
+import type { ManagerKind } from '../../service/spec.ts';
+import type { Target } from '../../service/steps.ts';
+import { servedBy } from '../../service/unit.ts';
+import type { Context } from '../context.ts';
+import type { Machine } from './machine.ts';
+
+/** The service managers of a platform and where each keeps its files. */
+function folders(
+  { env }: Pick<Context, 'env'>,
+  { platform, systemUnits }: Machine,
+): { kind: ManagerKind; folder: string; ending: string }[] {
+  const home = env['HOME'] ?? homedir();
+  if (platform === 'darwin')
+    return [{ kind: 'launchd', folder: join(home, 'Library', 'LaunchAgents'), ending: '.plist' }];
+  const given = env['XDG_CONFIG_HOME'] ?? '';
+  const config = given === '' ? join(home, '.config') : given;
+  return [
+    { kind: 'systemd-user', folder: join(config, 'systemd', 'user'), ending: '.service' },
+    { kind: 'systemd-system', folder: systemUnits, ending: '.service' },
+  ];
+}
+
+/** Where a service of this kind and name is, or would be. */
+export function targetOf(
+  context: Pick<Context, 'env'>,
+  machine: Machine,
+  kind: ManagerKind,
+  name: string,
+): Target {
+  const place = folders(context, machine).find((one) => one.kind === kind);
+  return {
+    kind,
+    name,
+    file: join(place?.folder ?? '', `${name}${place?.ending ?? ''}`),
+    domain: kind === 'launchd' ? domainOf(context.env, machine.uid) : '',
+  };
+}
+
+/** Over ssh there is no graphical session to be part of. */
+function domainOf(env: NodeJS.ProcessEnv, uid: number): string {
+  return `${(env['SSH_CONNECTION'] ?? '') === '' ? 'gui' : 'user'}/${String(uid)}`;
+}
+
+/** A service that is installed here. */
+export interface Found extends Target {
+  /** Its file. */
+  text: string;
+}
+
+/**
+ * The services of a transport on this machine, from the files that are there: those of this clone,
+ * and of others.
+ */
+export async function findServices(
+  context: Context,
+  machine: Machine,
+): Promise<{ ours: Found[]; others: (Found & { serves: string })[] }> {
+  const ours: Found[] = [];
+  const others: (Found & { serves: string })[] = [];
+  for (const { kind, folder, ending } of folders(context, machine)) {
+    for (const entry of (await readdir(folder).catch(() => [])).sort()) {
+      const name = entry.slice(0, -ending.length);
+      if (!entry.endsWith(ending) || !namesService(name, context.transport.id)) continue;
+      const target = targetOf(context, machine, kind, name);
+      const text = await readFile(target.file, 'utf8').catch(() => '');
+      const serves = kind === 'launchd' ? servedByPlist(text) : servedBy(text);
+      if (serves === context.transport.dir) ours.push({ ...target, text });
+      else others.push({ ...target, text, serves: serves ?? 'an unknown folder' });
+    }
+  }
+  return { ours, others };
+}
+
+/**
+ * The service of this clone.
+ *
+ * @throws CrosstalkError `not_found` when there is none, `ambiguous` when there are several
+ */
+export async function theService(context: Context, machine: Machine): Promise<Found> {
+  const { ours } = await findServices(context, machine);
+  const [found, ...more] = ours;
+  if (found === undefined)
+    throw new CrosstalkError(
+      'not_found',
+      `no service is installed for ${context.transport.dir}; make one with: crosstalk service install`,
+    );
+  if (more.length === 0) return found;
+  throw new CrosstalkError(
+    'ambiguous',
+    `several services are installed for ${context.transport.dir}: ${ours.map(({ file }) => file).join(', ')}; remove all but one`,
+  );
+}
+
+/** What its service manager says it runs as; null for services of the user. */
+export function userOf({ text }: Found): string | null {
+  return /^User=(.*)$/m.exec(text)?.[1] ?? null;
+}
+
+/** The program and the entry file that a service starts. */
+export function programsOf({ kind, text }: Found): string[] {
+  // Label, shell, -c, script, $0 and the environment come first.
+  if (kind === 'launchd') return plistStrings(text).slice(6, 8);
+  const line = /^ExecStart=(.*)$/m.exec(text)?.[1] ?? '';
+  const words = [...line.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word = '']) => word);
+  return words
+    .slice(0, 2)
+    .map((word) => word.replace(/\\(.)/g, '$1').replaceAll('%%', '%').replaceAll('$$', '$'));
+}

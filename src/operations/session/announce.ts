@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Message } from '../../protocol/message.ts';
+import { arrivals, type Arrival } from '../reading/arrivals.ts';
+import type { Context } from '../context.ts';
+import { waitForNews } from '../reading/news.ts';
+
+/** Between looks when something is broken, in milliseconds: doubled each time. */
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 60_000;
+/** A message that names more than these is not followed to each. */
+const MAX_RE = 50;
+
+/**
+ * Tells of every message for somebody that comes to the bus: addressed to that name, or an answer to
+ * what was sent under it. Whatever goes wrong is tried again later and told nobody.
+ *
+ * @param since the commit after which it is new
+ * @param signal ends it; then it returns
+ */
+export async function announceArrivals(
+  context: Context,
+  name: string,
+  since: string,
+  tell: (messages: readonly Message[]) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const quiet: Context = { ...context, note: () => undefined };
+  let seen = since;
+  let pause = FIRST_PAUSE_MS;
+  while (!signal.aborted) {
+    try {
+      const tip = await waitForNews(quiet, seen, { signal, timeout: Infinity });
+      if (tip === undefined) continue;
+      const found: Message[] = [];
+      for await (const some of arrivals(quiet, seen, tip))
+        for (const arrival of some)
+          if (await concerns(quiet, tip, arrival, name)) found.push(arrival.message);
+      seen = tip;
+      pause = FIRST_PAUSE_MS;
+      if (found.length > 0) tell(found);
+    } catch {
+      await sleep(pause, undefined, { signal }).catch(() => undefined);
+      pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
+    }
+  }
+}
+
+async function concerns(
+  { archive }: Context,
+  tip: string,
+  { channel, message }: Arrival,
+  name: string,
+): Promise<boolean> {
+  if (message.from === name) return false;
+  if (message.to.some((address) => address.name === name)) return true;
+  const answered = await archive.messages(tip, channel, message.re.slice(0, MAX_RE));
+  return answered.some(({ message: { from } }) => from === name);
+}

@@ -1,0 +1,89 @@
+import { desktopOf, runNotifier, type Desktop, type Notification } from '../../runner/notify.ts';
+import type { Announcement } from '../../runner/screen.ts';
+import { CrosstalkError } from '../../errors.ts';
+import type { Message } from '../../protocol/message.ts';
+import { shown } from '../../protocol/result.ts';
+import { announceArrivals } from './announce.ts';
+import { tipOf, type Context } from '../context.ts';
+import { firstOnPath } from '../path.ts';
+
+const WAYS = ['title', 'bell', 'desktop'] as const;
+type Way = (typeof WAYS)[number];
+
+const MAX_BODY = 140;
+
+/**
+ * The ways in which a session tells of messages: `CROSSTALK_NOTIFY` is `off` or some of `title`,
+ * `bell` and `desktop`, separated by commas; all of them when it is not set.
+ *
+ * @throws CrosstalkError `usage` for anything else
+ */
+export function waysOf(env: NodeJS.ProcessEnv): ReadonlySet<Way> {
+  const given = (env['CROSSTALK_NOTIFY'] ?? '').trim();
+  if (given === '') return new Set(WAYS);
+  if (given === 'off') return new Set();
+  const words = given.split(',').map((word) => word.trim());
+  const ways = words.flatMap((word) => WAYS.filter((way) => way === word));
+  if (ways.length === words.length) return new Set(ways);
+  throw new CrosstalkError(
+    'usage',
+    `CROSSTALK_NOTIFY is ${shown(given)}, expected off or some of ${WAYS.join(', ')}, separated by commas; unset it for all of them`,
+  );
+}
+
+/**
+ * What announces the messages that come for `name` from now on in a session, in the ways the environment wants.
+ *
+ * @throws CrosstalkError `usage` for `CROSSTALK_NOTIFY`
+ */
+export async function announcerFor(
+  context: Context,
+  name: string,
+): Promise<(announce: (what: Announcement) => void, signal: AbortSignal) => Promise<void>> {
+  const ways = waysOf(context.env);
+  if (ways.size === 0) return () => Promise.resolve();
+  const desktop = ways.has('desktop') ? await desktopHere(context.env) : { kind: 'none' as const };
+  const since = await tipOf(context);
+  return (announce, signal) =>
+    announceArrivals(
+      context,
+      name,
+      since,
+      (messages) => {
+        const notification = wording(messages);
+        announce({
+          ...(ways.has('title') && { names: messages.map(({ from }) => from) }),
+          bell: ways.has('bell'),
+          ...(desktop.kind === 'terminal' && { extra: desktop.format(notification) }),
+        });
+        if (desktop.kind === 'program') runNotifier(desktop.command(notification), signal);
+      },
+      signal,
+    );
+}
+
+async function desktopHere(env: NodeJS.ProcessEnv): Promise<Desktop> {
+  const found = await firstOnPath(['notify-send', 'osascript'], env['PATH'] ?? '');
+  return desktopOf(env, process.platform, (program) => program === found);
+}
+
+/** What a notification says of some messages: whose they are, and how the last one begins. */
+export function wording(messages: readonly Message[]): Notification {
+  const names = [...new Set(messages.map(({ from }) => plain(from, MAX_BODY)))].join(', ');
+  return {
+    summary:
+      messages.length === 1 ? `New from ${names}` : `${String(messages.length)} new: ${names}`,
+    body: plain(messages.at(-1)?.body ?? '', MAX_BODY),
+  };
+}
+
+/** Other people's text on one line, without what a terminal or a desktop would act on. */
+function plain(text: string, most: number): string {
+  const flat = Array.from(
+    text
+      .slice(0, 10 * most)
+      .replace(/[\p{C}\p{Z}\s]+/gu, ' ')
+      .trim(),
+  );
+  return flat.length > most ? `${flat.slice(0, most - 1).join('')}…` : flat.join('');
+}

@@ -1,0 +1,197 @@
+import { activate, type ActiveHost } from '../../bus/approvals.ts';
+import { join } from 'node:path';
+import { withoutOurs } from '../../dispatcher/run/environment.ts';
+import { profileInForce } from '../../bus/profiles.ts';
+import { gitGuards, workplaceOf } from '../../dispatcher/run/workplace.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { KNOWN_AGENTS } from '../../agents/agents.ts';
+import { optionsOf } from '../../protocol/approval-record.ts';
+import { nameText, valueText } from '../../protocol/approval-text.ts';
+import type { Tier } from '../../protocol/host-file.ts';
+import { OPERATOR_FILE, PROTOCOL_FILE } from '../../protocol/layout.ts';
+import { isName } from '../../protocol/names.ts';
+import { shown } from '../../protocol/result.ts';
+import { HEADINGS, quoted } from '../../protocol/structure.ts';
+import { Workspaces } from '../../state/workspaces.ts';
+import { knownActors } from '../setup/actors.ts';
+import { approvingIn } from '../setup/approvals.ts';
+import { tipOf, type Context } from '../context.ts';
+import { withoutDispatch } from '../sending/dispatch-link.ts';
+import { thisHost } from '../setup/hosts.ts';
+import { firstOnPath } from '../path.ts';
+import { nonEmpty, resolveFrom } from '../reading/resolve.ts';
+import { prepareBin } from '../shim.ts';
+import { startSession } from './start.ts';
+
+/**
+ * An interactive session as an actor: its CLI without the headless flags, given PROTOCOL.md and
+ * the actor's profile. A changed command is held here as it is in a dispatcher (protocol.md §6).
+ *
+ * @returns the exit code of the CLI
+ */
+export async function openActor(
+  context: Context,
+  input: { actor: string; tier?: string; host?: string },
+): Promise<number> {
+  const { actor } = input;
+  const tier = await approvedTier(context, input);
+  const tip = await tipOf(context);
+  const protocol = (await context.archive.text(tip, PROTOCOL_FILE)) ?? '';
+  const { profile, problem } = await profileInForce(
+    context.transport,
+    context.paths.root,
+    tip,
+    actor,
+  );
+  if (problem !== undefined) context.note(problem);
+  const role = quoted(profile?.body.trim() ?? '');
+  const text = `${quoted(protocol.trim())}\n\n# ${HEADINGS.profile}: ${actor}\n\n${role}\n\nYou are "${actor}" in an interactive session that an operator opened.\n`;
+  const { env, paths, transport, now } = context;
+  const place = await workplaceOf(
+    {
+      workspaces: new Workspaces(paths.work),
+      dir: transport.dir,
+      stateDir: paths.root,
+      environment: env,
+      log: (_event, fields) => {
+        context.note(`removed from ${String(fields?.['dir'])}: ${String(fields?.['removed'])}`);
+      },
+      now,
+    },
+    { actor, tier },
+  );
+  // A model that is persuaded here has the same allowance as in a run.
+  const bin = join(paths.sessions, `actor-${actor}-bin`);
+  await prepareBin(bin, { state: paths.root, transport: transport.dir, actor, workdir: place.dir });
+  return startSession(context, {
+    name: `actor-${actor}`,
+    command: tier.cli,
+    text,
+    env: {
+      ...withoutOurs(env),
+      ...gitGuards(place, env),
+      ...standIns(tier.cli, place.dir),
+      CROSSTALK_FROM: actor,
+      CROSSTALK_WORKDIR: place.dir,
+    },
+    recipient: actor,
+    cwd: place.dir,
+    bin,
+  });
+}
+
+/** A command for runs names the run's directory, which a session has not: codex takes no empty one. */
+function standIns(command: string, dir: string): NodeJS.ProcessEnv {
+  const named = ['CROSSTALK_RUN_DIR', 'CROSSTALK_STATE_DIR'].filter((name) =>
+    command.includes(name),
+  );
+  return Object.fromEntries(named.map((name) => [name, dir]));
+}
+
+/**
+ * The tier a session runs in, as it is approved here. Opening one counts as a start: the first on
+ * this clone approves the host file as it stands, and says so.
+ */
+async function approvedTier(
+  context: Context,
+  { actor, tier: wanted, host }: { actor: string; tier?: string; host?: string },
+): Promise<Tier> {
+  const found = await thisHost(context, host);
+  const active = await activate(approvingIn(context), found);
+  noteFirstStart(context, active);
+  const { alias, held } = active;
+  const declared = found.file.actors.get(actor);
+  if (declared === undefined) {
+    const served = [...found.file.actors.keys()].join(', ');
+    throw new CrosstalkError(
+      'not_found',
+      `the host ${alias} does not serve ${shown(actor)}, it serves ${served}; add it with: crosstalk actor add ${isName(actor) ? actor : '<name>'} --cli <command>`,
+    );
+  }
+  const running = active.actors.get(actor) ?? [];
+  const name = wanted ?? (running[0] ?? declared[0])?.name;
+  const inForce = running.find((tier) => tier.name === name);
+  const change = held.find((one) => one.actor === actor && one.tier === name);
+  if (inForce === undefined && change === undefined) {
+    throw new CrosstalkError(
+      'not_found',
+      `${actor} has no tier ${shown(name)}, it has ${declared.map((tier) => tier.name).join(', ')}; choose one of them`,
+    );
+  }
+  if (inForce === undefined) {
+    const next =
+      change?.refused ?? `accept it with: crosstalk host approve ${change?.digest ?? ''}`;
+    throw new CrosstalkError(
+      'refused',
+      `the command of ${actor} (${name ?? ''}) is new and not approved on this machine: ${shown(change?.proposed)}; see it with: crosstalk host show; ${next}`,
+    );
+  }
+  if (change !== undefined)
+    context.note('its command was changed; this is the approved one. See: crosstalk host show');
+  return inForce;
+}
+
+function noteFirstStart({ note }: Context, { alias, adopted }: ActiveHost): void {
+  if (adopted === undefined) return;
+  note(`the first start of ${alias} on this machine approves its host file as it stands:`);
+  for (const [actor, tiers] of adopted)
+    for (const tier of tiers)
+      note(`  ${nameText(`${actor}.${tier.name}`)}: ${valueText(optionsOf(tier))}`);
+}
+
+/**
+ * The operator's own agent CLI in operator mode, never as an actor. Which one: `--agent`,
+ * `CROSSTALK_AGENT`, `git config crosstalk.agent`, the first known one on the PATH.
+ *
+ * @returns the exit code of the CLI
+ */
+export async function attachOperator(
+  context: Context,
+  input: { agent?: string; login: string },
+): Promise<number> {
+  const command = await chosenAgent(context, input.agent);
+  const text = (await context.archive.text(await tipOf(context), OPERATOR_FILE)) ?? '';
+  const env = await operatorEnv(context);
+  const recipient = resolveFrom({ ...context, env }, undefined, input.login);
+  const { paths, cwd } = context;
+  await prepareBin(paths.sessionBin);
+  return startSession(context, {
+    name: 'operator',
+    command,
+    text,
+    env: { ...env, CROSSTALK_STATE_DIR: paths.root },
+    recipient,
+    cwd,
+    bin: paths.sessionBin,
+  });
+}
+
+async function chosenAgent(
+  { env, transport }: Context,
+  agent: string | undefined,
+): Promise<string> {
+  const names = KNOWN_AGENTS.map(({ name }) => name);
+  const chosen =
+    nonEmpty(agent) ??
+    nonEmpty(env['CROSSTALK_AGENT']) ??
+    nonEmpty(transport.agent) ??
+    (await firstOnPath(names, env['PATH'] ?? ''));
+  if (chosen !== undefined) return chosen;
+  throw new CrosstalkError(
+    'not_found',
+    `no known agent CLI on the PATH (${names.join(', ')}); name one with --agent <command>`,
+  );
+}
+
+/** The environment of somebody who acts for nobody else, whatever this was started from. */
+async function operatorEnv(context: Context): Promise<NodeJS.ProcessEnv> {
+  const env = withoutDispatch(context.env);
+  const from = nonEmpty(env['CROSSTALK_FROM']);
+  if (from === undefined) return env;
+  const actors = await knownActors(context);
+  const isActor =
+    nonEmpty(context.env['CROSSTALK_DISPATCH_ACTOR']) !== undefined ||
+    actors.some(({ name }) => name === from);
+  if (isActor) delete env['CROSSTALK_FROM'];
+  return env;
+}

@@ -1,0 +1,81 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runPlain } from '../../runner/plain-session.ts';
+import { loadPty } from '../../runner/pty.ts';
+import { runOnPty } from '../../runner/pty-session.ts';
+import { openTerminal } from '../../runner/terminal.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { interactive } from '../../agents/interactive.ts';
+import { shown } from '../../protocol/result.ts';
+import { announcerFor } from './announcer.ts';
+import type { Context } from '../context.ts';
+import { canStart } from '../path.ts';
+
+export interface SessionInput {
+  /** Of its instructions file. */
+  name: string;
+  /** A command line, or the name of a known agent CLI. */
+  command: string;
+  /** The instructions. */
+  text: string;
+  /** What the CLI finds in its environment, beside what every session has. */
+  env: NodeJS.ProcessEnv;
+  /** Whose messages are announced while it runs. */
+  recipient: string;
+  /** Where it works. */
+  cwd: string;
+  /** Holds the `crosstalk` it finds; see {@link prepareBin}. */
+  bin: string;
+}
+
+/** Milliseconds between a signal that ends a session and KILL. */
+const GRACE_MS = 5000;
+
+/**
+ * Runs an agent CLI as an interactive session: on a pseudo-terminal where there is a terminal, else
+ * on the standard streams as they are. It finds its instructions in a file as well, named by
+ * `CROSSTALK_INSTRUCTIONS`.
+ *
+ * @returns the exit code of the CLI
+ * @throws CrosstalkError `not_found` when it cannot be started
+ */
+export async function startSession(context: Context, input: SessionInput): Promise<number> {
+  const { paths, transport, note } = context;
+  await mkdir(paths.sessions, { recursive: true, mode: 0o700 });
+  const file = join(paths.sessions, `${input.name}.md`);
+  await writeFile(file, input.text, { mode: 0o600 });
+  const { argv, program, instructed } = interactive(input.command, input.text, file);
+  if (!instructed)
+    note(`instructions for this session are in ${file}, also named by CROSSTALK_INSTRUCTIONS`);
+  const { cwd } = input;
+  const path = `${input.bin}:${input.env['PATH'] ?? ''}`;
+  const env = {
+    ...input.env,
+    PATH: path,
+    CROSSTALK_TRANSPORT: transport.dir,
+    CROSSTALK_INSTRUCTIONS: file,
+  };
+  if (program !== undefined && !(await canStart(program, path, cwd)))
+    throw notStarted(program, 'no such program');
+  const announcer = await announcerFor(context, input.recipient);
+  const terminal = openTerminal();
+  if (terminal !== undefined) {
+    const open = await loadPty();
+    const ended =
+      'problem' in open
+        ? open
+        : await runOnPty({ command: argv, cwd, env, terminal, open, grace: GRACE_MS, announcer });
+    if ('exitCode' in ended) return ended.exitCode;
+    note(`no pseudo-terminal here: ${ended.problem}; the session goes on without announcements`);
+  }
+  const ended = await runPlain(argv, { cwd, env }, GRACE_MS);
+  if ('exitCode' in ended) return ended.exitCode;
+  throw notStarted(argv[0], ended.startError);
+}
+
+function notStarted(program: string | undefined, why: string): CrosstalkError {
+  return new CrosstalkError(
+    'not_found',
+    `cannot start ${shown(program)}: ${why}; name another with --agent <command> or change the host file`,
+  );
+}

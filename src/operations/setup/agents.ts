@@ -1,0 +1,204 @@
+import { access, constants, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { invoke } from '../../runner/invoke.ts';
+import { outcomeOf } from '../../runner/outcome.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { loginFiles } from '../../agents/command.ts';
+import { KNOWN_AGENTS, knownAgent, type AgentCli } from '../../agents/agents.ts';
+import { refusalOf } from '../../agents/refusal.ts';
+import { shown } from '../../protocol/result.ts';
+
+/** A known agent CLI as it is on this machine. */
+export interface AgentReport {
+  name: string;
+  /** The program; null when none is on the PATH, and then nothing else is known. */
+  path: string | null;
+  /** Null when the program does not tell. */
+  version: string | null;
+  /** The package it belongs to, else the file that the program really is. */
+  from: string | null;
+  /** By what it is logged in, as far as can be seen; null: not known. */
+  logged_in_by: string | null;
+  /** What to type to install it, or to log in. */
+  install: string;
+  login: string;
+  /** What became of a run on one word; null when none was asked for. */
+  run: AgentRun | null;
+}
+
+/** `until` (ISO 8601 UTC) is when it says that it goes on. */
+type AgentRun =
+  | { result: 'works'; answer: string; seconds: number }
+  | { result: 'rate_limited'; said: string; until: string | null }
+  | { result: 'not_logged_in'; said: string }
+  | { result: 'failed'; said: string };
+
+export interface AgentsInput {
+  env: NodeJS.ProcessEnv;
+  /** Those to look at; none for all. */
+  names: readonly string[];
+  /** Milliseconds that a run on one word may take; undefined: make none. */
+  run?: number;
+  now: () => Date;
+  signal: AbortSignal;
+}
+
+const PROMPT = 'Reply with the one word: ready\n';
+/** `{}` and a line feed: some make the file before anybody logs in. */
+const EMPTY_BYTES = 3;
+const VERSION_LIMIT_MS = 15_000;
+const GRACE_MS = 2000;
+const MAX_OUTPUT = 64 * 1024;
+
+/**
+ * What is known of the agent CLIs of this machine. Runs their `--version` where no package tells
+ * it, and their headless command on one word only when asked.
+ *
+ * @throws CrosstalkError `usage` for a name that is not known
+ */
+export async function findAgents(input: AgentsInput): Promise<AgentReport[]> {
+  const wanted = input.names.map((name) => {
+    const agent = knownAgent(name);
+    if (agent !== undefined) return agent;
+    const known = KNOWN_AGENTS.map((one) => one.name).join(', ');
+    throw new CrosstalkError('usage', `${shown(name)} is no known agent CLI; known are ${known}`);
+  });
+  const reports: AgentReport[] = [];
+  // One after another: they are heavy, and share what they are limited by.
+  for (const agent of wanted.length === 0 ? KNOWN_AGENTS : wanted) {
+    reports.push(await report(agent, input));
+    if (input.signal.aborted) throw new CrosstalkError('aborted', 'interrupted');
+  }
+  return reports;
+}
+
+async function report(agent: AgentCli, input: AgentsInput): Promise<AgentReport> {
+  const path = await programOf(agent.name, input.env['PATH'] ?? '');
+  const known = {
+    name: agent.name,
+    install: `npm install --global ${agent.package}`,
+    login: agent.login,
+  };
+  if (path === undefined) {
+    return { ...known, path: null, version: null, from: null, logged_in_by: null, run: null };
+  }
+  const real = await realpath(path).catch(() => path);
+  const belongs = await packageOf(real);
+  return {
+    ...known,
+    path,
+    version: belongs?.version ?? (await versionOf(path, input)) ?? null,
+    from: belongs === undefined ? real : `npm package ${belongs.name}`,
+    logged_in_by: (await loginOf(agent, input.env)) ?? null,
+    run: input.run === undefined ? null : await tryOut(agent, input, input.run),
+  };
+}
+
+async function programOf(name: string, path: string): Promise<string | undefined> {
+  for (const folder of path.split(delimiter).filter((one) => one !== '')) {
+    const program = join(folder, name);
+    const found = await access(program, constants.X_OK).then(
+      async () => (await stat(program)).isFile(),
+      () => false,
+    );
+    if (found) return program;
+  }
+  return undefined;
+}
+
+/** The npm package that a file lies in. */
+async function packageOf(file: string): Promise<{ name: string; version: string } | undefined> {
+  if (!file.includes('/node_modules/')) return undefined;
+  for (let folder = dirname(file); !folder.endsWith('node_modules'); folder = dirname(folder)) {
+    try {
+      const text = await readFile(join(folder, 'package.json'), 'utf8');
+      const { name, version } = JSON.parse(text) as { name?: unknown; version?: unknown };
+      if (typeof name === 'string' && typeof version === 'string') return { name, version };
+    } catch {
+      // The package begins further up.
+    }
+  }
+  return undefined;
+}
+
+/** What makes it seem logged in: a variable, or a file that a login writes. */
+async function loginOf(agent: AgentCli, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const key = agent.account.keys.find((name) => (env[name] ?? '') !== '');
+  if (key !== undefined) return key;
+  for (const file of loginFiles({ agent, id: agent.name }, env)) {
+    if (
+      await stat(file).then(
+        (found) => found.size > EMPTY_BYTES,
+        () => false,
+      )
+    )
+      return file;
+  }
+  return undefined;
+}
+
+async function versionOf(path: string, input: AgentsInput): Promise<string | undefined> {
+  const result = await inFolder((folder) =>
+    invoke({
+      ...settings(input, folder),
+      command: `exec "$CROSSTALK_PROGRAM" --version`,
+      env: { ...settings(input, folder).env, CROSSTALK_PROGRAM: path },
+      input: '',
+      timeout: VERSION_LIMIT_MS,
+    }),
+  );
+  return /(?<!\d)\d+\.\d+(?:\.\d+)?[\w.+-]*/.exec(result.stdout.slice(0, 1000))?.[0];
+}
+
+/** Runs the headless command of the table on one word, in an empty folder. */
+async function tryOut(agent: AgentCli, input: AgentsInput, timeout: number): Promise<AgentRun> {
+  const result = await inFolder((folder) =>
+    invoke({
+      ...settings(input, folder),
+      command: agent.headless,
+      input: PROMPT,
+      timeout,
+    }),
+  );
+  const outcome = outcomeOf(result, { timeout, maxOutput: MAX_OUTPUT });
+  if (outcome.kind === 'answered') {
+    const answer = outcome.text.trim().slice(0, 200);
+    return { result: 'works', answer, seconds: Math.round(result.duration / 100) / 10 };
+  }
+  const ended = outcome.kind !== 'failed' || outcome.reason === 'exit_code';
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const refusal = ended ? refusalOf(agent, result, input.now(), zone) : undefined;
+  if (refusal?.kind === 'not_logged_in') return { result: 'not_logged_in', said: refusal.said };
+  if (refusal?.kind === 'rate_limited') {
+    const until = refusal.until?.toISOString() ?? null;
+    return { result: 'rate_limited', said: refusal.said, until };
+  }
+  const said = outcome.kind === 'failed' ? outcome.detail : 'printed nothing';
+  return { result: 'failed', said };
+}
+
+function settings(
+  { env, signal }: AgentsInput,
+  folder: string,
+): Omit<Parameters<typeof invoke>[0], 'command' | 'input' | 'timeout'> {
+  const own = Object.entries(env).filter(([name]) => !name.startsWith('CROSSTALK_'));
+  return {
+    cwd: folder,
+    // Where the table's commands let their CLI write.
+    env: { ...Object.fromEntries(own), CROSSTALK_RUN_DIR: folder },
+    grace: GRACE_MS,
+    maxOutput: MAX_OUTPUT,
+    signal,
+    onStart: () => Promise.resolve(),
+  };
+}
+
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'crosstalk-agents-'));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,88 @@
+import { parseDocument } from 'yaml';
+import { findHost, readHosts, type FoundHost } from '../../bus/host.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { parseHostFile } from '../../protocol/host-file.ts';
+import { authorOf } from '../../protocol/outgoing.ts';
+import { loadApprovals } from '../../state/approvals.ts';
+import { loadHeartbeat } from '../../state/heartbeat.ts';
+import { slotOf, type TierSlot } from './tier-slot.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { deliverOrNote } from '../sending/deliver.ts';
+
+export type ThisHost = Extract<FoundHost, { kind: 'found' }>;
+
+/**
+ * This machine's host file, as known here: by alias, else the one the dispatcher here serves, else
+ * the one this clone has served before, else by hostname.
+ */
+export async function findThisHost(
+  context: Context,
+  alias: string | undefined,
+): Promise<FoundHost> {
+  return (await findServed(context, alias)).found;
+}
+
+/** The same with the alias it was looked for by; without one this machine need not serve anybody. */
+export async function findServed(
+  context: Context,
+  alias: string | undefined,
+): Promise<{ found: FoundHost; served: string | undefined }> {
+  const [entries, heartbeat, { alias: remembered }] = await Promise.all([
+    readHosts(context.transport, await tipOf(context)),
+    loadHeartbeat(context.paths.heartbeat),
+    loadApprovals(context.paths.approvals, context.started),
+  ]);
+  const served = alias ?? heartbeat?.host ?? undefined;
+  const found = findHost(entries, {
+    hostname: context.hostname,
+    ...(served === undefined ? {} : { alias: served }),
+    ...(remembered === undefined ? {} : { remembered }),
+  });
+  return { found, served: served ?? remembered };
+}
+
+/**
+ * This machine's host file, after asking the remote.
+ *
+ * @throws CrosstalkError `not_found` when there is none, or several
+ */
+export async function thisHost(context: Context, alias: string | undefined): Promise<ThisHost> {
+  await refreshOrNote(context);
+  const found = await findThisHost(context, alias);
+  if (found.kind === 'found') return found;
+  throw new CrosstalkError('not_found', found.problem);
+}
+
+/** Adds or replaces an actor's tier in a host file, leaving everything else in it as it is. */
+export async function writeTier(
+  context: Context,
+  host: ThisHost,
+  actor: string,
+  tier: string,
+  slot: TierSlot,
+  from: string,
+): Promise<void> {
+  const text = (await context.archive.text(await tipOf(context), host.path)) ?? '';
+  const content = withTier(text, actor, tier, slot);
+  const result = parseHostFile(content);
+  if (!result.ok)
+    throw new CrosstalkError(
+      'invalid',
+      `${host.path} would be unreadable: ${result.problems.join('; ')}; edit it by hand`,
+    );
+  await deliverOrNote(context, [
+    {
+      at: context.now().toISOString(),
+      author: authorOf(from, host.file.alias),
+      subject: `crosstalk: ${actor} on ${host.file.alias}`,
+      files: [{ path: host.path, content }],
+    },
+  ]);
+}
+
+function withTier(text: string, actor: string, tier: string, slot: TierSlot): string {
+  const end = text.indexOf('\n---', 3);
+  const header = parseDocument(text.slice(4, end + 1));
+  header.setIn(['actors', actor, tier], slotOf(slot));
+  return `---\n${header.toString({ lineWidth: 0 })}---${text.slice(end + 4)}`;
+}

@@ -1,0 +1,254 @@
+import { mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { Checkout } from '../../bus/checkout.ts';
+import { EVERYONE } from '../../protocol/address.ts';
+import { CrosstalkError, hasCode } from '../../errors.ts';
+import { agentOf, KNOWN_AGENTS, knownAgent } from '../../agents/agents.ts';
+import { channelNameProblem } from '../../protocol/channel.ts';
+import { hostFile } from '../../protocol/layout.ts';
+import { isName, toName } from '../../protocol/names.ts';
+import { authorOf } from '../../protocol/outgoing.ts';
+import { shown } from '../../protocol/result.ts';
+import { redact } from '../../transport/failure.ts';
+import {
+  createRepository,
+  defaultBranch,
+  inspectRemote,
+  makeClone,
+} from '../../transport/setup.ts';
+import type { Failure } from '../../transport/transport.ts';
+import { approveWritten } from './approvals.ts';
+import { openTransport, withContext, type Context } from '../context.ts';
+import { join as joinTransport } from './join.ts';
+import type { Surroundings } from '../locate.ts';
+import { daysOf } from '../upkeep/sync.ts';
+import { firstOnPath } from '../path.ts';
+import { hostText, newActor, newChannel } from './starter-files.ts';
+import { slotIn } from './tier-slot.ts';
+import { templateFiles } from './template.ts';
+import { chooseWorkdir, type WorkdirInput } from './workdir-option.ts';
+
+export interface InitInput extends WorkdirInput {
+  dir?: string;
+  remote?: string;
+  alias?: string;
+  actor?: string;
+  /** A command line, or the name of a known agent CLI. */
+  cli?: string;
+  channel?: string;
+  /** When joining: how many days of messages the checkout shows, as `7d`. */
+  window?: string;
+  login: string;
+  note: (line: string) => void;
+}
+
+export interface Initialised {
+  dir: string;
+  alias: string;
+  actor: string;
+  cli: string;
+  /** Where it works, when that is no workspace. */
+  workdir?: string;
+  /** The channel made, by name; undefined when a joined transport already has one. */
+  channel?: string;
+  joined: boolean;
+  pushed: boolean;
+}
+
+const DEFAULTS = { actor: 'concierge', channel: 'general' };
+
+/**
+ * Makes a transport, in one of three situations: new and local, new with an empty remote, or
+ * joining the one at the remote from another machine.
+ *
+ * @throws CrosstalkError `refused` for a folder that is not empty; nothing is written then
+ */
+export async function init(surroundings: Surroundings, input: InitInput): Promise<Initialised> {
+  const dir = resolve(surroundings.cwd, input.dir ?? '.');
+  checkInput(input);
+  await assertEmpty(dir);
+  const made = await mkdir(dir, { recursive: true });
+  try {
+    const settings: { cli: string; actor: string; workdir?: string } = {
+      ...(await chooseCli(surroundings, input)),
+      actor: input.actor ?? DEFAULTS.actor,
+    };
+    const workdir = await chooseWorkdir(surroundings, { ...input, actor: settings.actor }, dir);
+    if (workdir !== undefined) settings.workdir = workdir;
+    const remote =
+      input.remote === undefined ? undefined : remoteUrl(input.remote, surroundings.cwd);
+    const state =
+      remote === undefined ? undefined : await inspectRemote(remote, dir, surroundings.env);
+    if (state?.kind === 'failed') {
+      throw new CrosstalkError(
+        'git_failed',
+        `cannot use the remote ${redact(input.remote ?? '')}: ${state.failure.reason}; check the address and your access`,
+      );
+    }
+    if (remote !== undefined && state?.kind === 'branches') {
+      const window = input.window === 'all' ? undefined : input.window;
+      const { env } = surroundings;
+      await makeClone({ ...state, url: remote }, dir, dirname(dir), env, window);
+      const failure = await bringInto(dir, env);
+      if (failure !== undefined)
+        throw new CrosstalkError(
+          'git_failed',
+          `cannot clone ${redact(remote)}: ${failure.reason}; check your access`,
+        );
+      return await joinTransport(surroundings, { ...input, ...settings, dir: await realpath(dir) });
+    }
+    const empty = state && remote !== undefined ? { ...state, url: remote } : undefined;
+    return await create(surroundings, { ...input, ...settings }, dir, empty);
+  } catch (error) {
+    await emptyAgain(dir, made);
+    throw error;
+  }
+}
+
+async function create(
+  surroundings: Surroundings,
+  input: InitInput & { actor: string; cli: string },
+  dir: string,
+  remote: { url: string; branch: string | undefined; isSha256: boolean } | undefined,
+): Promise<Initialised> {
+  const alias = input.alias ?? toName(hostname()) ?? 'host';
+  const channel = input.channel ?? DEFAULTS.channel;
+  const from = toName(input.login) ?? 'operator';
+  const files = await templateFiles();
+  files.push(...newActor(input.actor, files));
+  files.push({
+    path: hostFile(alias),
+    content: hostText(alias, hostname(), input.actor, slotIn(input)),
+  });
+  files.push(newChannel(channel, from));
+  for (const { path, content } of files) {
+    await mkdir(dirname(join(dir, path)), { recursive: true });
+    await writeFile(join(dir, path), content);
+  }
+  await createRepository(dir, surroundings.env, {
+    branch: remote?.branch ?? (await defaultBranch()),
+    subject: 'crosstalk: a new transport',
+    author: authorOf(from, alias),
+    ...(remote === undefined ? {} : { remote }),
+  });
+  (await openTransport(dir, surroundings.env, true)).transport.close();
+  const result = {
+    dir: await realpath(dir),
+    alias,
+    actor: input.actor,
+    ...slotIn(input),
+    channel,
+    joined: false,
+  };
+  return {
+    ...result,
+    pushed: await withContext(
+      surroundings,
+      { transport: dir, note: input.note },
+      async (context) => {
+        await approveWritten(context, alias, input.actor, 'default', slotIn(input), true);
+        return remote !== undefined && push(context);
+      },
+    ),
+  };
+}
+
+/** Brings the bus into a new clone; the failure, if any. */
+async function bringInto(dir: string, env: NodeJS.ProcessEnv): Promise<Failure | undefined> {
+  const { transport } = await openTransport(dir, env, true);
+  try {
+    const failure = await transport.bring();
+    // Its files come with one fetch; read one by one, each would take a connection.
+    if (failure === undefined) await new Checkout(transport, () => new Date()).follow();
+    return failure;
+  } finally {
+    transport.close();
+  }
+}
+
+/** The first push; a failure leaves a working local transport that is pushed later. */
+async function push({ transport, note }: Context): Promise<boolean> {
+  const pushed = await transport.refresh();
+  if (!pushed.ok)
+    note(
+      `the transport is made, but not pushed: ${pushed.failure.reason}; push it with: crosstalk sync`,
+    );
+  return pushed.ok;
+}
+
+function checkInput({ alias, actor, channel, cli, window }: InitInput): void {
+  if (window !== undefined) daysOf(window);
+  for (const [option, value] of Object.entries({ alias, actor }))
+    if (value !== undefined && !isName(value))
+      throw new CrosstalkError(
+        'usage',
+        `--${option} ${shown(value)} is not a name (letters, digits, . _ -, at most 64, a letter or digit first); choose another`,
+      );
+  if (actor === EVERYONE)
+    throw new CrosstalkError('usage', `--actor ${EVERYONE} means everybody; choose another name`);
+  const problem = channel === undefined ? undefined : channelNameProblem(channel);
+  if (problem !== undefined)
+    throw new CrosstalkError('usage', `--channel: ${problem}; choose another`);
+  if (cli?.trim() === '')
+    throw new CrosstalkError(
+      'usage',
+      '--cli is empty; give a command line, or one of: ' +
+        KNOWN_AGENTS.map(({ name }) => name).join(', '),
+    );
+}
+
+async function assertEmpty(dir: string): Promise<void> {
+  let entries: string[];
+  try {
+    entries = await readdir(dir);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return;
+    if (hasCode(error, 'ENOTDIR'))
+      throw new CrosstalkError('refused', `${dir} is not a folder; name another`);
+    throw error;
+  }
+  if (entries.includes('upstream')) {
+    throw new CrosstalkError(
+      'refused',
+      `${dir} is a transport already; use it with: crosstalk status --transport ${dir}`,
+    );
+  }
+  if (entries.length > 0) {
+    throw new CrosstalkError(
+      'refused',
+      `${dir} is not empty, it holds ${shown(entries[0])}; name a new or empty folder: crosstalk init <dir>`,
+    );
+  }
+}
+
+async function emptyAgain(dir: string, made: string | undefined): Promise<void> {
+  if (made !== undefined) await rm(made, { recursive: true, force: true });
+  else
+    for (const name of await readdir(dir))
+      await rm(join(dir, name), { recursive: true, force: true });
+}
+
+/** A path is taken from where the command was given; what looks like a URL is left alone. */
+function remoteUrl(remote: string, cwd: string): string {
+  return /^\w+:\/\//.test(remote) || /^[^/]+:/.test(remote) ? remote : resolve(cwd, remote);
+}
+
+/** `--cli`, a known agent's headless command for its name; else the first known agent on the PATH. */
+async function chooseCli(
+  { env }: Surroundings,
+  { cli, note }: InitInput,
+): Promise<{ cli: string }> {
+  if (cli !== undefined) return { cli: knownAgent(cli.trim())?.headless ?? cli };
+  const found = await firstOnPath(
+    KNOWN_AGENTS.map(({ name }) => name),
+    env['PATH'] ?? '',
+  );
+  const agent = found === undefined ? undefined : knownAgent(found);
+  if (agent !== undefined) return { cli: agent.headless };
+  const fallback = KNOWN_AGENTS[0]?.headless ?? 'claude -p';
+  note(
+    `no known agent CLI found on the PATH, so the host file says "${agentOf(fallback)?.name ?? ''}"; change it with: crosstalk actor add <name> --cli <command>`,
+  );
+  return { cli: fallback };
+}

@@ -1,0 +1,102 @@
+import { hostname } from 'node:os';
+import { Checkout } from '../../bus/checkout.ts';
+import { readHosts } from '../../bus/host.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { hostFile } from '../../protocol/layout.ts';
+import { toName } from '../../protocol/names.ts';
+import { authorOf } from '../../protocol/outgoing.ts';
+import { approveWritten } from './approvals.ts';
+import { tipOf, withContext, type Context } from '../context.ts';
+import { deliver } from '../sending/deliver.ts';
+import type { Initialised, InitInput } from './init.ts';
+import type { Surroundings } from '../locate.ts';
+import { hostText, newActor, newChannel } from './starter-files.ts';
+import { slotIn } from './tier-slot.ts';
+import type { TemplateFile } from './template.ts';
+
+/** Adds this machine to a transport that was just cloned: its host file, and a channel if asked. */
+export async function join(
+  surroundings: Surroundings,
+  input: InitInput & { actor: string; cli: string; dir: string },
+): Promise<Initialised> {
+  return withContext(surroundings, { transport: input.dir, note: input.note }, async (context) => {
+    const { alias, machine } = await identity(context, input.alias);
+    await approveWritten(context, alias, input.actor, 'default', slotIn(input), true);
+    const { files, channel } = await additions(context, input);
+    files.push({
+      path: hostFile(alias),
+      content: hostText(alias, machine, input.actor, slotIn(input)),
+    });
+    const delivered = await deliver(
+      context,
+      [
+        {
+          at: context.now().toISOString(),
+          author: authorOf(toName(input.login) ?? 'operator', alias),
+          subject: `crosstalk: ${alias} joins`,
+          files,
+        },
+      ],
+      true,
+    );
+    if (!delivered.published) {
+      input.note(`joined here, but not pushed: ${delivered.reason}; push it with: crosstalk sync`);
+    }
+    await new Checkout(context.transport, context.now).follow();
+    const { dir, actor } = input;
+    return {
+      dir,
+      alias,
+      actor,
+      ...slotIn(input),
+      joined: true,
+      pushed: delivered.published,
+      ...(channel === undefined ? {} : { channel }),
+    };
+  });
+}
+
+/** An alias nobody has; the hostname only when no other host file claims it, or both would be unsure. */
+async function identity(
+  context: Context,
+  wanted: string | undefined,
+): Promise<{ alias: string; machine: string | undefined }> {
+  const entries = await readHosts(context.transport, await tipOf(context));
+  const hosts = entries.flatMap(({ result }) => (result.ok ? [result.value] : []));
+  const taken = new Set([
+    ...hosts.map(({ alias }) => alias),
+    ...entries.map(({ path }) => path.slice('hosts/'.length, -'.md'.length)),
+  ]);
+  if (wanted !== undefined && taken.has(wanted)) {
+    throw new CrosstalkError(
+      'refused',
+      `the alias "${wanted}" is taken, hosts are ${[...taken].join(', ')}; choose another with --alias`,
+    );
+  }
+  const base = toName(hostname()) ?? 'host';
+  let alias = wanted ?? base;
+  for (let n = 2; taken.has(alias); n++) alias = `${base}-${String(n)}`;
+  const claimed = hosts.find((host) => host.hostname?.toLowerCase() === hostname().toLowerCase());
+  if (claimed === undefined) return { alias, machine: hostname() };
+  context.note(
+    `the host "${claimed.alias}" already has the hostname ${hostname()}, so this one goes by its alias: crosstalk dispatch --host ${alias}`,
+  );
+  return { alias, machine: undefined };
+}
+
+async function additions(
+  context: Context,
+  input: InitInput & { actor: string },
+): Promise<{ files: TemplateFile[]; channel: string | undefined }> {
+  const tip = await tipOf(context);
+  const profiles = await context.transport.list(tip, ['local/actors', 'upstream/actors']);
+  const channels = await context.archive.channels(tip);
+  const files = newActor(input.actor, profiles);
+  const wanted = input.channel ?? (channels.length === 0 ? 'general' : undefined);
+  if (wanted === undefined || channels.some(({ name }) => name === wanted))
+    return { files, channel: undefined };
+  return {
+    files: [...files, newChannel(wanted, toName(input.login) ?? 'operator')],
+    channel: wanted,
+  };
+}

@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import { formatChannel } from '../../protocol/channel.ts';
+import { formatDocument } from '../../protocol/frontmatter.ts';
+import { channelFile, profileFiles } from '../../protocol/layout.ts';
+import { profileText } from './actors.ts';
+import type { TemplateFile } from './template.ts';
+import { slotOf, type TierSlot } from './tier-slot.ts';
+
+/** The profile of an actor the template does not bring. */
+export function newActor(actor: string, existing: readonly { path: string }[]): TemplateFile[] {
+  const [local, upstream] = profileFiles(actor);
+  const known = existing.some(({ path }) => path === local || path === upstream);
+  return known ? [] : [{ path: local, content: profileText(actor) }];
+}
+
+export function newChannel(name: string, createdBy: string): TemplateFile {
+  const id = randomUUID();
+  return {
+    path: channelFile(id),
+    content: formatChannel({ id, name, createdBy, createdAt: new Date().toISOString(), body: '' }),
+  };
+}
+
+/** A host file serving one actor. `machine` is left out when another host file claims it. */
+export function hostText(
+  alias: string,
+  machine: string | undefined,
+  actor: string,
+  slot: TierSlot,
+): string {
+  const fields = {
+    alias,
+    ...(machine === undefined ? {} : { hostname: machine }),
+    actors: { [actor]: { default: slotOf(slot) } },
+  };
+  return formatDocument(fields, `The machine ${alias}.\n`);
+}

@@ -1,0 +1,61 @@
+import { resolve } from 'node:path';
+import { workdirOf } from '../../dispatcher/run/workplace.ts';
+import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { isWorkdir } from '../../protocol/host-file.ts';
+import { stateHome } from '../../state/directory.ts';
+import type { Surroundings } from '../locate.ts';
+
+/** What `init` is given about the working directory of its actor. */
+export interface WorkdirInput {
+  /** Where the actor works; a workspace for each thread without it. */
+  workdir?: string;
+  /** Asks for that where it is not given; an empty answer is none. */
+  askWorkdir?: (actor: string) => Promise<string>;
+}
+
+/**
+ * A working directory as the host file will have it: below `~` as it was given, else absolute.
+ *
+ * @param transport the checkout that is, or will be, there
+ * @throws CrosstalkError `usage` for one in which no run could work
+ */
+export async function chosenWorkdir(
+  { env, cwd }: Surroundings,
+  given: string,
+  transport: string,
+): Promise<string> {
+  const workdir = /^~(?:\/|$)/.test(given) ? given : resolve(cwd, given);
+  try {
+    if (!isWorkdir(workdir)) throw new Error('its name has a control character in it');
+    await workdirOf({ dir: transport, stateDir: stateHome(env), environment: env }, workdir);
+  } catch (error) {
+    const why = reasonOf(error).replace(/; make it, or .*$/, '');
+    throw new CrosstalkError('usage', `--workdir: ${why}; name a folder that is there`, {
+      cause: error,
+    });
+  }
+  return workdir;
+}
+
+/** `--workdir`, else what is answered to the question where there is somebody to ask. */
+export async function chooseWorkdir(
+  surroundings: Surroundings,
+  {
+    workdir,
+    askWorkdir,
+    actor,
+    note,
+  }: WorkdirInput & { actor: string; note: (line: string) => void },
+  dir: string,
+): Promise<string | undefined> {
+  if (workdir !== undefined) return chosenWorkdir(surroundings, workdir, dir);
+  for (;;) {
+    const answer = (await askWorkdir?.(actor))?.trim() ?? '';
+    if (answer === '') return undefined;
+    try {
+      return await chosenWorkdir(surroundings, answer, dir);
+    } catch (error) {
+      note(reasonOf(error).replace(/^--workdir: /, ''));
+    }
+  }
+}

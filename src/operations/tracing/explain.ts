@@ -1,0 +1,77 @@
+import { activation, explainClause, type Clause } from '../../protocol/activation.ts';
+import { parseAddress } from '../../protocol/address.ts';
+import { openQuestions } from '../../protocol/causality.ts';
+import { messageFile } from '../../protocol/layout.ts';
+import { shown } from '../../protocol/result.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { factsOf, type Facts } from './facts.ts';
+import { withNaming } from '../reading/naming.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { resolveMessage } from '../reading/resolve.ts';
+
+/** Whether and why a message wakes an actor (protocol.md §3). */
+export interface Explanation {
+  channel: string;
+  message: string;
+  actor: string;
+  host: string | null;
+  wakes: boolean;
+  clause: Clause;
+  because: string;
+  /** Entries of `re` that decided. */
+  answered: string[];
+  /** Whom the actor's stdout would answer. */
+  open_questions: { message: string; asker: string }[];
+  facts: Facts;
+}
+
+/** @param actor `name`, or `name@host` to ask for one host */
+export async function explain(
+  context: Context,
+  message: string,
+  actor: string,
+): Promise<Explanation> {
+  const address = parseAddress(actor);
+  if (!address.ok)
+    throw new CrosstalkError('usage', `${address.problems.join('; ')}; name an actor`);
+  await refreshOrNote(context);
+  const ref = await resolveMessage(context, message);
+  const tip = await tipOf(context);
+  const found = await context.archive.message(tip, ref.channel, ref.relPath);
+  if (found === undefined) {
+    const path = messageFile(ref.channel, ref.relPath);
+    throw new CrosstalkError(
+      'invalid',
+      `${shown(path)} is malformed and wakes nobody; see why with: crosstalk status`,
+    );
+  }
+  const delivered = { relPath: ref.relPath, message: found };
+  const lookup = await context.archive.chain(tip, ref.channel, [delivered]);
+  const { name, host } = address.value;
+  const narrowed = found.to.find((to) => to.name === name && to.host !== undefined);
+  const result = activation(
+    found,
+    name,
+    host ?? narrowed?.host ?? '',
+    (relPath) => lookup(relPath)?.from,
+  );
+  return {
+    channel: ref.channel,
+    message: ref.relPath,
+    actor: name,
+    host: host ?? null,
+    wakes: result.wakes,
+    clause: result.clause,
+    because: explainClause(result.clause, name),
+    answered: result.answered,
+    facts: await withNaming(context, tip, (naming) =>
+      factsOf(context, ref, name, result.wakes, naming),
+    ),
+    open_questions: result.wakes
+      ? openQuestions(delivered, name, lookup).map(({ relPath, asker }) => ({
+          message: relPath,
+          asker,
+        }))
+      : [],
+  };
+}

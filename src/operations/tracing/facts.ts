@@ -1,0 +1,121 @@
+import { messageFile } from '../../protocol/layout.ts';
+import { Cursors, cursorOf, type ActorCursors } from '../../state/cursors.ts';
+import { loadHeartbeat } from '../../state/heartbeat.ts';
+import { holderOf } from '../../state/lock.ts';
+import { tipOf, type Context } from '../context.ts';
+import type { Naming } from '../reading/naming.ts';
+import type { MessageRef } from '../reading/resolve.ts';
+
+/** What is known of a message for one actor, each by itself, from this machine's point of view. */
+export interface Facts {
+  /** It waits in this machine's outbox. */
+  queued_here: boolean;
+  /** It is on the bus: at the remote, or on the local branch in solo mode. */
+  on_the_bus: boolean;
+  /**
+   * Aliases of the hosts known to have seen it: this one by its own state, others by a message of
+   * theirs that names it in `re` or `cause`. Hosts do not tell one another what they have read.
+   */
+  seen_by: string[];
+  running: boolean;
+  /** Paths of the actor's messages that name it in `re` or `cause`. */
+  answered_by: string[];
+  /** A run here dealt with it and legitimately said nothing. */
+  silent: boolean;
+  /** Why it waits here although its actor could run: `max_runs_per_hour`, `rate_limited`, … */
+  parked: { reason: string; until: string } | null;
+  /** Its dead letter here, if any. */
+  dead_letter: { id: string; state: string } | null;
+}
+
+/**
+ * Gathers the facts.
+ *
+ * @param wakes whether the message wakes the actor at all
+ * @param naming finds the messages that name it
+ */
+export async function factsOf(
+  context: Context,
+  ref: MessageRef,
+  actor: string,
+  wakes: boolean,
+  naming: Naming,
+): Promise<Facts> {
+  const { outbox, deadLetters, paths, transport } = context;
+  const { channel, relPath } = ref;
+  const path = messageFile(channel, relPath);
+  const isIt = (messages: readonly string[]): boolean => messages.includes(relPath);
+  const [entries, letters, heartbeat, holder, cursors] = await Promise.all([
+    outbox.all(),
+    deadLetters.all(),
+    loadHeartbeat(paths.heartbeat),
+    holderOf(paths.root, 'dispatcher'),
+    new Cursors(paths.cursors).load(),
+  ]);
+  const letter = letters.find(
+    (one) => one.actor === actor && one.channel === channel && isIt(one.messages),
+  );
+  const exists = async (commit: string): Promise<boolean> =>
+    (await transport.objects.read(`${commit}:${path}`)) !== undefined;
+  const settled = await isSettled(context, cursors.get(actor), ref);
+  const running =
+    holder?.pid === heartbeat?.pid &&
+    heartbeat?.running.some(
+      (run) => run.actor === actor && run.channel === channel && isIt(run.messages),
+    ) === true;
+  const waiting =
+    wakes && !running && (letter === undefined ? !settled : letter.state === 'retrying');
+  const now = context.now().toISOString();
+  const waits = heartbeat?.parked.find((one) => one.actor === actor && one.until > now);
+  const mentions = await naming(ref, true);
+  const answers = mentions
+    .filter(({ message }) => message.from === actor)
+    .map((mention) => mention.relPath);
+  const here = wakes && (settled || running || letter !== undefined) ? [heartbeat?.host] : [];
+  const hosts = [...here, ...mentions.map(({ message }) => message.host)];
+  return {
+    queued_here: entries.some(({ commits }) =>
+      commits.some(({ files }) => files.some((file) => file.path === path)),
+    ),
+    on_the_bus: await exists(await tipOf(context)),
+    seen_by: [...new Set(hosts.filter((host) => typeof host === 'string'))],
+    running,
+    answered_by: answers,
+    silent: wakes && settled && !running && answers.length === 0 && letter === undefined,
+    parked: waits === undefined || !waiting ? null : { reason: waits.reason, until: waits.until },
+    dead_letter: letter === undefined ? null : { id: letter.id, state: letter.state },
+  };
+}
+
+/** Whether an actor's cursors of this machine say that it is done with a message. */
+export async function isSettled(
+  { transport }: Context,
+  cursors: ActorCursors | undefined,
+  { channel, relPath }: MessageRef,
+): Promise<boolean> {
+  const cursor = cursorOf(cursors, channel);
+  if (cursor === undefined) return false;
+  if (cursor.settled.includes(relPath)) return true;
+  if (cursor.commit === '') return false;
+  const object = `${cursor.commit}:${messageFile(channel, relPath)}`;
+  return (await transport.objects.read(object)) !== undefined;
+}
+
+/** The facts as one line, the last thing that happened last. */
+export function describeFacts(facts: Facts): string {
+  const parts = [
+    facts.queued_here ? 'queued here' : '',
+    facts.on_the_bus ? 'on the bus' : 'not on the bus',
+    facts.seen_by.length === 0 ? '' : `seen by ${facts.seen_by.join(', ')}`,
+    facts.running ? 'running' : '',
+    facts.answered_by.length > 0 ? `answered by ${facts.answered_by.join(', ')}` : '',
+    facts.parked === null
+      ? ''
+      : `${facts.parked.reason.replaceAll('_', ' ')}, tried again at ${facts.parked.until}`,
+    facts.silent ? 'met with silence' : '',
+    facts.dead_letter === null
+      ? ''
+      : `${facts.dead_letter.state} as dead letter ${facts.dead_letter.id}`,
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}

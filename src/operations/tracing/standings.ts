@@ -1,0 +1,41 @@
+import type { Located } from '../../protocol/message.ts';
+import { tipOf, type Context } from '../context.ts';
+import type { Naming } from '../reading/naming.ts';
+import { servedNames, statesOf, type NodeState } from './thread.ts';
+
+/** How far the addressees of a message are. */
+export interface Standing {
+  relPath: string;
+  states: NodeState[];
+}
+
+/**
+ * How far the addressees of some messages are, as this machine knows it. Neither the remote nor the
+ * index is asked: answers are looked for among the messages given.
+ *
+ * @param channel id of their channel
+ * @param known messages of the channel: those asked about, and what may answer them
+ * @param wanted relPaths of those asked about
+ */
+export async function standings(
+  context: Context,
+  channel: string,
+  known: readonly Located[],
+  wanted: ReadonlySet<string>,
+): Promise<Standing[]> {
+  const naming: Naming = ({ relPath }, inCause) =>
+    Promise.resolve(
+      known.filter(({ message: { re, cause } }) =>
+        (inCause ? [...re, ...cause] : re).includes(relPath),
+      ),
+    );
+  const served = await servedNames(context, await tipOf(context));
+  return Promise.all(
+    known
+      .filter(({ relPath }) => wanted.has(relPath))
+      .map(async (one) => ({
+        relPath: one.relPath,
+        states: await statesOf(context, channel, served, one, known, naming),
+      })),
+  );
+}

@@ -1,0 +1,206 @@
+import { readHosts } from '../../bus/host.ts';
+import { activation } from '../../protocol/activation.ts';
+import { EVERYONE, formatAddress } from '../../protocol/address.ts';
+import { excerptOf } from '../../protocol/excerpt.ts';
+import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
+import { treesOf, type Branch } from '../../protocol/tree.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { shown } from '../../protocol/result.ts';
+import { factsOf, type Facts } from './facts.ts';
+import { withNaming, type Naming } from '../reading/naming.ts';
+import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { queuedMessages } from '../reading/queued.ts';
+import { resolveMessage, type MessageRef } from '../reading/resolve.ts';
+
+/** How far one addressee is with a message that wakes it, from this machine's point of view. */
+export interface NodeState {
+  actor: string;
+  state: 'answered' | 'queued' | 'running' | 'failed' | 'parked' | 'silent' | 'waiting';
+  /** The host that runs it, the dead letter, or the answer. */
+  detail: string | null;
+  /** Seconds from the message to its answer, by their timestamps. */
+  took_s: number | null;
+}
+
+/** A message of a thread and what came of it. */
+export interface ThreadNode {
+  relPath: string;
+  from: string;
+  to: string[];
+  timestamp: string;
+  re: string[];
+  cause: string[];
+  /** The beginning of its text. */
+  excerpt: string;
+  states: NodeState[];
+  children: ThreadNode[];
+}
+
+export interface Thread {
+  channel: string;
+  channel_name: string;
+  /** The message that was asked for. */
+  message: string;
+  /** False when there is more than {@link MAX_NODES}. */
+  complete: boolean;
+  roots: ThreadNode[];
+}
+
+const MAX_NODES = 2000;
+const EXCERPT_BYTES = 160;
+
+/**
+ * The causal tree around a message: from the roots it goes back to, everything that answers or was
+ * caused by them, and the state of each message that waits for an answer.
+ *
+ * @throws CrosstalkError `not_found` for a message that does not exist, `invalid` for a malformed one
+ */
+export async function thread(context: Context, given: string): Promise<Thread> {
+  await refreshOrNote(context);
+  const ref = await resolveMessage(context, given);
+  const tip = await tipOf(context);
+  const queued = await queuedIn(context, ref.channel);
+  return withNaming(context, tip, async (naming) => {
+    const { messages, complete } = await gather(context, tip, ref, queued, naming);
+    const [first] = messages;
+    if (first === undefined) {
+      throw new CrosstalkError(
+        'invalid',
+        `${shown(ref.relPath)} is malformed and belongs to no thread; see why with: crosstalk status`,
+      );
+    }
+    const served = await servedNames(context, tip);
+    const nodeOf = async (branch: Branch): Promise<ThreadNode> => ({
+      ...describe(branch),
+      states: await statesOf(context, ref.channel, served, branch, messages, naming),
+      children: await Promise.all(branch.children.map(nodeOf)),
+    });
+    const { name } = await context.archive.channel(tip, ref.channel);
+    return {
+      channel: ref.channel,
+      channel_name: name,
+      message: ref.relPath,
+      complete,
+      roots: await Promise.all(treesOf(messages).map(nodeOf)),
+    };
+  });
+}
+
+/** Everything that is connected: first back to the roots, then down from them. */
+async function gather(
+  { archive }: Context,
+  tip: string,
+  ref: MessageRef,
+  queued: readonly Located[],
+  naming: Naming,
+): Promise<{ messages: Located[]; complete: boolean }> {
+  const { channel } = ref;
+  const inOutbox = new Map(queued.map(({ relPath, message }) => [relPath, message]));
+  const read = async (relPath: string): Promise<Message | undefined> =>
+    (await archive.message(tip, channel, relPath)) ?? inOutbox.get(relPath);
+  const found = new Map<string, Message>();
+  const roots: string[] = [];
+  for (let ahead = [ref.relPath]; ahead.length > 0 && found.size < MAX_NODES;) {
+    const next: string[] = [];
+    for (const relPath of ahead) {
+      const message = found.has(relPath) ? undefined : await read(relPath);
+      if (message === undefined) continue;
+      found.set(relPath, message);
+      const origins = [...message.re, ...message.cause];
+      if (origins.length === 0) roots.push(relPath);
+      next.push(...origins);
+    }
+    ahead = next;
+  }
+  const messages = new Map(found);
+  const visited = new Set<string>();
+  for (let ahead = roots.length > 0 ? roots : [...found.keys()]; ahead.length > 0;) {
+    const next: string[] = [];
+    for (const relPath of ahead) {
+      if (visited.has(relPath) || messages.size >= MAX_NODES) continue;
+      visited.add(relPath);
+      const waiting = queued.filter(({ message: { re, cause } }) =>
+        [...re, ...cause].includes(relPath),
+      );
+      for (const item of [...(await naming({ channel, relPath }, true)), ...waiting]) {
+        messages.set(item.relPath, item.message);
+        next.push(item.relPath);
+      }
+    }
+    ahead = next;
+  }
+  return {
+    messages: [...messages].map(([relPath, message]) => ({ relPath, message })),
+    complete: messages.size < MAX_NODES,
+  };
+}
+
+/** Messages of a channel that wait in this machine's outbox. */
+export async function queuedIn(context: Context, channel: string): Promise<Located[]> {
+  return (await queuedMessages(context)).flatMap(({ channel: id, relPath, content }) => {
+    const parsed = id === channel ? parseMessage(Buffer.from(content)) : undefined;
+    return parsed?.ok === true ? [{ relPath, message: parsed.value }] : [];
+  });
+}
+
+function describe({ relPath, message }: Located): Omit<ThreadNode, 'states' | 'children'> {
+  return {
+    relPath,
+    from: message.from,
+    to: message.to.map(formatAddress),
+    timestamp: message.timestamp,
+    re: message.re,
+    cause: message.cause,
+    excerpt: excerptOf(message.body, '', EXCERPT_BYTES).text,
+  };
+}
+
+/** The names that hosts run: an answer for anybody else is at its end. */
+export async function servedNames({ transport }: Context, tip: string): Promise<Set<string>> {
+  const hosts = await readHosts(transport, tip);
+  return new Set(hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : [])));
+}
+
+/** The state of a message for each addressee that it wakes. */
+export async function statesOf(
+  context: Context,
+  channel: string,
+  served: ReadonlySet<string>,
+  { relPath, message }: Located,
+  thread: readonly Located[],
+  naming: Naming,
+): Promise<NodeState[]> {
+  const senderOf = (path: string): string | undefined =>
+    thread.find((one) => one.relPath === path)?.message.from;
+  const states: NodeState[] = [];
+  for (const { name, host } of message.to) {
+    if (name === EVERYONE || (message.re.length > 0 && !served.has(name))) continue;
+    if (!activation(message, name, host ?? '', senderOf).wakes) continue;
+    const answer = thread.find(
+      (one) => one.message.from === name && one.message.re.includes(relPath),
+    );
+    if (answer !== undefined) {
+      const took = Date.parse(answer.message.timestamp) - Date.parse(message.timestamp);
+      const seconds = Math.max(0, Math.round(took / 1000));
+      states.push({ actor: name, state: 'answered', detail: answer.relPath, took_s: seconds });
+      continue;
+    }
+    const facts = await factsOf(context, { channel, relPath }, name, true, naming);
+    states.push({ actor: name, took_s: null, ...openState(facts) });
+  }
+  return states;
+}
+
+function openState(facts: Facts): Pick<NodeState, 'state' | 'detail'> {
+  const { dead_letter: letter } = facts;
+  if (facts.queued_here && !facts.on_the_bus) return { state: 'queued', detail: null };
+  if (facts.running) return { state: 'running', detail: facts.seen_by[0] ?? null };
+  if (letter !== null)
+    return { state: letter.state === 'parked' ? 'parked' : 'failed', detail: letter.id };
+  // It reacted, with a message of its own that answers somebody else.
+  const reaction = facts.answered_by[0];
+  if (reaction !== undefined) return { state: 'answered', detail: reaction };
+  if (facts.parked !== null)
+    return { state: 'waiting', detail: `${facts.parked.reason} until ${facts.parked.until}` };
+  return { state: facts.silent ? 'silent' : 'waiting', detail: null };
+}

@@ -1,0 +1,164 @@
+import { readHosts } from '../../bus/host.ts';
+import { splitAt, type Beyond, type Served, type Split } from '../../protocol/epoch.ts';
+import { CHANNELS, messageFile, placeOf } from '../../protocol/layout.ts';
+import type { Located } from '../../protocol/message.ts';
+import { byChannel, seenFrom } from '../../protocol/reference.ts';
+import type { Context } from '../context.ts';
+
+/** Files read at a time. */
+const CHUNK = 500;
+
+/** How the messages of a bus are divided. */
+export interface Plan {
+  channels: { id: string; name: string; archived: number; waiting: number; kept: number }[];
+  archived: number;
+  /** Messages before the day that wait for an answer. */
+  waiting: number;
+  kept: number;
+}
+
+/** A message, as it looks from its channel. */
+interface Standing {
+  channel: string;
+  located: Located;
+}
+
+/** From a message of one channel to one of another that it was written for. */
+interface Crossing {
+  from: Standing;
+  to: { channel: string; relPath: string };
+}
+
+/** What would go and what stays, channel by channel: memory holds the headers of one. */
+export async function planAt(
+  context: Context,
+  tip: string,
+  before: string,
+  withWaiting: boolean,
+): Promise<{ plan: Plan; removed: string[] }> {
+  const hosts = await readHosts(context.transport, tip);
+  const served: Served[] = hosts.flatMap(({ result }) =>
+    result.ok
+      ? [...result.value.actors.keys()].map((actor) => ({ host: result.value.alias, actor }))
+      : [],
+  );
+  const removed: string[] = [];
+  const all = await context.archive.channels(tip);
+  const splits = new Map<string, Split>();
+  const crossings: Crossing[] = [];
+  for (const { id } of all) {
+    const messages = await headersOf(context, tip, id);
+    splits.set(id, splitAt(messages, before, served, withWaiting));
+    crossings.push(...messages.flatMap((located) => crossingsOf(id, located)));
+  }
+  const others = await aroundCrossings(crossings, (id) => headersOf(context, tip, id));
+  await followCrossings(crossings, async (id, staying) => {
+    const messages = await headersOf(context, tip, id);
+    const seen = others.flatMap(({ channel, located }) =>
+      channel === id ? [] : [seenFrom(id, channel, located)],
+    );
+    const linked = messages.filter(({ message }) => message.origin !== undefined);
+    const lookup = await context.archive.chain(tip, id, linked);
+    const beyond: Beyond = { others: seen, lookup, staying };
+    const split = splitAt(messages, before, served, withWaiting, beyond);
+    splits.set(id, split);
+    const ended = new Set(split.ended);
+    return new Set(messages.flatMap(({ relPath }) => (ended.has(relPath) ? [] : [relPath])));
+  });
+  const channels = all.map(({ id, name }) => {
+    const { ended = [], waiting = [], kept = 0 } = splits.get(id) ?? {};
+    for (const relPath of ended) removed.push(messageFile(id, relPath));
+    return { id, name, archived: ended.length, waiting: waiting.length, kept };
+  });
+  const sum = (part: Exclude<keyof Plan, 'channels'>): number =>
+    channels.reduce((total, channel) => total + channel[part], 0);
+  const plan = { channels, archived: sum('archived'), waiting: sum('waiting'), kept: sum('kept') };
+  return { plan, removed };
+}
+
+function crossingsOf(channel: string, located: Located): Crossing[] {
+  if (located.message.origin === undefined) return [];
+  return [...byChannel(channel, located.message.cause)].flatMap(([other, relPaths]) =>
+    other === channel
+      ? []
+      : relPaths.map((relPath) => ({
+          from: { channel, located },
+          to: { channel: other, relPath },
+        })),
+  );
+}
+
+/** The messages at both ends of crossings, and what answers those they lead to. */
+async function aroundCrossings(
+  crossings: readonly Crossing[],
+  read: (channel: string) => Promise<Located[]>,
+): Promise<Standing[]> {
+  const ends = new Map<string, Set<string>>();
+  for (const { to } of crossings)
+    ends.set(to.channel, (ends.get(to.channel) ?? new Set()).add(to.relPath));
+  const found = new Map<string, Standing>();
+  const note = (channel: string, located: Located): void => {
+    found.set(`${channel}/${located.relPath}`, { channel, located });
+  };
+  for (const { from } of crossings) note(from.channel, from.located);
+  for (const [channel, relPaths] of ends)
+    for (const located of await read(channel))
+      if ([located.relPath, ...located.message.re].some((one) => relPaths.has(one)))
+        note(channel, located);
+  return [...found.values()];
+}
+
+/**
+ * A conversation that leads from one channel into another goes as a whole as well: while one end of a
+ * crossing stays, so does the other. Only the channels that crossings touch are divided again.
+ *
+ * @param divide divides a channel, and says which of its messages stay
+ */
+async function followCrossings(
+  crossings: readonly Crossing[],
+  divide: (channel: string, staying: string[]) => Promise<ReadonlySet<string>>,
+): Promise<void> {
+  const staying = new Map<string, Set<string>>();
+  for (const { from, to } of crossings)
+    for (const { channel } of [from, to]) staying.set(channel, new Set());
+  const keep = (channel: string, relPath: string): boolean => {
+    const known = staying.get(channel);
+    if (known === undefined || known.has(relPath)) return false;
+    known.add(relPath);
+    return true;
+  };
+  const waiting = new Set(staying.keys());
+  for (const id of waiting) {
+    waiting.delete(id);
+    const stays = await divide(id, [...(staying.get(id) ?? [])]);
+    for (const { from, to } of crossings) {
+      const { relPath } = from.located;
+      if (from.channel === id && stays.has(relPath) && keep(to.channel, to.relPath))
+        waiting.add(to.channel);
+      if (to.channel === id && stays.has(to.relPath) && keep(from.channel, relPath))
+        waiting.add(from.channel);
+    }
+  }
+}
+
+/**
+ * The messages of a channel in path order, as they look from it, without bodies. Files that are none
+ * stay where they are.
+ */
+async function headersOf(context: Context, tip: string, channel: string): Promise<Located[]> {
+  const found: Located[] = [];
+  for await (const files of context.transport.walk(tip, `${CHANNELS}/${channel}`)) {
+    await context.transport.prefetch(files.map(({ oid }) => oid));
+    for (let at = 0; at < files.length; at += CHUNK) {
+      const read = files.slice(at, at + CHUNK).map(async (file) => {
+        const place = placeOf(file.path);
+        const parsed = place.kind === 'message' ? await context.archive.parse(file) : undefined;
+        if (place.kind !== 'message' || parsed?.ok !== true) return [];
+        const header = { relPath: place.relPath, message: { ...parsed.value, body: '' } };
+        return [seenFrom(channel, channel, header)];
+      });
+      found.push(...(await Promise.all(read)).flat());
+    }
+  }
+  return found;
+}

@@ -1,0 +1,174 @@
+import { rm, stat } from 'node:fs/promises';
+import { dirname, resolve, sep } from 'node:path';
+import { Checkout } from '../../bus/checkout.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { CHANNELS, placeOf } from '../../protocol/layout.ts';
+import { shown } from '../../protocol/result.ts';
+import type { Failure, TreeEntry } from '../../transport/transport.ts';
+import { planAt, type Plan } from './archive-plan.ts';
+import { refreshed, tipOf, type Context } from '../context.ts';
+import { permission } from '../publishing.ts';
+
+export interface ArchiveInput {
+  /** The first day that stays, `YYYY-MM-DD`. */
+  before: string;
+  /** Path of the bundle to be written. */
+  bundle: string | undefined;
+  /** Also what waits for an answer. */
+  withWaiting: boolean;
+  /** Only counts. */
+  dryRun: boolean;
+}
+
+export interface Archived extends Plan {
+  before: string;
+  /** Where the history before is; absent when nothing was done. */
+  bundle?: string;
+  sha256?: string;
+  /** The commits the bus stood at before and after. */
+  from?: string;
+  tip?: string;
+}
+
+/** Times a bus that moves on in the meantime is planned anew. */
+const MAX_TRIES = 5;
+
+/**
+ * Moves old conversations from the bus into a bundle that holds the whole history so far, and begins
+ * a new history without them. The bundle is written and verified before the bus is touched, and the
+ * bus is touched only if it stands where the bundle ends.
+ *
+ * @throws CrosstalkError `usage` for a day or file that cannot be, `refused` when the remote refuses
+ */
+export async function archive(context: Context, input: ArchiveInput): Promise<Archived> {
+  const { transport } = context;
+  const before = dayFrom(input.before, context.now());
+  const file = input.dryRun ? undefined : await freshFile(context, input.bundle);
+  for (let tries = 1; ; tries++) {
+    await askRemote(context);
+    const tip = await tipOf(context);
+    const { plan, removed } = await planAt(context, tip, before, input.withWaiting);
+    const result = { ...plan, before: input.before };
+    if (file === undefined || removed.length === 0) return result;
+    const sha256 = await transport.epochs.bundle(tip, file);
+    const text = `Archive ${String(removed.length)} messages before ${input.before}`;
+    await permission(context.budget)('push');
+    const moved = await transport.epochs
+      .begin(tip, removed, text, sha256)
+      .catch(async (error: unknown) => {
+        // The only copy of what went, should the bus have taken the new history.
+        const isUnsure = error instanceof CrosstalkError && error.data['kind'] === 'no_answer';
+        if (!isUnsure) await rm(file, { force: true });
+        throw error;
+      });
+    if (moved.ok) {
+      await new Checkout(transport, context.now).follow();
+      return { ...result, bundle: file, sha256, from: tip, tip: moved.tip };
+    }
+    await rm(file, { force: true });
+    if (tries === MAX_TRIES || !isRace(moved.failure)) throw refusedBy(context, moved.failure);
+  }
+}
+
+export interface Restored {
+  archived: string;
+  restored: number;
+  tip: string;
+}
+
+/**
+ * Puts the messages of an archive back onto the bus, and joins its history to the present one. Hosts
+ * do not deliver them again.
+ *
+ * @throws CrosstalkError `usage` for a file that is no archive, `refused` when the remote refuses
+ */
+export async function restore(context: Context, bundle: string): Promise<Restored> {
+  const { transport } = context;
+  const file = resolve(context.cwd, bundle);
+  if (!(await isFile(file))) throw new CrosstalkError('usage', `no bundle at ${file}`);
+  const archived = await transport.epochs.open(file);
+  for (let tries = 1; ; tries++) {
+    await askRemote(context);
+    const tip = await tipOf(context);
+    const there = new Set<string>();
+    for await (const some of transport.walk(tip, CHANNELS))
+      for (const { path } of some) there.add(path);
+    const files: TreeEntry[] = [];
+    for await (const some of transport.walk(archived, CHANNELS))
+      for (const file of some) if (isOfBus(file) && !there.has(file.path)) files.push(file);
+    if (files.length === 0) return { archived, restored: 0, tip };
+    await permission(context.budget)('push');
+    const moved = await transport.epochs.restore(tip, archived, files);
+    if (moved.ok) {
+      await new Checkout(transport, context.now).follow();
+      return { archived, restored: files.length, tip: moved.tip };
+    }
+    if (tries === MAX_TRIES || !isRace(moved.failure)) throw refusedBy(context, moved.failure);
+  }
+}
+
+/**
+ * Whether a file is a message or a channel. Any other may have the name of a folder that has mail by
+ * now, which would go with it.
+ */
+function isOfBus({ path, type }: TreeEntry): boolean {
+  return type === 'blob' && /^(message|channel)$/.test(placeOf(path).kind);
+}
+
+async function askRemote(context: Context): Promise<void> {
+  const asked = await refreshed(context);
+  if (!asked.ok) {
+    throw new CrosstalkError(
+      'refused',
+      `the remote could not be asked: ${asked.failure.reason}; nothing was changed`,
+    );
+  }
+}
+
+function isRace({ kind }: Failure): boolean {
+  return kind === 'behind' || kind === 'contention';
+}
+
+function refusedBy({ transport }: Context, failure: Failure): CrosstalkError {
+  return new CrosstalkError(
+    'refused',
+    `${transport.origin ?? transport.dir} did not take the new history: ${failure.reason}; nothing was changed. A branch that is protected must allow this one push to replace it`,
+  );
+}
+
+/** `2026-08-01` → `2026/08/01`. */
+function dayFrom(text: string, now: Date): string {
+  const day = new Date(`${text}T00:00:00Z`);
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(day.getTime());
+  if (!isDay || day > now) {
+    throw new CrosstalkError(
+      'usage',
+      `--before ${shown(text)} is no day in the past, such as ${new Date(now.getTime() - 90 * 86_400_000).toISOString().slice(0, 10)}`,
+    );
+  }
+  return text.replaceAll('-', '/');
+}
+
+/** Where the bundle goes: a new file in a folder that exists, outside the transport. */
+async function freshFile(context: Context, given: string | undefined): Promise<string> {
+  const refuse = (problem: string): never => {
+    throw new CrosstalkError('usage', problem);
+  };
+  if (given === undefined)
+    return refuse('an archive needs a place: give --bundle <file>, or --dry-run to only count');
+  const file = resolve(context.cwd, given);
+  if (`${file}${sep}`.startsWith(`${context.transport.dir}${sep}`))
+    return refuse(`--bundle ${file} is inside the transport; give a path outside of it`);
+  if (await isFile(file)) return refuse(`--bundle ${file} is there already; give another name`);
+  const folder = await stat(dirname(file)).catch(() => undefined);
+  if (folder?.isDirectory() !== true)
+    return refuse(`--bundle ${file}: there is no folder ${dirname(file)}`);
+  return file;
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,29 @@
+import { ask } from '../../dispatcher/socket/wake.ts';
+import { readPause, removePause, writePause, type Pause } from '../../state/pause.ts';
+import type { Context } from '../context.ts';
+import { releaseHeld, type HeldAgent } from '../health/held.ts';
+import { resolveFrom } from '../reading/resolve.ts';
+
+/** Lets this machine's dispatcher start nothing more until `resume`; what runs goes on. */
+export async function pause(context: Context, login: string): Promise<Pause> {
+  const existing = await readPause(context.paths.pause);
+  if (existing !== undefined) return existing;
+  const made = { since: context.now().toISOString(), by: resolveFrom(context, undefined, login) };
+  await writePause(context.paths.pause, made);
+  return made;
+}
+
+/**
+ * Ends a pause, lets held agent CLIs be tried, and wakes the dispatcher.
+ *
+ * @returns the pause that was in force, if any, and what is tried again
+ */
+export async function resume(
+  context: Context,
+): Promise<{ pause: Pause | undefined; tried: HeldAgent[] }> {
+  const existing = await readPause(context.paths.pause);
+  await removePause(context.paths.pause);
+  const tried = await releaseHeld(context);
+  await ask(context.paths.socket, { op: 'wake' }, 2000);
+  return { pause: existing, tried };
+}

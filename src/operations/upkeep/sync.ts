@@ -1,0 +1,80 @@
+import { Checkout } from '../../bus/checkout.ts';
+import { ask } from '../../dispatcher/socket/wake.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { shown } from '../../protocol/result.ts';
+import { parseWindow } from '../../protocol/window.ts';
+import type { CheckoutState } from '../../transport/transport.ts';
+import { directPublisher, refreshed, type Context } from '../context.ts';
+
+export interface Synced {
+  pushed: number;
+  /** Entries that could not be pushed, or were set aside. */
+  left: number;
+  reason: string | null;
+  checkout: CheckoutState;
+  /** Days of messages that the checkout shows, as `7d`, or `all`. */
+  window: string;
+  tip: string | null;
+}
+
+/**
+ * Pushes the outbox, brings news, fast-forwards the checkout where that is safe.
+ *
+ * @param options `window`: `7d` and the like, the days of messages the checkout shows from now on, or
+ *   `all`; `retry`: what was set aside is tried again
+ * @throws CrosstalkError `usage` for what is no window
+ */
+export async function sync(
+  context: Context,
+  { window, retry = false }: { window?: string | undefined; retry?: boolean } = {},
+): Promise<Synced> {
+  const { outbox, transport, paths } = context;
+  if (retry) await outbox.restore();
+  const checkout = new Checkout(transport, context.now);
+  if (window !== undefined) await setWindow(context, window);
+  const news = await refreshed(context);
+  const waiting = await outbox.all();
+  let reason = news.ok ? null : news.failure.reason;
+  if (waiting.length > 0) {
+    const ids = waiting.map(({ id }) => id);
+    const answered = await ask(paths.socket, { op: 'publish', ids }, 60_000);
+    if (answered.kind === 'nobody') {
+      const publisher = directPublisher(context);
+      await publisher.flush();
+      reason = publisher.failing?.reason ?? reason;
+    } else if (answered.kind === 'answered') {
+      for (const outcome of Object.values(answered.answer.outcomes ?? {})) {
+        if (!outcome.published) reason = outcome.failure.reason;
+      }
+    }
+  }
+  const asked = new Set(waiting.map(({ id }) => id));
+  const aside = (await outbox.aside()).filter(({ id }) => asked.has(id));
+  const left = (await outbox.all()).filter(({ id }) => asked.has(id)).length + aside.length;
+  reason ??= aside[0]?.reason ?? null;
+  await transport.maintain().catch(() => undefined);
+  return {
+    pushed: waiting.length - left,
+    left,
+    reason,
+    checkout: await checkout.follow(),
+    window: transport.window ?? 'all',
+    tip: (await transport.tip()) ?? null,
+  };
+}
+
+/** The days of a `--window`; undefined for all. @throws CrosstalkError `usage` for what is none */
+export function daysOf(window: string): number | undefined {
+  const days = parseWindow(window);
+  if (days !== null) return days;
+  throw new CrosstalkError(
+    'usage',
+    `--window ${shown(window)} is no number of days, such as 7d; give all for everything`,
+  );
+}
+
+/** Records the window in this clone's configuration, where the dispatcher finds it too. */
+async function setWindow(context: Context, window: string): Promise<void> {
+  daysOf(window);
+  await context.transport.configure('crosstalk.window', window);
+}
