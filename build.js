@@ -104,7 +104,7 @@ async function buildApart(entry, door) {
 async function buildManual() {
   const { outputFiles } = await build({
     ...common,
-    entryPoints: ['src/cli/man.ts'],
+    entryPoints: ['src/cli/help/man.ts'],
     format: 'esm',
     write: false,
     plugins: [{ name: 'commands', setup: leaveCommands }],

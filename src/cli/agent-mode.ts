@@ -5,7 +5,7 @@ import { readAgentMode, type AgentMode } from '../operations/agent-mode.ts';
 import { shown } from '../protocol/result.ts';
 import type { Io } from './io.ts';
 import type { Chosen } from './program.ts';
-import { FROM, type CommandSpec } from './spec.ts';
+import { FROM, type CommandSpec } from './tables/spec.ts';
 
 /** Said where a command is not for runs at all. */
 const WHO_MAY =
@@ -36,7 +36,7 @@ export async function inAgentMode(
  */
 export async function assertCommandInRun(argv: readonly string[]): Promise<void> {
   if (argv.some((word) => word === '--help' || word === '-h')) return;
-  const { COMMANDS } = await import('./table.ts');
+  const { COMMANDS } = await import('./tables/table.ts');
   const [first = '', second = ''] = argv;
   const named = COMMANDS.find(({ name }) => name === `${first} ${second}`);
   const spec = named ?? COMMANDS.find(({ name }) => name === first);

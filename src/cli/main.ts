@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { withoutWebToken } from '../credentials.ts';
 import type { Io } from './io.ts';
 import { EXIT } from './exit.ts';
-import { colourless, harmless } from './render.ts';
+import { colourless, harmless } from './view/render.ts';
 import { run } from './run.ts';
 
 /** The entry of the command line tool: the process's own streams, signals and exit code. */

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { packageVersion } from '../package.ts';
 import type { Options } from './command.ts';
-import { EXAMPLE, EXIT_CODES, SUMMARY } from './help-facts.ts';
-import { inSections, sectionOf } from './help-sections.ts';
+import { EXAMPLE, EXIT_CODES, SUMMARY } from './help/facts.ts';
+import { inSections, sectionOf } from './help/sections.ts';
 import type { Io } from './io.ts';
-import { GROUPS, optionsOf, type CommandSpec } from './spec.ts';
-import { COMMANDS } from './table.ts';
+import { GROUPS, optionsOf, type CommandSpec } from './tables/spec.ts';
+import { COMMANDS } from './tables/table.ts';
 
 /** What the command line asked for: a command to run. */
 export interface Chosen {

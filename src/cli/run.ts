@@ -4,7 +4,7 @@ import { assertCommandInRun, assertInRun, inAgentMode } from './agent-mode.ts';
 import { EXIT } from './exit.ts';
 import type { Io } from './io.ts';
 import type { Chosen } from './program.ts';
-import type { CommandSpec } from './spec.ts';
+import type { CommandSpec } from './tables/spec.ts';
 
 /**
  * Runs one command line in this process. The only place that prints an error and decides on the

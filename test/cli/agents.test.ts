@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AgentReport } from '../../src/operations/setup/agents.ts';
-import { plan } from '../../src/cli/complete.ts';
-import { COMMANDS } from '../../src/cli/table.ts';
+import { plan } from '../../src/cli/completion/complete.ts';
+import { COMMANDS } from '../../src/cli/tables/table.ts';
 import { scratch } from '../support/bus.ts';
 import { command, type Ran } from '../support/command.ts';
 import { exists } from '../support/process.ts';

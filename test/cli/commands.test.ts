@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { harmless } from '../../src/cli/render.ts';
-import { COMMANDS } from '../../src/cli/table.ts';
+import { harmless } from '../../src/cli/view/render.ts';
+import { COMMANDS } from '../../src/cli/tables/table.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 import { git } from '../support/git.ts';

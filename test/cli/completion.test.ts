@@ -3,9 +3,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { plan } from '../../src/cli/complete.ts';
-import { matching, quoted, unquoted } from '../../src/cli/completed.ts';
-import { COMMANDS } from '../../src/cli/table.ts';
+import { plan } from '../../src/cli/completion/complete.ts';
+import { matching, quoted, unquoted } from '../../src/cli/completion/completed.ts';
+import { COMMANDS } from '../../src/cli/tables/table.ts';
 import { Bus, scratch, type Held, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { DISPATCH_ENVIRONMENT, ENVIRONMENT, EXIT_CODES } from '../../src/cli/help-facts.ts';
-import { sectionOf } from '../../src/cli/help-sections.ts';
-import { manualPage } from '../../src/cli/man.ts';
-import { escaped, quoted } from '../../src/cli/roff.ts';
-import { optionsOf } from '../../src/cli/spec.ts';
-import { COMMANDS } from '../../src/cli/table.ts';
+import { DISPATCH_ENVIRONMENT, ENVIRONMENT, EXIT_CODES } from '../../src/cli/help/facts.ts';
+import { sectionOf } from '../../src/cli/help/sections.ts';
+import { manualPage } from '../../src/cli/help/man.ts';
+import { escaped, quoted } from '../../src/cli/help/roff.ts';
+import { optionsOf } from '../../src/cli/tables/spec.ts';
+import { COMMANDS } from '../../src/cli/tables/table.ts';
 import { command } from '../support/command.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

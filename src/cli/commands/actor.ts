@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import { addActor, listActors, showActor } from '../../operations/setup/actors.ts';
 import { given, inTransport, print, text, type Call } from '../command.ts';
-import { table } from '../render.ts';
+import { table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
   if (call.name === 'actor add') return add(call);

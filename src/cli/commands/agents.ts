@@ -4,7 +4,7 @@ import { findAgents, type AgentReport } from '../../operations/setup/agents.ts';
 import { shown } from '../../protocol/result.ts';
 import { flag, note, print, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { painter, table } from '../render.ts';
+import { painter, table } from '../view/render.ts';
 
 type Paint = ReturnType<typeof painter>;
 

@@ -7,7 +7,7 @@ import {
 } from '../../operations/upkeep/archive.ts';
 import type { Context } from '../../operations/context.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command.ts';
-import { table } from '../render.ts';
+import { table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
   const before = text(call, 'before');

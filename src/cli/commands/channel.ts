@@ -4,8 +4,8 @@ import { resolveFrom } from '../../operations/reading/resolve.ts';
 import type { Channel } from '../../protocol/channel.ts';
 import { byDispatcher } from '../by-dispatcher.ts';
 import { given, inTransport, print, text, type Call } from '../command.ts';
-import { localTime } from '../message-view.ts';
-import { table } from '../render.ts';
+import { localTime } from '../view/message.ts';
+import { table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
   return call.name === 'channel list' ? list(call) : create(call);

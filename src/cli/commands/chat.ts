@@ -5,7 +5,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { parseRecipients } from '../../protocol/reply.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { timeoutOf } from '../replied.ts';
+import { timeoutOf } from '../view/replied.ts';
 
 /** Milliseconds that what is being sent gets before the chat ends: it is safe on disk by then. */
 const PATIENCE_MS = 3000;

@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/result.ts';
 import { print, type Call } from '../command.ts';
-import { isShell, SCRIPTS, SHELLS } from '../completion-scripts.ts';
+import { isShell, SCRIPTS, SHELLS } from '../completion/scripts.ts';
 
 export async function run(call: Call): Promise<number> {
   const shell = call.args[0] ?? '';

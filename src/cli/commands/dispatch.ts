@@ -8,7 +8,7 @@ import { shown } from '../../protocol/result.ts';
 import { RotatingLog } from '../../operations/tracing/logs.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { liveView } from '../live-view.ts';
+import { liveView } from '../view/live.ts';
 
 export function run(call: Call): Promise<number> {
   const { io } = call;

@@ -7,7 +7,7 @@ import {
 } from '../../operations/upkeep/dlq.ts';
 import type { Context } from '../../operations/context.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command.ts';
-import { indent, table } from '../render.ts';
+import { indent, table } from '../view/render.ts';
 
 const ACTIONS = ['list', 'show', 'retry', 'drop', 'clear'];
 

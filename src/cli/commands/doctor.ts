@@ -1,7 +1,7 @@
 import type { Context } from '../../operations/context.ts';
 import { doctor } from '../../operations/health/doctor.ts';
 import { inTransport, print, text, type Call } from '../command.ts';
-import { painter } from '../render.ts';
+import { painter } from '../view/render.ts';
 import { EXIT } from '../exit.ts';
 
 export function run(call: Call): Promise<number> {

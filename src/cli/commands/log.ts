@@ -11,9 +11,9 @@ import { formatAddress, parseAddress, type Address } from '../../protocol/addres
 import { shown } from '../../protocol/result.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { actor, body, localTime, shortName } from '../message-view.ts';
+import { actor, body, localTime, shortName } from '../view/message.ts';
 import { sinceOf } from '../since.ts';
-import { colourless, indent, painter } from '../render.ts';
+import { colourless, indent, painter } from '../view/render.ts';
 
 const DEFAULT_LIMIT = '20';
 

@@ -4,9 +4,9 @@ import { logs, type LogLine } from '../../operations/tracing/logs.ts';
 import { shown } from '../../protocol/result.ts';
 import { flag, inTransport, note, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { lineOf } from '../live-view.ts';
-import { localTime } from '../message-view.ts';
-import { colourless, painter } from '../render.ts';
+import { lineOf } from '../view/live.ts';
+import { localTime } from '../view/message.ts';
+import { colourless, painter } from '../view/render.ts';
 import { sinceOf } from '../since.ts';
 
 const DEFAULT_LIMIT = '50';

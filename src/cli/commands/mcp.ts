@@ -8,7 +8,7 @@ import { serve } from '../../mcp/serve.ts';
 import { resolveFrom } from '../../operations/reading/resolve.ts';
 import { flag, given, inTransport, note, print, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { painter } from '../render.ts';
+import { painter } from '../view/render.ts';
 
 export async function run(call: Call): Promise<number> {
   const client = text(call, 'install');

@@ -22,7 +22,7 @@ import {
   wordsOf,
   type Call,
 } from '../command.ts';
-import { indent, table } from '../render.ts';
+import { indent, table } from '../view/render.ts';
 
 const LONGEST_CELL = 100;
 

@@ -4,8 +4,8 @@ import { findFile, readMessage, type ReadMessage } from '../../operations/readin
 import { formatAddress } from '../../protocol/address.ts';
 import { flag, inTransport, print, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { actor, body, localTime } from '../message-view.ts';
-import { colourless, painter, table } from '../render.ts';
+import { actor, body, localTime } from '../view/message.ts';
+import { colourless, painter, table } from '../view/render.ts';
 
 export async function run(call: Call): Promise<number> {
   const [given = ''] = call.args;

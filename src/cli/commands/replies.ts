@@ -1,7 +1,7 @@
 import { replies } from '../../operations/reading/replies.ts';
 import { flag, inTransport, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { messagesOf, printReplied, timeoutOf } from '../replied.ts';
+import { messagesOf, printReplied, timeoutOf } from '../view/replied.ts';
 
 export async function run(call: Call): Promise<number> {
   const wait = flag(call, 'wait');

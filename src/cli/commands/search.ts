@@ -9,8 +9,8 @@ import {
 import { suffixOf } from '../../protocol/names.ts';
 import { shown } from '../../protocol/result.ts';
 import { given, inTransport, note, print, text, wordsOf, type Call } from '../command.ts';
-import { localTime } from '../message-view.ts';
-import { indent, painter } from '../render.ts';
+import { localTime } from '../view/message.ts';
+import { indent, painter } from '../view/render.ts';
 import { sinceOf } from '../since.ts';
 
 export function run(call: Call): Promise<number> {

@@ -13,8 +13,8 @@ import { isForAnother, serviceUser } from '../../operations/service/user.ts';
 import type { Context } from '../../operations/context.ts';
 import { flag, given, inTransport, list, note, print, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { indent } from '../render.ts';
-import { renderStatus } from '../service-view.ts';
+import { indent } from '../view/render.ts';
+import { renderStatus } from '../view/service.ts';
 
 type ServicePlan = Extract<InstallPlan, { kind: 'service' }>;
 

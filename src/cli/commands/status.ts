@@ -3,7 +3,7 @@ import { escapeInvisible } from '../../protocol/quoted.ts';
 import { status, type Status } from '../../operations/health/status.ts';
 import { inTransport, note, print, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { age, painter, table } from '../render.ts';
+import { age, painter, table } from '../view/render.ts';
 
 type Paint = ReturnType<typeof painter>;
 

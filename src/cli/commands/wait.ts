@@ -2,7 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { replies, type RepliesInput } from '../../operations/reading/replies.ts';
 import { flag, inTransport, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
-import { messagesOf, printReplied, timeoutOf } from '../replied.ts';
+import { messagesOf, printReplied, timeoutOf } from '../view/replied.ts';
 
 export async function run(call: Call): Promise<number> {
   const any = flag(call, 'any');

@@ -1,15 +1,8 @@
-import {
-  DISPATCH_ENVIRONMENT,
-  ENVIRONMENT,
-  EXAMPLE,
-  EXIT_CODES,
-  FILES,
-  SUMMARY,
-} from './help-facts.ts';
-import { inSections, sectionOf } from './help-sections.ts';
+import { DISPATCH_ENVIRONMENT, ENVIRONMENT, EXAMPLE, EXIT_CODES, FILES, SUMMARY } from './facts.ts';
+import { inSections, sectionOf } from './sections.ts';
 import { bold, escaped, italic, item, quoted, verbatim } from './roff.ts';
-import { optionsOf, type CommandSpec } from './spec.ts';
-import { COMMANDS } from './table.ts';
+import { optionsOf, type CommandSpec } from '../tables/spec.ts';
+import { COMMANDS } from '../tables/table.ts';
 
 /**
  * The manual page, made from the command table and the facts that `--help` shows as well.

@@ -21,6 +21,6 @@ export const CHAT_COMMANDS: readonly CommandSpec[] = [
     ],
     interrupt: 'clean',
     example: 'crosstalk chat general --to concierge',
-    load: () => import('./commands/chat.ts'),
+    load: () => import('../commands/chat.ts'),
   },
 ];

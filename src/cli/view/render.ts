@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
-import { colourless } from '../protocol/steering.ts';
-import type { Io } from './io.ts';
-import { withoutTrailing } from '../protocol/trailing.ts';
+import { colourless } from '../../protocol/steering.ts';
+import type { Io } from '../io.ts';
+import { withoutTrailing } from '../../protocol/trailing.ts';
 
 export { colourless };
 

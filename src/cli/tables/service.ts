@@ -1,6 +1,6 @@
 import { HOST, type CommandSpec } from './spec.ts';
 
-const load = (): ReturnType<CommandSpec['load']> => import('./commands/service.ts');
+const load = (): ReturnType<CommandSpec['load']> => import('../commands/service.ts');
 
 /** The commands around the dispatcher as a service, and its log. */
 export const SERVICE_COMMANDS: readonly CommandSpec[] = [
@@ -63,6 +63,6 @@ export const SERVICE_COMMANDS: readonly CommandSpec[] = [
     ],
     interrupt: 'clean',
     example: 'crosstalk logs --follow',
-    load: () => import('./commands/logs.ts'),
+    load: () => import('../commands/logs.ts'),
   },
 ];

@@ -20,7 +20,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
     inRun: true,
     example:
       'crosstalk memory add --subject "Releases go out on Tuesdays" --alias deploy "Since May."',
-    load: () => import('./commands/memory.ts'),
+    load: () => import('../commands/memory.ts'),
   },
   {
     name: 'memory list',
@@ -31,7 +31,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
     ],
     inRun: true,
     example: 'crosstalk memory list --scope general',
-    load: () => import('./commands/memory.ts'),
+    load: () => import('../commands/memory.ts'),
   },
   {
     name: 'memory search',
@@ -43,7 +43,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
     ],
     inRun: true,
     example: 'crosstalk memory search release day',
-    load: () => import('./commands/memory.ts'),
+    load: () => import('../commands/memory.ts'),
   },
   {
     name: 'memory show',
@@ -51,20 +51,20 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
     summary: 'one shared note, by file name or unique hex suffix',
     inRun: true,
     example: 'crosstalk memory show 77ab01fe',
-    load: () => import('./commands/memory.ts'),
+    load: () => import('../commands/memory.ts'),
   },
   {
     name: 'memory export',
     args: '<dir>',
     summary: 'write all shared notes into an empty folder, as they are in git',
     example: 'crosstalk memory export ~/notes',
-    load: () => import('./commands/memory.ts'),
+    load: () => import('../commands/memory.ts'),
   },
   {
     name: 'memory import',
     args: '<dir>',
     summary: 'bring back the notes of an exported folder, unchanged',
     example: 'crosstalk memory import ~/notes',
-    load: () => import('./commands/memory.ts'),
+    load: () => import('../commands/memory.ts'),
   },
 ];

@@ -13,7 +13,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     ],
     inRun: true,
     example: 'crosstalk channel --name release --description "Everything about 2.0."',
-    load: () => import('./commands/channel.ts'),
+    load: () => import('../commands/channel.ts'),
   },
   {
     name: 'channel create',
@@ -26,7 +26,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     ],
     inRun: true,
     example: 'crosstalk channel create release',
-    load: () => import('./commands/channel.ts'),
+    load: () => import('../commands/channel.ts'),
   },
   {
     name: 'channel list',
@@ -34,14 +34,14 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     options: [['--for <name>', 'whose unread messages: those since it last wrote (default: you)']],
     inRun: true,
     example: 'crosstalk channel list --json',
-    load: () => import('./commands/channel.ts'),
+    load: () => import('../commands/channel.ts'),
   },
   {
     name: 'actor list',
     summary: 'the actors and the hosts that serve them',
     inRun: true,
     example: 'crosstalk actor list',
-    load: () => import('./commands/actor.ts'),
+    load: () => import('../commands/actor.ts'),
   },
   {
     name: 'actor show',
@@ -49,7 +49,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     summary: 'one actor with its system prompt',
     inRun: true,
     example: 'crosstalk actor show concierge',
-    load: () => import('./commands/actor.ts'),
+    load: () => import('../commands/actor.ts'),
   },
   {
     name: 'actor add',
@@ -63,14 +63,14 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
       HOST,
     ],
     example: 'crosstalk actor add reviewer --cli claude --description "Reviews diffs."',
-    load: () => import('./commands/actor.ts'),
+    load: () => import('../commands/actor.ts'),
   },
   {
     name: 'host show',
     summary: 'this machine’s host file, and the changes that are held',
     options: [HOST],
     example: 'crosstalk host show',
-    load: () => import('./commands/host.ts'),
+    load: () => import('../commands/host.ts'),
   },
   {
     name: 'host approve',
@@ -80,6 +80,6 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
       'Without a digest it asks on a terminal, for each change; nothing is fetched meanwhile.',
     options: [HOST],
     example: 'crosstalk host approve 1f2e3d4c5b6a',
-    load: () => import('./commands/host.ts'),
+    load: () => import('../commands/host.ts'),
   },
 ];

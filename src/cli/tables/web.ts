@@ -16,6 +16,6 @@ export const WEB_COMMANDS: readonly CommandSpec[] = [
       'Prints an address that has the token in it. Another --host than this machine takes a --token of your own.',
     interrupt: 'clean',
     example: 'crosstalk web --open',
-    load: () => import('./commands/web.ts'),
+    load: () => import('../commands/web.ts'),
   },
 ];

@@ -23,6 +23,6 @@ export const MCP_COMMANDS: readonly CommandSpec[] = [
     ],
     interrupt: 'clean',
     example: 'crosstalk mcp --install claude',
-    load: () => import('./commands/mcp.ts'),
+    load: () => import('../commands/mcp.ts'),
   },
 ];

@@ -15,6 +15,6 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
     standalone: true,
     interrupt: 'clean',
     example: 'crosstalk agents --run claude',
-    load: () => import('./commands/agents.ts'),
+    load: () => import('../commands/agents.ts'),
   },
 ];

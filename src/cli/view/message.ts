@@ -1,4 +1,4 @@
-import { suffixOf } from '../protocol/names.ts';
+import { suffixOf } from '../../protocol/names.ts';
 import { colourless, type painter } from './render.ts';
 
 export type Paint = ReturnType<typeof painter>;

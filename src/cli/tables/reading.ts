@@ -23,7 +23,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     ],
     inRun: { wait: NO_WAITING, timeout: NO_WAITING },
     example: 'crosstalk replies --wait 2026/06/09/190000000Z-1f2e3d4c.md',
-    load: () => import('./commands/replies.ts'),
+    load: () => import('../commands/replies.ts'),
   },
   {
     name: 'wait',
@@ -35,7 +35,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
       TIMEOUT,
     ],
     example: 'crosstalk wait --any 1f2e3d4c 0a1b2c3d',
-    load: () => import('./commands/wait.ts'),
+    load: () => import('../commands/wait.ts'),
   },
   {
     name: 'log',
@@ -51,7 +51,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     interrupt: 'clean',
     inRun: { follow: NO_WAITING },
     example: 'crosstalk log general --follow',
-    load: () => import('./commands/log.ts'),
+    load: () => import('../commands/log.ts'),
   },
   {
     name: 'read',
@@ -60,7 +60,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     options: [['--raw', 'the file as it is in git']],
     inRun: true,
     example: 'crosstalk read 1f2e3d4c',
-    load: () => import('./commands/read.ts'),
+    load: () => import('../commands/read.ts'),
   },
   {
     name: 'status',
@@ -68,7 +68,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     options: [HOST],
     inRun: true,
     example: 'crosstalk status',
-    load: () => import('./commands/status.ts'),
+    load: () => import('../commands/status.ts'),
   },
   {
     name: 'explain',
@@ -76,7 +76,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     summary: 'why a message wakes an actor, or does not',
     inRun: true,
     example: 'crosstalk explain 1f2e3d4c concierge',
-    load: () => import('./commands/explain.ts'),
+    load: () => import('../commands/explain.ts'),
   },
   {
     name: 'dlq',
@@ -91,6 +91,6 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     ],
     inRun: { retry: DECIDES, drop: DECIDES, clear: DECIDES, yes: DECIDES },
     example: 'crosstalk dlq --retry all',
-    load: () => import('./commands/dlq.ts'),
+    load: () => import('../commands/dlq.ts'),
   },
 ];

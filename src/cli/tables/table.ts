@@ -1,13 +1,13 @@
-import { AGENT_COMMANDS } from './agents-table.ts';
-import { BUS_COMMANDS } from './bus-table.ts';
-import { CHAT_COMMANDS } from './chat-table.ts';
-import { completionCommands } from './completion-table.ts';
-import { MCP_COMMANDS } from './mcp-table.ts';
-import { MEMORY_COMMANDS } from './memory-table.ts';
+import { AGENT_COMMANDS } from './agents.ts';
+import { BUS_COMMANDS } from './bus.ts';
+import { CHAT_COMMANDS } from './chat.ts';
+import { completionCommands } from './completion.ts';
+import { MCP_COMMANDS } from './mcp.ts';
+import { MEMORY_COMMANDS } from './memory.ts';
 import { CHANNEL, FROM, HOST, type CommandSpec } from './spec.ts';
-import { READING_COMMANDS } from './reading-table.ts';
-import { SERVICE_COMMANDS } from './service-table.ts';
-import { WEB_COMMANDS } from './web-table.ts';
+import { READING_COMMANDS } from './reading.ts';
+import { SERVICE_COMMANDS } from './service.ts';
+import { WEB_COMMANDS } from './web.ts';
 
 export const COMMANDS: readonly CommandSpec[] = [
   {
@@ -25,7 +25,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--window <days>', 'joining: the checkout shows messages of so many days, as 7d'],
     ],
     example: 'crosstalk init team --remote git@example.com:team/bus.git --cli claude',
-    load: () => import('./commands/init.ts'),
+    load: () => import('../commands/init.ts'),
   },
   {
     name: 'send',
@@ -43,7 +43,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     inRun: true,
     example: 'crosstalk send --to concierge "what changed this week?"',
-    load: () => import('./commands/send.ts'),
+    load: () => import('../commands/send.ts'),
   },
   ...READING_COMMANDS,
   ...AGENT_COMMANDS,
@@ -56,7 +56,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: 'who asked whom, what was answered, and what is still open',
     inRun: true,
     example: 'crosstalk thread 1f2e3d4c',
-    load: () => import('./commands/thread.ts'),
+    load: () => import('../commands/thread.ts'),
   },
   {
     name: 'search',
@@ -71,14 +71,14 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     inRun: true,
     example: 'crosstalk search "rate limit" retry* --since 2w',
-    load: () => import('./commands/search.ts'),
+    load: () => import('../commands/search.ts'),
   },
   {
     name: 'index',
     summary: 'bring the search index up to date; other commands do it as they need it',
     options: [['--rebuild', 'make it anew; the old one is kept aside']],
     example: 'crosstalk index',
-    load: () => import('./commands/index.ts'),
+    load: () => import('../commands/index.ts'),
   },
   {
     name: 'archive',
@@ -92,20 +92,20 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--restore <bundle>', 'put the messages of a bundle back'],
     ],
     example: 'crosstalk archive --before 2026-08-01 --bundle ~/bus-2026-08.bundle',
-    load: () => import('./commands/archive.ts'),
+    load: () => import('../commands/archive.ts'),
   },
   {
     name: 'doctor',
     summary: 'check everything around the bus that can keep mail from moving',
     options: [HOST],
     example: 'crosstalk doctor',
-    load: () => import('./commands/doctor.ts'),
+    load: () => import('../commands/doctor.ts'),
   },
   {
     name: 'wake',
     summary: 'tell the running dispatcher to look now',
     example: 'crosstalk wake',
-    load: () => import('./commands/wake.ts'),
+    load: () => import('../commands/wake.ts'),
   },
   {
     name: 'sync',
@@ -115,7 +115,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--retry', 'try again what could not be published as it was and is kept aside'],
     ],
     example: 'crosstalk sync --window 7d',
-    load: () => import('./commands/sync.ts'),
+    load: () => import('../commands/sync.ts'),
   },
   {
     name: 'dispatch',
@@ -135,19 +135,19 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     interrupt: 'clean',
     example: 'crosstalk dispatch --host laptop',
-    load: () => import('./commands/dispatch.ts'),
+    load: () => import('../commands/dispatch.ts'),
   },
   {
     name: 'pause',
     summary: 'let this machine’s dispatcher start nothing more; mail waits',
     example: 'crosstalk pause',
-    load: () => import('./commands/pause.ts'),
+    load: () => import('../commands/pause.ts'),
   },
   {
     name: 'resume',
     summary: 'end a pause; try agent CLIs that are rate limited or not logged in now',
     example: 'crosstalk resume',
-    load: () => import('./commands/pause.ts'),
+    load: () => import('../commands/pause.ts'),
   },
   ...SERVICE_COMMANDS,
   {
@@ -160,7 +160,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     interrupt: 'child',
     example: 'crosstalk open --actor concierge',
-    load: () => import('./commands/open.ts'),
+    load: () => import('../commands/open.ts'),
   },
   {
     name: 'attach',
@@ -172,7 +172,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     interrupt: 'child',
     example: 'crosstalk attach --agent claude',
-    load: () => import('./commands/attach.ts'),
+    load: () => import('../commands/attach.ts'),
   },
   ...WEB_COMMANDS,
   {
@@ -180,7 +180,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: 'replace upstream/ with this version’s template',
     options: [['--check', 'only say what would change']],
     example: 'crosstalk upgrade --check',
-    load: () => import('./commands/upgrade.ts'),
+    load: () => import('../commands/upgrade.ts'),
   },
   {
     name: 'demo',
@@ -189,7 +189,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: [['--keep', 'leave it running to play with']],
     interrupt: 'clean',
     example: 'crosstalk demo',
-    load: () => import('./commands/demo.ts'),
+    load: () => import('../commands/demo.ts'),
   },
   ...MCP_COMMANDS,
   ...completionCommands(() => COMMANDS),

@@ -18,7 +18,7 @@ export function completionCommands(commands: () => readonly CommandSpec[]): Comm
       ].join('\n'),
       standalone: true,
       example: 'source <(crosstalk completion bash)',
-      load: () => import('./commands/completion.ts'),
+      load: () => import('../commands/completion.ts'),
     },
     {
       name: '__complete',
@@ -33,7 +33,7 @@ export function completionCommands(commands: () => readonly CommandSpec[]): Comm
       standalone: true,
       hidden: true,
       example: 'crosstalk __complete -- send --to ""',
-      load: async () => (await import('./commands/complete.ts')).completing(commands()),
+      load: async () => (await import('../commands/complete.ts')).completing(commands()),
     },
   ];
 }
