@@ -5,10 +5,10 @@ import tseslint from 'typescript-eslint';
 /** Packages and modules that only these files may import (CONTRIBUTING.md). */
 const DANGEROUS = {
   'gray-matter': ['src/protocol/frontmatter.ts'],
-  'simple-git': ['src/transport/setup.ts'],
+  'simple-git': ['src/transport/clone/setup.ts'],
   'proper-lockfile': ['src/state/lock.ts'],
   'node:child_process': [
-    'src/transport/git.ts',
+    'src/transport/git/git.ts',
     'src/runner/invoke.ts',
     'src/runner/job.ts',
     'src/runner/notify.ts',

@@ -1,5 +1,5 @@
 import { Rhythm } from '../../src/dispatcher/alarm.ts';
-import { backOffMs, MAX_ATTEMPTS } from '../../src/transport/publish.ts';
+import { backOffMs, MAX_ATTEMPTS } from '../../src/transport/publish/publish.ts';
 import type { Clock, Task } from './clock.ts';
 import type { Machine, Ticket, Turn } from './machine.ts';
 import type { Costs, Message, Remote } from './remote.ts';
@@ -26,7 +26,7 @@ type Pushed = 'ok' | 'behind' | 'throttled';
 const CONTENDED_MS = 30_000;
 const MAX_ENTRIES = 1000;
 
-/** One host: group commit as in src/bus/publisher.ts, pushes as in src/transport/publish.ts. */
+/** One host: group commit as in src/bus/publisher.ts, pushes as in src/transport/publish/publish.ts. */
 export class Host {
   readonly pushes = { tried: 0, won: 0 };
   /** How many of its messages are on the remote. */
@@ -94,7 +94,7 @@ export class Host {
     this.#flushing = false;
   }
 
-  /** As `publish` in src/transport/publish.ts. */
+  /** As `publish` in src/transport/publish/publish.ts. */
   *#publish(messages: readonly Message[]): Task<boolean> {
     const { machine, clock, random, costs } = this.#parts;
     for (let attempt = 1; ; attempt++) {

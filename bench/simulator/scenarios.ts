@@ -1,4 +1,4 @@
-import { remoteLimits } from '../../src/transport/forges.ts';
+import { remoteLimits } from '../../src/transport/clone/forges.ts';
 import type { Costs } from './remote.ts';
 import { simulate, type Load, type Outcome, type Setting } from './run.ts';
 

@@ -1,4 +1,4 @@
-import { parseTree } from '../transport/tree-object.ts';
+import { parseTree } from '../transport/objects/tree-object.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Kept } from './kept.ts';
 

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Git } from './git.ts';
-import type { Repository } from './repository.ts';
+import type { Git } from './git/git.ts';
+import type { Repository } from './clone/repository.ts';
 
 /** Loose objects before and after git's maintenance. */
 export interface Maintained {

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { folderUse } from '../protocol/layout.ts';
-import { failed } from './git.ts';
-import { filesContaining } from './grep.ts';
-import { commitsSince, heads, mergeBase, type Ancestor } from './lineage.ts';
+import { failed } from './git/git.ts';
+import { filesContaining } from './objects/grep.ts';
+import { commitsSince, heads, mergeBase, type Ancestor } from './objects/lineage.ts';
 import { looseObjects, staleLocks } from './maintenance.ts';
-import type { Objects } from './objects.ts';
-import { commitOrder } from './order.ts';
-import { prefetch } from './partial.ts';
+import type { Objects } from './objects/objects.ts';
+import { commitOrder } from './objects/order.ts';
+import { prefetch } from './clone/partial.ts';
 import {
   leftBehind,
   leftSince,
@@ -14,8 +14,8 @@ import {
   stoodBefore,
   type LogPlace,
   type Move,
-} from './ref-log.ts';
-import type { Repository } from './repository.ts';
+} from './clone/ref-log.ts';
+import type { Repository } from './clone/repository.ts';
 import {
   changesBetween,
   listTree,
@@ -24,8 +24,8 @@ import {
   walkFolder,
   type TreeEntry,
   type WalkedEntry,
-} from './tree.ts';
-import type { Change } from './walk.ts';
+} from './objects/tree.ts';
+import type { Change } from './objects/walk.ts';
 
 /** What a transport is asked about its commits and trees; nothing here changes anything. */
 export abstract class Reading {

@@ -1,32 +1,32 @@
 import { CrosstalkError } from '../errors.ts';
-import { fastForward, type CheckoutState } from './checkout.ts';
-import { makeBranch } from './branches.ts';
-import { configStamp, fileStamp } from './clone.ts';
-import type { Failure } from './failure.ts';
-import type { RemoteLimits } from './forges.ts';
-import { transportId } from './identity.ts';
-import { Objects } from './objects.ts';
-import type { Commit } from './commit.ts';
-import { publish, type Entries, type PublishOptions, type Published } from './publish.ts';
-import type { Turns } from './publish.ts';
-import { bring, fetchBranch, knownTip, mirror, pushCommit, trackedTip } from './remote.ts';
+import { fastForward, type CheckoutState } from './checkout/checkout.ts';
+import { makeBranch } from './clone/branches.ts';
+import { configStamp, fileStamp } from './clone/clone.ts';
+import type { Failure } from './git/failure.ts';
+import type { RemoteLimits } from './clone/forges.ts';
+import { transportId } from './clone/identity.ts';
+import { Objects } from './objects/objects.ts';
+import type { Commit } from './publish/commit.ts';
+import { publish, type Entries, type PublishOptions, type Published } from './publish/publish.ts';
+import type { Turns } from './publish/publish.ts';
+import { bring, fetchBranch, knownTip, mirror, pushCommit, trackedTip } from './clone/remote.ts';
 import { maintainIfDue, type Maintained } from './maintenance.ts';
-import { Epochs } from './epoch.ts';
+import { Epochs } from './publish/epoch.ts';
 import {
   acceptChanges,
   openRepository,
   prepare,
   type Opening,
   type Repository,
-} from './repository.ts';
-import type { SettingChange } from './settings.ts';
-import { showingOf } from './showing.ts';
-import { catchUp } from './solo-checkout.ts';
-import { setInClone } from './sparse.ts';
-import { Repeats } from './repeats.ts';
+} from './clone/repository.ts';
+import type { SettingChange } from './clone/settings.ts';
+import { showingOf } from './checkout/showing.ts';
+import { catchUp } from './checkout/solo-checkout.ts';
+import { setInClone } from './checkout/sparse.ts';
+import { Repeats } from './objects/repeats.ts';
 import { Reading } from './reading.ts';
-import type { TreeEntry } from './tree.ts';
-import type { Change } from './walk.ts';
+import type { TreeEntry } from './objects/tree.ts';
+import type { Change } from './objects/walk.ts';
 
 export type Refreshed =
   { ok: true; tip: string | undefined } | { ok: false; failure: Failure; tip: string | undefined };

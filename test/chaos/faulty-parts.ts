@@ -20,7 +20,7 @@ import { Runs } from '../../src/state/runs.ts';
 import { Silences } from '../../src/state/silences.ts';
 import { Turns } from '../../src/state/turn.ts';
 import { Workspaces } from '../../src/state/workspaces.ts';
-import { Objects } from '../../src/transport/objects.ts';
+import { Objects } from '../../src/transport/objects/objects.ts';
 import { Transport } from '../../src/transport/transport.ts';
 
 /** Everything that a dispatcher is made of, and waits for. */

@@ -6,7 +6,7 @@ import type { Status } from '../../src/operations/health/status.ts';
 import { stateHome } from '../../src/state/directory.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import { RemoteBudget } from '../../src/state/remote-budget.ts';
-import { remoteLimits } from '../../src/transport/forges.ts';
+import { remoteLimits } from '../../src/transport/clone/forges.ts';
 import { Bus, scratch } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 

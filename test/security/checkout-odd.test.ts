@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { findPipe } from '../../src/transport/pipes.ts';
+import { findPipe } from '../../src/transport/checkout/pipes.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { push } from '../support/push.ts';

@@ -31,8 +31,8 @@ import { shown } from '../../src/protocol/result.ts';
 import { colourless } from '../../src/protocol/steering.ts';
 import { withoutTrailing } from '../../src/protocol/trailing.ts';
 import { wordsOf } from '../../src/agents/words.ts';
-import { classify } from '../../src/transport/failure.ts';
-import { parseTree } from '../../src/transport/tree-object.ts';
+import { classify } from '../../src/transport/git/failure.ts';
+import { parseTree } from '../../src/transport/objects/tree-object.ts';
 import { said } from '../support/messages.ts';
 
 const MEGABYTE = 1024 * 1024;

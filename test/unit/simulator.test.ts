@@ -3,7 +3,7 @@ import type { Costs } from '../../bench/simulator/remote.ts';
 import { simulate, type Setting } from '../../bench/simulator/run.ts';
 import { checksOf, rowsOf, tableOf } from '../../bench/simulator/scenarios.ts';
 import { waitFor } from '../../src/state/remote-budget.ts';
-import { backOffMs, MAX_ATTEMPTS } from '../../src/transport/publish.ts';
+import { backOffMs, MAX_ATTEMPTS } from '../../src/transport/publish/publish.ts';
 
 const WAN: Costs = {
   push: 600,

@@ -10,13 +10,13 @@ import { hostFile } from '../../protocol/layout.ts';
 import { isName, toName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { shown } from '../../protocol/result.ts';
-import { redact } from '../../transport/failure.ts';
+import { redact } from '../../transport/git/failure.ts';
 import {
   createRepository,
   defaultBranch,
   inspectRemote,
   makeClone,
-} from '../../transport/setup.ts';
+} from '../../transport/clone/setup.ts';
 import type { Failure } from '../../transport/transport.ts';
 import { approveWritten } from './approvals.ts';
 import { openTransport, withContext, type Context } from '../context.ts';

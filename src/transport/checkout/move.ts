@@ -1,0 +1,191 @@
+import { lstat, readFile, realpath, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { forgetHeld, changesIn } from './size.ts';
+import { shows, statusOf } from './status.ts';
+import type { Objects } from '../objects/objects.ts';
+import { emptyTree, onCheckout, patternFile, readPatterns, whileLocked } from './on-checkout.ts';
+import { replace } from '../clone/own-git.ts';
+import { blobId, makePlain } from './plain.ts';
+import { readRef, writeRef } from '../clone/refs.ts';
+import type { Repository } from '../clone/repository.ts';
+import { showingOf } from './showing.ts';
+import type { Change } from '../objects/walk.ts';
+
+/**
+ * A checkout is moved in this order: the move is remembered here, git writes the files, then the
+ * index, the branch follows, and the move is forgotten. What is killed in between leaves a
+ * checkout that is at one commit by its index, at another by its branch, or at one by its index and
+ * partly at another by its files. To git these are changes that an operator has made, and it would
+ * never be moved again. {@link finishMove} knows better.
+ */
+export interface Move {
+  /** Where the branch stood; empty for a branch without a commit. */
+  from: string;
+  to: string;
+  /** The patterns of what it showed before. */
+  shown: string;
+}
+
+function moveFile({ gitDir }: Repository): string {
+  return join(gitDir, 'checkout-to');
+}
+
+/** The move that was begun and not forgotten; none most of the time. */
+export async function moveUnderWay(repository: Repository): Promise<Move | undefined> {
+  try {
+    const move = JSON.parse(await readFile(moveFile(repository), 'utf8')) as Partial<Move>;
+    const { from, to, shown } = move;
+    if (/^([0-9a-f]{40,64})?$/.test(from ?? '-') && /^[0-9a-f]{40,64}$/.test(to ?? '-'))
+      if (typeof shown === 'string') return move as Move;
+  } catch {
+    // There is none.
+  }
+  return undefined;
+}
+
+export function rememberMove(repository: Repository, move: Move): Promise<void> {
+  return replace(moveFile(repository), `${JSON.stringify(move)}\n`);
+}
+
+export function forgetMove(repository: Repository): Promise<void> {
+  return rm(moveFile(repository), { force: true });
+}
+
+/**
+ * Brings a move to its end that failed, or that a process was killed in: the branch follows an index
+ * that has arrived, and files that were written before an index that has not are taken back. What is
+ * an operator's own stays as it is. Nothing happens while a git is at work on the index: it may be
+ * the one of another process of ours.
+ *
+ * @returns why it could not be done, if so
+ */
+export async function finishMove(
+  repository: Repository,
+  objects: Objects,
+  move: Move,
+): Promise<string | undefined> {
+  const { clone, branch } = repository;
+  const isThere = async (): Promise<boolean> =>
+    ((await readRef(clone, 'HEAD')) ?? '') === move.from;
+  const start = move.from === '' ? await emptyTree(repository) : move.from;
+  if (await isThere()) await putBack(repository, objects, start, move.to);
+  let failed: string | undefined;
+  const busy = await whileLocked(repository, async () => {
+    if (!(await isThere())) return;
+    const [arrived, begun] = [await staged(repository, move.to), await staged(repository, start)];
+    if (arrived === undefined || begun === undefined) failed = 'git cannot read its index';
+    if (arrived?.length === 0) await writeRef(clone, `refs/heads/${branch}`, move.to, move.from);
+    if (arrived === undefined || begun?.length !== 0) return;
+    failed = await takeBackParts(repository, objects, move);
+    if (failed === undefined) await replace(patternFile(repository), move.shown);
+  });
+  // What is not done is not forgotten: it can be done once there is room again.
+  const reason = busy ?? failed;
+  if (reason !== undefined) return reason;
+  await forgetHeld(repository);
+  await forgetMove(repository);
+  return undefined;
+}
+
+/**
+ * Puts the entries of an operator's own files back into the index, which were left out for a move
+ * (see `leaveOut`): it holds all of a commit but for files that are not to be shown.
+ */
+async function putBack(
+  repository: Repository,
+  objects: Objects,
+  start: string,
+  to: string,
+): Promise<void> {
+  const missing = (await staged(repository, start)) ?? [];
+  if (missing.length === 0 || missing.some(({ status }) => status !== 'D')) return;
+  if (await isIndexAt(repository, to)) return;
+  const patterns = await readPatterns(repository);
+  for (const { path } of missing)
+    if (shows(patterns, path) && (await objects.read(`${to}:${path}`)) !== undefined) return;
+  await onCheckout(repository, ['read-tree', '-m', start], { cone: false });
+}
+
+/** Whether the index holds exactly what a commit does. */
+export async function isIndexAt(repository: Repository, commit: string): Promise<boolean> {
+  return (await staged(repository, commit))?.length === 0;
+}
+
+/** In what the index differs from a commit; undefined when git cannot tell. */
+async function staged(
+  repository: Repository,
+  commit: string,
+): Promise<{ status: string; path: string }[] | undefined> {
+  const args = ['diff-index', '--cached', '--name-status', '--no-renames', '-z', commit, '--'];
+  const said = await onCheckout(repository, args, { cone: false });
+  if (!said.ok) return undefined;
+  const fields = said.stdout.toString('utf8').split('\0');
+  return Array.from({ length: Math.floor(fields.length / 2) }, (_, at) => ({
+    status: fields[2 * at] ?? '',
+    path: fields[2 * at + 1] ?? '',
+  }));
+}
+
+/**
+ * Takes back files that a move has written without its index. Such a file holds what was to arrive,
+ * or the beginning of it; git removes a file before it writes it anew.
+ *
+ * @returns why it could not be done, if so
+ */
+async function takeBackParts(
+  repository: Repository,
+  objects: Objects,
+  { from, to, shown }: Move,
+): Promise<string | undefined> {
+  const { clone } = repository;
+  const patterns = await readPatterns(repository);
+  const before = from === '' ? undefined : from;
+  const showing = await showingOf(objects, to);
+  const changes = await changesIn(repository, objects, before, to, showing);
+  if (changes === undefined) return undefined;
+  for (const change of changes.filter(({ status }) => status === 'A'))
+    if ((await partOf(repository, change.path, change.oid)) === 'part')
+      await rm(join(clone.dir, change.path));
+  if (before === undefined) return undefined;
+  const status = await statusOf(repository, before);
+  if (!status.ok) return status.reason;
+  const expected = new Map(changes.map((change) => [change.path, change]));
+  const back: Change[] = [];
+  for (const { staged, path } of status.changed) {
+    const [was, is] = [shows(shown, path), shows(patterns, path)];
+    if (staged !== ' ' || !(was || is)) continue;
+    const change = expected.get(path);
+    const arriving = change?.status === 'D' ? undefined : change?.oid;
+    const oid = arriving ?? (await objects.read(`${to}:${path}`))?.oid;
+    const found = await partOf(repository, path, oid);
+    if (found === 'part' || (found === 'none' && (change !== undefined || !is)))
+      back.push({ path, oid: oid ?? '', mode: '100644', status: 'M' });
+  }
+  if (back.length === 0) return undefined;
+  const input = back.map(({ path }) => `${path}\0`).join('');
+  const args = ['checkout-index', '--force', '--quiet', '-z', '--stdin'];
+  const taken = await onCheckout(repository, args, { cone: false }, input);
+  await makePlain(clone, back);
+  return taken.ok ? undefined : taken.failure.reason;
+}
+
+/**
+ * Whether a file holds a blob or the beginning of it, something else, or is not there. What is behind
+ * a symlink is something else: it was not written by a move.
+ */
+async function partOf(
+  { git, clone }: Repository,
+  path: string,
+  oid: string | undefined,
+): Promise<'part' | 'other' | 'none'> {
+  const file = join(clone.dir, path);
+  const found = await lstat(file).catch(() => undefined);
+  if (found === undefined) return 'none';
+  if (oid === undefined || !found.isFile()) return 'other';
+  const folder = await realpath(dirname(file)).catch(() => undefined);
+  if (folder !== join(await realpath(clone.dir), dirname(path))) return 'other';
+  const content = await readFile(file);
+  if (content.length === 0 || blobId(content, oid.length) === oid) return 'part';
+  const blob = await git.run(['cat-file', 'blob', oid]);
+  return blob.ok && blob.stdout.subarray(0, content.length).equals(content) ? 'part' : 'other';
+}

@@ -1,0 +1,189 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Objects } from '../objects/objects.ts';
+import { prefetch } from '../clone/partial.ts';
+import type { Repository } from '../clone/repository.ts';
+import type { Showing } from './showing.ts';
+import { changesCapped, readFolder } from '../objects/tree.ts';
+import type { Change } from '../objects/walk.ts';
+
+/** What a checkout may hold; past it, it stays where it is. A window (`crosstalk.window`) shows less. */
+const CHECKOUT_LIMITS = { files: 1_000_000, bytes: 256 * 1024 * 1024 };
+
+/** Sizes that are asked for through the open process; more of them get a process of their own. */
+const FEW = 20;
+export type Measured =
+  | {
+      ok: true;
+      /** All that changes in what is shown. */
+      changes: Change[];
+      /** What has to be made plain: it may have been written by another git than ours. */
+      unusual: Change[];
+      /** Remembers what the checkout holds, once it does. */
+      keep: () => Promise<void>;
+    }
+  | { ok: false; reason: string };
+
+/** What the checkout holds, as it was last brought along here. */
+export interface Held {
+  files: number;
+  bytes: number;
+  /** The commit it was brought to; 6.0.0 did not say. */
+  commit: string;
+}
+
+type Counted = Pick<Held, 'files' | 'bytes'>;
+
+/**
+ * Whether the checkout may be brought from one commit to another: what it would hold is counted
+ * before a byte is written, because a small push can stand for any number of files.
+ *
+ * @param from undefined for a checkout that holds nothing yet
+ * @param known what it holds at `from`; undefined when all of it has to be looked at, because it
+ *   shows something else from now on, or because somebody else has brought it there
+ */
+export async function measure(
+  repository: Repository,
+  objects: Objects,
+  from: string | undefined,
+  to: string,
+  showing: Showing,
+  known: Held | undefined,
+): Promise<Measured> {
+  const added = await changesIn(repository, objects, from, to, showing);
+  if (added === undefined) return tooMany();
+  const held =
+    known === undefined
+      ? undefined
+      : sum(known, added, await sizesOf(repository, objects, written(added)));
+  const all =
+    held === undefined || isOver(held) ? await whole(repository, objects, to, showing) : undefined;
+  const exact = all?.counted ?? held;
+  if (exact === undefined) return tooMany();
+  if (isOver(exact)) {
+    const mib = (bytes: number): string => `${String(Math.ceil(bytes / 1024 / 1024))} MiB`;
+    return {
+      ok: false,
+      reason: `it would hold ${String(exact.files)} files of ${mib(exact.bytes)}, more than ${mib(CHECKOUT_LIMITS.bytes)}; show less with: crosstalk sync --window 7d`,
+    };
+  }
+  return {
+    ok: true,
+    changes: added,
+    unusual: [...(all?.files ?? []).filter(isUnusual), ...added.filter(isUnusual)],
+    keep: () => saveHeld(repository, { ...exact, commit: to }),
+  };
+}
+
+/** A file that may be executable or a link, or that has been there and may have been either. */
+function isUnusual({ mode, status }: Change): boolean {
+  return status !== 'D' && (mode !== '100644' || status !== 'A');
+}
+
+function tooMany(): Measured {
+  return {
+    ok: false,
+    reason: `it would hold more than ${String(CHECKOUT_LIMITS.files)} files; show less with: crosstalk sync --window 7d`,
+  };
+}
+
+function isOver({ files, bytes }: Counted): boolean {
+  return files > CHECKOUT_LIMITS.files || bytes > CHECKOUT_LIMITS.bytes;
+}
+
+function written(changes: readonly Change[]): Change[] {
+  return changes.filter(({ status, mode }) => status !== 'D' && mode.startsWith('100'));
+}
+
+/** At most what it holds then: what is taken away is not counted. */
+function sum(held: Counted, added: readonly Change[], sizes: readonly number[]): Counted {
+  return {
+    files: held.files + added.length,
+    bytes: held.bytes + sizes.reduce((total, size) => total + size, 0),
+  };
+}
+
+/** All that the checkout would hold at a commit, counted. */
+async function whole(
+  repository: Repository,
+  objects: Objects,
+  tip: string,
+  showing: Showing,
+): Promise<{ counted: Counted; files: Change[] } | undefined> {
+  const all = await changesIn(repository, objects, undefined, tip, showing);
+  if (all === undefined) return undefined;
+  const sizes = await sizesOf(repository, undefined, written(all));
+  return { counted: sum({ files: 0, bytes: 0 }, all, sizes), files: all };
+}
+
+/** What differs in the paths shown; undefined when that is more than a checkout may hold. */
+export async function changesIn(
+  { git }: Repository,
+  objects: Objects,
+  from: string | undefined,
+  to: string,
+  { files, folders }: Showing,
+): Promise<Change[] | undefined> {
+  const limit = CHECKOUT_LIMITS.files;
+  const [before, after, inside] = await Promise.all([
+    from === undefined ? [] : readFolder(objects, from, ''),
+    readFolder(objects, to, ''),
+    changesCapped(git, objects, from, to, folders, limit),
+  ]);
+  if (inside === undefined) return undefined;
+  // A folder or a submodule of that name was not shown: what arrives there is new.
+  const blobs = (before ?? []).filter(({ type }) => type === 'blob');
+  const known = new Map(blobs.map(({ path, oid, mode }) => [path, `${mode} ${oid}`]));
+  const changed = (after ?? [])
+    .filter(({ path }) => files.includes(path))
+    .filter(({ path, oid, mode }) => known.get(path) !== `${mode} ${oid}`)
+    .map(({ path, oid, mode }): Change => {
+      return { path, oid, mode, status: known.has(path) ? 'M' : 'A' };
+    });
+  return [...changed, ...inside];
+}
+
+async function sizesOf(
+  repository: Repository,
+  objects: Objects | undefined,
+  files: readonly Change[],
+): Promise<number[]> {
+  await prefetch(
+    repository,
+    files.map(({ oid }) => oid),
+  );
+  if (objects !== undefined && files.length <= FEW)
+    return Promise.all(files.map(async ({ oid }) => (await objects.read(oid))?.size ?? 0));
+  const input = files.map(({ oid }) => `${oid}\n`).join('');
+  const format = '--batch-check=%(objectsize)';
+  const out = await repository.git.must(['cat-file', format], { input });
+  return out
+    .toString('latin1')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => Number(line) || 0);
+}
+
+function heldFile({ gitDir }: Repository): string {
+  return join(gitDir, 'checkout.json');
+}
+
+/** What the checkout held when it was last brought along; undefined when that is not known. */
+export async function loadHeld(repository: Repository): Promise<Held | undefined> {
+  try {
+    const held = JSON.parse(await readFile(heldFile(repository), 'utf8')) as Held;
+    const isKnown = Number.isFinite(held.files) && Number.isFinite(held.bytes);
+    return isKnown && typeof held.commit === 'string' ? held : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function saveHeld(repository: Repository, held: Held): Promise<void> {
+  await writeFile(heldFile(repository), `${JSON.stringify(held)}\n`, { mode: 0o600 });
+}
+
+/** Has all of the checkout looked at the next time. */
+export function forgetHeld(repository: Repository): Promise<void> {
+  return rm(heldFile(repository), { force: true });
+}

@@ -1,0 +1,82 @@
+import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isOnBranch, left, type CheckoutState } from './checkout.ts';
+import { isCone } from './status.ts';
+import type { Objects } from '../objects/objects.ts';
+import { onCheckout, patternFile, readPatterns } from './on-checkout.ts';
+import { replace } from '../clone/own-git.ts';
+import type { Repository } from '../clone/repository.ts';
+import { showingOf } from './showing.ts';
+import { prepareClone } from './sparse.ts';
+
+/** Marks the commit that index and work tree still stand at when they could not follow. */
+const BEHIND = 'refs/crosstalk/behind';
+const LOCK_TRIES = 10;
+const LOCK_WAIT_MS = 100;
+
+/**
+ * Solo mode moves the branch that may be checked out. Index and work tree follow from `from` to
+ * `to` by a two-tree merge, which keeps local changes; left behind, the operator's next commit
+ * would delete the mail. Elsewhere than on that branch nothing is touched.
+ *
+ * When they cannot follow (another git holds the index for longer than a moment), where they
+ * stand is remembered, and {@link catchUp} or the next message takes them along.
+ */
+export async function followBranch(
+  repository: Repository,
+  from: string,
+  to: string,
+): Promise<CheckoutState> {
+  const { git, branch } = repository;
+  if (!(await isOnBranch(repository))) return left(`it is not on the branch ${branch}`);
+  const recorded = await behind(repository);
+  const start = recorded ?? from;
+  const showing = await soloShowing(repository);
+  const changing = showing && { ...showing, changes: from === to };
+  for (let tries = 1; ; tries++) {
+    const followed = await onCheckout(repository, ['read-tree', '-m', '-u', start, to], changing);
+    if (followed.ok) {
+      if (recorded !== undefined) await git.run(['update-ref', '-d', BEHIND]);
+      return { state: 'forwarded' };
+    }
+    if (followed.failure.kind !== 'contention' || tries === LOCK_TRIES) {
+      await git.run(['update-ref', BEHIND, start]);
+      return left(
+        `${followed.failure.reason}; do not commit in it before it was brought along with: crosstalk sync`,
+      );
+    }
+    await sleep(LOCK_WAIT_MS);
+  }
+}
+
+/**
+ * Solo mode: brings a checkout along that could not follow; `current` when it never fell behind.
+ *
+ * @param folders those that are shown; undefined for everything: all of it was written here
+ */
+export async function catchUp(
+  repository: Repository,
+  objects: Objects,
+  tip: string,
+  folders: readonly string[] | undefined,
+): Promise<CheckoutState> {
+  const before = await readPatterns(repository);
+  const showing = folders && (await showingOf(objects, tip, folders));
+  const start = await behind(repository);
+  if (start === undefined && before === (showing?.patterns ?? '')) return { state: 'current' };
+  if (!(await isOnBranch(repository))) return left(`it is not on the branch ${repository.branch}`);
+  if (showing === undefined) await rm(patternFile(repository), { force: true });
+  else await replace(patternFile(repository), showing.patterns);
+  await prepareClone(repository, showing);
+  return followBranch(repository, start ?? tip, tip);
+}
+
+async function soloShowing(repository: Repository): Promise<{ cone: boolean } | undefined> {
+  const patterns = await readPatterns(repository);
+  return patterns === '' ? undefined : { cone: isCone(patterns) };
+}
+
+async function behind({ git }: Repository): Promise<string | undefined> {
+  const ref = await git.run(['rev-parse', '--quiet', '--verify', BEHIND]);
+  return ref.ok ? ref.stdout.toString('utf8').trim() : undefined;
+}

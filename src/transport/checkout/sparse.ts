@@ -1,0 +1,62 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import { exists, isLink, isPlain, listText } from '../clone/clone-file.ts';
+import { replace } from '../clone/own-git.ts';
+import type { Repository } from '../clone/repository.ts';
+import type { Showing } from './showing.ts';
+
+/**
+ * Tells the operator's own git what the checkout shows, so that a `git pull` there does not bring
+ * the rest. These are settings of the clone that git for the bus does not read. Where one of the files
+ * is reached through a symlink, the clone is not told: whoever made that says what is overwritten.
+ *
+ * @param showing undefined for everything
+ * @param first whether it is the first time: then it is also told that files are plain here, so that
+ *   `git status` finds no change in a link or an executable file that arrived as a plain one
+ */
+export async function prepareClone(
+  { git, clone }: Repository,
+  showing: Showing | undefined,
+  first = false,
+): Promise<void> {
+  const wanted = showing?.patterns ?? '';
+  const file = join(clone.gitDir, 'info', 'sparse-checkout');
+  // Anything but a plain file is replaced by one.
+  const marker = await listText(file).catch(() => undefined);
+  if ((marker ?? '') === wanted && !first) return;
+  const own = join(clone.gitDir, 'config.worktree');
+  const config = (await exists(own)) ? own : join(clone.commonDir, 'config');
+  if ((await isLink(config)) || (await isLink(dirname(file))) || !(await isPlain(config))) return;
+  const settings = {
+    'core.sparseCheckout': showing !== undefined,
+    'core.sparseCheckoutCone': showing?.cone ?? false,
+    'index.sparse': showing?.cone ?? false,
+    ...(first && { 'core.fileMode': false, 'core.symlinks': false }),
+  };
+  for (const [name, value] of Object.entries(settings)) {
+    const set = await git.run(['config', '--file', config, name, String(value)]);
+    if (!set.ok) return;
+  }
+  await mkdir(join(clone.gitDir, 'info'), { recursive: true });
+  await replace(file, wanted);
+}
+
+/**
+ * Sets a value in the clone's configuration.
+ *
+ * @throws CrosstalkError `refused` where that is a symlink
+ */
+export async function setInClone(
+  { git, clone }: Repository,
+  name: string,
+  value: string,
+): Promise<void> {
+  const config = join(clone.commonDir, 'config');
+  if (await isLink(config))
+    throw new CrosstalkError(
+      'refused',
+      `${config} is a symlink, and nothing is written through it; say it yourself with: git -C ${clone.dir} config ${name} ${value}`,
+    );
+  await git.must(['config', '--file', config, name, value]);
+}

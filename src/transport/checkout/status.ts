@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import { escapeInvisible } from '../../protocol/quoted.ts';
+import { onCheckout, readPatterns } from './on-checkout.ts';
+import { replace } from '../clone/own-git.ts';
+import type { Repository } from '../clone/repository.ts';
+
+/** A file that git finds changed: `git status` explains the letters. */
+export interface Changed {
+  staged: string;
+  unstaged: string;
+  path: string;
+}
+
+export type Status = { ok: true; changed: Changed[] } | { ok: false; reason: string };
+
+/** What was changed in the checkout since a commit, apart from files that git does not know. */
+export async function statusOf(repository: Repository, head: string): Promise<Status> {
+  // Status compares with HEAD, and only our own may be asked.
+  await replace(join(repository.gitDir, 'HEAD'), `${head}\n`);
+  const cone = isCone(await readPatterns(repository));
+  const args = [
+    ...['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no'],
+    // Else git starts another git in the folder of a submodule, which obeys the configuration there.
+    '--ignore-submodules=dirty',
+  ];
+  const said = await onCheckout(repository, args, { cone });
+  if (!said.ok) return { ok: false, reason: said.failure.reason };
+  const lines = said.stdout.toString('utf8').split('\0').slice(0, -1);
+  const changed = lines.map((line) => ({
+    staged: line.charAt(0),
+    unstaged: line.charAt(1),
+    path: line.slice(3),
+  }));
+  return { ok: true, changed };
+}
+
+/** What keeps a checkout from being moved, and what does not although git calls it changed. */
+export type Own = { ok: true; hidden: string[] } | { ok: false; reason: string };
+
+/**
+ * Tells an operator's changes from an operator's own files that have the path of one which the
+ * checkout does not show. Git takes those for changes of it as soon as such a file is pushed.
+ *
+ * @param before the patterns of what the checkout shows
+ * @param arrives whether a path is to be shown, and is there to be shown
+ */
+export async function ownFiles(
+  changed: readonly Changed[],
+  before: string,
+  arrives: (path: string) => Promise<boolean>,
+): Promise<Own> {
+  const isHidden = ({ staged, path }: Changed): boolean => staged === ' ' && !shows(before, path);
+  const own = changed.find((file) => !isHidden(file));
+  if (own !== undefined)
+    return { ok: false, reason: `it has uncommitted changes: ${escapeInvisible(own.path)}` };
+  for (const { path } of changed)
+    if (await arrives(path)) return { ok: false, reason: inTheWayReason(path) };
+  return { ok: true, hidden: changed.map(({ path }) => path) };
+}
+
+/** Says which file of the operator's stands where one of the bus is to be written. */
+export function inTheWayReason(path: string): string {
+  return `a file that is not on the bus is in the way: ${escapeInvisible(path)}`;
+}
+
+/** Whether patterns are those of whole folders (see `showingOf`). */
+export function isCone(patterns: string): boolean {
+  return patterns.startsWith('/*\n');
+}
+
+/** Whether a path is shown by patterns of ours; all are, as long as there are none. */
+export function shows(patterns: string, path: string): boolean {
+  if (patterns === '') return true;
+  const lines = new Set(patterns.split('\n'));
+  const folder = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+  if (lines.has(`/${path}`)) return true;
+  if (isCone(patterns) && (folder === '' || lines.has(`!/${folder}/*/`))) return true;
+  for (
+    let above = folder;
+    above !== '';
+    above = above.slice(0, Math.max(0, above.lastIndexOf('/')))
+  )
+    if (lines.has(`/${above}/`) && !lines.has(`!/${above}/*/`)) return true;
+  return false;
+}

@@ -1,0 +1,97 @@
+import { isAbsolute, resolve } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import type { Clone } from './clone.ts';
+
+/** A setting as git's configuration holds it: its full name and one value. */
+export type Setting = readonly [name: string, value: string];
+
+/** How a remote is reached: what may stand on a command line, and what may not. */
+export interface Access {
+  /** Without a password; a path of this machine is absolute. */
+  url: string;
+  /** The user of the URL. */
+  username?: string;
+  /** The password of the URL, which belongs into a file that is ours alone. */
+  password?: string;
+}
+
+const WEB_URL = /^(https?:\/\/)([^/@\s]*)@(.*)$/s;
+
+/** Whether a remote is named by a URL or `host:path`, and not by a path of this machine. */
+function isUrl(remote: string): boolean {
+  return /^[A-Za-z][\w+.-]*:/.test(remote) || /^[^/]+:/.test(remote);
+}
+
+/**
+ * Takes a remote's address apart.
+ *
+ * @param dir where a relative path starts
+ */
+export function accessOf(remote: string, dir: string): Access {
+  if (!isUrl(remote)) return { url: isAbsolute(remote) ? remote : resolve(dir, remote) };
+  const [, scheme = '', user = '', rest = ''] = WEB_URL.exec(remote) ?? [];
+  if (scheme === '') return { url: remote };
+  const colon = user.indexOf(':');
+  const username = decoded(colon < 0 ? user : user.slice(0, colon));
+  return {
+    url: `${scheme}${rest}`,
+    username,
+    ...(colon >= 0 && { password: decoded(user.slice(colon + 1)) }),
+  };
+}
+
+/** Why a remote is never used, or undefined: transports of git that run a command (trust.md §1). */
+export function refusedRemote(remote: string): string | undefined {
+  if (/^(ext|fd)::/i.test(remote)) return 'it runs a command or takes over a file';
+  if (remote.startsWith('-') || /^\w+:\/\/-/.test(remote)) return 'it begins like an option';
+  return /[\0\r\n]/.test(remote) ? 'it holds a line feed' : undefined;
+}
+
+/**
+ * The settings by which git reaches a remote without its password on any command line.
+ *
+ * @param file holds the credentials, in the format of git's credential helpers
+ */
+export function accessSettings({ url, username, password }: Access, file: string): Setting[] {
+  if (username === undefined) return [];
+  if (password === undefined) return [[`credential.${url}.username`, username]];
+  const path = `'${file.replaceAll("'", `'\\''`)}'`;
+  // The empty helper takes those away that would be asked first. Git's own helper for files is no
+  // choice: it forgets a password that was refused once.
+  const helper = `!f() { test "$1" = get && cat ${path}; }; f`;
+  return [
+    [`credential.${url}.helper`, ''],
+    [`credential.${url}.helper`, helper],
+  ];
+}
+
+/** The credentials in the format of git's credential helpers; undefined when there are none. */
+export function credentialsText({ username, password }: Access): string | undefined {
+  if (username === undefined || password === undefined) return undefined;
+  const plain = (text: string): string => text.replace(/[\0\r\n]/g, '');
+  return `username=${plain(username)}\npassword=${plain(password)}\n`;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * A clone that has remotes, and none of them called origin, is not taken for one without: what it
+ * sends would stay here (protocol.md §5).
+ *
+ * @throws CrosstalkError `refused`
+ */
+export function assertOrigin({ dir }: Clone, settings: readonly Setting[]): void {
+  const remotes = settings.flatMap(([name]) => /^remote\.(.+)\.url$/.exec(name)?.[1] ?? []);
+  const [other] = remotes;
+  if (other === undefined || remotes.includes('origin')) return;
+  throw new CrosstalkError(
+    'refused',
+    `the clone ${dir} has no remote called origin, but ${[...new Set(remotes)].slice(0, 5).join(', ')}; say which one is the bus with: git -C ${dir} remote rename ${other} origin`,
+  );
+}

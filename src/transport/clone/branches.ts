@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { shown } from '../../protocol/result.ts';
+import type { Clone } from './clone.ts';
+import type { Failure } from '../git/failure.ts';
+import { failed, type Git } from '../git/git.ts';
+import { headOf } from './refs.ts';
+import { pushCommit } from './remote.ts';
+import type { Repository } from './repository.ts';
+
+/** A branch that is being renamed is there under neither name for a moment. */
+const RENAMING_MS = 1000;
+
+/**
+ * Makes the branch on a remote that has none at all: an empty one that a transport is given, or one
+ * that lost everything. A remote with other branches has it under another name, or lost it, and a
+ * second bus beside that helps nobody (protocol.md §5).
+ *
+ * @param isGone the remote had it: it is asked twice whether it has none at all
+ */
+export async function makeBranch(
+  repository: Repository,
+  commit: string,
+  signal: AbortSignal | undefined,
+  isGone = false,
+): Promise<Failure | undefined> {
+  const { git, branch, dir } = repository;
+  let found = await remoteRefs(git, 'origin');
+  if (isGone && found.ok && found.branches.length === 0) {
+    await sleep(RENAMING_MS, undefined, { ...(signal && { signal }) }).catch(() => undefined);
+    found = await remoteRefs(git, 'origin');
+  }
+  if (!found.ok) return found.failure;
+  if (found.branches.length === 0) return pushCommit(repository, commit, { signal, expected: '' });
+  // A clone that has not seen it yet, or whose record of it was damaged: it is fetched first.
+  if (found.branches.includes(branch))
+    return { kind: 'behind', reason: `the remote has ${branch}, which was not fetched yet` };
+  const names = found.branches.slice(0, 5).map(shown).join(', ');
+  return {
+    kind: 'no_branch',
+    reason: `the remote has no branch ${branch}, but ${names}; if it was renamed, say so with: git -C ${dir} config crosstalk.branch <name>, and accept that with: crosstalk host approve; else push the branch again by hand`,
+  };
+}
+
+/**
+ * The branch that is the bus, where nobody has said which: the remote's default branch, else its
+ * only branch, else the branch checked out here.
+ *
+ * What is chosen is kept for good, so a git that did not answer chooses nothing.
+ *
+ * @param remote its URL; undefined in solo mode
+ * @throws CrosstalkError `git_failed` when git did not answer, or only a guess would be left
+ */
+export async function chooseBranch(
+  git: Git,
+  clone: Clone,
+  remote: string | undefined,
+): Promise<string> {
+  const local = async (): Promise<string> =>
+    (await headOf(clone))?.replace(/^refs\/heads\//, '') ?? 'main';
+  if (remote === undefined) return local();
+  const known = await knownDefault(git, clone);
+  return known.branch ?? (await askRemote(git, known.tracked)) ?? local();
+}
+
+/** The default branch as the clone knows it, and how many of the remote's branches it knows. */
+async function knownDefault(
+  git: Git,
+  clone: Clone,
+): Promise<{ branch: string | undefined; tracked: number }> {
+  const listed = await git.run(
+    ['for-each-ref', '--format=%(refname:lstrip=3) %(symref:lstrip=3)', 'refs/remotes/origin/'],
+    { env: { GIT_DIR: clone.gitDir } },
+  );
+  if (!listed.ok && listed.code === null) throw failed(git.dir, 'for-each-ref', listed.failure);
+  const refs = listed.stdout
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.split(' '));
+  const head = refs.find(([name]) => name === 'HEAD')?.[1] ?? '';
+  const only = refs.length === 1 ? refs[0]?.[0] : undefined;
+  return { branch: head === '' ? only : head, tracked: refs.length };
+}
+
+/** @param tracked how many branches it is known to have: of several none is chosen by a guess */
+async function askRemote(git: Git, tracked: number): Promise<string | undefined> {
+  const refs = await remoteRefs(git, 'origin');
+  if (refs.ok) return refs.head ?? (refs.branches.length === 1 ? refs.branches[0] : undefined);
+  if (!refs.answered || tracked > 1) throw failed(git.dir, 'ls-remote', refs.failure);
+  return undefined;
+}
+
+/** What a remote says of itself, and git answers, on a line of its own or among other words. */
+const SHA256 = /[<>] (?:.* )?object-format=sha256(?: |$)/m;
+
+export type RemoteRefs =
+  | { ok: true; head: string | undefined; branches: string[]; isSha256: boolean }
+  /** `answered`: false when git was killed or ran out of time, so that it says nothing of the remote. */
+  | { ok: false; failure: Failure; answered: boolean };
+
+/**
+ * The branches of a remote and which of them is its default; works before anything was fetched.
+ *
+ * @param trace a file to be made, by which also a remote without any branch tells its object format
+ */
+export async function remoteRefs(git: Git, remote: string, trace?: string): Promise<RemoteRefs> {
+  const outcome = await git.run(['ls-remote', '--symref', '--', remote, 'HEAD', 'refs/heads/*'], {
+    network: true,
+    ...(trace !== undefined && { env: { GIT_TRACE_PACKET: trace } }),
+  });
+  if (!outcome.ok) return { ok: false, failure: outcome.failure, answered: outcome.code !== null };
+  let head: string | undefined;
+  const branches: string[] = [];
+  let isSha256 = trace !== undefined && SHA256.test(await readFile(trace, 'utf8').catch(() => ''));
+  for (const line of outcome.stdout.toString('utf8').split('\n')) {
+    const [value = '', name = ''] = line.split('\t');
+    if (value.startsWith('ref: refs/heads/') && name === 'HEAD')
+      head = value.slice('ref: refs/heads/'.length);
+    else if (name.startsWith('refs/heads/')) {
+      branches.push(name.slice('refs/heads/'.length));
+      isSha256 ||= value.length === 64;
+    }
+  }
+  return { ok: true, head, branches, isSha256 };
+}

@@ -1,0 +1,110 @@
+import type { Stats } from 'node:fs';
+import { access, lstat, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import { readPlainFile, tooLarge } from '../../plain-file.ts';
+
+/**
+ * The files of the clone's git directory. A run may be able to write them, so each is looked at
+ * before it is read, by us or by a git that we start: a named pipe would make us wait for ever, and
+ * a file of many gigabytes fill the memory. Symlinks are followed, as git does.
+ */
+
+/** A ref, HEAD, or the file that says where a git directory is: a path with some letters around it. */
+const SMALL = 8 * 1024;
+const MAX_PACKED_REFS = 64 * 1024 * 1024;
+const MAX_CONFIG = 1024 * 1024;
+const MAX_LIST = 4 * 1024 * 1024;
+/** A clone borrows objects from a folder or two; each may name others. */
+const MAX_ALTERNATES = 100;
+
+/**
+ * The text of a small file of a clone; empty when there is none.
+ *
+ * @throws CrosstalkError `git_failed` when something else than a plain file stands there
+ */
+export function smallText(path: string): Promise<string> {
+  return textIn(path, SMALL).then((text) => text ?? '');
+}
+
+/** The text of `packed-refs` of a clone; empty when there is none. */
+export function packedText(commonDir: string): Promise<string> {
+  return textIn(join(commonDir, 'packed-refs'), MAX_PACKED_REFS).then((text) => text ?? '');
+}
+
+/** The lines of one of the longer lists of a clone; undefined when there is none. */
+export function listText(path: string): Promise<string | undefined> {
+  return textIn(path, MAX_LIST);
+}
+
+async function textIn(path: string, limit: number): Promise<string | undefined> {
+  const found = await readPlainFile(path, limit);
+  if (found.kind === 'odd') throw odd(path, found.why);
+  return found.kind === 'text' ? found.text : undefined;
+}
+
+/** Whether a plain file stands at a path; a folder does not count, and anything else is an error. */
+export async function isPlain(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined || found.isDirectory()) return false;
+  if (!found.isFile()) throw odd(path, 'is no plain file');
+  return true;
+}
+
+/** Whether anything stands at a path. */
+export async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Whether a symlink stands at a path, through which nothing of ours is written. */
+export async function isLink(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (found) => found.isSymbolicLink(),
+    () => false,
+  );
+}
+
+/** The first of the folders on the way to a file of a git directory that is a symlink. */
+export async function linkOnTheWay(gitDir: string, name: string): Promise<string | undefined> {
+  const folders = dirname(name).split('/');
+  for (let depth = 1; depth <= folders.length; depth++) {
+    const path = join(gitDir, ...folders.slice(0, depth));
+    if (await isLink(path)) return path;
+  }
+  return undefined;
+}
+
+/**
+ * Sees to it that git may be told of a clone's objects: it reads which other folders have some.
+ *
+ * @throws CrosstalkError `git_failed`
+ */
+export async function checkAlternates(objectsDir: string): Promise<void> {
+  const folders = new Set([objectsDir]);
+  for (const folder of folders) {
+    const path = join(folder, 'info', 'alternates');
+    const lines = (await smallText(path)).split('\n');
+    for (const line of lines.filter((one) => one !== '' && !one.startsWith('#'))) {
+      // Git takes a path in quotes apart by rules of its own.
+      if (line.startsWith('"')) throw odd(path, 'names a folder in quotes');
+      folders.add(resolve(folder, line));
+    }
+    if (folders.size > MAX_ALTERNATES) throw odd(path, 'names too many folders');
+  }
+}
+
+/** @throws CrosstalkError `git_failed` when this is no configuration that git may be let read */
+export function checkConfig(path: string, found: Pick<Stats, 'isFile'> & { size: bigint }): void {
+  if (!found.isFile()) throw odd(path, 'is no plain file');
+  if (found.size > MAX_CONFIG) throw odd(path, tooLarge(found.size, MAX_CONFIG));
+}
+
+function odd(path: string, why: string): CrosstalkError {
+  return new CrosstalkError(
+    'git_failed',
+    `${path} ${why}, and is not read; nothing is lost: see what has put it there, and put back what git had there: ls -l ${dirname(path)}`,
+  );
+}

@@ -1,0 +1,87 @@
+import type { BigIntStats } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import { checkAlternates, checkConfig, isPlain, smallText } from './clone-file.ts';
+
+/** Where an operator's clone of a transport keeps its parts; found without asking git. */
+export interface Clone {
+  /** Absolute path of the work tree, symlinks resolved. */
+  dir: string;
+  /** The git directory of this work tree: HEAD, index, what is under way. */
+  gitDir: string;
+  /** The git directory that linked work trees share: configuration, branches, objects. */
+  commonDir: string;
+  objectsDir: string;
+}
+
+/**
+ * Finds the clone that a folder belongs to. No git runs for it: git would read the configuration of
+ * the clone, which a run may have written (trust.md §1).
+ *
+ * @throws CrosstalkError `not_found` when the folder is in no git repository, `git_failed` when
+ *   something else than a plain file stands in the place of a file that says where
+ */
+export async function findClone(folder: string): Promise<Clone> {
+  const start = await realpath(resolve(folder)).catch(() => resolve(folder));
+  for (let dir = start; ; dir = dirname(dir)) {
+    const gitDir = await gitDirIn(dir);
+    if (gitDir !== undefined) return cloneAt(dir, gitDir);
+    if (dirname(dir) === dir) break;
+  }
+  // A bare repository is a transport too.
+  if (await isGitDir(start)) return cloneAt(start, start);
+  throw new CrosstalkError(
+    'not_found',
+    `no transport at ${folder}: not a git repository; make one with: crosstalk init ${folder}`,
+  );
+}
+
+async function gitDirIn(dir: string): Promise<string | undefined> {
+  const plain = join(dir, '.git');
+  if (await isGitDir(plain)) return plain;
+  // A linked work tree has a file that says where.
+  const named = /^gitdir: (.*)$/m.exec(await smallText(plain))?.[1]?.trim() ?? '';
+  if (named === '') return undefined;
+  const gitDir = resolve(dir, named);
+  return (await isGitDir(gitDir)) ? gitDir : undefined;
+}
+
+async function cloneAt(dir: string, gitDir: string): Promise<Clone> {
+  const common = (await smallText(join(gitDir, 'commondir'))).trim();
+  const commonDir = common === '' ? gitDir : resolve(gitDir, common);
+  return { dir, gitDir, commonDir, objectsDir: join(commonDir, 'objects') };
+}
+
+function isGitDir(path: string): Promise<boolean> {
+  return isPlain(join(path, 'HEAD'));
+}
+
+/**
+ * What changes whenever the configuration of a clone is written; it cannot be set back by hand.
+ *
+ * @throws CrosstalkError `git_failed` when git could not read the clone without waiting for ever
+ */
+export async function configStamp({ gitDir, commonDir, objectsDir }: Clone): Promise<string> {
+  const paths = [join(commonDir, 'config'), join(gitDir, 'config.worktree')];
+  const [stamps] = await Promise.all([
+    Promise.all(paths.map((path) => fileStamp(path, checkConfig))),
+    checkAlternates(objectsDir),
+  ]);
+  return stamps.join(' ');
+}
+
+/**
+ * What changes whenever a file is written or replaced; `-` while there is none.
+ *
+ * @param check looks at what is there
+ */
+export async function fileStamp(
+  path: string,
+  check?: (path: string, found: BigIntStats) => void,
+): Promise<string> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  if (found === undefined) return '-';
+  check?.(path, found);
+  return `${String(found.ino)}:${String(found.size)}:${String(found.ctimeNs)}`;
+}

@@ -1,0 +1,234 @@
+import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
+import { readPlainFile } from '../../plain-file.ts';
+import type { Clone } from './clone.ts';
+import { listText } from './clone-file.ts';
+import { endOf } from './ref-log.ts';
+import { OID, readRef } from './refs.ts';
+import type { Repository } from './repository.ts';
+
+/**
+ * Git's settings for the bus that do not depend on the clone. The directory is bare: a work tree is
+ * named in the calls that need one.
+ */
+const FIXED: readonly Setting[] = [
+  ['core.bare', 'true'],
+  // What git writes here is nobody else's to read, whatever the umask.
+  ['core.sharedrepository', '0600'],
+  ['core.hookspath', '/dev/null'],
+  ['core.fsmonitor', 'false'],
+  ['core.untrackedcache', 'false'],
+  ['core.logallrefupdates', 'true'],
+  // What arrives is a plain file in the checkout, whatever mode it has.
+  ['core.filemode', 'false'],
+  ['core.symlinks', 'false'],
+  ['core.autocrlf', 'false'],
+  ['core.attributesfile', '/dev/null'],
+  // An operator's own file where the bus has one that is not shown: else git would remove it.
+  ['sparse.expectfilesoutsideofpatterns', 'false'],
+  ['protocol.ext.allow', 'never'],
+  ['protocol.fd.allow', 'never'],
+  ['submodule.recurse', 'false'],
+  ['fetch.recursesubmodules', 'false'],
+  ['push.recursesubmodules', 'no'],
+];
+
+/**
+ * The end of our configuration, by which one is known that is whole. It names no branch that is
+ * fetched: a push would move our tracking branch by that, also back; see `notePushed`.
+ */
+const LAST: Setting = ['remote.origin.tagopt', '--no-tags'];
+
+/** It wins over every .gitattributes: no filter, no encoding, no change of line ends. */
+const ATTRIBUTES = '* -text !eol !crlf -filter -ident -working-tree-encoding\n';
+
+const MAX_OWN_FILE = 4 * 1024 * 1024;
+
+/** Where the parts of our own git directory are. */
+export interface OwnGit {
+  /** The git directory that git for the bus runs with. */
+  gitDir: string;
+  /** The credentials of the remote's URL. */
+  credentials: string;
+}
+
+export function ownGitAt(folder: string): OwnGit {
+  return { gitDir: folder, credentials: credentialsIn(folder) };
+}
+
+/** What git accepts as HEAD. */
+const HEAD = /^(ref: refs\/\S+|[0-9a-f]{40}([0-9a-f]{24})?)\n$/;
+const CREDENTIALS = /^username=.*\npassword=.*\n$/;
+
+/**
+ * Whether the directory is there and whole. After a power failure or on a full disk a file may have
+ * lost its content, or its end.
+ */
+export async function isMade({ gitDir, credentials }: OwnGit): Promise<boolean> {
+  const [head, config, attributes, secret] = await Promise.all([
+    ownText(join(gitDir, 'HEAD')),
+    ownText(join(gitDir, 'config')),
+    ownText(join(gitDir, 'info', 'attributes')),
+    ownText(credentials),
+  ]);
+  return (
+    HEAD.test(head) &&
+    config.startsWith('[core]\n') &&
+    config.endsWith(configEntries([LAST])) &&
+    !config.includes('\0') &&
+    attributes === ATTRIBUTES &&
+    (CREDENTIALS.test(secret) || !config.includes(`/credentials'; }; f"\n`))
+  );
+}
+
+/** A file of our own git directory; empty when there is none that may be read. */
+async function ownText(path: string): Promise<string> {
+  const found = await readPlainFile(path, MAX_OWN_FILE);
+  return found.kind === 'text' ? found.text : '';
+}
+
+/**
+ * Makes our own git directory, or writes its configuration anew. Objects stay in the clone; refs
+ * start as the clone has them.
+ *
+ * @param recorded the settings of the clone that are in force
+ * @param branch the bus, once it is known
+ */
+export async function writeOwnGit(
+  own: OwnGit,
+  clone: Clone,
+  recorded: readonly Setting[],
+  branch = 'main',
+): Promise<void> {
+  const { gitDir } = own;
+  for (const folder of ['refs/heads', 'info', 'objects'])
+    await mkdir(join(gitDir, folder), { recursive: true, mode: 0o700 });
+  await chmod(gitDir, 0o700);
+  const settings = [...FIXED, ...(await forOwn(own, clone, recorded)), LAST];
+  await replace(join(gitDir, 'info', 'attributes'), ATTRIBUTES);
+  await replace(join(gitDir, 'config'), configText(settings, recorded));
+  const head = join(gitDir, 'HEAD');
+  if (!HEAD.test(await ownText(head))) await replace(head, headOn(branch));
+  await seed(gitDir, clone, `refs/remotes/origin/${branch}`);
+}
+
+/** Makes our tracking branch what the clone's is, when we have none. */
+async function seed(gitDir: string, clone: Clone, ref: string): Promise<void> {
+  const path = join(gitDir, ref);
+  if ((await ownText(path)) !== '') return;
+  const packed = await ownText(join(gitDir, 'packed-refs'));
+  const oid = (await loggedTip(gitDir, ref)) ?? (await readRef(clone, ref).catch(() => undefined));
+  if (oid === undefined || packed.includes(` ${ref}\n`)) return;
+  await mkdir(join(path, '..'), { recursive: true, mode: 0o700 });
+  await replace(path, `${oid}\n`);
+}
+
+/**
+ * Takes a ref of ours out of the way that names nothing that is here: back to what its log says last,
+ * so that the next fetch need not bring everything, or away where that is no better. HEAD is written
+ * whenever it is needed.
+ */
+export async function mendRef({ gitDir, branch }: Repository, name: string): Promise<void> {
+  const path = join(gitDir, name);
+  if (name === 'HEAD') return replace(path, headOn(branch));
+  const oid = await loggedTip(gitDir, name);
+  if (oid === undefined || (await ownText(path)).trim() === oid) await rm(path, { force: true });
+  else await replace(path, `${oid}\n`);
+}
+
+function headOn(branch: string): string {
+  return `ref: refs/heads/${branch}\n`;
+}
+
+const LOG_END = 4096;
+
+/** The last commit that the log of a ref of ours tells of. */
+async function loggedTip(gitDir: string, ref: string): Promise<string | undefined> {
+  const lines = (await endOf(join(gitDir, 'logs', ref), LOG_END)).split('\n');
+  const moved = lines.flatMap((line) => /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) /.exec(line) ?? []);
+  return moved.filter((oid) => OID.test(oid) && !/^0+$/.test(oid)).at(-1);
+}
+
+/**
+ * A shallow clone says where its history is cut in a file of its git directory; ours has to agree.
+ * Where that file is none that git could read, ours stays as it is.
+ */
+export async function followShallow({ gitDir }: OwnGit, { commonDir }: Clone): Promise<void> {
+  const ours = join(gitDir, 'shallow');
+  const [there, here] = await Promise.all([
+    listText(join(commonDir, 'shallow')),
+    readPlainFile(ours, MAX_OWN_FILE).then((own) => (own.kind === 'text' ? own.text : undefined)),
+  ]);
+  if (there === here) return;
+  const lines = there?.split('\n') ?? [];
+  if (!lines.every((line) => line === '' || OID.test(line))) return;
+  if (there === undefined) await rm(ours, { force: true });
+  else await replace(ours, there);
+}
+
+/** The settings as our directory needs them: no password, no path that depends on the clone. */
+async function forOwn(
+  { credentials }: OwnGit,
+  clone: Clone,
+  recorded: readonly Setting[],
+): Promise<Setting[]> {
+  const settings: Setting[] = [];
+  let secret: string | undefined;
+  for (const [name, value] of recorded) {
+    if (!/^remote\.origin\.(url|pushurl)$/.test(name)) {
+      settings.push([name, value]);
+      continue;
+    }
+    const access = accessOf(value, clone.dir);
+    settings.push([name, access.url], ...accessSettings(access, credentials));
+    const text = credentialsText(access);
+    secret ??= text;
+  }
+  if (secret === undefined) await rm(credentials, { force: true });
+  else await replace(credentials, secret);
+  return settings;
+}
+
+/** The text of a configuration file that says this and nothing else. */
+function configText(settings: readonly Setting[], recorded: readonly Setting[]): string {
+  const needsExtensions = recorded.some(([name]) => name.startsWith('extensions.'));
+  const version: Setting = ['core.repositoryformatversion', needsExtensions ? '1' : '0'];
+  return configEntries([version, ...settings]);
+}
+
+/** Settings as the text of a configuration file. */
+export function configEntries(settings: readonly Setting[]): string {
+  return settings.map(entry).join('');
+}
+
+/** The file that holds the credentials of a remote's URL, in a folder of ours. */
+export function credentialsIn(folder: string): string {
+  return join(folder, 'credentials');
+}
+
+function entry([name, value]: Setting): string {
+  const first = name.indexOf('.');
+  const last = name.lastIndexOf('.');
+  const section = name.slice(0, first);
+  const inner = first === last ? '' : ` ${quoted(name.slice(first + 1, last))}`;
+  return `[${section}${inner}]\n\t${name.slice(last + 1)} = ${quoted(value)}\n`;
+}
+
+function quoted(text: string): string {
+  const escaped = text
+    .replace(/\0/g, '')
+    .replace(/[\\"]/g, (letter) => `\\${letter}`)
+    .replaceAll('\n', '\\n')
+    .replaceAll('\t', '\\t');
+  return `"${escaped}"`;
+}
+
+let serial = 0;
+
+/** Writes a file that is whole at any moment: another git may be reading it. */
+export async function replace(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
+  await writeFile(temporary, text, { mode: 0o600 });
+  await rename(temporary, path);
+}

@@ -1,0 +1,158 @@
+import { constants } from 'node:fs';
+import { mkdir, open, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hasCode, reasonOf } from '../../errors.ts';
+import type { Clone } from './clone.ts';
+import { linkOnTheWay, packedText, smallText } from './clone-file.ts';
+
+/** The name of an object, in any format. */
+export const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+const MAX_LINKS = 5;
+
+/** Where the refs of a repository are: of the operator's clone, or of our own git directory. */
+export type RefPlace = Pick<Clone, 'dir' | 'gitDir' | 'commonDir'> & {
+  /** What is written there is its owner's alone, whatever the umask. */
+  isPrivate?: boolean;
+};
+
+const LOCK_TRIES = 10;
+const LOCK_WAIT_MS = 50;
+/** Git holds the lock of a ref for milliseconds; one this old belongs to a git that was killed. */
+const STALE_LOCK_MS = 10_000;
+
+/**
+ * The commit that a ref of the operator's clone names; undefined when there is none. Read from its
+ * files, as git lays them out, because a git started in the clone obeys what the clone says.
+ *
+ * @throws CrosstalkError `git_failed` when something else than a plain file stands there
+ */
+export async function readRef(clone: RefPlace, name: string): Promise<string | undefined> {
+  let wanted = name;
+  for (let links = 0; links < MAX_LINKS; links++) {
+    const folder = wanted.startsWith('refs/') ? clone.commonDir : clone.gitDir;
+    const text = (await smallText(join(folder, wanted))).trim();
+    if (text.startsWith('ref: refs/')) wanted = text.slice('ref: '.length);
+    else return OID.test(text) ? text : packedRef(clone, wanted);
+  }
+  return undefined;
+}
+
+/** The branch that HEAD of the clone is on, as `refs/heads/main`; undefined when it is on none. */
+export async function headOf({ gitDir }: Clone): Promise<string | undefined> {
+  const text = (await smallText(join(gitDir, 'HEAD'))).trim();
+  return text.startsWith('ref: refs/') ? text.slice('ref: '.length) : undefined;
+}
+
+async function packedRef({ commonDir }: RefPlace, name: string): Promise<string | undefined> {
+  const packed = await packedText(commonDir);
+  const at = packed.indexOf(` ${name}\n`);
+  const oid = at < 0 ? '' : packed.slice(packed.lastIndexOf('\n', at) + 1, at);
+  return OID.test(oid) ? oid : undefined;
+}
+
+/** What became of {@link writeRef}: another git may hold the ref, or have moved it. */
+export type RefWritten = { ok: true } | { ok: false; reason: string; contention: boolean };
+
+/**
+ * Moves a ref of the operator's clone, in git's own way of locking it but without git, so that no
+ * hook of the clone runs.
+ *
+ * @param from what it has to name now; undefined: whatever it names, empty: nothing
+ */
+export async function writeRef(
+  clone: RefPlace,
+  name: string,
+  to: string,
+  from?: string,
+): Promise<RefWritten> {
+  const path = join(clone.commonDir, name);
+  const lock = `${path}.lock`;
+  const failed = (reason: string, contention: boolean): RefWritten => ({
+    ok: false,
+    reason,
+    contention,
+  });
+  const link = await linkOnTheWay(clone.commonDir, name);
+  if (link !== undefined)
+    return failed(`${link} is a symlink, and nothing is written through it`, false);
+  for (let tries = 1; ; tries++) {
+    const taken = await takeLock(lock, clone.isPrivate);
+    if (taken === 'held') {
+      await removeStale(lock);
+      if (tries === LOCK_TRIES) return failed(`${lock} exists: another git holds it`, true);
+      await sleep(LOCK_WAIT_MS);
+      continue;
+    }
+    if (typeof taken === 'string') return failed(taken, false);
+    let kept = true;
+    try {
+      const now = await readRef(clone, name);
+      if (from !== undefined && (now ?? '') !== from)
+        return failed(`${name} has moved on in ${clone.dir}`, true);
+      await taken.writeFile(`${to}\n`);
+      await taken.sync();
+      // An empty folder of a branch that was deleted may be in the way.
+      await rmdir(path).catch(() => undefined);
+      await rename(lock, path);
+      kept = false;
+      return { ok: true };
+    } catch (error) {
+      return failed(`${name} cannot be written: ${reasonOf(error)}`, false);
+    } finally {
+      await taken.close();
+      if (kept) await rm(lock, { force: true });
+    }
+  }
+}
+
+/**
+ * Keeps what a branch of the clone named before in its reflog, where the operator's own git finds it:
+ * for a move that leaves a history. Where something else than a file of git's stands, it is not kept.
+ */
+export async function noteMove(
+  { commonDir, isPrivate }: RefPlace,
+  name: string,
+  from: string,
+  to: string,
+  why: string,
+): Promise<void> {
+  const log = join('logs', name);
+  if ((await linkOnTheWay(commonDir, log)) !== undefined) return;
+  const at = `${String(Math.floor(Date.now() / 1000))} +0000`;
+  const line = `${from} ${to} crosstalk <crosstalk@crosstalk.local> ${at}\t${why}\n`;
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+  let file: FileHandle | undefined;
+  try {
+    const modes = modesOf(isPrivate);
+    await mkdir(dirname(join(commonDir, log)), { recursive: true, mode: modes.folder });
+    // A named pipe is opened at once, or not at all.
+    file = await open(join(commonDir, log), flags, modes.file);
+    if ((await file.stat()).isFile()) await file.appendFile(line);
+  } catch {
+    // The move is made; git's own log of it is a courtesy.
+  } finally {
+    await file?.close();
+  }
+}
+
+/** The open lock file, `held` when somebody else has it, or why it cannot be made. */
+async function takeLock(lock: string, isPrivate?: boolean): Promise<FileHandle | string> {
+  const modes = modesOf(isPrivate);
+  try {
+    await mkdir(dirname(lock), { recursive: true, mode: modes.folder });
+    return await open(lock, 'wx', modes.file);
+  } catch (error) {
+    return hasCode(error, 'EEXIST') ? 'held' : `${lock} cannot be made: ${reasonOf(error)}`;
+  }
+}
+
+function modesOf(isPrivate = false): { file: number; folder: number } {
+  return isPrivate ? { file: 0o600, folder: 0o700 } : { file: 0o644, folder: 0o777 };
+}
+
+async function removeStale(lock: string): Promise<void> {
+  const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Date.now() }));
+  if (Date.now() - mtimeMs > STALE_LOCK_MS) await rm(lock, { force: true });
+}

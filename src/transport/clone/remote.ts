@@ -1,0 +1,189 @@
+import { rm, stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Failure } from '../git/failure.ts';
+import type { Objects } from '../objects/objects.ts';
+import type { Git, GitOutcome } from '../git/git.ts';
+import { mendRef } from './own-git.ts';
+import { noteMove, readRef, writeRef } from './refs.ts';
+import type { Repository } from './repository.ts';
+
+export type Fetched = { ok: true } | { ok: false; failure: Failure };
+
+/**
+ * The bus's tip as known here: our own tracking branch of the remote, or the branch of the clone in
+ * solo mode. A remote that has nothing yet gets what the clone has.
+ */
+export async function knownTip(
+  { clone, origin, branch }: Repository,
+  objects: Objects,
+): Promise<string | undefined> {
+  const tracked = origin === undefined ? undefined : await trackedTip({ branch }, objects);
+  if (tracked !== undefined) return tracked;
+  const local = await readRef(clone, `refs/heads/${branch}`);
+  return local === undefined ? undefined : (await objects.read(`${local}^{commit}`))?.oid;
+}
+
+/** What our own tracking branch of the remote names; undefined before anything was fetched. */
+export async function trackedTip(
+  { branch }: Pick<Repository, 'branch'>,
+  objects: Objects,
+): Promise<string | undefined> {
+  return (await objects.read(`${tracking(branch)}^{commit}`))?.oid;
+}
+
+/**
+ * Lets the clone know what our tracking branch stands at, so that the operator's own git sees it and
+ * keeps its objects. Mail does not wait for it.
+ */
+export async function mirror({ clone, branch }: Repository, tip: string): Promise<void> {
+  const name = tracking(branch);
+  const there = await readRef(clone, name).catch(() => undefined);
+  if (there !== tip) await writeRef(clone, name, tip);
+}
+
+/**
+ * Moves our own tracking branch to what was just pushed, and lets the clone know. Git's push would
+ * do so whatever it names by then: another process of this clone may have fetched what was pushed on
+ * top, and a branch that goes back looks like a history that was rewritten. So only one that still
+ * names what it named before the push is moved.
+ *
+ * @param before what it named; undefined when there was none
+ */
+export async function notePushed(
+  repository: Repository,
+  before: string | undefined,
+  to: string,
+): Promise<void> {
+  const { gitDir, dir, branch } = repository;
+  const own = { dir, gitDir, commonDir: gitDir, isPrivate: true };
+  const moved = await writeRef(own, tracking(branch), to, before ?? '');
+  if (!moved.ok) return;
+  const none = '0'.repeat(to.length);
+  await noteMove(own, tracking(branch), before ?? none, to, 'pushed');
+  await mirror(repository, to);
+}
+
+const FETCH_TRIES = 8;
+const FETCH_WAIT_MS = 40;
+
+/**
+ * One fetch of one explicit ref: what an idle poll costs (invariant 5). Another process of this
+ * clone may fetch at the same moment; whoever loses that race for the ref tries again. So does who
+ * finds a ref of ours damaged, as a power failure may leave it, once it is out of the way.
+ */
+export async function fetchBranch(repository: Repository, signal?: AbortSignal): Promise<Fetched> {
+  const { git, branch } = repository;
+  for (let tries = 1; ; tries++) {
+    // In a partial clone new messages come whole, as they are read at once.
+    const outcome = await transfer(git, (slow) => fetching(branch, '--no-filter', slow), signal);
+    if (outcome.ok) return { ok: true };
+    const damaged = damagedRefs(outcome.stderr, branch);
+    const mayHelp = damaged.length > 0 || outcome.failure.kind === 'contention';
+    if (!mayHelp || tries === FETCH_TRIES) return { ok: false, failure: outcome.failure };
+    for (const name of damaged) await mendRef(repository, name);
+    await removeStaleLock(outcome.stderr, branch);
+    await sleep(Math.random() * tries * FETCH_WAIT_MS);
+  }
+}
+
+function tracking(branch: string): string {
+  return `refs/remotes/origin/${branch}`;
+}
+
+/**
+ * A fetch or a push. One that runs out of time is tried once more, for as long as it moves on: on a
+ * slow link what is waiting may take longer than any limit, and would start from zero for ever.
+ *
+ * @param args what git is called with; `slow`: it has to tell how far it is
+ */
+async function transfer(
+  git: Git,
+  args: (slow: boolean) => string[],
+  signal: AbortSignal | undefined,
+): Promise<GitOutcome> {
+  const options = { network: true, ...(signal && { signal }) };
+  const first = await git.run(args(false), options);
+  if (first.ok || first.failure.kind !== 'timed_out') return first;
+  return git.run(args(true), { ...options, progress: true });
+}
+
+/** The arguments of a fetch of the bus, and of nothing else, into our tracking branch. */
+function fetching(branch: string, filter: string, slow = false): string[] {
+  return [
+    // Git tells how many bytes have come only when it keeps them as one pack.
+    ...(slow ? ['-c', 'fetch.unpackLimit=1'] : []),
+    'fetch',
+    slow ? '--progress' : '--quiet',
+    '--no-tags',
+    '--no-auto-maintenance',
+    '--no-write-fetch-head',
+    '--no-recurse-submodules',
+    filter,
+    'origin',
+    `+refs/heads/${branch}:${tracking(branch)}`,
+  ];
+}
+
+/**
+ * The refs of ours of which git says that they name nothing that is here. What a remote prints can
+ * name no others.
+ */
+function damagedRefs(stderr: string, branch: string): string[] {
+  const named = stderr.matchAll(/(?:bad object|broken(?: ref)?) (HEAD|refs\/\S+)$/gm);
+  return Array.from(named, ([, name = '']) => name).filter(
+    (name) =>
+      name === 'HEAD' || name === tracking(branch) || /^refs\/crosstalk\/archives\/\w+$/.test(name),
+  );
+}
+
+/** A clone of a large transport takes its time. */
+const CLONE_LIMIT_MS = 30 * 60_000;
+
+/** The first fetch of a clone: all commits and trees, and no file. The failure, if any. */
+export async function bring({ git, branch }: Repository): Promise<Failure | undefined> {
+  // A remote that knows no filters sends everything.
+  const fetched = await git.run(fetching(branch, '--filter=blob:none'), {
+    network: true,
+    timeout: CLONE_LIMIT_MS,
+  });
+  return fetched.ok ? undefined : fetched.failure;
+}
+
+/**
+ * Pushes a commit that is here onto the remote's branch, or only tries whether it could be.
+ *
+ * @param options `expected`: what the branch must stand at; empty for one that must not be there yet
+ */
+export async function pushCommit(
+  { git, branch }: Pick<Repository, 'git' | 'branch'>,
+  commit: string,
+  options: { dry?: boolean; signal?: AbortSignal | undefined; expected?: string },
+): Promise<Failure | undefined> {
+  const { dry = false, signal, expected } = options;
+  const pushed = await transfer(
+    git,
+    (slow) => [
+      'push',
+      ...(slow ? ['--progress'] : []),
+      ...(dry ? ['--dry-run'] : []),
+      '--porcelain',
+      ...(expected === undefined ? [] : [`--force-with-lease=refs/heads/${branch}:${expected}`]),
+      '--no-follow-tags',
+      '--recurse-submodules=no',
+      'origin',
+      `${commit}:refs/heads/${branch}`,
+    ],
+    signal,
+  );
+  return pushed.ok ? undefined : pushed.failure;
+}
+
+/** Git holds the lock of a ref for milliseconds; one this old belongs to a git that was killed. */
+const STALE_LOCK_MS = 10_000;
+
+async function removeStaleLock(stderr: string, branch: string): Promise<void> {
+  const path = /Unable to create '(.+\.lock)': File exists/.exec(stderr)?.[1] ?? '';
+  if (!path.endsWith(`/${tracking(branch)}.lock`)) return;
+  const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
+  if (Date.now() - mtimeMs > STALE_LOCK_MS) await rm(path, { force: true });
+}

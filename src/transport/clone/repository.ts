@@ -1,0 +1,218 @@
+import { mkdir } from 'node:fs/promises';
+import { accessOf, assertOrigin, type Setting } from './access.ts';
+import { configStamp, type Clone } from './clone.ts';
+import { remoteLimits, type RemoteLimits } from './forges.ts';
+import { Git } from '../git/git.ts';
+import { followShallow, isMade, ownGitAt, writeOwnGit, type OwnGit } from './own-git.ts';
+import { chooseBranch } from './branches.ts';
+import { carryOver } from './renamed.ts';
+import {
+  accepted,
+  assertUsable,
+  firstRecord,
+  loadRecord,
+  ofClone,
+  parseScoped,
+  readClone,
+  saveRecord,
+  seenAgain,
+  valueOf,
+  type Recording,
+  type Scoped,
+  type SettingChange,
+} from './settings.ts';
+
+/**
+ * A transport as git for the bus sees it: our own git directory, the operator's clone beside it, and
+ * what is in force of that clone's settings.
+ */
+export interface Repository {
+  git: Git;
+  clone: Clone;
+  /** Absolute path of the work tree. */
+  dir: string;
+  /** Our own git directory. */
+  gitDir: string;
+  /** Where objects may be written by ourselves; absent in a repository with rules of its own. */
+  objectsDir?: string;
+  /** The remote's URL without a password; absent in solo mode. */
+  origin?: string;
+  /** `user.name` and `user.email`, or the stated default. */
+  committer: { name: string; email: string };
+  /** `crosstalk.from`, the default sender. */
+  from?: string;
+  /** `crosstalk.agent`, the operator's own agent CLI. */
+  agent?: string;
+  /** Objects may be missing here and are fetched when they are read. */
+  partial?: boolean;
+  /** `crosstalk.window`: how many days of messages the checkout shows. */
+  window?: string;
+  /** What the remote should be asked for at most. */
+  limits?: RemoteLimits;
+  /** The branch that is the bus. */
+  branch: string;
+  /** What the clone says otherwise than recorded; held until it is accepted. */
+  changes: SettingChange[];
+  /** Changes whenever the clone's configuration is written. */
+  stamp: string;
+}
+
+export const DEFAULT_COMMITTER = { name: 'crosstalk', email: 'crosstalk@crosstalk.local' };
+
+/** What a transport is opened with. */
+export interface Opening {
+  clone: Clone;
+  environment: NodeJS.ProcessEnv;
+  /** The file that keeps what was recorded of the clone. */
+  record: string;
+  /** The folder of our own git directory. */
+  own: string;
+  /** False when this clone had a record that is gone (trust.md §2). */
+  fresh: boolean;
+}
+
+/** What is in force, and our own git directory ready to be used. */
+interface Prepared {
+  git: Git;
+  record: Recording;
+}
+
+/**
+ * Reads what was recorded of the clone. The first time, and when the clone's configuration was
+ * written since, that configuration is read as well.
+ *
+ * @param known the git that the transport is open with already
+ * @throws CrosstalkError `git_failed` when it cannot be read
+ */
+export async function prepare(opening: Opening, known?: Git): Promise<Prepared> {
+  const { clone, environment } = opening;
+  const own = ownGitAt(opening.own);
+  const place = { gitDir: own.gitDir, objectsDir: clone.objectsDir };
+  const git = known ?? new Git(clone.dir, environment, place);
+  const [stamp, recorded, made] = await Promise.all([
+    configStamp(clone),
+    loadRecord(opening.record),
+    isMade(own),
+    followShallow(own, clone).catch(() => undefined),
+  ]);
+  if (recorded?.seen.stamp === stamp && made) return { git, record: recorded };
+  const record = await recordAnew(opening, git, own, recorded, stamp, made);
+  // The first time there was no directory yet to put it into.
+  await followShallow(own, clone).catch(() => undefined);
+  // A run that may only read goes on without keeping what it has read.
+  await saveRecord(opening.record, record).catch((error: unknown) => {
+    if (recorded === undefined) throw error;
+  });
+  return { git, record };
+}
+
+/**
+ * Puts changes of the clone's settings in force, exactly as they were shown.
+ *
+ * @throws CrosstalkError `refused` for a remote that git would run a command for
+ */
+export async function acceptChanges(
+  { clone, own, record: path, environment }: Opening,
+  changes: readonly SettingChange[],
+): Promise<void> {
+  const record = await loadRecord(path);
+  if (record === undefined) return;
+  const recorded = accepted(record.recorded, changes);
+  assertUsable(recorded);
+  const [from, to] = [branchOf(record), valueOf(recorded, 'crosstalk.branch')];
+  if (from !== undefined && to !== undefined && from !== to) {
+    const { gitDir } = ownGitAt(own);
+    const git = new Git(clone.dir, environment, { gitDir, objectsDir: clone.objectsDir });
+    await carryOver(git, gitDir, from, to);
+  }
+  await writeOwnGit(ownGitAt(own), clone, recorded, to);
+  // The clone is read again, and compared with what is in force now.
+  await saveRecord(path, { ...record, recorded, seen: { ...record.seen, stamp: '' } });
+}
+
+async function recordAnew(
+  { clone, fresh }: Opening,
+  git: Git,
+  own: OwnGit,
+  known: Recording | undefined,
+  stamp: string,
+  made: boolean,
+): Promise<Recording> {
+  await mkdir(own.gitDir, { recursive: true, mode: 0o700 });
+  const theirs = await readClone(git, clone);
+  if (!made) await writeOwnGit(own, clone, known?.recorded ?? [], known && branchOf(known));
+  const settings = ofClone(theirs, await listOwn(git));
+  if (known !== undefined) return seenAgain(known, stamp, settings);
+  assertOrigin(clone, settings);
+  const record = firstRecord(stamp, settings, fresh);
+  await writeOwnGit(own, clone, record.recorded, branchOf(record));
+  if (branchOf(record) !== undefined) return record;
+  const branch = await chooseBranch(git, clone, valueOf(record.recorded, 'remote.origin.url'));
+  const recorded: Setting[] = [...record.recorded, ['crosstalk.branch', branch]];
+  await writeOwnGit(own, clone, recorded, branch);
+  return { ...record, recorded };
+}
+
+async function listOwn(git: Git): Promise<Scoped[]> {
+  const listed = await git.must(['config', '--list', '-z', '--show-scope']);
+  return parseScoped(listed.toString('utf8'));
+}
+
+function branchOf({ recorded }: Recording): string | undefined {
+  return valueOf(recorded, 'crosstalk.branch');
+}
+
+/** Opens what {@link prepare} has made ready. */
+export async function openRepository(
+  { clone, environment, own }: Opening,
+  { git, record }: Prepared,
+): Promise<Repository> {
+  const settings = new Map<string, string>();
+  const listed = await listOwn(git).catch(async () => {
+    // Damaged where a look at it does not tell; what is in force is on record.
+    await writeOwnGit(ownGitAt(own), clone, record.recorded, branchOf(record));
+    return listOwn(git);
+  });
+  for (const { setting } of listed) settings.set(...setting);
+  for (const setting of record.seen.live) settings.set(...setting);
+  git.useBatchSsh(settings.has('core.sshcommand'));
+  const url = record.recorded.find(([name]) => name === 'remote.origin.url')?.[1];
+  const origin = url === undefined ? undefined : accessOf(url, clone.dir).url;
+  const isShared = valueOf(record.recorded, 'core.sharedrepository') !== undefined;
+  const optional = {
+    origin,
+    from: settings.get('crosstalk.from'),
+    agent: settings.get('crosstalk.agent'),
+    window: settings.get('crosstalk.window'),
+    limits: remoteLimits(origin, settings),
+    objectsDir: isShared ? undefined : clone.objectsDir,
+    partial: settings.get('remote.origin.promisor') === 'true' ? true : undefined,
+  };
+  return {
+    git,
+    clone,
+    dir: clone.dir,
+    gitDir: own,
+    committer: committerOf(settings, environment),
+    branch: branchOf(record) ?? 'main',
+    changes: record.seen.changes,
+    stamp: record.seen.stamp,
+    ...(Object.fromEntries(
+      Object.entries(optional).filter(([, value]) => value !== undefined),
+    ) as Partial<Repository>),
+  };
+}
+
+function committerOf(
+  settings: Map<string, string>,
+  environment: NodeJS.ProcessEnv,
+): { name: string; email: string } {
+  const name = environment['GIT_COMMITTER_NAME'] ?? settings.get('user.name');
+  const email = environment['GIT_COMMITTER_EMAIL'] ?? settings.get('user.email');
+  const clean = (text: string | undefined): string =>
+    (text ?? '').replace(/[<>\p{C}]/gu, '').trim();
+  return {
+    name: clean(name) || DEFAULT_COMMITTER.name,
+    email: clean(email) || DEFAULT_COMMITTER.email,
+  };
+}

@@ -1,0 +1,244 @@
+import { open, readFile, rename } from 'node:fs/promises';
+import { CrosstalkError } from '../../errors.ts';
+import { refusedRemote, type Setting } from './access.ts';
+import type { Clone } from './clone.ts';
+import type { Git } from '../git/git.ts';
+
+/**
+ * A value of the clone's configuration that git for the bus works by (a URL, an ssh command, a
+ * credential helper, …) and that is no longer what was recorded when this machine joined. The
+ * recorded one stays in force until the change is accepted (trust.md §1).
+ */
+export interface SettingChange {
+  /** As git names it, such as `remote.origin.url`. */
+  name: string;
+  /** The values in force, in order; absent when there was none. */
+  recorded?: string[];
+  /** The values the clone's configuration has now; absent when there is none any more. */
+  proposed?: string[];
+}
+
+/** What is kept of the clone's configuration: one file in the state directory. */
+export interface Recording {
+  version: 1;
+  /** In force, in git's order. */
+  recorded: Setting[];
+  /** The configuration as it was read last. */
+  seen: {
+    stamp: string;
+    /** `crosstalk.…` settings that an operator may change at any time. */
+    live: Setting[];
+    changes: SettingChange[];
+  };
+}
+
+/**
+ * What is recorded: where the remote is, how it is reached, who commits, and what is run. Other
+ * settings of the clone have no effect on git for the bus.
+ */
+const RECORDED = new RegExp(
+  [
+    String.raw`^remote\.origin\.(url|pushurl|proxy|promisor|partialclonefilter)$`,
+    String.raw`^core\.(sshcommand|sharedrepository|askpass)$`,
+    String.raw`^(credential|http|https|url)\.`,
+    String.raw`^ssh\.variant$`,
+    String.raw`^user\.(name|email)$`,
+    String.raw`^extensions\.(objectformat|partialclone)$`,
+    String.raw`^crosstalk\.(branch|agent)$`,
+  ].join('|'),
+);
+/** What is recorded without being asked about even when the first record was lost. */
+const HARMLESS =
+  /^(remote\.origin\.(url|promisor|partialclonefilter)|user\.|extensions\.|crosstalk\.branch$)/;
+
+/** A setting with the configuration file it comes from, as git sorts them. */
+export interface Scoped {
+  scope: string;
+  setting: Setting;
+}
+
+/** The settings of a `git config --list -z --show-scope`. */
+export function parseScoped(text: string): Scoped[] {
+  const fields = text.split('\0');
+  const found: Scoped[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const line = fields[at + 1] ?? '';
+    const end = line.indexOf('\n');
+    const setting: Setting = end < 0 ? [line, 'true'] : [line.slice(0, end), line.slice(end + 1)];
+    found.push({ scope: fields[at] ?? '', setting });
+  }
+  return found;
+}
+
+/**
+ * What the clone says, that git in our own directory would not see by itself: its own settings, and
+ * those of the user's that are included for this folder alone.
+ */
+export function ofClone(theirs: readonly Scoped[], ours: readonly Scoped[]): Setting[] {
+  const known = new Set(
+    ours
+      .filter(({ scope }) => scope !== 'local')
+      .map(({ scope, setting }) => JSON.stringify([scope, setting])),
+  );
+  return theirs
+    .filter(({ scope }) => scope !== 'command')
+    .filter(({ scope, setting }) => !known.has(JSON.stringify([scope, setting])))
+    .map(({ setting }) => setting);
+}
+
+/** Those that are recorded, and those that are in force as they are. */
+function sorted(settings: readonly Setting[]): { recorded: Setting[]; live: Setting[] } {
+  const recorded = settings.filter(([name]) => RECORDED.test(name));
+  const live = settings.filter(([name]) => name.startsWith('crosstalk.') && !RECORDED.test(name));
+  return { recorded, live };
+}
+
+/** In which settings two lists differ; the order among the values of one name counts. */
+function differences(recorded: readonly Setting[], proposed: readonly Setting[]): SettingChange[] {
+  const names = [...new Set([...recorded, ...proposed].map(([name]) => name))].sort();
+  return names.flatMap((name) => {
+    const [before, after] = [valuesOf(recorded, name), valuesOf(proposed, name)];
+    if (JSON.stringify(before) === JSON.stringify(after)) return [];
+    return [
+      {
+        name,
+        ...(before.length > 0 && { recorded: before }),
+        ...(after.length > 0 && { proposed: after }),
+      },
+    ];
+  });
+}
+
+/** The value of a setting; git goes by the last one. */
+export function valueOf(settings: readonly Setting[], wanted: string): string | undefined {
+  return valuesOf(settings, wanted).at(-1);
+}
+
+function valuesOf(settings: readonly Setting[], wanted: string): string[] {
+  return settings.filter(([name]) => name === wanted).map(([, value]) => value);
+}
+
+/** The recorded settings once these changes, and nothing else, are in force. */
+export function accepted(
+  recorded: readonly Setting[],
+  changes: readonly SettingChange[],
+): Setting[] {
+  const names = new Set(changes.map(({ name }) => name));
+  return [
+    ...recorded.filter(([name]) => !names.has(name)),
+    ...changes.flatMap(({ name, proposed }) =>
+      (proposed ?? []).map((value): Setting => [name, value]),
+    ),
+  ];
+}
+
+/**
+ * The configuration of the clone, with all it includes. Listing it runs nothing.
+ *
+ * @throws CrosstalkError `git_failed` when it cannot be read: a clone is never taken for one without
+ *   a remote because of that (protocol.md §5); `refused` when its branches are no files
+ */
+export async function readClone(git: Git, clone: Clone): Promise<Scoped[]> {
+  const listed = await git.run(['config', '--list', '-z', '--show-scope'], {
+    env: { GIT_DIR: clone.gitDir },
+  });
+  // Git goes on without the clone's own settings where it does not know the format.
+  const unknown = /(?:unknown repository extension|Expected git repo version)[^]*/.exec(
+    listed.stderr,
+  )?.[0];
+  const settings = parseScoped(listed.stdout.toString('utf8'));
+  const said = settings.findLast(({ setting }) => setting[0] === 'extensions.refstorage');
+  const format = unknown?.includes('refstorage') === true ? 'another format' : said?.setting[1];
+  if (format !== undefined && format.toLowerCase() !== 'files') throw otherRefs(clone, format);
+  if (listed.ok && unknown === undefined) return settings;
+  const reason = unknown?.trim().replace(/\s+/g, ' ') ?? (listed.ok ? '' : listed.failure.reason);
+  throw new CrosstalkError(
+    'git_failed',
+    `the configuration of ${clone.dir} cannot be read: ${reason || 'no reason given'}; nothing is lost, look with: git -C ${clone.dir} config --list`,
+    { data: { kind: listed.ok ? 'other' : listed.failure.kind } },
+  );
+}
+
+function otherRefs({ dir }: Clone, format: string): CrosstalkError {
+  return new CrosstalkError(
+    'refused',
+    `the clone ${dir} keeps its branches as ${format} (extensions.refStorage), and crosstalk reads files only; nothing is lost: git -C ${dir} refs migrate --ref-format=files, or join again with: crosstalk init <dir> --remote <url>`,
+  );
+}
+
+/**
+ * The first record of a clone.
+ *
+ * @param fresh false when this clone had a record that is gone: then what could run a command waits
+ *   to be accepted
+ */
+export function firstRecord(
+  stamp: string,
+  settings: readonly Setting[],
+  fresh: boolean,
+): Recording {
+  const { recorded: found, live } = sorted(settings);
+  const recorded = found.filter(([name]) => fresh || HARMLESS.test(name));
+  assertUsable(recorded);
+  return {
+    version: 1,
+    recorded,
+    seen: { stamp, live, changes: differences(recorded, found) },
+  };
+}
+
+/** @throws CrosstalkError `refused` for a remote that git would run a command for */
+export function assertUsable(settings: readonly Setting[]): void {
+  for (const [name, value] of settings) {
+    const why = /^remote\.origin\.(url|pushurl)$/.test(name) ? refusedRemote(value) : undefined;
+    if (why !== undefined)
+      throw new CrosstalkError(
+        'refused',
+        `${name} is ${JSON.stringify(value)}, which is never used: ${why}; give a URL or a path`,
+      );
+  }
+}
+
+/** What is kept, brought to what the clone says now. */
+export function seenAgain(
+  record: Recording,
+  stamp: string,
+  settings: readonly Setting[],
+): Recording {
+  const { recorded, live } = sorted(settings);
+  return {
+    ...record,
+    seen: {
+      stamp,
+      live,
+      // A clone need not say which branch is the bus: then it was found out, and stays.
+      changes: differences(record.recorded, recorded).filter(
+        ({ name, proposed }) => name !== 'crosstalk.branch' || proposed !== undefined,
+      ),
+    },
+  };
+}
+
+export async function loadRecord(path: string): Promise<Recording | undefined> {
+  try {
+    const value = JSON.parse(await readFile(path, 'utf8')) as Recording;
+    return Array.isArray(value.recorded) && Array.isArray(value.seen.live) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+let serial = 0;
+
+/** Whole at any moment, and on disk: a record that is lost is not made anew without asking. */
+export async function saveRecord(path: string, record: Recording): Promise<void> {
+  const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
+  const file = await open(temporary, 'w', 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify(record, undefined, 1)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}

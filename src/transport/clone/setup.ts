@@ -1,0 +1,193 @@
+import { appendFile, chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { simpleGit } from 'simple-git';
+import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
+import { Git } from '../git/git.ts';
+import { configEntries, credentialsIn } from './own-git.ts';
+import { DEFAULT_COMMITTER } from './repository.ts';
+import type { Failure } from '../git/failure.ts';
+import { remoteRefs } from './branches.ts';
+import { assertUsable } from './settings.ts';
+
+/** What stands at a URL that a transport is to be made from. */
+export type RemoteState =
+  | { kind: 'empty'; branch: string | undefined; isSha256: boolean }
+  | { kind: 'branches'; branch: string; isSha256: boolean }
+  | { kind: 'failed'; failure: Failure };
+
+/**
+ * Looks at a remote before anything is written; `branch` is its default, if it tells one. A password
+ * in the URL stands in a file meanwhile, and on no command line.
+ *
+ * @throws CrosstalkError `refused` for a remote that git would run a command for
+ */
+export async function inspectRemote(
+  url: string,
+  cwd: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<RemoteState> {
+  assertUsable([['remote.origin.url', url]]);
+  const scratch = await mkdtemp(join(tmpdir(), 'crosstalk-remote-'));
+  try {
+    const access = accessOf(url, cwd);
+    const file = credentialsIn(scratch);
+    const text = credentialsText(access);
+    if (text !== undefined) await writeFile(file, text, { mode: 0o600 });
+    const settings: Setting[] = [
+      ['protocol.ext.allow', 'never'],
+      ['protocol.fd.allow', 'never'],
+      ...accessSettings(access, file),
+    ];
+    const git = new Git(scratch, { ...environment, ...asVariables(settings, environment) });
+    git.useBatchSsh(false);
+    const refs = await remoteRefs(git, access.url, join(scratch, 'packets'));
+    if (!refs.ok) return { kind: 'failed', failure: refs.failure };
+    const { head, branches, isSha256 } = refs;
+    const branch = head !== undefined && branches.includes(head) ? head : branches[0];
+    return branch === undefined
+      ? { kind: 'empty', branch: head ?? (await unbornBranch(git, access.url, scratch)), isSha256 }
+      : { kind: 'branches', branch, isSha256 };
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Settings for a git that has no configuration file of ours; an environment is nobody else's to read. */
+function asVariables(
+  settings: readonly Setting[],
+  environment: NodeJS.ProcessEnv,
+): Record<string, string> {
+  const there = Number(environment['GIT_CONFIG_COUNT'] ?? '0') || 0;
+  const variables = settings.flatMap(([name, value], index) => [
+    [`GIT_CONFIG_KEY_${String(there + index)}`, name],
+    [`GIT_CONFIG_VALUE_${String(there + index)}`, value],
+  ]);
+  return {
+    GIT_CONFIG_COUNT: String(there + settings.length),
+    ...(Object.fromEntries(variables) as Record<string, string>),
+  };
+}
+
+/** What a clone calls its branch when the remote did not say: an old protocol, as over a plain sshd. */
+const UNKNOWN_BRANCH = 'crosstalk-unknown';
+
+/** The branch an empty remote expects; only a clone is told (git's `unborn` capability). */
+async function unbornBranch(git: Git, url: string, scratch: string): Promise<string | undefined> {
+  const folder = join(scratch, 'empty.git');
+  const named = `init.defaultBranch=${UNKNOWN_BRANCH}`;
+  const cloned = await git.run(['-c', named, 'clone', '--quiet', '--bare', '--', url, folder], {
+    network: true,
+  });
+  if (!cloned.ok) return undefined;
+  const head = await git.elsewhere(folder).run(['symbolic-ref', '--short', 'HEAD']);
+  const branch = head.stdout.toString('utf8').trim();
+  return head.ok && branch !== UNKNOWN_BRANCH ? branch : undefined;
+}
+
+/**
+ * Makes an empty clone of a transport in a folder: its commits are brought by the transport once it
+ * is open (see `Transport.bring`).
+ */
+export async function makeClone(
+  remote: { url: string; branch: string; isSha256: boolean },
+  dir: string,
+  cwd: string,
+  environment: NodeJS.ProcessEnv,
+  window?: string,
+): Promise<void> {
+  const { url, branch, isSha256 } = remote;
+  const git = new Git(cwd, environment);
+  await git.must([
+    'init',
+    '--quiet',
+    `--initial-branch=${branch}`,
+    ...formatOf(isSha256),
+    '--',
+    dir,
+  ]);
+  await configure(dir, [
+    ['core.repositoryformatversion', '1'],
+    ...remoteSettings(url, branch),
+    ['remote.origin.promisor', 'true'],
+    ['remote.origin.partialclonefilter', 'blob:none'],
+    ['crosstalk.branch', branch],
+    ...(window === undefined ? [] : [['crosstalk.window', window] as const]),
+  ]);
+}
+
+/** A remote takes objects of its own format only, whatever the user's default is. */
+function formatOf(isSha256: boolean): string[] {
+  return [`--object-format=${isSha256 ? 'sha256' : 'sha1'}`];
+}
+
+function remoteSettings(url: string, branch: string): Setting[] {
+  return [
+    ['remote.origin.url', url],
+    ['remote.origin.fetch', '+refs/heads/*:refs/remotes/origin/*'],
+    [`branch.${branch}.remote`, 'origin'],
+    [`branch.${branch}.merge`, `refs/heads/${branch}`],
+  ];
+}
+
+/** Adds to a new repository's configuration, in its file: a URL may hold a password. */
+async function configure(dir: string, settings: readonly Setting[]): Promise<void> {
+  const file = join(dir, '.git', 'config');
+  await chmod(file, 0o600);
+  await appendFile(file, configEntries(settings));
+}
+
+/**
+ * Makes a repository of the files that stand in `dir`: one first commit on `branch`. Set-up work,
+ * where simple-git's convenience costs nothing; its 50 ms after silent commands do not matter.
+ *
+ * @param options `remote` is where it will be pushed to, and which objects that takes
+ */
+export async function createRepository(
+  dir: string,
+  environment: NodeJS.ProcessEnv,
+  options: {
+    branch: string;
+    remote?: { url: string; isSha256: boolean };
+    subject: string;
+    author: { name: string; email: string };
+  },
+): Promise<void> {
+  const { branch, remote, subject, author } = options;
+  const git = simpleGit({
+    baseDir: dir,
+    config: ['commit.gpgSign=false', 'core.hooksPath=/dev/null'],
+    unsafe: { allowUnsafeHooksPath: true },
+  });
+  const format = remote === undefined ? [] : formatOf(remote.isSha256);
+  // With branches that are files, whatever the user's default is.
+  await new Git(dir, environment).must([
+    ...['init', '--quiet', `--initial-branch=${branch}`, ...format, '--', dir],
+  ]);
+  await configure(dir, [
+    ['crosstalk.branch', branch],
+    ...(remote === undefined ? [] : remoteSettings(remote.url, branch)),
+  ]);
+  await git.add('.');
+  const identity = await git.raw(['config', '--get', 'user.email']).catch(() => '');
+  const committer =
+    identity.trim() === ''
+      ? ['-c', `user.name=${DEFAULT_COMMITTER.name}`, '-c', `user.email=${DEFAULT_COMMITTER.email}`]
+      : [];
+  await git.raw([
+    ...committer,
+    'commit',
+    '--quiet',
+    `--author=${author.name} <${author.email}>`,
+    '-m',
+    subject,
+  ]);
+}
+
+/** The branch name git would give a new repository here, `main` when it has no opinion. */
+export async function defaultBranch(): Promise<string> {
+  const configured = await simpleGit()
+    .raw(['config', '--get', 'init.defaultBranch'])
+    .catch(() => '');
+  return configured.trim() === '' ? 'main' : configured.trim();
+}

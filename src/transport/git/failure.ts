@@ -1,0 +1,99 @@
+import { withoutCredentials } from '../../credentials.ts';
+
+/** Why a git call did not do what was asked, as far as we must tell cases apart. */
+type FailureKind =
+  | 'behind'
+  | 'contention'
+  | 'no_branch'
+  | 'unreachable'
+  | 'auth'
+  | 'rejected'
+  | 'too_large'
+  | 'no_space'
+  | 'missing_object'
+  | 'not_a_repository'
+  | 'timed_out'
+  | 'not_started'
+  | 'refused'
+  | 'held'
+  | 'set_aside'
+  | 'no_answer'
+  | 'other';
+
+export interface Failure {
+  kind: FailureKind;
+  /** What git said, on one line, without credentials. */
+  reason: string;
+}
+
+/** Checked in order against stderr and the porcelain lines of push; git runs with LC_ALL=C. */
+const TABLE: readonly (readonly [FailureKind, RegExp])[] = [
+  ['behind', /\[rejected\]|non-fast-forward|fetch first|stale info/],
+  ['no_space', /No space left on device|Disk quota exceeded/],
+  // A forge or a proxy in front of it limits how much one push may bring.
+  [
+    'too_large',
+    /HTTP 413|error: 413|Request Entity Too Large|Payload Too Large|pack exceeds maximum allowed size|exceeds .{0,40}(size|file) limit|GH001:/i,
+  ],
+  [
+    'rejected',
+    /pre-receive hook declined|hook declined|protected branch|denyCurrentBranch|branch is currently checked out|GH\d{3}:/,
+  ],
+  [
+    'contention',
+    /cannot lock ref|failed to update ref|reference already exists|is at [0-9a-f]+ but expected|incorrect old value|Unable to create '.*\.lock'|failed to lock/,
+  ],
+  ['no_branch', /couldn't find remote ref|src refspec .* does not match/],
+  [
+    'auth',
+    /Authentication failed|Permission denied|could not read (Username|Password)|terminal prompts disabled|HTTP 40[13]|error: 40[13]|access denied|read-only|not allowed to push|Host key verification failed/i,
+  ],
+  [
+    'unreachable',
+    /Could not resolve|Connection (refused|timed out|reset|closed)|Could not read from remote|unable to access|does not appear to be a git repository|not found|hung up|Network is unreachable|No route to host|early EOF|RPC failed|unable to connect|No such file or directory/i,
+  ],
+  [
+    'missing_object',
+    /bad object|missing blob|unable to read|loose object .* is corrupt|Invalid object/i,
+  ],
+  ['not_a_repository', /not a git repository/],
+];
+
+/** What git says when the machine has no room for it, whatever it was asked. */
+const NO_ROOM =
+  /Out of memory|Cannot allocate memory|Too many open files|Resource temporarily unavailable|unable to create (a )?thread|cannot fork|unable to (start|fork)/i;
+
+/**
+ * Whether the way in which git ended says anything of what it was asked: not when it was killed, had
+ * no room to work, or gave up without a word.
+ *
+ * @param code its exit code; null when a signal ended it
+ */
+export function isAnswer(code: number | null, stderr: string): boolean {
+  return code !== null && !(code >= 128 && stderr.trim() === '') && !NO_ROOM.test(stderr);
+}
+
+/** Names the failure behind what git printed; the one place that reads git's stderr. */
+export function classify(output: string): Failure {
+  const kind = TABLE.find(([, pattern]) => pattern.test(output))?.[0] ?? 'other';
+  return { kind, reason: summary(output) };
+}
+
+const TELLING =
+  /^(fatal|error|remote|ssh|!)|Permission denied|Host key|Connection |Could not resolve/;
+
+/** The telling lines of git's output on one line: no hints, no credentials, at most 400 characters. */
+export function summary(output: string): string {
+  const lines = withoutCredentials(output)
+    .split('\n')
+    .map((line) => line.trim().replaceAll('\t', ' '))
+    .filter((line) => line !== '' && !/^(hint:|To |Done$|=)/.test(line));
+  const telling = lines.filter((line) => TELLING.test(line));
+  const text = (telling.length > 0 ? telling : lines).join(' · ');
+  return text.length > 400 ? `${text.slice(0, 397)}...` : text;
+}
+
+/** Takes user names and passwords out of URLs, for what must stay as 6.0.0 made it; see `credentials.ts`. */
+export function redact(text: string): string {
+  return text.replace(/(?<=\w:\/\/)[^/@\s]+@/g, '');
+}

@@ -1,0 +1,227 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { readdir, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import { end, ended } from './child.ts';
+import { classify, isAnswer, type Failure } from './failure.ts';
+import { gitEnvironment, type GitPlace } from './environment.ts';
+import { TimeLimit, withoutSteps } from './time-limit.ts';
+
+/** Exit codes are results; only a git that could not be started at all is told apart. */
+export type GitOutcome =
+  | { ok: true; stdout: Buffer; stderr: string }
+  | {
+      ok: false;
+      stdout: Buffer;
+      stderr: string;
+      failure: Failure;
+      /** Null when it ran out of time, or ended in a way that answers nothing; see {@link isAnswer}. */
+      code: number | null;
+    };
+
+export interface GitOptions {
+  input?: string | Buffer;
+  signal?: AbortSignal;
+  /** Milliseconds; past them the process group is ended. */
+  timeout?: number;
+  /** The call talks to the remote, which has another time limit. */
+  network?: boolean;
+  /** The call was told to say how far it is: what is limited is each step; see {@link TimeLimit}. */
+  progress?: boolean;
+  env?: Record<string, string>;
+}
+
+const LOCAL_LIMIT = 60_000;
+const NETWORK_LIMIT = 120_000;
+/** An http transfer slower than this many bytes a second, for this many seconds, is given up. */
+const LOW_SPEED = ['http.lowSpeedLimit=100', 'http.lowSpeedTime=20'];
+
+/** Set for every call: no automatic packing in the way, no colour, no pager. */
+const SETTINGS = [
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'core.quotePath=false',
+  'advice.graftFileDeprecated=false',
+  // What the user's own configuration says of every push of theirs would hold mail for ever.
+  'push.gpgSign=false',
+  'push.pushOption=',
+  ...LOW_SPEED,
+];
+
+const BATCH_SSH = 'ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=10';
+
+/**
+ * Runs git for the bus. It never reads the configuration of the operator's clone, which a run may
+ * have written (trust.md §1). The only place of the transport edge that starts a process.
+ */
+export class Git {
+  /** The folder that errors name: the operator's clone. */
+  readonly dir: string;
+  readonly #cwd: string;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #networkLimit: number;
+  readonly #localLimit: number;
+  #started = 0;
+  #batchSsh = false;
+
+  /**
+   * @param dir the operator's clone, or where a set-up command runs
+   * @param place our own git directory; without one git works where `dir` is
+   */
+  constructor(dir: string, environment: NodeJS.ProcessEnv, place?: GitPlace) {
+    this.dir = dir;
+    this.#environment = environment;
+    this.#cwd = place?.gitDir ?? dir;
+    this.#networkLimit = secondsOf(environment['CROSSTALK_NETWORK_TIMEOUT']) ?? NETWORK_LIMIT;
+    this.#localLimit = secondsOf(environment['CROSSTALK_GIT_TIMEOUT']) ?? LOCAL_LIMIT;
+    this.#env = gitEnvironment(environment, place);
+  }
+
+  /** Git in another folder, with the repository that is there. */
+  elsewhere(dir: string): Git {
+    return new Git(dir, this.#environment);
+  }
+
+  /**
+   * Milliseconds in which a git that stays open has to say something: reading an object may take a
+   * fetch, in a partial clone.
+   */
+  get patience(): number {
+    return Math.max(this.#localLimit, this.#networkLimit);
+  }
+
+  /** How many git processes were started: a tick reports what it cost. */
+  get started(): number {
+    return this.#started;
+  }
+
+  /** Gives ssh its batch mode unless the user configured a command of their own. */
+  useBatchSsh(configured: boolean): void {
+    if (
+      !configured &&
+      this.#env['GIT_SSH_COMMAND'] === undefined &&
+      this.#env['GIT_SSH'] === undefined
+    ) {
+      this.#batchSsh = true;
+      this.#env['GIT_SSH_COMMAND'] = BATCH_SSH;
+    }
+  }
+
+  /**
+   * Lets git's ssh connections share one, whose socket is in `folder`: a later call saves the time it
+   * takes to connect. Not where the user configured an ssh command of their own.
+   *
+   * @param open makes the shared connection and keeps it for a minute after each use; else one that
+   *   is there is used
+   */
+  shareConnections(folder: string, open: boolean): void {
+    if (!this.#batchSsh) return;
+    const path = `'${join(folder, '%C').replaceAll("'", `'\\''`)}'`;
+    const master = open ? '-o ControlMaster=auto -o ControlPersist=60' : '-o ControlMaster=no';
+    this.#env['GIT_SSH_COMMAND'] = `${BATCH_SSH} ${master} -o ControlPath=${path}`;
+  }
+
+  /** Ends the connections that {@link shareConnections} has opened. */
+  async closeConnections(folder: string): Promise<void> {
+    for (const name of await readdir(folder).catch(() => [])) {
+      if (!/^[0-9a-f]{40}$/.test(name)) continue;
+      const options = ['-o', `ControlPath=${join(folder, name)}`, '-O', 'exit', 'unused'];
+      const child = spawn('ssh', options, { env: this.#env, stdio: 'ignore' });
+      await ended(child);
+    }
+    // Only when nothing else is in them.
+    for (const path of [folder, dirname(folder)]) await rmdir(path).catch(() => undefined);
+  }
+
+  /** Runs one git command to its end. Never rejects but for an abort. */
+  async run(args: readonly string[], options: GitOptions = {}): Promise<GitOutcome> {
+    const { signal, network = false, progress = false } = options;
+    throwIfAborted(signal);
+    const child = this.#spawn(args, options.env);
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr.push(chunk);
+      time.heard(chunk);
+    });
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(options.input);
+    const limit = options.timeout ?? (network ? this.#networkLimit : this.#localLimit);
+    const time = new TimeLimit(limit, progress, () => {
+      end(child);
+    });
+    const abort = (): void => {
+      end(child);
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    const { code, startError } = await ended(child);
+    time.over();
+    signal?.removeEventListener('abort', abort);
+    throwIfAborted(signal);
+    const out = Buffer.concat(stdout);
+    const said = Buffer.concat(stderr).toString('utf8');
+    const err = progress ? withoutSteps(said) : said;
+    if (code === 0 && !time.passed) return { ok: true, stdout: out, stderr: err };
+    const failure: Failure = time.passed
+      ? {
+          kind: 'timed_out',
+          reason: `git ${args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? ''} did not end within ${String(limit / 1000)} s`,
+        }
+      : startError === undefined
+        ? classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`)
+        : { kind: 'not_started', reason: `git could not be started: ${startError.message}` };
+    const answered = !time.passed && isAnswer(code, err);
+    return { ok: false, stdout: out, stderr: err, failure, code: answered ? code : null };
+  }
+
+  /** Like {@link run}, for calls that fail only when something is broken. */
+  async must(args: readonly string[], options: GitOptions = {}): Promise<Buffer> {
+    const outcome = await this.run(args, options);
+    if (outcome.ok) return outcome.stdout;
+    throw failed(this.dir, args[0] ?? '', outcome.failure);
+  }
+
+  /** Starts a git process that stays open, such as `cat-file --batch`. */
+  open(args: readonly string[]): ChildProcessWithoutNullStreams {
+    return this.#spawn(args);
+  }
+
+  /**
+   * Each git has a process group of its own: whoever ends an agent CLI with all it started must not
+   * hit a git in the middle of moving a ref, which would leave its lock behind for ever.
+   */
+  #spawn(
+    args: readonly string[],
+    extra: Record<string, string> = {},
+  ): ChildProcessWithoutNullStreams {
+    this.#started++;
+    const settings = SETTINGS.flatMap((setting) => ['-c', setting]);
+    return spawn('git', [...settings, ...args], {
+      cwd: this.#cwd,
+      env: { ...this.#env, ...extra },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    });
+  }
+}
+
+/** Milliseconds of a number of seconds in the environment; undefined when it is none. */
+function secondsOf(value: string | undefined): number | undefined {
+  const seconds = Number(value);
+  return seconds > 0 ? seconds * 1000 : undefined;
+}
+
+/** What a git command that should not have failed is reported as. */
+export function failed(dir: string, command: string, { kind, reason }: Failure): CrosstalkError {
+  return new CrosstalkError(
+    'git_failed',
+    `git ${command} failed in ${dir}: ${reason || 'no reason given'}; check the repository with: git -C ${dir} fsck`,
+    { data: { kind } },
+  );
+}
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new CrosstalkError('aborted', 'interrupted');
+}

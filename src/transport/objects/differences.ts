@@ -1,0 +1,137 @@
+import { CrosstalkError } from '../../errors.ts';
+import type { Git } from '../git/git.ts';
+import type { GitObject, Objects } from './objects.ts';
+import { fieldsOf } from './stream.ts';
+import { parseTree, type Tree } from './tree-object.ts';
+
+/** What a name in a folder stands for; the mode in six digits. */
+export interface Side {
+  mode: string;
+  oid: string;
+}
+
+/** A name in one of two folders, or in both where it stands for something else. */
+export interface Pair {
+  name: string;
+  from?: Side;
+  to?: Side;
+}
+
+/** What two folders differ in, and whether there is a folder of either name at all. */
+export type Differences =
+  { kind: 'pairs'; pairs: AsyncGenerator<Pair[]> } | { kind: 'too_large' | 'none' };
+
+/** A folder with more than two million files; nobody has that many messages in a day. */
+const MAX_FOLDER_BYTES = 128 * 1024 * 1024;
+
+/**
+ * Reads what the entries of two folders differ in, without entering the folders in them: git compares
+ * whole trees before it prints the first line, however many paths a hostile one has.
+ *
+ * @param from an object id, or a name such as `<commit>:<path>`; undefined for an empty folder
+ * @throws CrosstalkError `git_failed` for a folder that is named by its id and cannot be read
+ */
+export async function differences(
+  git: Git,
+  objects: Objects,
+  from: string | undefined,
+  to: string | undefined,
+): Promise<Differences> {
+  const [before, after] = await Promise.all([
+    readFolder(git, objects, from),
+    readFolder(git, objects, to),
+  ]);
+  const known = [before, after].filter((folder) => folder !== undefined);
+  if (known.length === 0) return { kind: 'none' };
+  if (known.some(({ size }) => size > MAX_FOLDER_BYTES)) return { kind: 'too_large' };
+  if (before?.oid === after?.oid) return { kind: 'none' };
+  const isHere = known.every(({ content }) => content !== undefined);
+  const pairs = isHere ? compared(treeOf(before), treeOf(after)) : streamed(git, before, after);
+  return { kind: 'pairs', pairs };
+}
+
+async function readFolder(
+  git: Git,
+  objects: Objects,
+  name: string | undefined,
+): Promise<GitObject | undefined> {
+  if (name === undefined) return undefined;
+  const object = await objects.read(name);
+  if (object?.type === 'tree') return object;
+  // A path of a commit may lead nowhere; an object that a tree names has to be there.
+  if (name.includes(':')) return undefined;
+  throw new CrosstalkError(
+    'git_failed',
+    `the folder ${name} cannot be read in ${git.dir}; check the repository with: git -C ${git.dir} fsck`,
+  );
+}
+
+function treeOf(object: GitObject | undefined): Tree {
+  return object?.content === undefined
+    ? new Map<string, Side>()
+    : parseTree(object.content, object.oid.length / 2);
+}
+
+async function* compared(before: Tree, after: Tree): AsyncGenerator<Pair[]> {
+  const pairs: Pair[] = [];
+  const side = (entry: Side): Side => ({ oid: entry.oid, mode: entry.mode.padStart(6, '0') });
+  const add = (latin1: string, from: Side | undefined, to: Side | undefined): void => {
+    const name = Buffer.from(latin1, 'latin1').toString('utf8');
+    // Git itself would not check such a name out.
+    if (name === '' || name === '.' || name === '..' || name.includes('/')) return;
+    pairs.push({ name, ...(from && { from: side(from) }), ...(to && { to: side(to) }) });
+  };
+  for (const [name, to] of after) {
+    const from = before.get(name);
+    if (from?.oid !== to.oid || from.mode !== to.mode) add(name, from, to);
+  }
+  for (const [name, from] of before) if (!after.has(name)) add(name, from, undefined);
+  yield pairs;
+}
+
+/** The same for folders that are too large to be held. */
+async function* streamed(
+  git: Git,
+  before: GitObject | undefined,
+  after: GitObject | undefined,
+): AsyncGenerator<Pair[]> {
+  const only = before ?? after;
+  if (before === undefined || after === undefined) {
+    for await (const lines of fieldsOf(git, ['ls-tree', '-z', only?.oid ?? ''])) {
+      yield lines.flatMap((line) => {
+        const [facts, name] = [
+          line.slice(0, line.indexOf('\t')),
+          line.slice(line.indexOf('\t') + 1),
+        ];
+        const [mode = '', , oid = ''] = facts.split(' ');
+        return pairOf(name, before && { mode, oid }, after && { mode, oid });
+      });
+    }
+    return;
+  }
+  const raw = ['diff-tree', '-z', '--raw', '--no-renames', '--no-abbrev', before.oid, after.oid];
+  let facts: string | undefined;
+  for await (const fields of fieldsOf(git, raw)) {
+    const pairs: Pair[] = [];
+    for (const field of fields) {
+      if (facts === undefined) {
+        facts = field;
+        continue;
+      }
+      const [oldMode = '', mode = '', oldOid = '', oid = ''] = facts.slice(1).split(' ');
+      const from = isNone(oldOid) ? undefined : { mode: oldMode, oid: oldOid };
+      pairs.push(...pairOf(field, from, isNone(oid) ? undefined : { mode, oid }));
+      facts = undefined;
+    }
+    yield pairs;
+  }
+}
+
+function pairOf(name: string, from: Side | undefined, to: Side | undefined): Pair[] {
+  if (name === '') return [];
+  return [{ name, ...(from && { from }), ...(to && { to }) }];
+}
+
+function isNone(oid: string): boolean {
+  return /^0*$/.test(oid);
+}

@@ -1,0 +1,45 @@
+import type { Git } from '../git/git.ts';
+import type { Objects } from './objects.ts';
+import { compareTrees, FOLDER_MODE, type Change, type FolderUse } from './walk.ts';
+
+/** Folders that one git process looks through: what fits a command line. */
+const MANY = 1000;
+
+/**
+ * The files below a folder at a commit that contain a string, path order. Callers look inside: it may
+ * name more of them.
+ *
+ * Git is given folders one by one, and told not to go deeper: below a commit it would look at every
+ * path, and a hostile tree has billions.
+ */
+export async function filesContaining(
+  git: Git,
+  objects: Objects,
+  commit: string,
+  folder: string,
+  string: string,
+  use: FolderUse,
+): Promise<string[]> {
+  const files: Change[] = [];
+  const step = { path: folder, from: undefined, to: `${commit}:${folder}` };
+  for await (const some of compareTrees(git, objects, [step], use))
+    for (const file of some) if (file.mode !== FOLDER_MODE) files.push(file);
+  const folders = [...new Set(files.map(({ path }) => path.slice(0, path.lastIndexOf('/'))))];
+  const found = new Set<string>();
+  for (let at = 0; at < folders.length; at += MANY) {
+    const trees = folders.slice(at, at + MANY).map((path) => `${commit}:${path}`);
+    const flags = ['-l', '-z', '-F', '--max-depth=0', '--full-name'];
+    const outcome = await git.run(['grep', ...flags, '-e', string, ...trees]);
+    // git grep ends with 1 and says nothing when nothing matches. It dies of a corrupt object, or is
+    // killed: then every file may be one that contains the string.
+    if (!outcome.ok && (outcome.code === null || outcome.stderr !== ''))
+      return files.map(({ path }) => path);
+    for (const name of outcome.stdout.toString('utf8').split('\0')) {
+      if (!name.startsWith(`${commit}:`)) continue;
+      const path = name.slice(commit.length + 1);
+      // Between folder and file stands a slash or a colon, as git's version has it.
+      found.add(path).add(path.replace(':', '/'));
+    }
+  }
+  return files.flatMap(({ path }) => (found.has(path) ? [path] : []));
+}

@@ -1,0 +1,238 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { CrosstalkError } from '../../errors.ts';
+import { isAnswer, summary } from '../git/failure.ts';
+import type { Git } from '../git/git.ts';
+
+export interface GitObject {
+  oid: string;
+  type: string;
+  size: number;
+  /** Undefined when the object is larger than the limit: it was skipped, not held. */
+  content: Buffer | undefined;
+}
+
+interface Request {
+  name: string;
+  /** How many processes ended while this one was the first they had to answer. */
+  deaths: number;
+  resolve: (object: GitObject | undefined) => void;
+  reject: (error: Error) => void;
+}
+
+/** Signals by which git ends itself over what it reads. */
+const FAULTS = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE']);
+const MOST_SAID = 10_000;
+
+/** What is being received: the rest of one object. */
+interface Incoming {
+  object: GitObject;
+  left: number;
+  chunks: Buffer[] | undefined;
+}
+
+/**
+ * Objects of a repository through one open `cat-file --batch`, started at the first read and
+ * again after it died. Answers come in the order of the requests.
+ */
+export class Objects {
+  readonly #git: Git;
+  readonly #limit: number;
+  #child: ChildProcessWithoutNullStreams | undefined;
+  #waiting: Request[] = [];
+  #incoming: Incoming | undefined;
+  #buffer: Buffer[] = [];
+  /** What the process has said beside its answers, at the end of it. */
+  #said = '';
+  /** Ends a process that owes an answer and says nothing. */
+  #patience: NodeJS.Timeout | undefined;
+  #reads = 0;
+  #bytes = 0;
+
+  /** @param limit bytes above which an object's content is skipped */
+  constructor(git: Git, limit: number) {
+    this.#git = git;
+    this.#limit = limit;
+  }
+
+  get reads(): number {
+    return this.#reads;
+  }
+
+  /** Bytes of content that were asked for, whether they were kept or skipped. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * Reads an object by id, or by a name such as `<commit>:<path>`; undefined when there is none.
+   *
+   * @throws CrosstalkError `git_failed` when git could not say
+   */
+  read(name: string): Promise<GitObject | undefined> {
+    if (name.includes('\n')) return Promise.resolve(undefined);
+    this.#reads++;
+    return new Promise((resolve, reject) => {
+      this.#ask({ name, deaths: 0, resolve, reject });
+    });
+  }
+
+  /**
+   * The ids of many objects by name, without their content, by a process of its own.
+   *
+   * @returns in the order of the names; undefined where there is none
+   */
+  async ids(names: readonly string[]): Promise<(string | undefined)[]> {
+    const input = names.map((name) => `${name.includes('\n') ? '' : name}\n`).join('');
+    const out = await this.#git.must(['cat-file', '--batch-check=%(objectname)'], { input });
+    const lines = out.toString('utf8').split('\n');
+    return names.map((_, index) => /^[0-9a-f]{40,64}$/.exec(lines[index] ?? '')?.[0]);
+  }
+
+  /** Starts the process ahead of the first read. */
+  warm(): void {
+    this.#child ??= this.#start();
+  }
+
+  #ask(request: Request): void {
+    const child = (this.#child ??= this.#start());
+    if (this.#waiting.push(request) === 1) this.#await(child);
+    // What is asked for in one breath goes through the pipe in one piece.
+    if (child.stdin.writableCorked === 0) {
+      child.stdin.cork();
+      process.nextTick(() => {
+        child.stdin.uncork();
+      });
+    }
+    child.stdin.write(`${request.name}\n`);
+  }
+
+  /** The text of a file at a commit; undefined when there is none or it is too large. */
+  async text(commit: string, path: string): Promise<string | undefined> {
+    const object = await this.read(`${commit}:${path}`);
+    return object?.type === 'blob' ? object.content?.toString('utf8') : undefined;
+  }
+
+  /** Ends the git process; a later read starts another. */
+  close(): void {
+    const child = this.#child;
+    this.#child = undefined;
+    clearTimeout(this.#patience);
+    child?.stdin.end();
+    // Nobody waits for its end: it sees that its input is closed.
+    child?.unref();
+    for (const stream of [child?.stdout, child?.stderr] as (Socket | undefined)[]) stream?.unref();
+  }
+
+  #start(): ChildProcessWithoutNullStreams {
+    const child = this.#git.open(['cat-file', '--batch']);
+    this.#incoming = undefined;
+    this.#buffer = [];
+    child.stdout.on('data', (chunk: Buffer) => {
+      this.#receive(chunk);
+      this.#await(child);
+    });
+    this.#said = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#said = (this.#said + text).slice(-MOST_SAID);
+    });
+    child.stdin.on('error', () => undefined);
+    child.once('error', (error) => {
+      if (this.#child === child) this.#child = undefined;
+      for (const { reject } of this.#waiting.splice(0))
+        reject(broken(this.#git.dir, `it could not be started: ${error.message}`));
+    });
+    child.once('close', (code, signal) => {
+      if (this.#child === child) {
+        this.#child = undefined;
+        clearTimeout(this.#patience);
+      }
+      const died = isAnswer(code, this.#said) || FAULTS.has(signal ?? '');
+      this.#again(died ? undefined : (signal ?? summary(this.#said)));
+    });
+    return child;
+  }
+
+  /** Waits for the next piece of what a process owes, if anything, as long as git may take. */
+  #await(child: ChildProcessWithoutNullStreams): void {
+    clearTimeout(this.#patience);
+    if (this.#waiting.length === 0) return;
+    this.#patience = setTimeout(() => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // It ended by itself in the meantime.
+      }
+    }, this.#git.patience);
+  }
+
+  /**
+   * What a process left unanswered when it ended is asked again. Git dies of an object that is
+   * corrupt: the first request it owes is the suspect, and there is no such object if it happens
+   * twice. A process that was killed twice says nothing of any object.
+   *
+   * @param why it ended, when that was for no object
+   */
+  #again(why: string | undefined): void {
+    const waiting = this.#waiting.splice(0);
+    const [suspect, ...others] = waiting;
+    if (suspect === undefined) return;
+    suspect.deaths++;
+    if (suspect.deaths === 1) for (const request of waiting) this.#ask(request);
+    else if (why === undefined) {
+      suspect.resolve(undefined);
+      for (const request of others) this.#ask(request);
+    } else for (const { reject } of waiting) reject(broken(this.#git.dir, why));
+  }
+
+  #receive(chunk: Buffer): void {
+    let rest: Buffer | undefined = chunk;
+    while (rest !== undefined && rest.length > 0) {
+      rest =
+        this.#incoming === undefined
+          ? this.#receiveHeader(rest)
+          : this.#receiveContent(rest, this.#incoming);
+    }
+  }
+
+  #receiveHeader(chunk: Buffer): Buffer | undefined {
+    const end = chunk.indexOf(0x0a);
+    if (end < 0) {
+      this.#buffer.push(chunk);
+      return undefined;
+    }
+    const line = Buffer.concat([...this.#buffer, chunk.subarray(0, end)]).toString('utf8');
+    this.#buffer = [];
+    const [, oid = '', type = '', size = ''] = /^([0-9a-f]{40,64}) (\w+) (\d+)$/.exec(line) ?? [];
+    if (oid === '') this.#waiting.shift()?.resolve(undefined);
+    else {
+      const object = { oid, type, size: Number(size), content: undefined };
+      this.#bytes += object.size;
+      this.#incoming = {
+        object,
+        left: object.size + 1,
+        chunks: object.size <= this.#limit ? [] : undefined,
+      };
+    }
+    return chunk.subarray(end + 1);
+  }
+
+  #receiveContent(chunk: Buffer, incoming: Incoming): Buffer | undefined {
+    const part = chunk.subarray(0, incoming.left);
+    incoming.chunks?.push(part);
+    incoming.left -= part.length;
+    if (incoming.left > 0) return undefined;
+    this.#incoming = undefined;
+    const { object, chunks } = incoming;
+    const content = chunks && Buffer.concat(chunks).subarray(0, object.size);
+    this.#waiting.shift()?.resolve({ ...object, content });
+    return chunk.subarray(part.length);
+  }
+}
+
+function broken(dir: string, why: string): CrosstalkError {
+  return new CrosstalkError(
+    'git_failed',
+    `git cat-file did not answer in ${dir}: ${why || 'no reason given'}; nothing is lost, try again`,
+  );
+}

@@ -1,0 +1,166 @@
+import type { Git } from '../git/git.ts';
+import type { Objects } from './objects.ts';
+import { parseTree } from './tree-object.ts';
+import { compareTrees, FOLDER_MODE, type Change, type FolderUse } from './walk.ts';
+
+export interface TreeEntry {
+  path: string;
+  oid: string;
+  mode: string;
+  type: string;
+}
+
+/** Changes between two commits, some at a time; see {@link compareTrees}. */
+export function changesBetween(
+  git: Git,
+  objects: Objects,
+  from: string,
+  to: string,
+  paths: readonly string[],
+  use: FolderUse,
+): AsyncGenerator<Change[]> {
+  const whole = { path: '', from: `${from}^{tree}`, to: `${to}^{tree}` };
+  const parts = paths.map((path) => ({ path, from: `${from}:${path}`, to: `${to}:${path}` }));
+  return compareTrees(git, objects, paths.length === 0 ? [whole] : parts, use);
+}
+
+/** Folders deeper than this are taken for endless. */
+const MAX_DEPTH = 32;
+
+/**
+ * Changes between two commits below some folders, in any folders there; undefined when there are more
+ * than `cap`, or when the same folder stands at many places.
+ *
+ * @param from undefined for what is there at `to`
+ */
+export async function changesCapped(
+  git: Git,
+  objects: Objects,
+  from: string | undefined,
+  to: string,
+  paths: readonly string[],
+  cap: number,
+): Promise<Change[] | undefined> {
+  const changes: Change[] = [];
+  const steps = paths.map((path) => ({
+    path,
+    from: from === undefined ? undefined : `${from}:${path}`,
+    to: `${to}:${path}`,
+  }));
+  const use: FolderUse = (path) => (path.split('/').length <= MAX_DEPTH ? 'enter' : 'name');
+  for await (const some of compareTrees(git, objects, steps, use)) {
+    if (changes.length + some.length > cap || some.some(({ mode }) => mode === FOLDER_MODE))
+      return undefined;
+    for (const change of some) changes.push(change);
+  }
+  return changes;
+}
+
+/** An entry that a walk came upon. */
+export interface WalkedEntry extends TreeEntry {
+  /** Why a folder where files of ours could be was not entered. */
+  unread?: string;
+}
+
+const SUBMODULE = '160000';
+
+function typeOf(mode: string): string {
+  return mode === FOLDER_MODE ? 'tree' : mode === SUBMODULE ? 'commit' : 'blob';
+}
+
+/**
+ * The entries of one folder at a commit through the open process; none for a folder that does not
+ * exist, undefined for one too large to be read so.
+ */
+export async function readFolder(
+  objects: Objects,
+  commit: string,
+  folder: string,
+): Promise<TreeEntry[] | undefined> {
+  return readTree(objects, `${commit}:${folder}`, folder);
+}
+
+async function readTree(
+  objects: Objects,
+  name: string,
+  folder: string,
+): Promise<TreeEntry[] | undefined> {
+  const object = await objects.read(name);
+  if (object?.type !== 'tree') return [];
+  if (object.content === undefined) return undefined;
+  return [...parseTree(object.content, object.oid.length / 2)].map(([name, { mode, oid }]) => ({
+    mode: mode.padStart(6, '0'),
+    oid,
+    type: typeOf(mode.padStart(6, '0')),
+    path: `${folder === '' ? '' : `${folder}/`}${Buffer.from(name, 'latin1').toString('utf8')}`,
+  }));
+}
+
+/**
+ * The files below a folder at a commit, some at a time in path order: however many there are in all,
+ * memory holds a few thousand. A folder that is not entered is among them; see {@link compareTrees}.
+ */
+export async function* walkFolder(
+  git: Git,
+  objects: Objects,
+  commit: string,
+  folder: string,
+  use: FolderUse,
+): AsyncGenerator<WalkedEntry[]> {
+  const step = { path: folder, from: undefined, to: `${commit}:${folder}` };
+  for await (const changes of compareTrees(git, objects, [step], use)) {
+    yield changes.map(({ path, oid, mode, unread }) => ({
+      path,
+      oid,
+      mode,
+      type: typeOf(mode),
+      ...(unread !== undefined && { unread }),
+    }));
+  }
+}
+
+/**
+ * Entries of folders at a commit, path order; none for a folder that does not exist. What is in their
+ * folders is not looked at.
+ */
+export async function listTree(
+  git: Git,
+  commit: string,
+  folders: readonly string[],
+): Promise<TreeEntry[]> {
+  if (folders.length === 0) return [];
+  const paths = folders.map((folder) => `${folder}/`);
+  const out = await git.must(['ls-tree', '-z', commit, ...paths]);
+  return out
+    .toString('utf8')
+    .split('\0')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [facts, path] = splitOnce(line, '\t');
+      const [mode = '', type = '', oid = ''] = facts.split(' ');
+      return { path, oid, mode, type };
+    });
+}
+
+/** Paths that one process is asked about. */
+const MANY_PATHS = 500;
+
+/** Of some paths those that stand at a commit; only the folders on the way to them are read. */
+export async function standing(
+  git: Git,
+  commit: string,
+  paths: readonly string[],
+): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (let at = 0; at < paths.length; at += MANY_PATHS) {
+    const some = paths.slice(at, at + MANY_PATHS);
+    const out = await git.must(['ls-tree', '-z', '--name-only', commit, '--', ...some]);
+    for (const path of out.toString('utf8').split('\0')) if (path !== '') found.add(path);
+  }
+  return found;
+}
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}

@@ -1,0 +1,114 @@
+import { differences, type Pair, type Side } from './differences.ts';
+import type { Git } from '../git/git.ts';
+import type { Objects } from './objects.ts';
+import { Repeats } from './repeats.ts';
+
+/** A file added, changed or removed between two commits; or a folder that was not entered. */
+export interface Change {
+  path: string;
+  oid: string;
+  /** `100644` and the like; `120000` is a symlink, `160000` a submodule, `040000` a folder. */
+  mode: string;
+  status: 'A' | 'M' | 'D' | 'T';
+  /** Why a folder where files of ours could be was not entered. */
+  unread?: string;
+}
+
+/** What is done with a folder: gone into, named as if it were a file, or passed over. */
+export type FolderUse = (path: string) => 'enter' | 'name' | 'skip';
+
+export const FOLDER_MODE = '040000';
+const REPEATED = 'the same folder stands at too many places';
+const TOO_LARGE = 'a folder larger than 128 MiB';
+
+/** Where a comparison begins, and where it goes on: a folder, and what it is called on each side. */
+export interface Step {
+  path: string;
+  from: string | undefined;
+  to: string | undefined;
+}
+
+interface Walk {
+  git: Git;
+  objects: Objects;
+  use: FolderUse;
+  repeats: Repeats;
+}
+
+/**
+ * What differs between two trees, some at a time, the files of a folder before what is in its folders.
+ * Git is never asked to compare whole trees: it holds every path of them before it prints the first,
+ * and a kilobyte of nested folders has billions. Here only folders are entered where `use` says that
+ * something of ours can be, and one that stands at many places not at all of them ({@link Repeats}):
+ * the cost follows the objects that were pushed. Renames count as removed and added.
+ *
+ * @param steps names of folders; a path that is not there counts as empty
+ * @throws CrosstalkError `git_failed` when an object is missing
+ */
+export async function* compareTrees(
+  git: Git,
+  objects: Objects,
+  steps: readonly Step[],
+  use: FolderUse,
+): AsyncGenerator<Change[]> {
+  const walk: Walk = { git, objects, use, repeats: new Repeats() };
+  const ahead = [...steps].reverse();
+  for (let step = ahead.pop(); step !== undefined; step = ahead.pop()) {
+    const inner: Step[] = [];
+    yield* changesIn(walk, step, inner);
+    // One by one: a call has room for so many arguments only.
+    for (const next of inner.reverse()) ahead.push(next);
+  }
+}
+
+async function* changesIn(walk: Walk, step: Step, inner: Step[]): AsyncGenerator<Change[]> {
+  const { path, from, to } = step;
+  const look = walk.repeats.look(path, [from, to]);
+  if (look === 'enough') {
+    yield [unreadFolder(step, REPEATED)];
+    return;
+  }
+  const found = await differences(walk.git, walk.objects, from, to);
+  if (found.kind === 'too_large') yield [unreadFolder(step, TOO_LARGE)];
+  if (found.kind !== 'pairs') return;
+  let entries = 0;
+  for await (const pairs of found.pairs) {
+    entries += pairs.length;
+    const changes = pairs.flatMap((pair) => changesOf(walk.use, path, pair, inner));
+    if (changes.length > 0) yield changes;
+  }
+  if (look === 'again') walk.repeats.charge(path, entries);
+}
+
+function unreadFolder({ path, from, to }: Step, unread: string): Change {
+  const status = from === undefined ? 'A' : to === undefined ? 'D' : 'M';
+  return { path, oid: to ?? from ?? '', mode: FOLDER_MODE, status, unread };
+}
+
+/** The changes a name stands for; folders that are to be entered go to `inner`. */
+function changesOf(use: FolderUse, folder: string, pair: Pair, inner: Step[]): Change[] {
+  const path = folder === '' ? pair.name : `${folder}/${pair.name}`;
+  const [oldFile, oldFolder] = kinds(pair.from);
+  const [newFile, newFolder] = kinds(pair.to);
+  const changes: Change[] = [];
+  const add = (from: Side | undefined, to: Side | undefined): void => {
+    const side = to ?? from;
+    if (side !== undefined) changes.push({ path, ...side, status: statusOf(from, to) });
+  };
+  add(oldFile, newFile);
+  if (oldFolder === undefined && newFolder === undefined) return changes;
+  const what = use(path);
+  if (what === 'enter') inner.push({ path, from: oldFolder?.oid, to: newFolder?.oid });
+  if (what === 'name') add(oldFolder, newFolder);
+  return changes;
+}
+
+function kinds(side: Side | undefined): [file: Side | undefined, folder: Side | undefined] {
+  return side?.mode === FOLDER_MODE ? [undefined, side] : [side, undefined];
+}
+
+function statusOf(from: Side | undefined, to: Side | undefined): Change['status'] {
+  if (from === undefined) return 'A';
+  if (to === undefined) return 'D';
+  return from.mode.slice(0, 2) === to.mode.slice(0, 2) ? 'M' : 'T';
+}

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import type { Commit, Requirement } from './commit.ts';
+import type { Objects } from '../objects/objects.ts';
+import { readFolder } from '../objects/tree.ts';
+
+/** An entry that is not published, because of what stands on the tip. */
+export interface Refused {
+  /** Its place in what was to be published. */
+  entry: number;
+  path: string;
+  /** What is wrong with it, for people. */
+  reason: string;
+}
+
+/** From so many files of a commit on, the names in a folder tell at once which of them are new. */
+const FEW_FILES = 10;
+
+/**
+ * What of some entries is to be built on a tip: the commits whose files are not there yet, of the
+ * entries that may be published as it stands. An entry is refused whole when one of its commits
+ * requires what is not so, on the tip or after an entry before it; what is on the tip already, to the
+ * byte, requires nothing more.
+ */
+export async function admit(
+  objects: Objects,
+  tip: string | undefined,
+  entries: readonly (readonly Commit[])[],
+): Promise<{ missing: Commit[]; refused: Refused[] }> {
+  const standing = new Standing(objects, tip);
+  const missing: Commit[] = [];
+  const refused: Refused[] = [];
+  for (const [entry, commits] of entries.entries()) {
+    const left: Commit[] = [];
+    let wrong: Omit<Refused, 'entry'> | undefined;
+    for (const commit of commits) {
+      if (await standing.hasAll(commit)) continue;
+      wrong ??= await unmet(standing, commit);
+      left.push(commit);
+    }
+    if (wrong !== undefined) {
+      refused.push({ entry, ...wrong });
+      continue;
+    }
+    for (const commit of left) {
+      standing.write(commit);
+      missing.push(commit);
+    }
+  }
+  return { missing, refused };
+}
+
+async function unmet(
+  standing: Standing,
+  { requires = [] }: Commit,
+): Promise<Omit<Refused, 'entry'> | undefined> {
+  for (const { path, oid } of requires) {
+    const there = await standing.oidAt(path);
+    if (there !== oid) return { path, reason: unmetReason({ path, oid }, there) };
+  }
+  return undefined;
+}
+
+function unmetReason({ path, oid }: Requirement, there: string | null): string {
+  if (oid === null) return `another file stands at ${path} on the bus, and is not overwritten`;
+  return there === null
+    ? `${path} is gone from the bus since it was read`
+    : `${path} was changed on the bus since it was read`;
+}
+
+/** What stands at paths of a tip, and what is going to by the commits that are built on it. */
+class Standing {
+  readonly #objects: Objects;
+  readonly #tip: string | undefined;
+  readonly #folders = new Map<string, Promise<Set<string> | undefined>>();
+  readonly #written = new Map<string, string>();
+  #cleared: string[] = [];
+
+  constructor(objects: Objects, tip: string | undefined) {
+    this.#objects = objects;
+    this.#tip = tip;
+  }
+
+  /** Takes note of a commit that is going to be built. */
+  write({ files, clear }: Commit): void {
+    if (clear !== undefined) {
+      this.#cleared.push(`${clear}/`);
+      for (const path of this.#written.keys())
+        if (path.startsWith(`${clear}/`)) this.#written.delete(path);
+    }
+    for (const { path, content } of files) this.#written.set(path, content);
+  }
+
+  /** Whether a commit has nothing to do: all its files are there, to the byte. */
+  async hasAll({ files, clear }: Commit): Promise<boolean> {
+    if (clear !== undefined) return false;
+    const isLong = files.length > FEW_FILES;
+    // Most often all or none of them are there: the names tell it without a look at contents.
+    for (const { path } of files) if (isLong && !(await this.#mayStand(path))) return false;
+    const there = await Promise.all(
+      files.map(async ({ path, content }) => (await this.#text(path)) === content),
+    );
+    return !there.includes(false);
+  }
+
+  /** The id of what is at a path; null when nothing is. */
+  async oidAt(path: string): Promise<string | null> {
+    const written = this.#written.get(path);
+    if (written !== undefined) return blobId(written, (this.#tip ?? '').length);
+    if (this.#tip === undefined || this.#isCleared(path)) return null;
+    // Of many files that must be new, the names in their folder tell it.
+    if (this.#folders.has(folderOf(path)) && !(await this.#mayStand(path))) return null;
+    return (await this.#objects.read(`${this.#tip}:${path}`))?.oid ?? null;
+  }
+
+  async #text(path: string): Promise<string | undefined> {
+    const written = this.#written.get(path);
+    if (written !== undefined) return written;
+    if (this.#tip === undefined || this.#isCleared(path)) return undefined;
+    return this.#objects.text(this.#tip, path);
+  }
+
+  /** Whether a file may be at a path, by the names in its folder, each folder read once. */
+  async #mayStand(path: string): Promise<boolean> {
+    const folder = folderOf(path);
+    const tip = this.#tip;
+    if (folder === '' || tip === undefined || this.#written.has(path)) return true;
+    const known =
+      this.#folders.get(folder) ??
+      readFolder(this.#objects, tip, folder).then(
+        (entries) => entries && new Set(entries.map((entry) => entry.path)),
+      );
+    this.#folders.set(folder, known);
+    return (await known)?.has(path) ?? true;
+  }
+
+  #isCleared(path: string): boolean {
+    return this.#cleared.some((folder) => path.startsWith(folder));
+  }
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
+}
+
+/** @param length of the ids that the repository uses: 64 for SHA-256 */
+function blobId(content: string, length: number): string {
+  const hash = createHash(length === 64 ? 'sha256' : 'sha1');
+  return hash
+    .update(`blob ${String(Buffer.byteLength(content))}\0`)
+    .update(content)
+    .digest('hex');
+}

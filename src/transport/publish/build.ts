@@ -1,0 +1,94 @@
+import { NO_COMMIT, type Commit } from './commit.ts';
+import type { Failure } from '../git/failure.ts';
+import { writeLoose } from './loose.ts';
+import type { Objects } from '../objects/objects.ts';
+import type { Repository } from '../clone/repository.ts';
+
+let serial = 0;
+
+/** More files than this are left to fast-import, which packs what it writes. */
+const MAX_LOOSE_FILES = 4;
+
+/**
+ * Writes commits one on another, the first on `tip`, without index or checkout.
+ *
+ * @returns the last one's id
+ */
+export async function build(
+  repository: Repository,
+  objects: Objects,
+  tip: string | undefined,
+  commits: readonly Commit[],
+): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
+  const { objectsDir, committer } = repository;
+  const files = commits.reduce((sum, commit) => sum + commit.files.length, 0);
+  const few = files <= MAX_LOOSE_FILES && commits.every(({ clear }) => clear === undefined);
+  if (few && tip !== undefined && objectsDir !== undefined) {
+    // What it cannot do, git does, or says why not.
+    const oid = await writeLoose(objectsDir, objects, tip, commits, committer).catch(
+      () => undefined,
+    );
+    if (oid !== undefined) return { ok: true, oid };
+  }
+  const commands = (ref: string): string =>
+    commits
+      .map((commit, index) => importCommand(ref, commit, index, repository.committer, tip))
+      .join('');
+  return fastImport(repository, commands, commits.length);
+}
+
+/**
+ * Writes commits by `fast-import`, which reads of the trees what lies on the way to what it changes.
+ *
+ * @param commands its commands, of which each commit goes to `ref` and has a mark, counted from 1
+ * @param last the mark of the last one
+ * @param timeout milliseconds, where it may take longer than git commands do
+ * @returns the last one's id
+ */
+export async function fastImport(
+  repository: Repository,
+  commands: (ref: string) => string,
+  last: number,
+  timeout?: number,
+): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
+  // fast-import wants a ref to build on. It is of this attempt alone, so no lock of a dead process
+  // is in its way, and it is taken back before it is written.
+  const ref = `refs/crosstalk/staging-${String(process.pid)}-${String(serial++)}`;
+  const end = `get-mark :${String(last)}\nreset ${ref}\nfrom ${NO_COMMIT}\n\ndone\n`;
+  const outcome = await repository.git.run(
+    ['fast-import', '--quiet', '--force', '--date-format=raw'],
+    {
+      input: `feature done\n${commands(ref)}${end}`,
+      ...(timeout !== undefined && { timeout }),
+    },
+  );
+  return outcome.ok
+    ? { ok: true, oid: outcome.stdout.toString('utf8').trim() }
+    : { ok: false, failure: outcome.failure };
+}
+
+function importCommand(
+  ref: string,
+  commit: Commit,
+  index: number,
+  committer: { name: string; email: string },
+  tip: string | undefined,
+): string {
+  const time = `${String(Math.floor(commit.at.getTime() / 1000))} +0000`;
+  const parent = index > 0 ? `from :${String(index)}\n` : tip === undefined ? '' : `from ${tip}\n`;
+  return [
+    `commit ${ref}\nmark :${String(index + 1)}\n`,
+    `author ${commit.author.name} <${commit.author.email}> ${time}\n`,
+    `committer ${committer.name} <${committer.email}> ${time}\n`,
+    data(`${commit.subject}\n`),
+    parent,
+    commit.clear === undefined ? '' : `D ${commit.clear}\n`,
+    ...commit.files.map(({ path, content }) => `M 100644 inline ${path}\n${data(content)}`),
+    '\n',
+  ].join('');
+}
+
+/** Text as a command of `fast-import` takes it. */
+export function data(text: string): string {
+  return `data ${String(Buffer.byteLength(text))}\n${text}\n`;
+}

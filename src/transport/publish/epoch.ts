@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import { data, fastImport } from './build.ts';
+import type { Failure } from '../git/failure.ts';
+import { writeRef } from '../clone/refs.ts';
+import { isAncestor } from '../objects/lineage.ts';
+import { fetchBranch, notePushed, pushCommit } from '../clone/remote.ts';
+import type { Repository } from '../clone/repository.ts';
+import { ARCHIVED, EpochReading, LONG, RESTORED } from './epoch-reading.ts';
+import { moveSolo } from './solo.ts';
+import type { TreeEntry } from '../objects/tree.ts';
+
+/** The bundle's checksum, beside the first of them. */
+const CHECKSUM = 'Crosstalk-Bundle-SHA256';
+
+/**
+ * Epochs of a transport: a bundle keeps the whole history so far, and a new root goes on with the
+ * files that are still wanted. Hosts recognise such a root by what it says, so that to them the
+ * history goes on.
+ */
+export class Epochs extends EpochReading {
+  readonly #repository: Repository;
+
+  constructor(repository: Repository) {
+    super(repository);
+    this.#repository = repository;
+  }
+
+  /**
+   * Writes the whole history up to a commit into a bundle, and clones that bundle to see that it is
+   * complete.
+   *
+   * @returns the bundle's SHA-256
+   * @throws CrosstalkError `refused` in a clone without the whole history
+   */
+  async bundle(tip: string, file: string): Promise<string> {
+    const { git, clone, partial } = this.#repository;
+    const shallow = (await git.must(['rev-parse', '--is-shallow-repository'])).toString().trim();
+    if (partial === true || shallow === 'true') {
+      throw new CrosstalkError(
+        'refused',
+        `the clone ${this.#repository.dir} is ${partial === true ? 'partial' : 'shallow'}, and a bundle of it would not be whole; archive from a full clone: git clone ${this.#repository.origin ?? '<url>'}`,
+      );
+    }
+    const scratch = await mkdtemp(join(tmpdir(), 'crosstalk-archive-'));
+    try {
+      // A repository whose only branch is the bus, with the objects of this one.
+      const view = join(scratch, 'view.git');
+      await git.elsewhere(scratch).must(['init', '--quiet', '--bare', view]);
+      await mkdir(join(view, 'objects', 'info'), { recursive: true });
+      await writeFile(join(view, 'objects', 'info', 'alternates'), `${clone.objectsDir}\n`);
+      const branch = `refs/heads/${this.#repository.branch}`;
+      const inView = git.elsewhere(view);
+      await inView.must(['update-ref', branch, tip]);
+      await inView.must(['symbolic-ref', 'HEAD', branch]);
+      await inView.must(['bundle', 'create', '--quiet', file, 'HEAD', branch], LONG);
+      const copy = join(scratch, 'copy.git');
+      await git.elsewhere(scratch).must(['clone', '--quiet', '--bare', file, copy], LONG);
+      const copied = (await git.elsewhere(copy).must(['rev-parse', branch])).toString().trim();
+      if (copied !== tip) throw new CrosstalkError('git_failed', `the bundle ${file} is not whole`);
+      return await checksum(file);
+    } catch (error) {
+      await rm(file, { force: true });
+      throw error;
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  }
+
+  /**
+   * Replaces the history on the bus by one commit without parents that holds the files of `tip` but
+   * for `removed`. Nothing happens when the bus has moved on from `tip`.
+   *
+   * @param text what the commit says, in front of what this adds
+   */
+  async begin(
+    tip: string,
+    removed: readonly string[],
+    text: string,
+    bundle: string,
+  ): Promise<{ ok: true; tip: string } | { ok: false; failure: Failure }> {
+    const changes = removed.map((path) => `D ${quoted(path)}\n`);
+    const message = `${text}\n\n${ARCHIVED}: ${tip}\n${CHECKSUM}: ${bundle}\n`;
+    const commit = await this.#commit(tip, changes, message, []);
+    const failure = await this.#move(tip, commit, true);
+    return failure === undefined ? { ok: true, tip: commit } : { ok: false, failure };
+  }
+
+  /**
+   * Fetches the history in a bundle.
+   *
+   * @returns the commit it ends with
+   */
+  async open(file: string): Promise<string> {
+    const { git } = this.#repository;
+    const heads = await git.run(['bundle', 'list-heads', file]);
+    const oid = /^([0-9a-f]{40,64}) refs\/heads\//m.exec(heads.stdout.toString('utf8'))?.[1];
+    if (oid === undefined) {
+      throw new CrosstalkError(
+        'usage',
+        `${file} is no archive of a transport: ${heads.ok ? 'it holds no branch' : heads.failure.reason}`,
+      );
+    }
+    const ref = `refs/crosstalk/archives/${oid}`;
+    await git.must(['fetch', '--quiet', '--no-tags', file, `+${oid}:${ref}`], LONG).catch(() =>
+      // Bundles of older gits are asked by name.
+      git.must(['fetch', '--quiet', '--no-tags', file, `+HEAD:${ref}`], LONG),
+    );
+    // The operator's own git must not take these objects for rubbish.
+    await writeRef(this.#repository.clone, ref, oid);
+    return oid;
+  }
+
+  /** Puts files of an archived history back, with a commit that joins that history to the present. */
+  async restore(
+    tip: string,
+    archived: string,
+    files: readonly TreeEntry[],
+  ): Promise<{ ok: true; tip: string } | { ok: false; failure: Failure }> {
+    const changes = files.map(
+      ({ mode, oid, path }) => `M ${knownMode(mode)} ${oid} ${quoted(path)}\n`,
+    );
+    const message = `Restore ${String(files.length)} messages\n\n${RESTORED}: ${archived}\n`;
+    const commit = await this.#commit(tip, changes, message, [tip, archived]);
+    const failure = await this.#move(tip, commit, false);
+    return failure === undefined ? { ok: true, tip: commit } : { ok: false, failure };
+  }
+
+  /**
+   * A commit with the tree of `tip`, changed. There is no index, which would hold every path: a
+   * kilobyte of nested folders has billions. Folders in which nothing changes are not even read.
+   *
+   * @param changes commands of `fast-import`
+   * @throws CrosstalkError `git_failed`
+   */
+  async #commit(
+    tip: string,
+    changes: readonly string[],
+    message: string,
+    parents: readonly string[],
+  ): Promise<string> {
+    const { git, committer } = this.#repository;
+    const tree = (await git.must(['rev-parse', `${tip}^{tree}`])).toString('utf8').trim();
+    const by = `${committer.name} <${committer.email}> ${String(Math.floor(Date.now() / 1000))} +0000`;
+    const commands = (ref: string): string =>
+      [
+        `commit ${ref}\nmark :1\nauthor ${by}\ncommitter ${by}\n`,
+        data(message),
+        ...parents.map((parent, index) => `${index === 0 ? 'from' : 'merge'} ${parent}\n`),
+        `M 040000 ${tree} ""\n`,
+        ...changes,
+        '\n',
+      ].join('');
+    const built = await fastImport(this.#repository, commands, 1, LONG.timeout);
+    if (built.ok) return built.oid;
+    throw new CrosstalkError('git_failed', `git fast-import: ${built.failure.reason}`);
+  }
+
+  async #move(from: string, to: string, forced: boolean): Promise<Failure | undefined> {
+    if (this.#repository.origin === undefined) return moveSolo(this.#repository, from, to);
+    const failure = await pushCommit(this.#repository, to, forced ? { expected: from } : {});
+    if (failure !== undefined && !(await this.#isTaken(to, failure))) return failure;
+    await notePushed(this.#repository, from, to);
+    return undefined;
+  }
+
+  /**
+   * Whether the remote has taken a push all the same, of which the answer was lost.
+   *
+   * @throws CrosstalkError `git_failed` with the kind `no_answer` when there is no telling
+   */
+  async #isTaken(to: string, failure: Failure): Promise<boolean> {
+    if (REFUSED.has(failure.kind)) return false;
+    const { git, branch, dir } = this.#repository;
+    const fetched = await fetchBranch(this.#repository);
+    const known = fetched.ok
+      ? await isAncestor(git, to, `refs/remotes/origin/${branch}`).catch(() => undefined)
+      : undefined;
+    if (known !== undefined) return known;
+    throw new CrosstalkError(
+      'git_failed',
+      `the push from ${dir} got no answer: ${failure.reason || 'no reason given'}; whether the bus has the new history shows with: crosstalk sync; until then keep the bundle, if one was written`,
+      { data: { kind: 'no_answer' } },
+    );
+  }
+}
+
+/** Of a push: the remote has said that it did not take it. */
+const REFUSED = new Set(['behind', 'contention', 'rejected', 'too_large', 'auth']);
+
+/** A path as `fast-import` takes it, whatever is in it. */
+function quoted(path: string): string {
+  const bytes = path.replace(/["\\]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`);
+  return `"${bytes}"`;
+}
+
+/** Old trees have files with modes that git takes for one of these. */
+function knownMode(mode: string): string {
+  if (!mode.startsWith('100')) return mode;
+  return (Number.parseInt(mode, 8) & 0o100) === 0 ? '100644' : '100755';
+}
+
+async function checksum(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}

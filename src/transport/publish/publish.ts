@@ -1,0 +1,246 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { passed } from '../../crash-points.ts';
+import { admit, type Refused } from './admit.ts';
+import { makeBranch } from '../clone/branches.ts';
+import { build } from './build.ts';
+import type { Commit } from './commit.ts';
+import type { Failure } from '../git/failure.ts';
+import type { Objects } from '../objects/objects.ts';
+import {
+  fetchBranch,
+  knownTip,
+  notePushed,
+  pushCommit,
+  trackedTip,
+  type Fetched,
+} from '../clone/remote.ts';
+import type { Repository } from '../clone/repository.ts';
+import { moveSolo } from './solo.ts';
+
+export type Published =
+  | { ok: true; tip: string; commits: number; attempts: number; refused: readonly Refused[] }
+  | { ok: false; failure: Failure; attempts: number };
+
+/** Commits that stand and fall together, in the order in which they are to be made. */
+export type Entries = readonly (readonly Commit[])[];
+
+export interface PublishOptions {
+  signal?: AbortSignal | undefined;
+  /** Why nothing may be built on a tip; asked for each one that is built on. */
+  refuses?: (tip: string) => Promise<string | undefined>;
+  /** Turns at pushing, among those who would otherwise reject one another. */
+  turns?: Turns | undefined;
+  /** Waits until the remote may be asked again, after a lost race. */
+  permit?: ((kind: 'push' | 'read') => Promise<void>) | undefined;
+}
+
+/** What is asked of whoever coordinates. */
+export interface Turns {
+  lostRace: () => void;
+  /**
+   * Waits for a turn at pushing these, or until somebody has pushed them along with his own; no longer
+   * than until `signal` is aborted.
+   */
+  take: (
+    commits: readonly Commit[],
+    signal: AbortSignal | undefined,
+  ) => Promise<Turn | { kind: 'done'; tip: string } | undefined>;
+}
+
+interface Turn {
+  kind: 'turn';
+  /** What the branch stood at after the last turn. */
+  tip: string | undefined;
+  /** What others wait to push. */
+  along: { ticket: string; commits: Commit[] }[];
+  end: (tip?: string, taken?: readonly string[]) => Promise<void>;
+}
+
+/** A publish that lost so many races gives up; its entries stay in the outbox. */
+export const MAX_ATTEMPTS = 20;
+const MAX_BACKOFF_MS = 1000;
+
+/**
+ * Puts commits on the remote with one push, without index or checkout (protocol.md §10).
+ *
+ * Each attempt builds them on the newest tip we know, then one push moves the branch. A rejected
+ * push means somebody was faster: wait for a turn, or without one a random moment, fetch, build
+ * again. Commits whose files are on the tip already are left out, so repeating a
+ * publish whose answer was lost writes nothing twice.
+ *
+ * @param entries commits that stand and fall together: an entry is published whole, is on the tip
+ *   already, or is refused whole, when a commit requires what is not so there; see {@link admit}
+ */
+export async function publish(
+  repository: Repository,
+  objects: Objects,
+  entries: Entries,
+  options: PublishOptions,
+): Promise<Published> {
+  const turns = repository.origin === undefined ? undefined : options.turns;
+  const parts = { repository, objects, entries, options };
+  // A push that was refused may have been refused for what it took along: the next one goes alone.
+  let alone = false;
+  for (let attempt = 1; ; attempt++) {
+    if (attempt > 1) {
+      await options.permit?.('read');
+      await options.permit?.('push');
+    }
+    const taken = await turns?.take(entries.flat(), options.signal);
+    if (taken?.kind === 'done') {
+      // The branch may have been set back since: what is on the bus is what can be seen there.
+      const fetched = await fetchBranch(repository, options.signal);
+      if (!fetched.ok) return { ...fetched, attempts: attempt - 1 };
+      const commits = entries.flat().length;
+      if (await isThere(repository, objects, entries))
+        return { ok: true, tip: taken.tip, commits, attempts: attempt - 1, refused: [] };
+    }
+    const turn = taken?.kind === 'done' ? undefined : taken;
+    const tried = await inTurn(parts, attempt, alone, turn);
+    if (tried.ok) return { ...tried, attempts: tried.commits === 0 ? attempt - 1 : attempt };
+    const { failure } = tried;
+    if (!tried.pushed) return { ok: false, failure, attempts: attempt - 1 };
+    const lostRace = failure.kind === 'behind' || failure.kind === 'contention';
+    if (lostRace) turns?.lostRace();
+    const again = lostRace || tried.along;
+    if (!again || attempt >= MAX_ATTEMPTS) return { ok: false, failure, attempts: attempt };
+    alone = !lostRace;
+  }
+}
+
+/** Whether nothing of some entries is left to be done on the bus as it is known here. */
+async function isThere(
+  repository: Repository,
+  objects: Objects,
+  entries: Entries,
+): Promise<boolean> {
+  const tip = await trackedTip(repository, objects);
+  const { missing, refused } = await admit(objects, tip, entries);
+  return missing.length + refused.length === 0;
+}
+
+type Tried =
+  | { ok: true; tip: string; commits: number; refused: readonly Refused[] }
+  | {
+      ok: false;
+      failure: Failure;
+      /** A push was tried; not when already the news could not be had. */
+      pushed: boolean;
+      /** It held what others wait to push. */
+      along: boolean;
+    };
+
+/** One attempt within a turn, which ends with it whatever happens. */
+async function inTurn(
+  parts: {
+    repository: Repository;
+    objects: Objects;
+    entries: Entries;
+    options: PublishOptions;
+  },
+  attempt: number,
+  alone: boolean,
+  turn: Turn | undefined,
+): Promise<Tried> {
+  const { repository, objects, entries, options } = parts;
+  const { signal } = options;
+  let moved: string | undefined;
+  let taken: string[] = [];
+  try {
+    if (attempt > 1 && turn === undefined) await backOff(attempt, signal);
+    const fetched = await catchUpWith(repository, objects, attempt > 1, turn?.tip, signal);
+    if (!fetched.ok) return { ...fetched, pushed: false, along: false };
+    const along = alone ? [] : (turn?.along ?? []);
+    const all = [...along.map(({ commits }) => commits), ...entries];
+    const tried = await tryOnce(repository, objects, all, options);
+    if (!tried.ok) return { ...tried, pushed: true, along: along.length > 0 };
+    moved = tried.tip;
+    const left = new Set(tried.refused.map(({ entry }) => entry));
+    taken = along.flatMap(({ ticket }, entry) => (left.has(entry) ? [] : [ticket]));
+    const ours = tried.refused.filter(({ entry }) => entry >= along.length);
+    const refused = ours.map(({ entry, ...why }) => ({ entry: entry - along.length, ...why }));
+    return { ...tried, refused };
+  } finally {
+    await turn?.end(moved, taken);
+  }
+}
+
+/** Fetches when others are known to have pushed: after a lost race, or by what the last turn left. */
+async function catchUpWith(
+  repository: Repository,
+  objects: Objects,
+  lostRace: boolean,
+  lastTip: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Fetched> {
+  if (repository.origin === undefined) return { ok: true };
+  const known = await knownTip(repository, objects);
+  const stale = lostRace || (lastTip !== undefined && lastTip !== known);
+  if (!stale) return { ok: true };
+  const fetched = await fetchBranch(repository, signal);
+  if (fetched.ok || fetched.failure.kind !== 'no_branch' || known === undefined) return fetched;
+  const hadIt = (await trackedTip(repository, objects)) !== undefined;
+  const failure = await makeBranch(repository, known, signal, hadIt);
+  return failure === undefined ? { ok: true } : { ok: false, failure };
+}
+
+/**
+ * Milliseconds to wait after a lost race, before an attempt that has no turn.
+ *
+ * @param attempt which one comes next: 2 after the first lost race
+ * @param random from 0 to 1
+ */
+export function backOffMs(attempt: number, random: number): number {
+  return random * Math.min(MAX_BACKOFF_MS, 20 * 2 ** (attempt - 1));
+}
+
+function backOff(attempt: number, signal: AbortSignal | undefined): Promise<void> {
+  const wait = backOffMs(attempt, Math.random());
+  return sleep(wait, undefined, { ...(signal && { signal }) }).catch(() => undefined);
+}
+
+/** Builds the commits on the tip known here and pushes them. */
+async function tryOnce(
+  repository: Repository,
+  objects: Objects,
+  entries: Entries,
+  { signal, refuses }: PublishOptions,
+): Promise<
+  | { ok: true; tip: string; commits: number; refused: readonly Refused[] }
+  | { ok: false; failure: Failure }
+> {
+  const tip = await knownTip(repository, objects);
+  const refusal = tip === undefined ? undefined : await refuses?.(tip);
+  if (refusal !== undefined) return { ok: false, failure: { kind: 'refused', reason: refusal } };
+  const { missing, refused } = await admit(objects, tip, entries);
+  if (missing.length === 0 && tip !== undefined) return { ok: true, tip, commits: 0, refused };
+  const built = await build(repository, objects, tip, missing);
+  if (!built.ok) return built;
+  passed('commits_built');
+  const failure = await move(repository, objects, tip, built.oid, signal);
+  if (failure !== undefined) return { ok: false, failure };
+  passed('pushed');
+  return { ok: true, tip: built.oid, commits: missing.length, refused };
+}
+
+/** Moves the bus to `to`: a push, or in solo mode the local branch; the failure, if any. */
+async function move(
+  repository: Repository,
+  objects: Objects,
+  from: string | undefined,
+  to: string,
+  signal: AbortSignal | undefined,
+): Promise<Failure | undefined> {
+  if (repository.origin === undefined) return moveSolo(repository, from, to);
+  const tracked = await trackedTip(repository, objects);
+  // The branch must stand at what the commits were built on: one that was set back or renamed is not
+  // ours to mend. Never at what it is known to stand at by now: another process of this clone may
+  // have fetched since, and the push would take what it brought off the bus.
+  const failure =
+    tracked !== undefined
+      ? await pushCommit(repository, to, { signal, expected: from ?? '' })
+      : await makeBranch(repository, to, signal);
+  if (failure !== undefined) return failure;
+  await notePushed(repository, tracked, to);
+  return undefined;
+}
