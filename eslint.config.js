@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
 
 /** Packages and modules that only these files may import (CONTRIBUTING.md). */
 const DANGEROUS = {
-  'gray-matter': ['src/protocol/frontmatter.ts'],
+  'gray-matter': ['src/protocol/files/frontmatter.ts'],
   'simple-git': ['src/transport/clone/setup.ts'],
   'proper-lockfile': ['src/state/lock.ts'],
   'node:child_process': [
@@ -129,7 +129,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/protocol/frontmatter.ts'],
+    files: ['src/protocol/files/frontmatter.ts'],
     rules: {
       '@typescript-eslint/no-restricted-imports': restricted(
         Object.keys(DANGEROUS).filter((name) => name !== 'gray-matter'),

@@ -1,6 +1,6 @@
 import { knownAgent, type AgentCli } from './agents.ts';
 import { leadingCall, programName } from './call.ts';
-import { withoutTrailing } from '../protocol/trailing.ts';
+import { withoutTrailing } from '../protocol/text/trailing.ts';
 
 /** The account that a command line of a known agent CLI works with. */
 export interface AgentAccount {

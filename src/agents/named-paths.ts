@@ -1,5 +1,5 @@
 import { wordsOf } from './words.ts';
-import { withoutTrailing } from '../protocol/trailing.ts';
+import { withoutTrailing } from '../protocol/text/trailing.ts';
 
 /** Where a command line is looked at, as absolute paths. */
 export interface Places {

@@ -1,6 +1,11 @@
-import { acceptWhole, heldSettings, inForce, type HeldChange } from '../protocol/approval.ts';
-import { tierOf } from '../protocol/approval-record.ts';
-import type { HostFile, Tier } from '../protocol/host-file.ts';
+import {
+  acceptWhole,
+  heldSettings,
+  inForce,
+  type HeldChange,
+} from '../protocol/approval/approval.ts';
+import { tierOf } from '../protocol/approval/record.ts';
+import type { HostFile, Tier } from '../protocol/files/host-file.ts';
 import { approvalHash } from '../state/approval-key.ts';
 import { approvedFor, loadApprovals, updateApprovals, type Approvals } from '../state/approvals.ts';
 import type { Started } from '../state/clone-id.ts';

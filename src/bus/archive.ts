@@ -1,9 +1,9 @@
 import { MAX_STEPS, type Lookup } from '../protocol/causality.ts';
-import type { Channel } from '../protocol/channel.ts';
+import type { Channel } from '../protocol/files/channel.ts';
 import { messageFile, placeOf } from '../protocol/layout.ts';
 import { parseMessage, type Located, type Message } from '../protocol/message.ts';
 import { byChannel, seenFrom } from '../protocol/reference.ts';
-import { unreadable, type Parsed } from '../protocol/result.ts';
+import { unreadable, type Parsed } from '../protocol/text/result.ts';
 import type { Transport } from '../transport/transport.ts';
 import { channelFiles } from './channel-files.ts';
 import { ChannelReader } from './channel-reader.ts';

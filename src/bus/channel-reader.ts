@@ -1,4 +1,4 @@
-import { parseChannel, type Channel } from '../protocol/channel.ts';
+import { parseChannel, type Channel } from '../protocol/files/channel.ts';
 import { channelFile, CHANNELS } from '../protocol/layout.ts';
 import { isChannelId } from '../protocol/names.ts';
 import { Repeats, type Transport } from '../transport/transport.ts';

@@ -1,6 +1,6 @@
-import { parseHostFile, type HostFile } from '../protocol/host-file.ts';
+import { parseHostFile, type HostFile } from '../protocol/files/host-file.ts';
 import { hostFile, HOSTS, versionProblem, VERSION_FILE } from '../protocol/layout.ts';
-import { escapeInvisible, visible } from '../protocol/quoted.ts';
+import { escapeInvisible, visible } from '../protocol/text/quoted.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Kept } from './kept.ts';
 

@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isIn, isOurs, namedPaths, type Places } from '../agents/named-paths.ts';
-import type { Tier } from '../protocol/host-file.ts';
-import { visible } from '../protocol/quoted.ts';
+import type { Tier } from '../protocol/files/host-file.ts';
+import { visible } from '../protocol/text/quoted.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { colourless } from '../protocol/steering.ts';
+import { colourless } from '../protocol/text/steering.ts';
 
 /** Characters that show nothing, some of which terminals give a column; emoji need the joiners. */
 const INVISIBLE = /(?![\u200c\u200d])\p{Cf}/gu;

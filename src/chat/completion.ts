@@ -1,7 +1,7 @@
 import type { ChatState, Completion } from './model.ts';
 import type { Choice } from './port.ts';
 import { COMMANDS } from './commands.ts';
-import { trailingStart } from '../protocol/trailing.ts';
+import { trailingStart } from '../protocol/text/trailing.ts';
 
 /**
  * The words that could stand where the cursor is: addresses after `@` and `/to`, channels after

@@ -1,5 +1,5 @@
 import { broken, graphemes, widthOf } from './columns.ts';
-import { trailingStart, withoutTrailing } from '../protocol/trailing.ts';
+import { trailingStart, withoutTrailing } from '../protocol/text/trailing.ts';
 
 /** What is being typed; `cursor` counts UTF-16 units and stands between characters. */
 export interface Input {

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
 import { readAgentMode, type AgentMode } from '../operations/agent-mode.ts';
-import { shown } from '../protocol/result.ts';
+import { shown } from '../protocol/text/result.ts';
 import type { Io } from './io.ts';
 import type { Chosen } from './program.ts';
 import { FROM, type CommandSpec } from './tables/spec.ts';

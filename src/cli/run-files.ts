@@ -4,7 +4,7 @@ import { join, resolve, sep } from 'node:path';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import type { AgentMode } from '../operations/agent-mode.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
-import { shown } from '../protocol/result.ts';
+import { shown } from '../protocol/text/result.ts';
 
 /**
  * A file that a run sends: a regular one below the folder it works in, its own directory or the checkout,

@@ -1,5 +1,5 @@
 import { batchesOf, conversationOf, MAX_BATCH } from '../protocol/conversation.ts';
-import { chooseTier, type Tier } from '../protocol/host-file.ts';
+import { chooseTier, type Tier } from '../protocol/files/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';

@@ -1,5 +1,5 @@
 import { reasonOf } from '../errors.ts';
-import { chooseTier, type Tier } from '../protocol/host-file.ts';
+import { chooseTier, type Tier } from '../protocol/files/host-file.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import { Batches, lookedAt } from './batches.ts';
 import { ChannelLinks } from '../bus/channel-links.ts';

@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { parseHostFile, type Tier } from '../protocol/host-file.ts';
+import { parseHostFile, type Tier } from '../protocol/files/host-file.ts';
 import { writeDurably } from '../state/files.ts';
-import { optionsOf } from '../protocol/approval-record.ts';
-import type { HeldChange } from '../protocol/approval.ts';
+import { optionsOf } from '../protocol/approval/record.ts';
+import type { HeldChange } from '../protocol/approval/approval.ts';
 import { loadApprovals } from '../state/approvals.ts';
 import { activate, changedSettings, type ActiveHost, type Approving } from '../bus/approvals.ts';
 import { findHost, foreignClaim, readHosts, type FoundHost, type Machine } from '../bus/host.ts';

@@ -1,4 +1,4 @@
-import type { Tier } from '../protocol/host-file.ts';
+import type { Tier } from '../protocol/files/host-file.ts';
 
 /** How many runs of each actor's tiers go on, against their `count` (protocol.md §6). */
 export class Lanes {

@@ -1,6 +1,6 @@
 import { number, text, type Database } from './database.ts';
 import { placeIn, relPathIn } from './keys.ts';
-import { withoutTrailing } from '../protocol/trailing.ts';
+import { withoutTrailing } from '../protocol/text/trailing.ts';
 
 export interface Query {
   /** Words, `"phrases"` and `beginnings*`, in any order; all of them are wanted. */

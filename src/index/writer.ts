@@ -1,4 +1,4 @@
-import type { Memory } from '../protocol/memory.ts';
+import type { Memory } from '../protocol/files/memory.ts';
 import type { Message } from '../protocol/message.ts';
 import { number, text, type Database } from './database.ts';
 import { hashOf, placeIn, relPathIn } from './keys.ts';

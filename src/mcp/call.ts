@@ -1,6 +1,6 @@
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { withContext, type Context } from '../operations/context.ts';
-import { shown } from '../protocol/result.ts';
+import { shown } from '../protocol/text/result.ts';
 import type { Session, Tool, ToolCall } from './tool.ts';
 import { oneLine, Untrusted } from './untrusted.ts';
 

@@ -4,7 +4,7 @@ import { tipOf } from '../operations/context.ts';
 import { log } from '../operations/reading/log.ts';
 import { showMemory } from '../operations/memory/list.ts';
 import { readMessage } from '../operations/reading/read.ts';
-import { shown } from '../protocol/result.ts';
+import { shown } from '../protocol/text/result.ts';
 import { opening } from './call.ts';
 import type { Sdk, Server, Session } from './tool.ts';
 import { readOn } from './tools/messages.ts';

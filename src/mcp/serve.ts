@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Readable, Writable } from 'node:stream';
 import { CrosstalkError } from '../errors.ts';
 import { packageVersion } from '../package.ts';
-import { shown } from '../protocol/result.ts';
+import { shown } from '../protocol/text/result.ts';
 import { answer, type CallEdges } from './call.ts';
 import { registerPrompts } from './prompts.ts';
 import { registerResources } from './resources.ts';

@@ -1,5 +1,5 @@
 import { isName, isSender } from './names.ts';
-import { parsed, shown, unreadable, type Parsed } from './result.ts';
+import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
 
 /** One addressee: a name or a sender’s, everybody (`all`), either narrowed to one host (protocol.md §7). */
 export interface Address {

@@ -1,9 +1,9 @@
 import { formatAddress, parseAddress, type Address } from './address.ts';
-import { formatDocument, parseDocumentText, type Fields } from './frontmatter.ts';
+import { formatDocument, parseDocumentText, type Fields } from './files/frontmatter.ts';
 import { isName, isRelPath, isSender } from './names.ts';
 import { isOrigin } from './reference.ts';
-import { parsed, shown, unreadable, type Parsed } from './result.ts';
-import { utcOf } from './timestamp.ts';
+import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
+import { utcOf } from './text/timestamp.ts';
 
 /** A larger file is malformed (protocol.md §2); counted in bytes of UTF-8, header included. */
 export const MAX_MESSAGE_BYTES = 1024 * 1024;

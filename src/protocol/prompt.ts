@@ -1,7 +1,7 @@
 import { formatAddress } from './address.ts';
 import type { Located } from './message.ts';
 import type { AnswerPlan } from './reply.ts';
-import { HEADINGS, indented, inLine, MARK, quoted, wordLine } from './structure.ts';
+import { HEADINGS, indented, inLine, MARK, quoted, wordLine } from './text/structure.ts';
 
 /** Everything a prompt is made of (protocol.md §5, §6); all of it read by the caller. */
 export interface PromptParts {

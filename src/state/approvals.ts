@@ -1,8 +1,8 @@
 import { access, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
-import { fromCommands, type Approved, type Options } from '../protocol/approval-record.ts';
-import { parseHostFile } from '../protocol/host-file.ts';
+import { fromCommands, type Approved, type Options } from '../protocol/approval/record.ts';
+import { parseHostFile } from '../protocol/files/host-file.ts';
 import { isName } from '../protocol/names.ts';
 import type { Started } from './clone-id.ts';
 import { isRecord, readJson, writeDurably } from './files.ts';

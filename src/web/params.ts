@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../errors.ts';
 import { isRelPath, isSender } from '../protocol/names.ts';
-import { shown } from '../protocol/result.ts';
-import { parseSince } from '../protocol/since.ts';
+import { shown } from '../protocol/text/result.ts';
+import { parseSince } from '../protocol/text/since.ts';
 import type { WebSendRequest } from '../api/api.ts';
 import type { PageInput } from '../operations/page/message-page.ts';
 

@@ -10,7 +10,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { formatMemory, memoryFileAt, parseMemory, type Memory } from '../../src/protocol/memory.ts';
+import {
+  formatMemory,
+  memoryFileAt,
+  parseMemory,
+  type Memory,
+} from '../../src/protocol/files/memory.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import type { Ran } from '../support/command.ts';
 import { git } from '../support/git.ts';

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { InvocationResult } from '../../src/runner/invoke.ts';
 import { Refusals } from '../../src/dispatcher/run/refusals.ts';
 import type { Job, JobResult } from '../../src/dispatcher/run/run.ts';
-import { TIER_DEFAULTS } from '../../src/protocol/host-file.ts';
+import { TIER_DEFAULTS } from '../../src/protocol/files/host-file.ts';
 import { Holds } from '../../src/state/holds.ts';
 import { scratch } from '../support/bus.ts';
 

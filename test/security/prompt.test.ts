@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { formatPrompt, type PromptParts } from '../../src/protocol/prompt.ts';
-import { HEADINGS, quoted, unquoted, wordLine } from '../../src/protocol/structure.ts';
+import { HEADINGS, quoted, unquoted, wordLine } from '../../src/protocol/text/structure.ts';
 import { Bus } from '../support/bus.ts';
 import { path, said } from '../support/messages.ts';
 

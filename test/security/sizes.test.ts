@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Archive } from '../../src/bus/archive.ts';
-import { parseChannel } from '../../src/protocol/channel.ts';
-import { parseHostFile } from '../../src/protocol/host-file.ts';
-import { parseMemory } from '../../src/protocol/memory.ts';
+import { parseChannel } from '../../src/protocol/files/channel.ts';
+import { parseHostFile } from '../../src/protocol/files/host-file.ts';
+import { parseMemory } from '../../src/protocol/files/memory.ts';
 import { parseMessage } from '../../src/protocol/message.ts';
 import { knownActors } from '../../src/operations/setup/actors.ts';
 import { openTransport, type Context } from '../../src/operations/context.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { relPathAt } from '../../src/protocol/names.ts';
 import type { Address } from '../../src/protocol/address.ts';
-import { isOneLine, memoryFileAt, type Memory } from '../../src/protocol/memory.ts';
+import { isOneLine, memoryFileAt, type Memory } from '../../src/protocol/files/memory.ts';
 import type { Message } from '../../src/protocol/message.ts';
 
 const name = (): fc.Arbitrary<string> =>

@@ -1,16 +1,16 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromCommands, optionsOf, tierOf } from '../../src/protocol/approval-record.ts';
-import { changeText } from '../../src/protocol/approval-text.ts';
+import { fromCommands, optionsOf, tierOf } from '../../src/protocol/approval/record.ts';
+import { changeText } from '../../src/protocol/approval/text.ts';
 import {
   accept,
   acceptWhole,
   heldSettings,
   inForce,
   withTier,
-} from '../../src/protocol/approval.ts';
-import { parseHostFile, TIER_DEFAULTS, type HostFile } from '../../src/protocol/host-file.ts';
+} from '../../src/protocol/approval/approval.ts';
+import { parseHostFile, TIER_DEFAULTS, type HostFile } from '../../src/protocol/files/host-file.ts';
 
 const hash = (text: string): string => createHmac('sha256', 'key').update(text).digest('hex');
 const value = (yaml: string): HostFile => {

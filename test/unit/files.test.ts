@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseProfile } from '../../src/protocol/actor.ts';
+import { parseProfile } from '../../src/protocol/files/actor.ts';
 import { agentOf, KNOWN_AGENTS, knownAgent } from '../../src/agents/agents.ts';
-import { formatChannel, parseChannel } from '../../src/protocol/channel.ts';
+import { formatChannel, parseChannel } from '../../src/protocol/files/channel.ts';
 import {
   chooseTier,
   parseDuration,
   parseHostFile,
   TIER_DEFAULTS,
   type HostFile,
-} from '../../src/protocol/host-file.ts';
+} from '../../src/protocol/files/host-file.ts';
 import { placeOf, versionProblem } from '../../src/protocol/layout.ts';
 import { isName, isRelPath, relPathAt, toName } from '../../src/protocol/names.ts';
 import { outgoing } from '../../src/protocol/outgoing.ts';

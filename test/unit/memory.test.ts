@@ -8,7 +8,7 @@ import {
   parseMemoryFile,
   supersededBy,
   type Memory,
-} from '../../src/protocol/memory.ts';
+} from '../../src/protocol/files/memory.ts';
 import { memory as anyMemory } from '../support/arbitraries.ts';
 
 const file = (n: number): string => memoryFileAt(new Date(n), n.toString(16).padStart(8, '0'));

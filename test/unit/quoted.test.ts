@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { asAscii, quoted, visible } from '../../src/protocol/quoted.ts';
+import { asAscii, quoted, visible } from '../../src/protocol/text/quoted.ts';
 import { isIn, namedPaths } from '../../src/agents/named-paths.ts';
 
 describe('text that a person decides by', () => {

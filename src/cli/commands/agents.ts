@@ -1,7 +1,7 @@
 import { withoutWebToken } from '../../credentials.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { findAgents, type AgentReport } from '../../operations/setup/agents.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { flag, note, print, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
 import { painter, table } from '../view/render.ts';

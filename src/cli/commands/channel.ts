@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import { createChannel, listChannels } from '../../operations/reading/channels.ts';
 import { resolveFrom } from '../../operations/reading/resolve.ts';
-import type { Channel } from '../../protocol/channel.ts';
+import type { Channel } from '../../protocol/files/channel.ts';
 import { byDispatcher } from '../by-dispatcher.ts';
 import { given, inTransport, print, text, type Call } from '../command.ts';
 import { localTime } from '../view/message.ts';

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { print, type Call } from '../command.ts';
 import { isShell, SCRIPTS, SHELLS } from '../completion/scripts.ts';
 

@@ -4,7 +4,7 @@ import { withoutCredentialsIn } from '../../credentials.ts';
 import { levelOf, type EventName, type Fields, type Log } from '../../log.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { dispatch } from '../../operations/dispatching/dispatch.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { RotatingLog } from '../../operations/tracing/logs.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';

@@ -1,10 +1,10 @@
 import { CrosstalkError } from '../../errors.ts';
 import { approve, knownHost, showHost, type HostShown } from '../../operations/setup/approvals.ts';
 import type { Context } from '../../operations/context.ts';
-import { optionsOf } from '../../protocol/approval-record.ts';
-import { nameText, valueText } from '../../protocol/approval-text.ts';
-import type { HeldChange } from '../../protocol/approval.ts';
-import { asAscii, escapeInvisible } from '../../protocol/quoted.ts';
+import { optionsOf } from '../../protocol/approval/record.ts';
+import { nameText, valueText } from '../../protocol/approval/text.ts';
+import type { HeldChange } from '../../protocol/approval/approval.ts';
+import { asAscii, escapeInvisible } from '../../protocol/text/quoted.ts';
 import { flag, inTransport, note, text, type Call } from '../command.ts';
 
 export function run(call: Call): Promise<number> {

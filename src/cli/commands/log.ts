@@ -8,7 +8,7 @@ import {
   type LogPage,
 } from '../../operations/reading/log.ts';
 import { formatAddress, parseAddress, type Address } from '../../protocol/address.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
 import { actor, body, localTime, shortName } from '../view/message.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { logs, type LogLine } from '../../operations/tracing/logs.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { flag, inTransport, note, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';
 import { lineOf } from '../view/live.ts';

@@ -8,7 +8,7 @@ import {
   showMemory,
   type ListedMemory,
 } from '../../operations/memory/list.ts';
-import { memorySuffix } from '../../protocol/memory.ts';
+import { memorySuffix } from '../../protocol/files/memory.ts';
 import { readBody } from '../body.ts';
 import { byDispatcher } from '../by-dispatcher.ts';
 import {

@@ -7,7 +7,7 @@ import {
   type SearchResult,
 } from '../../operations/reading/search.ts';
 import { suffixOf } from '../../protocol/names.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { given, inTransport, note, print, text, wordsOf, type Call } from '../command.ts';
 import { localTime } from '../view/message.ts';
 import { indent, painter } from '../view/render.ts';

@@ -1,5 +1,5 @@
-import { changeText, commandText, nameText } from '../../protocol/approval-text.ts';
-import { escapeInvisible } from '../../protocol/quoted.ts';
+import { changeText, commandText, nameText } from '../../protocol/approval/text.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { status, type Status } from '../../operations/health/status.ts';
 import { inTransport, note, print, text, type Call } from '../command.ts';
 import { EXIT } from '../exit.ts';

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { openBrowser } from '../../web/browser.ts';
 import { isLoopback } from '../../web/guard.ts';
 import { serveWeb, type Address } from '../../web/serve.ts';

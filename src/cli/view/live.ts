@@ -1,9 +1,9 @@
 import type { EventName, Fields, Log } from '../../log.ts';
 import { levelOf } from '../../log.ts';
-import type { Options } from '../../protocol/approval-record.ts';
-import type { HeldChange } from '../../protocol/approval.ts';
-import { changeText, nameText, valueText } from '../../protocol/approval-text.ts';
-import { quoted } from '../../protocol/quoted.ts';
+import type { Options } from '../../protocol/approval/record.ts';
+import type { HeldChange } from '../../protocol/approval/approval.ts';
+import { changeText, nameText, valueText } from '../../protocol/approval/text.ts';
+import { quoted } from '../../protocol/text/quoted.ts';
 import type { Io } from '../io.ts';
 import { painter } from './render.ts';
 

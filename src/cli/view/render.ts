@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
-import { colourless } from '../../protocol/steering.ts';
+import { colourless } from '../../protocol/text/steering.ts';
 import type { Io } from '../io.ts';
-import { withoutTrailing } from '../../protocol/trailing.ts';
+import { withoutTrailing } from '../../protocol/text/trailing.ts';
 
 export { colourless };
 

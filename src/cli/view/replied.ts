@@ -1,8 +1,8 @@
 import { CrosstalkError } from '../../errors.ts';
 import { repliedJson } from '../../operations/reading/as-json.ts';
 import type { Replied } from '../../operations/reading/replies.ts';
-import { shown } from '../../protocol/result.ts';
-import { marked } from '../../protocol/structure.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { marked } from '../../protocol/text/structure.ts';
 import { print, text, type Call } from '../command.ts';
 import { indent, painter } from './render.ts';
 

@@ -1,5 +1,5 @@
 import { reasonOf } from '../../errors.ts';
-import type { Tier } from '../../protocol/host-file.ts';
+import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Hold } from '../../state/holds.ts';
 import { readPause, type Pause } from '../../state/pause.ts';
 import type { RunBudget } from '../../state/run-budget.ts';

@@ -4,7 +4,7 @@ import { outcomeOf, type Outcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/invoke.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { MAX_STEPS, openQuestionsOfBatch } from '../../protocol/causality.ts';
-import type { Tier } from '../../protocol/host-file.ts';
+import type { Tier } from '../../protocol/files/host-file.ts';
 import { PROTOCOL_FILE } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, formatMessage, type Located } from '../../protocol/message.ts';
 import { awaitsPeers, mayBeSilent } from '../../protocol/pending.ts';

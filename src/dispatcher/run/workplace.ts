@@ -4,7 +4,7 @@ import { dirname, join, sep } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { isAgentSetting } from '../../agents/settings.ts';
 import { suffixOf } from '../../protocol/names.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
 import type { Log } from '../../log.ts';
 

@@ -1,6 +1,6 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { CLIENTS, type Client, type Launch, type Places, type Scope } from './clients.ts';
 import { diffOf } from './diff.ts';
 

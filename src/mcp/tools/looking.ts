@@ -5,8 +5,8 @@ import { status } from '../../operations/health/status.ts';
 import { resolveFrom } from '../../operations/reading/resolve.ts';
 import { thread, type ThreadNode } from '../../operations/tracing/thread.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { shown } from '../../protocol/result.ts';
-import { parseSince } from '../../protocol/since.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { parseSince } from '../../protocol/text/since.ts';
 import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../tool.ts';
 
 /** Messages of a thread in one result. */

@@ -3,7 +3,7 @@ import { Checkout } from '../../bus/checkout.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import { agentOf } from '../../agents/agents.ts';
 import { suffixOf } from '../../protocol/names.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { takeCensus } from './census.ts';

@@ -1,5 +1,5 @@
-import type { HeldChange } from '../../protocol/approval.ts';
-import { changeText } from '../../protocol/approval-text.ts';
+import type { HeldChange } from '../../protocol/approval/approval.ts';
+import { changeText } from '../../protocol/approval/text.ts';
 import { heldProblems } from './held.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import type { Status } from './status.ts';

@@ -1,4 +1,4 @@
-import type { HeldChange } from '../../protocol/approval.ts';
+import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { checkVersion } from '../../bus/host.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import { Cursors } from '../../state/cursors.ts';

@@ -1,7 +1,7 @@
 import type { FileRef } from '../../bus/archive.ts';
 import { emptyBatch, type Batch } from '../../index/writer.ts';
 import { CHANNELS, folderUse, MEMORIES, placeOf } from '../../protocol/layout.ts';
-import { isMemoryFile } from '../../protocol/memory.ts';
+import { isMemoryFile } from '../../protocol/files/memory.ts';
 import { Repeats, type Change } from '../../transport/transport.ts';
 import type { Context } from '../context.ts';
 import { readMemory } from './memory-content.ts';

@@ -1,6 +1,6 @@
 import { Kept } from '../../bus/kept.ts';
-import { parseMemoryFile, type Memory } from '../../protocol/memory.ts';
-import { unreadable, type Parsed } from '../../protocol/result.ts';
+import { parseMemoryFile, type Memory } from '../../protocol/files/memory.ts';
+import { unreadable, type Parsed } from '../../protocol/text/result.ts';
 import type { Transport } from '../../transport/transport.ts';
 
 /** The content of a file, empty where it was not read, and the memory in it. */

@@ -1,10 +1,10 @@
 import { CrosstalkError } from '../../errors.ts';
 import { memoryFile } from '../../protocol/layout.ts';
-import { formatMemory, isOneLine, memoryFileAt, type Memory } from '../../protocol/memory.ts';
+import { formatMemory, isOneLine, memoryFileAt, type Memory } from '../../protocol/files/memory.ts';
 import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
 import { isName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { deliverOrNote, type Delivered } from '../sending/deliver.ts';
 import { readMemories, resolveMemory, type StoredMemory } from './memories.ts';

@@ -1,6 +1,6 @@
 import { searchNotes } from '../../index/search.ts';
-import { excerptOf } from '../../protocol/excerpt.ts';
-import type { Memory } from '../../protocol/memory.ts';
+import { excerptOf } from '../../protocol/text/excerpt.ts';
+import type { Memory } from '../../protocol/files/memory.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import {
   memoryFiles,

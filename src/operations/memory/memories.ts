@@ -7,8 +7,8 @@ import {
   parseMemoryFile,
   supersededBy,
   type Memory,
-} from '../../protocol/memory.ts';
-import { shown, unreadable, type Parsed } from '../../protocol/result.ts';
+} from '../../protocol/files/memory.ts';
+import { shown, unreadable, type Parsed } from '../../protocol/text/result.ts';
 import type { TreeEntry } from '../../transport/transport.ts';
 import { tipOf, type Context } from '../context.ts';
 import { readMemory } from '../index/memory-content.ts';

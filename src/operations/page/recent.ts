@@ -1,5 +1,5 @@
 import { formatAddress, type Address } from '../../protocol/address.ts';
-import { excerptOf } from '../../protocol/excerpt.ts';
+import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { relPathAt } from '../../protocol/names.ts';
 import { arrivals, byTime, CHUNK, readFiles, type Arrival } from '../reading/arrivals.ts';
 import { tipOf, type Context } from '../context.ts';

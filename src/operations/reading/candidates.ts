@@ -1,8 +1,8 @@
 import { MEMORIES } from '../../protocol/layout.ts';
 import { readHosts } from '../../bus/host.ts';
-import { isMemoryFile, memorySuffix, parseMemoryFile } from '../../protocol/memory.ts';
+import { isMemoryFile, memorySuffix, parseMemoryFile } from '../../protocol/files/memory.ts';
 import { suffixOf } from '../../protocol/names.ts';
-import { nameText } from '../../protocol/approval-text.ts';
+import { nameText } from '../../protocol/approval/text.ts';
 import { knownActors } from '../setup/actors.ts';
 import { knownHost } from '../setup/approvals.ts';
 import type { MessageFile } from './arrivals.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CrosstalkError } from '../../errors.ts';
-import { channelNameProblem, formatChannel, type Channel } from '../../protocol/channel.ts';
+import { channelNameProblem, formatChannel, type Channel } from '../../protocol/files/channel.ts';
 import { channelFile } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { isChannelId } from '../../protocol/names.ts';

@@ -1,5 +1,5 @@
 import type { Address } from '../../protocol/address.ts';
-import type { Channel } from '../../protocol/channel.ts';
+import type { Channel } from '../../protocol/files/channel.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { relPathAt } from '../../protocol/names.ts';
 import { arrivals, CHUNK, readFiles, type Arrival, type MessageFile } from './arrivals.ts';

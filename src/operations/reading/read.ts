@@ -1,9 +1,9 @@
 import { OddFiles } from '../../bus/odd-files.ts';
 import { CrosstalkError } from '../../errors.ts';
-import type { Channel } from '../../protocol/channel.ts';
+import type { Channel } from '../../protocol/files/channel.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, parseMessage, type Message } from '../../protocol/message.ts';
-import { shown, unreadable } from '../../protocol/result.ts';
+import { shown, unreadable } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { queuedFiles } from './queued.ts';
 import { resolveMessage, type MessageRef } from './resolve.ts';

@@ -1,8 +1,8 @@
 import { CrosstalkError } from '../../errors.ts';
-import type { Channel } from '../../protocol/channel.ts';
+import type { Channel } from '../../protocol/files/channel.ts';
 import { CHANNELS, messageFile } from '../../protocol/layout.ts';
 import { isChannelId, isName, isRelPath, suffixOf, toName } from '../../protocol/names.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
 import { queuedMessages } from './queued.ts';

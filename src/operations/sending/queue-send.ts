@@ -2,7 +2,7 @@ import { ask } from '../../dispatcher/socket/wake.ts';
 import type { Outcome } from '../../bus/publisher.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { isRelPath } from '../../protocol/names.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import type { WebRef, WebSendRequest, WebSent } from '../../api/api.ts';
 import { directPublisher, type Context } from '../context.ts';
 import { withoutDispatch } from './dispatch-link.ts';

@@ -2,7 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import type { Lookup } from '../../protocol/causality.ts';
 import type { Located } from '../../protocol/message.ts';
 import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { SendInput } from './send.ts';
 

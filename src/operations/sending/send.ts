@@ -1,7 +1,7 @@
 import { readHosts } from '../../bus/host.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { EVERYONE, formatAddress, type Address } from '../../protocol/address.ts';
-import type { Channel } from '../../protocol/channel.ts';
+import type { Channel } from '../../protocol/files/channel.ts';
 import {
   formatMessage,
   parseMessage,
@@ -11,7 +11,7 @@ import {
 } from '../../protocol/message.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
 import { parseRecipients, sendMessages } from '../../protocol/reply.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { refreshed, tipOf, type Context } from '../context.ts';
 import { deliver, type Delivered } from './deliver.ts';
 import type { DispatchLink } from './dispatch-link.ts';

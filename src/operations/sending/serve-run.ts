@@ -3,7 +3,7 @@ import type { Outcome } from '../../bus/publisher.ts';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import type { RunFacts } from '../../dispatcher/run/desk.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { isRecord } from '../../state/files.ts';
 import { createChannel } from '../reading/channels.ts';
 import type { Context } from '../context.ts';

@@ -2,7 +2,7 @@ import { desktopOf, runNotifier, type Desktop, type Notification } from '../../r
 import type { Announcement } from '../../runner/screen.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { Message } from '../../protocol/message.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { announceArrivals } from './announce.ts';
 import { tipOf, type Context } from '../context.ts';
 import { firstOnPath } from '../path.ts';

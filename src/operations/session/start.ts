@@ -6,7 +6,7 @@ import { runOnPty } from '../../runner/pty-session.ts';
 import { openTerminal } from '../../runner/terminal.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { interactive } from '../../agents/interactive.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { announcerFor } from './announcer.ts';
 import type { Context } from '../context.ts';
 import { canStart } from '../path.ts';

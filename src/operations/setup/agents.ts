@@ -7,7 +7,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { loginFiles } from '../../agents/command.ts';
 import { KNOWN_AGENTS, knownAgent, type AgentCli } from '../../agents/agents.ts';
 import { refusalOf } from '../../agents/refusal.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 
 /** A known agent CLI as it is on this machine. */
 export interface AgentReport {

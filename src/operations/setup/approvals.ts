@@ -2,10 +2,10 @@ import { changedSettings, judges, weigh, type Approving } from '../../bus/approv
 import { refusalOf } from '../../bus/transport-files.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { accept, inForce, withTier, type HeldChange } from '../../protocol/approval.ts';
-import type { HostFile, Tier } from '../../protocol/host-file.ts';
-import { nameText } from '../../protocol/approval-text.ts';
-import { shown } from '../../protocol/result.ts';
+import { accept, inForce, withTier, type HeldChange } from '../../protocol/approval/approval.ts';
+import type { HostFile, Tier } from '../../protocol/files/host-file.ts';
+import { nameText } from '../../protocol/approval/text.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { approvedFor, loadApprovals, updateApprovals } from '../../state/approvals.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { findServed, findThisHost } from './hosts.ts';

@@ -1,7 +1,7 @@
 import { parseDocument } from 'yaml';
 import { findHost, readHosts, type FoundHost } from '../../bus/host.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { parseHostFile } from '../../protocol/host-file.ts';
+import { parseHostFile } from '../../protocol/files/host-file.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { loadApprovals } from '../../state/approvals.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';

@@ -5,11 +5,11 @@ import { Checkout } from '../../bus/checkout.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { CrosstalkError, hasCode } from '../../errors.ts';
 import { agentOf, KNOWN_AGENTS, knownAgent } from '../../agents/agents.ts';
-import { channelNameProblem } from '../../protocol/channel.ts';
+import { channelNameProblem } from '../../protocol/files/channel.ts';
 import { hostFile } from '../../protocol/layout.ts';
 import { isName, toName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { redact } from '../../transport/git/failure.ts';
 import {
   createRepository,

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { workdirOf } from '../../dispatcher/run/workplace.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
-import { isWorkdir } from '../../protocol/host-file.ts';
+import { isWorkdir } from '../../protocol/files/host-file.ts';
 import { stateHome } from '../../state/directory.ts';
 import type { Surroundings } from '../locate.ts';
 

@@ -2,7 +2,7 @@ import { activation, explainClause, type Clause } from '../../protocol/activatio
 import { parseAddress } from '../../protocol/address.ts';
 import { openQuestions } from '../../protocol/causality.ts';
 import { messageFile } from '../../protocol/layout.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { factsOf, type Facts } from './facts.ts';
 import { withNaming } from '../reading/naming.ts';

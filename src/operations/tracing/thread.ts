@@ -1,11 +1,11 @@
 import { readHosts } from '../../bus/host.ts';
 import { activation } from '../../protocol/activation.ts';
 import { EVERYONE, formatAddress } from '../../protocol/address.ts';
-import { excerptOf } from '../../protocol/excerpt.ts';
+import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
 import { treesOf, type Branch } from '../../protocol/tree.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { factsOf, type Facts } from './facts.ts';
 import { withNaming, type Naming } from '../reading/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';

@@ -3,7 +3,7 @@ import { dirname, resolve, sep } from 'node:path';
 import { Checkout } from '../../bus/checkout.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { CHANNELS, placeOf } from '../../protocol/layout.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import type { Failure, TreeEntry } from '../../transport/transport.ts';
 import { planAt, type Plan } from './archive-plan.ts';
 import { refreshed, tipOf, type Context } from '../context.ts';

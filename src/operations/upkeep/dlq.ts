@@ -1,6 +1,6 @@
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Context } from '../context.ts';
 

@@ -1,5 +1,5 @@
 import { isName } from '../../protocol/names.ts';
-import { trailingStart } from '../../protocol/trailing.ts';
+import { trailingStart } from '../../protocol/text/trailing.ts';
 
 /** The part of a list of recipients that is being typed. */
 export interface Typing {

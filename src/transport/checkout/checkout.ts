@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { escapeInvisible } from '../../protocol/quoted.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { inTheWay, notUtf8 } from './files.ts';
 import { finishMove, forgetMove, isIndexAt, moveUnderWay, rememberMove } from './move.ts';
 import { loadHeld, measure } from './size.ts';

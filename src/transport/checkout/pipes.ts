@@ -1,6 +1,6 @@
 import { lstat, opendir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { escapeInvisible } from '../../protocol/quoted.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { SHOWN_FOLDERS } from '../../protocol/layout.ts';
 import { replace } from '../clone/own-git.ts';
 

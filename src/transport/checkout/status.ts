@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { escapeInvisible } from '../../protocol/quoted.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { onCheckout, readPatterns } from './on-checkout.ts';
 import { replace } from '../clone/own-git.ts';
 import type { Repository } from '../clone/repository.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { shown } from '../../protocol/result.ts';
+import { shown } from '../../protocol/text/result.ts';
 import type { Clone } from './clone.ts';
 import type { Failure } from '../git/failure.ts';
 import { failed, type Git } from '../git/git.ts';

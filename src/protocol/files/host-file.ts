@@ -1,8 +1,8 @@
 import { parseDocumentText } from './frontmatter.ts';
-import { isTier } from './message.ts';
-import { EVERYONE } from './address.ts';
-import { isName } from './names.ts';
-import { parsed, shown, unreadable, type Parsed } from './result.ts';
+import { isTier } from '../message.ts';
+import { EVERYONE } from '../address.ts';
+import { isName } from '../names.ts';
+import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** A named slot for an actor's CLI (protocol.md §6). Times in milliseconds. */
 export interface Tier {

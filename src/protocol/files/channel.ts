@@ -1,6 +1,6 @@
 import { formatDocument, parseDocumentText } from './frontmatter.ts';
-import { isChannelId } from './names.ts';
-import { parsed, shown, unreadable, type Parsed } from './result.ts';
+import { isChannelId } from '../names.ts';
+import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** A channel (protocol.md §9). A folder without `CHANNEL.md` is one too, named by its id. */
 export interface Channel {

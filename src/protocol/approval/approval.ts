@@ -9,8 +9,8 @@ import {
   type Approved,
   type Options,
   type Value,
-} from './approval-record.ts';
-import type { HostFile, Tier } from './host-file.ts';
+} from './record.ts';
+import type { HostFile, Tier } from '../files/host-file.ts';
 
 /**
  * What an operator approves on this machine, whole or not at all (trust.md §2): `tier`, a command

@@ -1,4 +1,4 @@
-import { TIER_DEFAULTS, type HostFile, type Tier } from './host-file.ts';
+import { TIER_DEFAULTS, type HostFile, type Tier } from '../files/host-file.ts';
 
 /** A value of an option: what JSON can hold. */
 export type Value =

@@ -1,6 +1,6 @@
-import type { Value } from './approval-record.ts';
+import type { Value } from './record.ts';
 import type { HeldChange } from './approval.ts';
-import { asAscii, quoted } from './quoted.ts';
+import { asAscii, quoted } from '../text/quoted.ts';
 
 /** How much of a text a line has room for; `host show` prints all of it. */
 const SHORT = 100;

@@ -1,8 +1,8 @@
 import { formatDocument, parseDocumentText, type Fields } from './frontmatter.ts';
-import { fileText } from './message.ts';
-import { isChannelId, isSender } from './names.ts';
-import { parsed, shown, unreadable, type Parsed } from './result.ts';
-import { utcOf } from './timestamp.ts';
+import { fileText } from '../message.ts';
+import { isChannelId, isSender } from '../names.ts';
+import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
+import { utcOf } from '../text/timestamp.ts';
 
 const FILE = /^\d{8}T\d{9}Z-([0-9a-fA-F]{8,64})\.md$/;
 
