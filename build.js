@@ -134,7 +134,7 @@ function leaveDevtoolsOut({ onResolve, onLoad }) {
 }
 
 /**
- * gray-matter loads js-yaml for headers, which we never let it do (src/protocol/files/frontmatter.ts
+ * gray-matter loads js-yaml for headers, which we never let it do (src/protocol/text/frontmatter.ts
  * overrides every engine): 100 KB that each command would read.
  */
 function leaveOut({ onResolve, onLoad }) {

@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
 
 /** Packages and modules that only these files may import (CONTRIBUTING.md). */
 const DANGEROUS = {
-  'gray-matter': ['src/protocol/files/frontmatter.ts'],
+  'gray-matter': ['src/protocol/text/frontmatter.ts'],
   'simple-git': ['src/transport/clone/setup.ts'],
   'proper-lockfile': ['src/state/lock.ts'],
   'node:child_process': [
@@ -99,7 +99,7 @@ export default tseslint.config(
     rules: { 'no-restricted-properties': 'off' },
   },
   {
-    files: ['src/protocol/**/*.ts'],
+    files: ['src/protocol/**/*.ts', 'src/agents/**/*.ts', 'src/api/**/*.ts'],
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
@@ -129,7 +129,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/protocol/files/frontmatter.ts'],
+    files: ['src/protocol/text/frontmatter.ts'],
     rules: {
       '@typescript-eslint/no-restricted-imports': restricted(
         Object.keys(DANGEROUS).filter((name) => name !== 'gray-matter'),

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { deliver } from '../../src/operations/sending/deliver.ts';
+import { deliver } from '../../src/operations/deliver.ts';
 import { withContext } from '../../src/operations/context.ts';
 import { outgoing } from '../../src/protocol/outgoing.ts';
 import { against, together, type Figure, type Scale } from '../figure.ts';

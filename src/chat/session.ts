@@ -1,13 +1,13 @@
 import { knownActors } from '../operations/setup/actors.ts';
-import { arrivals, type Arrival } from '../operations/reading/arrivals.ts';
+import { arrivals, type Arrival } from '../operations/lookup/arrivals.ts';
 import { ChannelHistory } from '../operations/reading/channel-history.ts';
 import { channelTree, unreadCounts } from '../operations/reading/channels.ts';
 import { Remembered } from '../operations/session/chat-memory.ts';
 import { refreshOrNote, tipOf, type Context } from '../operations/context.ts';
-import { followCheckout } from '../operations/sending/deliver.ts';
+import { followCheckout } from '../operations/deliver.ts';
 import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
 import { waitForNews } from '../operations/reading/news.ts';
-import { resolveChannel, resolveFrom } from '../operations/reading/resolve.ts';
+import { resolveChannel, resolveFrom } from '../operations/lookup/resolve.ts';
 import { prepareSend } from '../operations/sending/send-here.ts';
 import { standings } from '../operations/tracing/standings.ts';
 import { queuedIn } from '../operations/tracing/thread.ts';

@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
 import { readAgentMode, type AgentMode } from '../operations/agent-mode.ts';
 import { shown } from '../protocol/text/result.ts';
-import type { Io } from './io.ts';
+import type { Io } from './command/io.ts';
 import type { Chosen } from './program.ts';
-import { FROM, type CommandSpec } from './tables/spec.ts';
+import { FROM, type CommandSpec } from './command/spec.ts';
 
 /** Said where a command is not for runs at all. */
 const WHO_MAY =

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { withoutWebToken } from '../credentials.ts';
-import type { Io } from './io.ts';
-import { EXIT } from './exit.ts';
+import type { Io } from './command/io.ts';
+import { EXIT } from './command/exit.ts';
 import { colourless, harmless } from './view/render.ts';
 import { run } from './run.ts';
 

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import { packageVersion } from '../package.ts';
-import type { Options } from './command.ts';
+import type { Options } from './command/command.ts';
 import { EXAMPLE, EXIT_CODES, SUMMARY } from './help/facts.ts';
 import { inSections, sectionOf } from './help/sections.ts';
-import type { Io } from './io.ts';
-import { GROUPS, optionsOf, type CommandSpec } from './tables/spec.ts';
+import type { Io } from './command/io.ts';
+import { GROUPS, optionsOf, type CommandSpec } from './command/spec.ts';
 import { COMMANDS } from './tables/table.ts';
 
 /** What the command line asked for: a command to run. */

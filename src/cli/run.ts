@@ -1,10 +1,10 @@
 import { withoutCredentials } from '../credentials.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { assertCommandInRun, assertInRun, inAgentMode } from './agent-mode.ts';
-import { EXIT } from './exit.ts';
-import type { Io } from './io.ts';
+import { EXIT } from './command/exit.ts';
+import type { Io } from './command/io.ts';
 import type { Chosen } from './program.ts';
-import type { CommandSpec } from './tables/spec.ts';
+import type { CommandSpec } from './command/spec.ts';
 
 /**
  * Runs one command line in this process. The only place that prints an error and decides on the

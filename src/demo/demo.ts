@@ -8,7 +8,7 @@ import { addActor } from '../operations/setup/actors.ts';
 import { tipOf, withContext, type Context } from '../operations/context.ts';
 import { init } from '../operations/setup/init.ts';
 import { replies } from '../operations/reading/replies.ts';
-import { resolveChannel } from '../operations/reading/resolve.ts';
+import { resolveChannel } from '../operations/lookup/resolve.ts';
 import { send } from '../operations/sending/send.ts';
 import { binPath } from '../package.ts';
 import {

@@ -3,7 +3,7 @@ import { templateFiles } from '../operations/setup/template.ts';
 import { OPERATOR_FILE } from '../protocol/layout.ts';
 import { opening } from './call.ts';
 import type { GetPromptResult } from './sdk.ts';
-import type { Sdk, Server, Session } from './tool.ts';
+import type { Sdk, Server, Session } from './tools/tool.ts';
 
 /** How what OPERATOR.md says about commands is to be read by a client of this server. */
 const WITH_TOOLS = `# With the tools of this server

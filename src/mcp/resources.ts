@@ -1,12 +1,12 @@
 import { CrosstalkError } from '../errors.ts';
-import { messageJson, memoryJson, readJson } from '../operations/reading/as-json.ts';
+import { messageJson, memoryJson, readJson } from '../operations/shapes/as-json.ts';
 import { tipOf } from '../operations/context.ts';
 import { log } from '../operations/reading/log.ts';
 import { showMemory } from '../operations/memory/list.ts';
 import { readMessage } from '../operations/reading/read.ts';
 import { shown } from '../protocol/text/result.ts';
 import { opening } from './call.ts';
-import type { Sdk, Server, Session } from './tool.ts';
+import type { Sdk, Server, Session } from './tools/tool.ts';
 import { readOn } from './tools/messages.ts';
 import { oneLine, Untrusted } from './untrusted.ts';
 

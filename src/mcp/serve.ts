@@ -6,7 +6,7 @@ import { shown } from '../protocol/text/result.ts';
 import { answer, type CallEdges } from './call.ts';
 import { registerPrompts } from './prompts.ts';
 import { registerResources } from './resources.ts';
-import type { Sdk, Server, Session, Tool, Z } from './tool.ts';
+import type { Sdk, Server, Session, Tool, Z } from './tools/tool.ts';
 import { deadLetterTools } from './tools/dead-letters.ts';
 import { lookingTools } from './tools/looking.ts';
 import { memoryTools } from './tools/memory.ts';

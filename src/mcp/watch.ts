@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../errors.ts';
-import { arrivals } from '../operations/reading/arrivals.ts';
+import { arrivals } from '../operations/lookup/arrivals.ts';
 import { tipOf, type Context } from '../operations/context.ts';
 import { waitForNews } from '../operations/reading/news.ts';
 import { opening } from './call.ts';
 import { channelOf, channelUri } from './resources.ts';
-import type { Session } from './tool.ts';
+import type { Session } from './tools/tool.ts';
 
 /** Milliseconds before a watch that failed begins again. */
 const AGAIN_MS = 5000;

@@ -1,5 +1,5 @@
 import { formatAddress, parseAddress, type Address } from './address.ts';
-import { formatDocument, parseDocumentText, type Fields } from './files/frontmatter.ts';
+import { formatDocument, parseDocumentText, type Fields } from './text/frontmatter.ts';
 import { isName, isRelPath, isSender } from './names.ts';
 import { isOrigin } from './reference.ts';
 import { parsed, shown, unreadable, type Parsed } from './text/result.ts';

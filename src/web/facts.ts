@@ -1,4 +1,4 @@
-import type { Arrival } from '../operations/reading/arrivals.ts';
+import type { Arrival } from '../operations/lookup/arrivals.ts';
 import type { OwnState } from '../operations/page/own-state.ts';
 import type { WebFact, WebRef, WebRun } from '../api/api.ts';
 

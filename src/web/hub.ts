@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../errors.ts';
-import { arrivals, type Arrival } from '../operations/reading/arrivals.ts';
+import { arrivals, type Arrival } from '../operations/lookup/arrivals.ts';
 import { tipOf, type Context } from '../operations/context.ts';
 import { webMessage } from '../operations/page/message-page.ts';
 import { waitForNews } from '../operations/reading/news.ts';

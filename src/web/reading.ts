@@ -5,7 +5,7 @@ import { listChannels } from '../operations/reading/channels.ts';
 import { flow } from '../operations/page/flow.ts';
 import { messagePage } from '../operations/page/message-page.ts';
 import { wholeMessage } from '../operations/page/message-whole.ts';
-import { resolveFrom } from '../operations/reading/resolve.ts';
+import { resolveFrom } from '../operations/lookup/resolve.ts';
 import { MAX_CONTEXT, MAX_HITS, search } from '../operations/reading/search.ts';
 import { thread } from '../operations/tracing/thread.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';

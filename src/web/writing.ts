@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
-import { queueSend } from '../operations/sending/queue-send.ts';
+import { queueSend } from '../operations/page/queue-send.ts';
 import { wake } from '../operations/upkeep/wake.ts';
 import type { WebRetried, WebSent, WebWoken } from '../api/api.ts';
 import { json, problem } from './answers.ts';

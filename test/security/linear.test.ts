@@ -22,7 +22,7 @@ import { folderUse, placeOf, versionProblem } from '../../src/protocol/layout.ts
 import { isOneLine } from '../../src/protocol/files/memory.ts';
 import { isTier, parseMessage } from '../../src/protocol/message.ts';
 import { isName, isRelPath, suffixOf, toName } from '../../src/protocol/names.ts';
-import { parsePlainHeader } from '../../src/protocol/files/plain-header.ts';
+import { parsePlainHeader } from '../../src/protocol/text/plain-header.ts';
 import { formatPrompt } from '../../src/protocol/prompt.ts';
 import { refusalOf } from '../../src/agents/refusal.ts';
 import { parseRecipients } from '../../src/protocol/reply.ts';

@@ -8,7 +8,7 @@ import { DISPATCH_ENVIRONMENT, ENVIRONMENT, EXIT_CODES } from '../../src/cli/hel
 import { sectionOf } from '../../src/cli/help/sections.ts';
 import { manualPage } from '../../src/cli/help/man.ts';
 import { escaped, quoted } from '../../src/cli/help/roff.ts';
-import { optionsOf } from '../../src/cli/tables/spec.ts';
+import { optionsOf } from '../../src/cli/command/spec.ts';
 import { COMMANDS } from '../../src/cli/tables/table.ts';
 import { command } from '../support/command.ts';
 

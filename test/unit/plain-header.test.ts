@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseFields } from '../../src/protocol/files/frontmatter.ts';
-import { parsePlainHeader } from '../../src/protocol/files/plain-header.ts';
+import { parseFields } from '../../src/protocol/text/frontmatter.ts';
+import { parsePlainHeader } from '../../src/protocol/text/plain-header.ts';
 
 const word = fc.oneof(
   { weight: 3, arbitrary: fc.stringMatching(/^[A-Za-z0-9/][A-Za-z0-9/._@+:-]{0,8}$/) },

@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
 import { addActor, listActors, showActor } from '../../operations/setup/actors.ts';
-import { given, inTransport, print, text, type Call } from '../command.ts';
+import { given, inTransport, print, text, type Call } from '../command/command.ts';
 import { table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {

@@ -2,8 +2,8 @@ import { withoutWebToken } from '../../credentials.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { findAgents, type AgentReport } from '../../operations/setup/agents.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { flag, note, print, text, type Call } from '../command.ts';
-import { EXIT } from '../exit.ts';
+import { flag, note, print, text, type Call } from '../command/command.ts';
+import { EXIT } from '../command/exit.ts';
 import { painter, table } from '../view/render.ts';
 
 type Paint = ReturnType<typeof painter>;

@@ -6,7 +6,7 @@ import {
   type ArchiveInput,
 } from '../../operations/upkeep/archive.ts';
 import type { Context } from '../../operations/context.ts';
-import { flag, inTransport, note, print, text, type Call } from '../command.ts';
+import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {

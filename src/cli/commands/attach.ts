@@ -1,5 +1,5 @@
 import { attachOperator } from '../../operations/session/session.ts';
-import { given, inTransport, type Call } from '../command.ts';
+import { given, inTransport, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   const { login } = call.io;

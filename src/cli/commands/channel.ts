@@ -1,9 +1,9 @@
 import { CrosstalkError } from '../../errors.ts';
 import { createChannel, listChannels } from '../../operations/reading/channels.ts';
-import { resolveFrom } from '../../operations/reading/resolve.ts';
+import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
-import { byDispatcher } from '../by-dispatcher.ts';
-import { given, inTransport, print, text, type Call } from '../command.ts';
+import { byDispatcher } from '../command/by-dispatcher.ts';
+import { given, inTransport, print, text, type Call } from '../command/command.ts';
 import { localTime } from '../view/message.ts';
 import { table } from '../view/render.ts';
 

@@ -3,8 +3,8 @@ import type { Entry } from '../../chat/port.ts';
 import { Session, type SessionInput } from '../../chat/session.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseRecipients } from '../../protocol/reply.ts';
-import { flag, given, inTransport, note, text, type Call } from '../command.ts';
-import { EXIT } from '../exit.ts';
+import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
+import { EXIT } from '../command/exit.ts';
 import { timeoutOf } from '../view/replied.ts';
 
 /** Milliseconds that what is being sent gets before the chat ends: it is safe on disk by then. */

@@ -1,10 +1,10 @@
-import { liveCandidates } from '../../operations/reading/candidates.ts';
-import type { Call, CommandModule } from '../command.ts';
+import { liveCandidates } from '../../operations/completion/candidates.ts';
+import type { Call, CommandModule } from '../command/command.ts';
 import { plan, type Candidate, type Plan } from '../completion/complete.ts';
 import { matching, quoted, unquoted } from '../completion/completed.ts';
-import { EXIT } from '../exit.ts';
-import { text } from '../command.ts';
-import type { CommandSpec } from '../tables/spec.ts';
+import { EXIT } from '../command/exit.ts';
+import { text } from '../command/command.ts';
+import type { CommandSpec } from '../command/spec.ts';
 
 /** Milliseconds after which somebody who pressed TAB has no use for an answer. */
 const PATIENCE_MS = 2000;

@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { print, type Call } from '../command.ts';
+import { print, type Call } from '../command/command.ts';
 import { isShell, SCRIPTS, SHELLS } from '../completion/scripts.ts';
 
 export async function run(call: Call): Promise<number> {

@@ -6,8 +6,8 @@ import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { dispatch } from '../../operations/dispatching/dispatch.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { RotatingLog } from '../../operations/tracing/logs.ts';
-import { flag, given, inTransport, note, text, type Call } from '../command.ts';
-import { EXIT } from '../exit.ts';
+import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
+import { EXIT } from '../command/exit.ts';
 import { liveView } from '../view/live.ts';
 
 export function run(call: Call): Promise<number> {

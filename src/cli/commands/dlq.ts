@@ -6,7 +6,7 @@ import {
   retryDeadLetters,
 } from '../../operations/upkeep/dlq.ts';
 import type { Context } from '../../operations/context.ts';
-import { flag, inTransport, note, print, text, type Call } from '../command.ts';
+import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { indent, table } from '../view/render.ts';
 
 const ACTIONS = ['list', 'show', 'retry', 'drop', 'clear'];

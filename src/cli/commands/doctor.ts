@@ -1,8 +1,8 @@
 import type { Context } from '../../operations/context.ts';
-import { doctor } from '../../operations/health/doctor.ts';
-import { inTransport, print, text, type Call } from '../command.ts';
+import { doctor } from '../../operations/doctor/doctor.ts';
+import { inTransport, print, text, type Call } from '../command/command.ts';
 import { painter } from '../view/render.ts';
-import { EXIT } from '../exit.ts';
+import { EXIT } from '../command/exit.ts';
 
 export function run(call: Call): Promise<number> {
   const paint = painter(call.io);

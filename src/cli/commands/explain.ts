@@ -1,6 +1,6 @@
 import { explain } from '../../operations/tracing/explain.ts';
 import { describeFacts } from '../../operations/tracing/facts.ts';
-import { inTransport, print, type Call } from '../command.ts';
+import { inTransport, print, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   const [message = '', actor = ''] = call.args;

@@ -5,7 +5,7 @@ import { optionsOf } from '../../protocol/approval/record.ts';
 import { nameText, valueText } from '../../protocol/approval/text.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { asAscii, escapeInvisible } from '../../protocol/text/quoted.ts';
-import { flag, inTransport, note, text, type Call } from '../command.ts';
+import { flag, inTransport, note, text, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(call, (context) =>

@@ -1,5 +1,5 @@
 import { buildIndex } from '../../operations/index/indexing.ts';
-import { flag, inTransport, print, type Call } from '../command.ts';
+import { flag, inTransport, print, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {

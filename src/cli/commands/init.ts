@@ -1,6 +1,6 @@
 import { withoutCredentials, withoutWebToken } from '../../credentials.ts';
 import { init } from '../../operations/setup/init.ts';
-import { flag, given, note, print, text, type Call } from '../command.ts';
+import { flag, given, note, print, text, type Call } from '../command/command.ts';
 
 export async function run(call: Call): Promise<number> {
   const { io, args } = call;

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { messageJson } from '../../operations/reading/as-json.ts';
+import { messageJson } from '../../operations/shapes/as-json.ts';
 import {
   follow,
   log,
@@ -9,10 +9,10 @@ import {
 } from '../../operations/reading/log.ts';
 import { formatAddress, parseAddress, type Address } from '../../protocol/address.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { flag, given, inTransport, note, text, type Call } from '../command.ts';
-import { EXIT } from '../exit.ts';
+import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
+import { EXIT } from '../command/exit.ts';
 import { actor, body, localTime, shortName } from '../view/message.ts';
-import { sinceOf } from '../since.ts';
+import { sinceOf } from '../command/since.ts';
 import { colourless, indent, painter } from '../view/render.ts';
 
 const DEFAULT_LIMIT = '20';

@@ -5,9 +5,9 @@ import { launchOf } from '../../mcp/install/launch.ts';
 import { clientOf, planInstall, type Plan } from '../../mcp/install/plan.ts';
 import { writePlan } from '../../mcp/install/write.ts';
 import { serve } from '../../mcp/serve.ts';
-import { resolveFrom } from '../../operations/reading/resolve.ts';
-import { flag, given, inTransport, note, print, text, type Call } from '../command.ts';
-import { EXIT } from '../exit.ts';
+import { resolveFrom } from '../../operations/lookup/resolve.ts';
+import { flag, given, inTransport, note, print, text, type Call } from '../command/command.ts';
+import { EXIT } from '../command/exit.ts';
 import { painter } from '../view/render.ts';
 
 export async function run(call: Call): Promise<number> {

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { addedMemoryJson, memoryJson } from '../../operations/reading/as-json.ts';
+import { addedMemoryJson, memoryJson } from '../../operations/shapes/as-json.ts';
 import { addMemory, type AddedMemory } from '../../operations/memory/add.ts';
 import { exportMemories, importMemories } from '../../operations/memory/folder.ts';
 import {
@@ -9,8 +9,8 @@ import {
   type ListedMemory,
 } from '../../operations/memory/list.ts';
 import { memorySuffix } from '../../protocol/files/memory.ts';
-import { readBody } from '../body.ts';
-import { byDispatcher } from '../by-dispatcher.ts';
+import { readBody } from '../command/body.ts';
+import { byDispatcher } from '../command/by-dispatcher.ts';
 import {
   flag,
   given,
@@ -21,7 +21,7 @@ import {
   text,
   wordsOf,
   type Call,
-} from '../command.ts';
+} from '../command/command.ts';
 import { indent, table } from '../view/render.ts';
 
 const LONGEST_CELL = 100;

@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
 import { openActor } from '../../operations/session/session.ts';
-import { given, inTransport, text, type Call } from '../command.ts';
+import { given, inTransport, text, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   const actor = text(call, 'actor');

@@ -1,5 +1,5 @@
 import { pause, resume } from '../../operations/upkeep/pause.ts';
-import { inTransport, print, type Call } from '../command.ts';
+import { inTransport, print, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {

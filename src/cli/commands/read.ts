@@ -1,9 +1,9 @@
 import { CrosstalkError } from '../../errors.ts';
-import { readJson } from '../../operations/reading/as-json.ts';
+import { readJson } from '../../operations/shapes/as-json.ts';
 import { findFile, readMessage, type ReadMessage } from '../../operations/reading/read.ts';
 import { formatAddress } from '../../protocol/address.ts';
-import { flag, inTransport, print, type Call } from '../command.ts';
-import { EXIT } from '../exit.ts';
+import { flag, inTransport, print, type Call } from '../command/command.ts';
+import { EXIT } from '../command/exit.ts';
 import { actor, body, localTime } from '../view/message.ts';
 import { colourless, painter, table } from '../view/render.ts';
 

@@ -8,10 +8,10 @@ import {
 } from '../../operations/reading/search.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { given, inTransport, note, print, text, wordsOf, type Call } from '../command.ts';
+import { given, inTransport, note, print, text, wordsOf, type Call } from '../command/command.ts';
 import { localTime } from '../view/message.ts';
 import { indent, painter } from '../view/render.ts';
-import { sinceOf } from '../since.ts';
+import { sinceOf } from '../command/since.ts';
 
 export function run(call: Call): Promise<number> {
   const words = wordsOf(call);

@@ -1,10 +1,10 @@
 import { CrosstalkError } from '../../errors.ts';
-import { sentJson } from '../../operations/reading/as-json.ts';
+import { sentJson } from '../../operations/shapes/as-json.ts';
 import type { SendInput, Sent } from '../../operations/sending/send.ts';
 import { submit } from '../../operations/sending/submit.ts';
-import { readBody } from '../body.ts';
-import { EXIT } from '../exit.ts';
-import { flag, given, note, print, text, type Call } from '../command.ts';
+import { readBody } from '../command/body.ts';
+import { EXIT } from '../command/exit.ts';
+import { flag, given, note, print, text, type Call } from '../command/command.ts';
 
 export async function run(call: Call): Promise<number> {
   const { io } = call;

@@ -11,8 +11,17 @@ import {
 import { serviceStatus } from '../../operations/service/status.ts';
 import { isForAnother, serviceUser } from '../../operations/service/user.ts';
 import type { Context } from '../../operations/context.ts';
-import { flag, given, inTransport, list, note, print, text, type Call } from '../command.ts';
-import { EXIT } from '../exit.ts';
+import {
+  flag,
+  given,
+  inTransport,
+  list,
+  note,
+  print,
+  text,
+  type Call,
+} from '../command/command.ts';
+import { EXIT } from '../command/exit.ts';
 import { indent } from '../view/render.ts';
 import { renderStatus } from '../view/service.ts';
 

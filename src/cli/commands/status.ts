@@ -1,8 +1,8 @@
 import { changeText, commandText, nameText } from '../../protocol/approval/text.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { status, type Status } from '../../operations/health/status.ts';
-import { inTransport, note, print, text, type Call } from '../command.ts';
-import { EXIT } from '../exit.ts';
+import { inTransport, note, print, text, type Call } from '../command/command.ts';
+import { EXIT } from '../command/exit.ts';
 import { age, painter, table } from '../view/render.ts';
 
 type Paint = ReturnType<typeof painter>;

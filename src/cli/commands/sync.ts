@@ -1,5 +1,5 @@
-import { sync } from '../../operations/upkeep/sync.ts';
-import { flag, inTransport, note, print, text, type Call } from '../command.ts';
+import { sync } from '../../operations/sync.ts';
+import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(

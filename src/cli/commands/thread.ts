@@ -1,6 +1,6 @@
 import { thread, type NodeState, type ThreadNode } from '../../operations/tracing/thread.ts';
 import { suffixOf } from '../../protocol/names.ts';
-import { inTransport, note, print, type Call } from '../command.ts';
+import { inTransport, note, print, type Call } from '../command/command.ts';
 import { age, painter } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {

@@ -1,5 +1,5 @@
 import { upgrade } from '../../operations/setup/upgrade.ts';
-import { flag, inTransport, print, type Call } from '../command.ts';
+import { flag, inTransport, print, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   const check = flag(call, 'check');

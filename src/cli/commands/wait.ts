@@ -1,7 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import { replies, type RepliesInput } from '../../operations/reading/replies.ts';
-import { flag, inTransport, type Call } from '../command.ts';
-import { EXIT } from '../exit.ts';
+import { flag, inTransport, type Call } from '../command/command.ts';
+import { EXIT } from '../command/exit.ts';
 import { messagesOf, printReplied, timeoutOf } from '../view/replied.ts';
 
 export async function run(call: Call): Promise<number> {

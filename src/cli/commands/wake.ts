@@ -1,5 +1,5 @@
 import { wake } from '../../operations/upkeep/wake.ts';
-import { inTransport, print, type Call } from '../command.ts';
+import { inTransport, print, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {

@@ -4,9 +4,9 @@ import { openBrowser } from '../../web/browser.ts';
 import { isLoopback } from '../../web/guard.ts';
 import { serveWeb, type Address } from '../../web/serve.ts';
 import type { Context } from '../../operations/context.ts';
-import { nonEmpty } from '../../operations/reading/resolve.ts';
-import { flag, inTransport, note, text, type Call } from '../command.ts';
-import { EXIT } from '../exit.ts';
+import { nonEmpty } from '../../operations/lookup/resolve.ts';
+import { flag, inTransport, note, text, type Call } from '../command/command.ts';
+import { EXIT } from '../command/exit.ts';
 
 const PORT = '7777';
 

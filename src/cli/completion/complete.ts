@@ -1,7 +1,7 @@
 import { KNOWN_AGENTS } from '../../agents/agents.ts';
 import { SHELLS } from './scripts.ts';
 import { CLIENT_NAMES } from '../tables/mcp.ts';
-import { GROUPS, optionsOf, type CommandSpec, type OptionSpec } from '../tables/spec.ts';
+import { GROUPS, optionsOf, type CommandSpec, type OptionSpec } from '../command/spec.ts';
 
 /** Something a word can become. */
 export interface Candidate {

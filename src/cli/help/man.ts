@@ -1,7 +1,7 @@
 import { DISPATCH_ENVIRONMENT, ENVIRONMENT, EXAMPLE, EXIT_CODES, FILES, SUMMARY } from './facts.ts';
 import { inSections, sectionOf } from './sections.ts';
 import { bold, escaped, italic, item, quoted, verbatim } from './roff.ts';
-import { optionsOf, type CommandSpec } from '../tables/spec.ts';
+import { optionsOf, type CommandSpec } from '../command/spec.ts';
 import { COMMANDS } from '../tables/table.ts';
 
 /**

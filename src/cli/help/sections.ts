@@ -1,4 +1,4 @@
-import type { CommandSpec } from '../tables/spec.ts';
+import type { CommandSpec } from '../command/spec.ts';
 
 /** Where help puts each command, by its first word, in this order. */
 const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])[] = [

@@ -1,4 +1,4 @@
-import type { CommandSpec } from './spec.ts';
+import type { CommandSpec } from '../command/spec.ts';
 
 /** The commands about the agent CLIs of this machine. */
 export const AGENT_COMMANDS: readonly CommandSpec[] = [

@@ -1,4 +1,4 @@
-import { FROM, HOST, type CommandSpec } from './spec.ts';
+import { FROM, HOST, type CommandSpec } from '../command/spec.ts';
 
 /** The rows of the command table that are about channels, actors and host files. */
 export const BUS_COMMANDS: readonly CommandSpec[] = [

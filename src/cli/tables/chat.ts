@@ -1,4 +1,4 @@
-import { FROM, type CommandSpec } from './spec.ts';
+import { FROM, type CommandSpec } from '../command/spec.ts';
 
 /** A conversation with people and agents on the terminal. */
 export const CHAT_COMMANDS: readonly CommandSpec[] = [

@@ -1,4 +1,4 @@
-import type { CommandSpec } from './spec.ts';
+import type { CommandSpec } from '../command/spec.ts';
 
 /**
  * The rows of the command table that are about completion in a shell.

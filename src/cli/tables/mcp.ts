@@ -1,4 +1,4 @@
-import { FROM, type CommandSpec } from './spec.ts';
+import { FROM, type CommandSpec } from '../command/spec.ts';
 
 /** The clients whose settings `crosstalk mcp --install` writes. */
 export const CLIENT_NAMES = ['claude', 'codex', 'cursor', 'gemini', 'opencode', 'vscode'] as const;

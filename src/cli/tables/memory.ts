@@ -1,4 +1,4 @@
-import { FROM, type CommandSpec } from './spec.ts';
+import { FROM, type CommandSpec } from '../command/spec.ts';
 
 /** The rows of the command table that are about shared notes (protocol.md §9). */
 export const MEMORY_COMMANDS: readonly CommandSpec[] = [

@@ -1,4 +1,4 @@
-import { HOST, type CommandSpec } from './spec.ts';
+import { HOST, type CommandSpec } from '../command/spec.ts';
 
 const TIMEOUT = [
   '--timeout <seconds>',

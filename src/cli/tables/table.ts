@@ -4,7 +4,7 @@ import { CHAT_COMMANDS } from './chat.ts';
 import { completionCommands } from './completion.ts';
 import { MCP_COMMANDS } from './mcp.ts';
 import { MEMORY_COMMANDS } from './memory.ts';
-import { CHANNEL, FROM, HOST, type CommandSpec } from './spec.ts';
+import { CHANNEL, FROM, HOST, type CommandSpec } from '../command/spec.ts';
 import { READING_COMMANDS } from './reading.ts';
 import { SERVICE_COMMANDS } from './service.ts';
 import { WEB_COMMANDS } from './web.ts';

@@ -1,4 +1,4 @@
-import type { CommandSpec } from './spec.ts';
+import type { CommandSpec } from '../command/spec.ts';
 
 /** The live page of the bus. */
 export const WEB_COMMANDS: readonly CommandSpec[] = [

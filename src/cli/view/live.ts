@@ -4,7 +4,7 @@ import type { Options } from '../../protocol/approval/record.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { changeText, nameText, valueText } from '../../protocol/approval/text.ts';
 import { quoted } from '../../protocol/text/quoted.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command/io.ts';
 import { painter } from './render.ts';
 
 type Paint = ReturnType<typeof painter>;

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { colourless } from '../../protocol/text/steering.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command/io.ts';
 import { withoutTrailing } from '../../protocol/text/trailing.ts';
 
 export { colourless };

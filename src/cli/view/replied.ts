@@ -1,9 +1,9 @@
 import { CrosstalkError } from '../../errors.ts';
-import { repliedJson } from '../../operations/reading/as-json.ts';
+import { repliedJson } from '../../operations/shapes/as-json.ts';
 import type { Replied } from '../../operations/reading/replies.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { marked } from '../../protocol/text/structure.ts';
-import { print, text, type Call } from '../command.ts';
+import { print, text, type Call } from '../command/command.ts';
 import { indent, painter } from './render.ts';
 
 const DEFAULT_TIMEOUT_S = '600';

@@ -1,5 +1,5 @@
 import type { ServiceStatus } from '../../operations/service/status.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../command/io.ts';
 import { painter, table } from './render.ts';
 
 const KINDS: Record<ServiceStatus['kind'], string> = {

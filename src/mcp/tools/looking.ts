@@ -2,12 +2,12 @@ import { listActors } from '../../operations/setup/actors.ts';
 import { listChannels } from '../../operations/reading/channels.ts';
 import { MAX_CONTEXT, MAX_HITS, search } from '../../operations/reading/search.ts';
 import { status } from '../../operations/health/status.ts';
-import { resolveFrom } from '../../operations/reading/resolve.ts';
+import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import { thread, type ThreadNode } from '../../operations/tracing/thread.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { parseSince } from '../../protocol/text/since.ts';
-import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../tool.ts';
+import { defined, shapes, tool, type Tool, type ToolCall, type Z } from './tool.ts';
 
 /** Messages of a thread in one result. */
 const MOST_NODES = 100;

@@ -1,9 +1,9 @@
-import { messageJson, readJson, repliedJson, sentJson } from '../../operations/reading/as-json.ts';
+import { messageJson, readJson, repliedJson, sentJson } from '../../operations/shapes/as-json.ts';
 import type { Sent } from '../../operations/sending/send.ts';
 import { readMessage } from '../../operations/reading/read.ts';
 import { submit } from '../../operations/sending/submit.ts';
-import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../tool.ts';
-import { awaitReplies } from '../waiting.ts';
+import { defined, shapes, tool, type Tool, type ToolCall, type Z } from './tool.ts';
+import { awaitReplies } from './waiting.ts';
 
 /** Seconds; most clients give a call a minute. */
 const DEFAULT_WAIT_S = 45;

@@ -6,10 +6,10 @@ import { isName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshOrNote, type Context } from '../context.ts';
-import { deliverOrNote, type Delivered } from '../sending/deliver.ts';
+import { deliverOrNote, type Delivered } from '../deliver.ts';
 import { readMemories, resolveMemory, type StoredMemory } from './memories.ts';
 import { resolveScope } from './list.ts';
-import { resolveFrom } from '../reading/resolve.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
 
 export interface MemoryInput {
   subject: string;

@@ -9,9 +9,9 @@ import { authorOf } from '../../protocol/outgoing.ts';
 import { parsed, shown, unreadable, type Parsed } from '../../protocol/text/result.ts';
 import type { OutboxCommit } from '../../state/outbox.ts';
 import { refreshOrNote, type Context } from '../context.ts';
-import { deliver, deliverOrNote, type Delivered } from '../sending/deliver.ts';
+import { deliver, deliverOrNote, type Delivered } from '../deliver.ts';
 import { memoryFiles, named, noteUnreadable, type UnreadableMemory } from './memories.ts';
-import { resolveFrom } from '../reading/resolve.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
 
 /** One commit of an import carries at most so many files and, but for the last one, bytes. */
 const COMMIT_FILES = 500;

@@ -11,7 +11,7 @@ import {
   type StoredMemory,
 } from './memories.ts';
 import { withIndex } from '../index/indexing.ts';
-import { resolveChannel } from '../reading/resolve.ts';
+import { resolveChannel } from '../lookup/resolve.ts';
 import { EXCERPT_BYTES, MAX_HITS, requireWords } from '../reading/search.ts';
 
 /** Notes that are ranked before scope and supersession are looked at. */

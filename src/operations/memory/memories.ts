@@ -12,7 +12,7 @@ import { shown, unreadable, type Parsed } from '../../protocol/text/result.ts';
 import type { TreeEntry } from '../../transport/transport.ts';
 import { tipOf, type Context } from '../context.ts';
 import { readMemory } from '../index/memory-content.ts';
-import { queuedFiles } from '../reading/queued.ts';
+import { queuedFiles } from '../lookup/queued.ts';
 
 /** A memory, where it is, and what replaces it. */
 export interface StoredMemory {

@@ -4,7 +4,7 @@ import { tipOf, type Context } from '../context.ts';
 import { draw } from './flow-picture.ts';
 import { channelNames, ownState } from './own-state.ts';
 import { pathAt, tracesBetween, type Recent, type Traces } from './recent.ts';
-import { resolveChannel } from '../reading/resolve.ts';
+import { resolveChannel } from '../lookup/resolve.ts';
 
 export interface FlowInput {
   from: Date;

@@ -5,8 +5,8 @@ import { parseMessage, type Located } from '../../protocol/message.ts';
 import type { WebMessage, WebMessagePage } from '../../api/api.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
-import { queuedMessages } from '../reading/queued.ts';
-import { resolveChannel } from '../reading/resolve.ts';
+import { queuedMessages } from '../lookup/queued.ts';
+import { resolveChannel } from '../lookup/resolve.ts';
 
 export interface PageInput {
   /** In any of the forms a channel may be given in. */

@@ -1,7 +1,7 @@
 import type { WebMessageWhole } from '../../api/api.ts';
 import { tipOf, type Context } from '../context.ts';
 import { webMessage } from './message-page.ts';
-import { withNaming } from '../reading/naming.ts';
+import { withNaming } from '../lookup/naming.ts';
 import { readMessage } from '../reading/read.ts';
 
 /**

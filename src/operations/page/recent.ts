@@ -1,9 +1,9 @@
 import { formatAddress, type Address } from '../../protocol/address.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { relPathAt } from '../../protocol/names.ts';
-import { arrivals, byTime, CHUNK, readFiles, type Arrival } from '../reading/arrivals.ts';
+import { arrivals, byTime, CHUNK, readFiles, type Arrival } from '../lookup/arrivals.ts';
 import { tipOf, type Context } from '../context.ts';
-import { newestFirst } from '../reading/newest.ts';
+import { newestFirst } from '../lookup/newest.ts';
 
 /** What is kept of a message to tell what happened: all but its text. */
 export interface Trace {

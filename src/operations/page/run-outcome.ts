@@ -1,7 +1,7 @@
 import type { WebRun } from '../../api/api.ts';
 import { settledBy } from '../../state/outbox.ts';
 import { tipOf, type Context } from '../context.ts';
-import { withNaming } from '../reading/naming.ts';
+import { withNaming } from '../lookup/naming.ts';
 import { messagesIn } from './own-state.ts';
 
 /**

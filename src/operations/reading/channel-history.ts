@@ -1,6 +1,6 @@
-import { CHUNK, readFiles, type Arrival, type MessageFile } from './arrivals.ts';
+import { CHUNK, readFiles, type Arrival, type MessageFile } from '../lookup/arrivals.ts';
 import type { Context } from '../context.ts';
-import { newestFirst } from './newest.ts';
+import { newestFirst } from '../lookup/newest.ts';
 
 /**
  * The messages of one channel as they are at a commit, from the newest back. Only what is asked for

@@ -5,9 +5,9 @@ import { channelFile } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { isChannelId } from '../../protocol/names.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { deliverOrNote } from '../sending/deliver.ts';
+import { deliverOrNote } from '../deliver.ts';
 import { withIndex } from '../index/indexing.ts';
-import { resolveChannel, resolveFrom } from './resolve.ts';
+import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 
 export interface ChannelInput {
   name: string;

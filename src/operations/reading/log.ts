@@ -2,11 +2,11 @@ import type { Address } from '../../protocol/address.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import type { Located, Message } from '../../protocol/message.ts';
 import { relPathAt } from '../../protocol/names.ts';
-import { arrivals, CHUNK, readFiles, type Arrival, type MessageFile } from './arrivals.ts';
+import { arrivals, CHUNK, readFiles, type Arrival, type MessageFile } from '../lookup/arrivals.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { newestFirst } from './newest.ts';
+import { newestFirst } from '../lookup/newest.ts';
 import { waitForNews } from './news.ts';
-import { resolveChannel } from './resolve.ts';
+import { resolveChannel } from '../lookup/resolve.ts';
 
 export interface LogInput {
   /** In any of the forms a channel may be given in; without one, all of them. */

@@ -5,8 +5,8 @@ import { messageFile } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, parseMessage, type Message } from '../../protocol/message.ts';
 import { shown, unreadable } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { queuedFiles } from './queued.ts';
-import { resolveMessage, type MessageRef } from './resolve.ts';
+import { queuedFiles } from '../lookup/queued.ts';
+import { resolveMessage, type MessageRef } from '../lookup/resolve.ts';
 
 /** A message's file. */
 export interface FoundFile {

@@ -1,10 +1,10 @@
 import { messageFile } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
-import { arrivals } from './arrivals.ts';
+import { arrivals } from '../lookup/arrivals.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { withNaming } from './naming.ts';
+import { withNaming } from '../lookup/naming.ts';
 import { waitForNews } from './news.ts';
-import { resolveMessage, type MessageRef } from './resolve.ts';
+import { resolveMessage, type MessageRef } from '../lookup/resolve.ts';
 
 /** A message and what answers it, oldest first; matched by `re` alone (cli.md). */
 export interface Replied {

@@ -9,7 +9,7 @@ import { relPathAt } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { withIndex } from '../index/indexing.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { resolveChannel } from './resolve.ts';
+import { resolveChannel } from '../lookup/resolve.ts';
 
 export interface SearchInput {
   words: string;

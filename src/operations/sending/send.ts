@@ -13,9 +13,9 @@ import { outgoing } from '../../protocol/outgoing.ts';
 import { parseRecipients, sendMessages } from '../../protocol/reply.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshed, tipOf, type Context } from '../context.ts';
-import { deliver, type Delivered } from './deliver.ts';
+import { deliver, type Delivered } from '../deliver.ts';
 import type { DispatchLink } from './dispatch-link.ts';
-import { resolveChannel, resolveFrom } from '../reading/resolve.ts';
+import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { linkOf } from './send-link.ts';
 
 export interface SendInput {

@@ -47,7 +47,7 @@ export async function submit(
     const sent = await sendAgain(context, request);
     onSent(sent);
     if (!sent.delivered.published || !sent.delivered.direct) return;
-    const { followCheckout } = await import('./deliver.ts');
+    const { followCheckout } = await import('../deliver.ts');
     await followCheckout(context);
   });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message } from '../../protocol/message.ts';
-import { arrivals, type Arrival } from '../reading/arrivals.ts';
+import { arrivals, type Arrival } from '../lookup/arrivals.ts';
 import type { Context } from '../context.ts';
 import { waitForNews } from '../reading/news.ts';
 

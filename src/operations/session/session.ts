@@ -19,7 +19,7 @@ import { tipOf, type Context } from '../context.ts';
 import { withoutDispatch } from '../sending/dispatch-link.ts';
 import { thisHost } from '../setup/hosts.ts';
 import { firstOnPath } from '../path.ts';
-import { nonEmpty, resolveFrom } from '../reading/resolve.ts';
+import { nonEmpty, resolveFrom } from '../lookup/resolve.ts';
 import { prepareBin } from '../shim.ts';
 import { startSession } from './start.ts';
 

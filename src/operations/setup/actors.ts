@@ -3,7 +3,7 @@ import { readHosts } from '../../bus/host.ts';
 import { profileInForce, type ProfileInForce } from '../../bus/profiles.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseProfile, type Profile } from '../../protocol/files/actor.ts';
-import { formatDocument } from '../../protocol/files/frontmatter.ts';
+import { formatDocument } from '../../protocol/text/frontmatter.ts';
 import { placeOf, profileFiles } from '../../protocol/layout.ts';
 import { isTier } from '../../protocol/message.ts';
 import { EVERYONE } from '../../protocol/address.ts';
@@ -12,10 +12,10 @@ import { authorOf } from '../../protocol/outgoing.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { knownAgent } from '../../agents/agents.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { deliverOrNote } from '../sending/deliver.ts';
+import { deliverOrNote } from '../deliver.ts';
 import { approveWritten } from './approvals.ts';
 import { thisHost, writeTier } from './hosts.ts';
-import { resolveFrom } from '../reading/resolve.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
 import { chosenWorkdir } from './workdir-option.ts';
 
 export interface ActorInfo {

@@ -7,7 +7,7 @@ import { loadApprovals } from '../../state/approvals.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { slotOf, type TierSlot } from './tier-slot.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { deliverOrNote } from '../sending/deliver.ts';
+import { deliverOrNote } from '../deliver.ts';
 
 export type ThisHost = Extract<FoundHost, { kind: 'found' }>;
 

@@ -22,7 +22,7 @@ import { approveWritten } from './approvals.ts';
 import { openTransport, withContext, type Context } from '../context.ts';
 import { join as joinTransport } from './join.ts';
 import type { Surroundings } from '../locate.ts';
-import { daysOf } from '../upkeep/sync.ts';
+import { daysOf } from '../sync.ts';
 import { firstOnPath } from '../path.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';
 import { slotIn } from './tier-slot.ts';

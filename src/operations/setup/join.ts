@@ -7,7 +7,7 @@ import { toName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { approveWritten } from './approvals.ts';
 import { tipOf, withContext, type Context } from '../context.ts';
-import { deliver } from '../sending/deliver.ts';
+import { deliver } from '../deliver.ts';
 import type { Initialised, InitInput } from './init.ts';
 import type { Surroundings } from '../locate.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';

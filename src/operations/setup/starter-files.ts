@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { formatChannel } from '../../protocol/files/channel.ts';
-import { formatDocument } from '../../protocol/files/frontmatter.ts';
+import { formatDocument } from '../../protocol/text/frontmatter.ts';
 import { channelFile, profileFiles } from '../../protocol/layout.ts';
 import { profileText } from './actors.ts';
 import type { TemplateFile } from './template.ts';

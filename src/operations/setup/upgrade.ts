@@ -3,8 +3,8 @@ import { CrosstalkError } from '../../errors.ts';
 import { UPSTREAM } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { deliver } from '../sending/deliver.ts';
-import { resolveFrom } from '../reading/resolve.ts';
+import { deliver } from '../deliver.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
 import { templateFiles } from './template.ts';
 
 export interface Upgrade {

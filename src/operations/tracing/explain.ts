@@ -5,9 +5,9 @@ import { messageFile } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { factsOf, type Facts } from './facts.ts';
-import { withNaming } from '../reading/naming.ts';
+import { withNaming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { resolveMessage } from '../reading/resolve.ts';
+import { resolveMessage } from '../lookup/resolve.ts';
 
 /** Whether and why a message wakes an actor (protocol.md §3). */
 export interface Explanation {

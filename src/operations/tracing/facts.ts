@@ -3,8 +3,8 @@ import { Cursors, cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
-import type { Naming } from '../reading/naming.ts';
-import type { MessageRef } from '../reading/resolve.ts';
+import type { Naming } from '../lookup/naming.ts';
+import type { MessageRef } from '../lookup/resolve.ts';
 
 /** What is known of a message for one actor, each by itself, from this machine's point of view. */
 export interface Facts {

@@ -1,6 +1,6 @@
 import type { Located } from '../../protocol/message.ts';
 import { tipOf, type Context } from '../context.ts';
-import type { Naming } from '../reading/naming.ts';
+import type { Naming } from '../lookup/naming.ts';
 import { servedNames, statesOf, type NodeState } from './thread.ts';
 
 /** How far the addressees of a message are. */

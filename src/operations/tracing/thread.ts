@@ -7,10 +7,10 @@ import { treesOf, type Branch } from '../../protocol/tree.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { factsOf, type Facts } from './facts.ts';
-import { withNaming, type Naming } from '../reading/naming.ts';
+import { withNaming, type Naming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { queuedMessages } from '../reading/queued.ts';
-import { resolveMessage, type MessageRef } from '../reading/resolve.ts';
+import { queuedMessages } from '../lookup/queued.ts';
+import { resolveMessage, type MessageRef } from '../lookup/resolve.ts';
 
 /** How far one addressee is with a message that wakes it, from this machine's point of view. */
 export interface NodeState {

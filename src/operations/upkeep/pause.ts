@@ -2,7 +2,7 @@ import { ask } from '../../dispatcher/socket/wake.ts';
 import { readPause, removePause, writePause, type Pause } from '../../state/pause.ts';
 import type { Context } from '../context.ts';
 import { releaseHeld, type HeldAgent } from '../health/held.ts';
-import { resolveFrom } from '../reading/resolve.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
 
 /** Lets this machine's dispatcher start nothing more until `resume`; what runs goes on. */
 export async function pause(context: Context, login: string): Promise<Pause> {

@@ -1,4 +1,4 @@
-import { parseDocumentText } from './frontmatter.ts';
+import { parseDocumentText } from '../text/frontmatter.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** An actor's profile (protocol.md §6): `name` equals the file's stem, the body is its system prompt. */

@@ -1,4 +1,4 @@
-import { formatDocument, parseDocumentText } from './frontmatter.ts';
+import { formatDocument, parseDocumentText } from '../text/frontmatter.ts';
 import { isChannelId } from '../names.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 

@@ -1,4 +1,4 @@
-import { parseDocumentText } from './frontmatter.ts';
+import { parseDocumentText } from '../text/frontmatter.ts';
 import { isTier } from '../message.ts';
 import { EVERYONE } from '../address.ts';
 import { isName } from '../names.ts';

@@ -1,4 +1,4 @@
-import { formatDocument, parseDocumentText, type Fields } from './frontmatter.ts';
+import { formatDocument, parseDocumentText, type Fields } from '../text/frontmatter.ts';
 import { fileText } from '../message.ts';
 import { isChannelId, isSender } from '../names.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';

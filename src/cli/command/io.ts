@@ -1,4 +1,4 @@
-import type { AgentMode } from '../operations/agent-mode.ts';
+import type { AgentMode } from '../../operations/agent-mode.ts';
 
 /** Where a command reads and writes; tests give their own. */
 export interface Io {

@@ -5,10 +5,10 @@ import { isRelPath } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { WebRef, WebSendRequest, WebSent } from '../../api/api.ts';
 import { directPublisher, type Context } from '../context.ts';
-import { withoutDispatch } from './dispatch-link.ts';
-import { messagesIn } from '../page/own-state.ts';
-import { resolveChannel } from '../reading/resolve.ts';
-import { send } from './send.ts';
+import { withoutDispatch } from '../sending/dispatch-link.ts';
+import { messagesIn } from './own-state.ts';
+import { resolveChannel } from '../lookup/resolve.ts';
+import { send } from '../sending/send.ts';
 
 /** What the dispatcher gets to say whether it has pushed; the message is safe meanwhile. */
 const ANSWER_LIMIT_MS = 120_000;

@@ -1,10 +1,10 @@
 import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
-import { CrosstalkError, reasonOf } from '../errors.ts';
-import type { AgentMode } from '../operations/agent-mode.ts';
-import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
-import { shown } from '../protocol/text/result.ts';
+import { CrosstalkError, reasonOf } from '../../errors.ts';
+import type { AgentMode } from '../../operations/agent-mode.ts';
+import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
+import { shown } from '../../protocol/text/result.ts';
 
 /**
  * A file that a run sends: a regular one below the folder it works in, its own directory or the checkout,

@@ -1,4 +1,4 @@
-import type { CommandModule } from '../command.ts';
+import type { CommandModule } from './command.ts';
 
 export type OptionSpec = readonly [flags: string, description: string, repeatable?: 'repeatable'];
 

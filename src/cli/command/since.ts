@@ -1,6 +1,6 @@
-import { CrosstalkError } from '../errors.ts';
-import { shown } from '../protocol/text/result.ts';
-import { parseSince } from '../protocol/text/since.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { parseSince } from '../../protocol/text/since.ts';
 import { text, type Call } from './command.ts';
 
 /** The moment that `--since` names, if it was given. @throws CrosstalkError `usage` */

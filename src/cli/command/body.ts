@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { CrosstalkError, reasonOf } from '../errors.ts';
+import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { readInRun } from './run-files.ts';
 import { text, type Call } from './command.ts';
 

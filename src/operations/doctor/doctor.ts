@@ -6,13 +6,13 @@ import { suffixOf } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Transport } from '../../transport/transport.ts';
-import { takeCensus } from './census.ts';
+import { takeCensus } from '../health/census.ts';
 import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
-import { serviceChecks } from './doctor-service.ts';
-import { heldProblems } from './held.ts';
+import { serviceChecks } from './service.ts';
+import { heldProblems } from '../health/held.ts';
 import { firstOnPath } from '../path.ts';
-import { status, type Status } from './status.ts';
+import { status, type Status } from '../health/status.ts';
 
 /** One thing looked at. `fix` says what to do when it is not well. */
 export interface Check {

@@ -6,7 +6,7 @@ import { findClis, whereIs, type CliFound } from '../service/clis.ts';
 import { thisMachine, type Machine } from '../service/machine.ts';
 import { serviceStatus } from '../service/status.ts';
 import { findServices } from '../service/target.ts';
-import type { Status } from './status.ts';
+import type { Status } from '../health/status.ts';
 
 const AGAIN = 'capture it again with: crosstalk service install';
 

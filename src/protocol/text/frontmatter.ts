@@ -1,7 +1,7 @@
 import matter from 'gray-matter';
 import { Composer, Lexer, Parser, Scalar, stringify, visit, type CST, type YAMLMap } from 'yaml';
 import { parsePlainHeader } from './plain-header.ts';
-import { parsed, unreadable, type Parsed } from '../text/result.ts';
+import { parsed, unreadable, type Parsed } from './result.ts';
 
 export type Fields = Record<string, unknown>;
 export interface Document {

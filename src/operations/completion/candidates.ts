@@ -5,10 +5,10 @@ import { suffixOf } from '../../protocol/names.ts';
 import { nameText } from '../../protocol/approval/text.ts';
 import { knownActors } from '../setup/actors.ts';
 import { knownHost } from '../setup/approvals.ts';
-import type { MessageFile } from './arrivals.ts';
+import type { MessageFile } from '../lookup/arrivals.ts';
 import { tipOf, withContext, type Context } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
-import { newestFirst } from './newest.ts';
+import { newestFirst } from '../lookup/newest.ts';
 
 /** A value for a word of a command line, and what it is. */
 interface Found {

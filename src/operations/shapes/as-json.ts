@@ -2,8 +2,8 @@ import { formatAddress } from '../../protocol/address.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { AddedMemory } from '../memory/add.ts';
 import type { ListedMemory } from '../memory/list.ts';
-import type { ReadMessage } from './read.ts';
-import type { Replied } from './replies.ts';
+import type { ReadMessage } from '../reading/read.ts';
+import type { Replied } from '../reading/replies.ts';
 import type { Sent } from '../sending/send.ts';
 
 // What `--json` prints, under names that every other door uses as well.

@@ -1,10 +1,10 @@
-import { Checkout } from '../../bus/checkout.ts';
-import { ask } from '../../dispatcher/socket/wake.ts';
-import { CrosstalkError } from '../../errors.ts';
-import { shown } from '../../protocol/text/result.ts';
-import { parseWindow } from '../../protocol/window.ts';
-import type { CheckoutState } from '../../transport/transport.ts';
-import { directPublisher, refreshed, type Context } from '../context.ts';
+import { Checkout } from '../bus/checkout.ts';
+import { ask } from '../dispatcher/socket/wake.ts';
+import { CrosstalkError } from '../errors.ts';
+import { shown } from '../protocol/text/result.ts';
+import { parseWindow } from '../protocol/window.ts';
+import type { CheckoutState } from '../transport/transport.ts';
+import { directPublisher, refreshed, type Context } from './context.ts';
 
 export interface Synced {
   pushed: number;

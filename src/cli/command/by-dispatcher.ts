@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
-import { CrosstalkError } from '../errors.ts';
+import { CrosstalkError } from '../../errors.ts';
 import {
   askDispatcher,
   noRun,
   type RunRequest,
   type RunWork,
-} from '../operations/sending/in-run.ts';
+} from '../../operations/sending/in-run.ts';
 import { note, type Call } from './command.ts';
 
 /**

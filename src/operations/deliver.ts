@@ -1,10 +1,10 @@
-import { CrosstalkError, reasonOf } from '../../errors.ts';
-import { Checkout } from '../../bus/checkout.ts';
-import type { Outcome } from '../../bus/publisher.ts';
-import { ask } from '../../dispatcher/socket/wake.ts';
-import { inBulk } from '../../protocol/outgoing.ts';
-import type { OutboxCommit } from '../../state/outbox.ts';
-import { directPublisher, type Context } from '../context.ts';
+import { CrosstalkError, reasonOf } from '../errors.ts';
+import { Checkout } from '../bus/checkout.ts';
+import type { Outcome } from '../bus/publisher.ts';
+import { ask } from '../dispatcher/socket/wake.ts';
+import { inBulk } from '../protocol/outgoing.ts';
+import type { OutboxCommit } from '../state/outbox.ts';
+import { directPublisher, type Context } from './context.ts';
 
 /** Whether something is on the remote, or waits in the outbox and why. */
 export type Delivered = { published: true; direct: boolean } | { published: false; reason: string };

@@ -1,5 +1,5 @@
-import { withoutCredentials } from '../credentials.ts';
-import type { Context } from '../operations/context.ts';
+import { withoutCredentials } from '../../credentials.ts';
+import type { Context } from '../../operations/context.ts';
 import type { Io } from './io.ts';
 
 /** Options as commander gives them: camelCase, values as strings; a list for a repeatable one. */
@@ -68,7 +68,7 @@ export async function inTransport<T>(
   anyVersion: boolean | 'told' = false,
 ): Promise<T> {
   const { io } = call;
-  const { withContext } = await import('../operations/context.ts');
+  const { withContext } = await import('../../operations/context.ts');
   return withContext(
     { env: io.env, cwd: io.cwd, ...(io.agentMode && { agentMode: io.agentMode }) },
     {
