@@ -13,7 +13,7 @@ import { buildPage } from './build-page.js';
  */
 const APART = [
   { entry: 'src/chat/screen.tsx', door: ['openChat', 'prepareScreen'] },
-  { entry: 'src/mcp/sdk.ts' },
+  { entry: 'src/mcp/kit/sdk.ts' },
   { entry: 'src/web/web-packages.ts' },
 ];
 const apart = new Map(APART.map(({ entry }) => [resolve(entry), nameOf(entry)]));

@@ -1,9 +1,9 @@
 import { knownActors } from '../operations/setup/actors.ts';
 import { templateFiles } from '../operations/setup/template.ts';
 import { OPERATOR_FILE } from '../protocol/layout.ts';
-import { opening } from './call.ts';
-import type { GetPromptResult } from './sdk.ts';
-import type { Sdk, Server, Session } from './tools/tool.ts';
+import { opening } from './kit/call.ts';
+import type { GetPromptResult } from './kit/sdk.ts';
+import type { Sdk, Server, Session } from './kit/tool.ts';
 
 /** How what OPERATOR.md says about commands is to be read by a client of this server. */
 const WITH_TOOLS = `# With the tools of this server

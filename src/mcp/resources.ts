@@ -5,10 +5,10 @@ import { log } from '../operations/reading/log.ts';
 import { showMemory } from '../operations/memory/list.ts';
 import { readMessage } from '../operations/reading/read.ts';
 import { shown } from '../protocol/text/result.ts';
-import { opening } from './call.ts';
-import type { Sdk, Server, Session } from './tools/tool.ts';
+import { opening } from './kit/call.ts';
+import type { Sdk, Server, Session } from './kit/tool.ts';
 import { readOn } from './tools/messages.ts';
-import { oneLine, Untrusted } from './untrusted.ts';
+import { oneLine, Untrusted } from './kit/untrusted.ts';
 
 const SCHEME = 'crosstalk://';
 const CHANNEL = `${SCHEME}channel/`;

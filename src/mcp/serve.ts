@@ -3,10 +3,10 @@ import type { Readable, Writable } from 'node:stream';
 import { CrosstalkError } from '../errors.ts';
 import { packageVersion } from '../package.ts';
 import { shown } from '../protocol/text/result.ts';
-import { answer, type CallEdges } from './call.ts';
+import { answer, type CallEdges } from './kit/call.ts';
 import { registerPrompts } from './prompts.ts';
 import { registerResources } from './resources.ts';
-import type { Sdk, Server, Session, Tool, Z } from './tools/tool.ts';
+import type { Sdk, Server, Session, Tool, Z } from './kit/tool.ts';
 import { deadLetterTools } from './tools/dead-letters.ts';
 import { lookingTools } from './tools/looking.ts';
 import { memoryTools } from './tools/memory.ts';
@@ -36,7 +36,7 @@ export async function serve(
   stop: AbortSignal,
   note: (line: string) => void,
 ): Promise<void> {
-  const { sdk } = await import('./sdk.ts');
+  const { sdk } = await import('./kit/sdk.ts');
   const server = new sdk.McpServer(
     { name: 'crosstalk', title: 'Crosstalk', version: packageVersion() },
     {

@@ -3,9 +3,9 @@ import { reasonOf } from '../errors.ts';
 import { arrivals } from '../operations/lookup/arrivals.ts';
 import { tipOf, type Context } from '../operations/context.ts';
 import { waitForNews } from '../operations/reading/news.ts';
-import { opening } from './call.ts';
+import { opening } from './kit/call.ts';
 import { channelOf, channelUri } from './resources.ts';
-import type { Session } from './tools/tool.ts';
+import type { Session } from './kit/tool.ts';
 
 /** Milliseconds before a watch that failed begins again. */
 const AGAIN_MS = 5000;

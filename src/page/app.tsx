@@ -19,7 +19,7 @@ import { Side } from './shell/side.tsx';
 import { Tabs } from './shell/tabs.tsx';
 import { turnTheme } from './shell/theme.ts';
 import { titleOf } from './shell/title.ts';
-import { View } from './shell/view.tsx';
+import { View } from './parts/view.tsx';
 
 const live = new Live();
 

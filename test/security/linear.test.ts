@@ -9,7 +9,7 @@ import { reasonOf } from '../../src/errors.ts';
 import { termsOf } from '../../src/index/search.ts';
 import { parseJsonc } from '../../src/mcp/install/jsonc.ts';
 import { parseToml } from '../../src/mcp/install/toml.ts';
-import { oneLine, Untrusted } from '../../src/mcp/untrusted.ts';
+import { oneLine, Untrusted } from '../../src/mcp/kit/untrusted.ts';
 import { MARKDOWN_LIMIT } from '../../src/page/text/markdown.ts';
 import { plainOf } from '../../src/page/text/plain.ts';
 import { safeLink } from '../../src/page/text/links.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TEXT_LIMIT, Untrusted } from '../../src/mcp/untrusted.ts';
+import { TEXT_LIMIT, Untrusted } from '../../src/mcp/kit/untrusted.ts';
 
 const WORD = '0123456789abcdef';
 const OPEN = `<untrusted-${WORD} from="eve">\n`;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EMPTY, keepDraft, loadDraft, type Shelf } from '../../src/page/compose/drafts.ts';
+import { EMPTY, keepDraft, loadDraft, type Shelf } from '../../src/page/live/drafts.ts';
 import {
   completed,
   listed,

@@ -1,5 +1,5 @@
 import { listDeadLetters, retryDeadLetters } from '../../operations/upkeep/dlq.ts';
-import { shapes, tool, type Tool, type ToolCall, type Z } from './tool.ts';
+import { shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
 
 type Letters = Awaited<ReturnType<typeof listDeadLetters>>;
 

@@ -7,7 +7,7 @@ import { thread, type ThreadNode } from '../../operations/tracing/thread.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { parseSince } from '../../protocol/text/since.ts';
-import { defined, shapes, tool, type Tool, type ToolCall, type Z } from './tool.ts';
+import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
 
 /** Messages of a thread in one result. */
 const MOST_NODES = 100;

@@ -1,7 +1,7 @@
 import { addedMemoryJson, memoryJson } from '../../operations/shapes/as-json.ts';
 import { addMemory } from '../../operations/memory/add.ts';
 import { searchMemories } from '../../operations/memory/list.ts';
-import { defined, shapes, tool, type Tool, type Z } from './tool.ts';
+import { defined, shapes, tool, type Tool, type Z } from '../kit/tool.ts';
 
 /** The tools for shared notes. */
 export function memoryTools(z: Z): Tool[] {

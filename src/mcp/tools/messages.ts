@@ -2,8 +2,8 @@ import { messageJson, readJson, repliedJson, sentJson } from '../../operations/s
 import type { Sent } from '../../operations/sending/send.ts';
 import { readMessage } from '../../operations/reading/read.ts';
 import { submit } from '../../operations/sending/submit.ts';
-import { defined, shapes, tool, type Tool, type ToolCall, type Z } from './tool.ts';
-import { awaitReplies } from './waiting.ts';
+import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
+import { awaitReplies } from '../kit/waiting.ts';
 
 /** Seconds; most clients give a call a minute. */
 const DEFAULT_WAIT_S = 45;

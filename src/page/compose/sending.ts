@@ -1,7 +1,7 @@
 import type { WebActor, WebMessage, WebSent } from '../../api/api.ts';
 import { ApiError, wordsOf } from '../live/api.ts';
 import { listed } from './recipients.ts';
-import type { Draft } from './drafts.ts';
+import type { Draft } from '../live/drafts.ts';
 
 /** Everybody one can write to: the actors, and where several hosts serve one, each of those. */
 export function namesOf(actors: readonly WebActor[]): string[] {

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import type { WebMessage } from '../../api/api.ts';
-import { StateChip } from '../conversation/state-chip.tsx';
-import { statesOf } from '../conversation/states.ts';
+import { StateChip } from '../parts/state-chip.tsx';
+import { statesOf } from '../live/states.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
-import { View } from '../shell/view.tsx';
+import { View } from '../parts/view.tsx';
 import { plainOf } from '../text/plain.ts';
 import { Composer } from './composer.tsx';
 

@@ -10,12 +10,12 @@ import { keepMark, loadMark } from '../live/read-marks.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
-import { Problem, View } from '../shell/view.tsx';
+import { Problem, View } from '../parts/view.tsx';
 import { plainOf } from '../text/plain.ts';
 import { dayOf } from '../text/time.ts';
 import { guessedHeight, MessageItem } from './message-item.tsx';
 import { reachesEnd, shownOf } from './span.ts';
-import { statesOf } from './states.ts';
+import { statesOf } from '../live/states.ts';
 import { useSpan } from './use-span.ts';
 
 const keyOf = ({ relPath }: WebMessage): string => relPath;

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useClock, useModel } from '../live/use-live.ts';
 import { loadMark, unreadOf } from '../live/read-marks.ts';
 import { Link } from '../route/link.tsx';
-import { View } from '../shell/view.tsx';
+import { View } from '../parts/view.tsx';
 import { ageOf, secondsSince } from '../text/time.ts';
 
 /** All channels with what is in them: the conversations at a glance. */

@@ -3,12 +3,12 @@ import { useState } from 'preact/hooks';
 import type { WebMessage, WebMessageWhole } from '../../api/api.ts';
 import { get, wordsOf } from '../live/api.ts';
 import { Link } from '../route/link.tsx';
-import { Icon } from '../shell/icons.tsx';
-import { Problem } from '../shell/view.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Problem } from '../parts/view.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { clockOf, dayOf, wholeTimeOf } from '../text/time.ts';
-import { StateChip } from './state-chip.tsx';
-import type { Shown } from './states.ts';
+import { StateChip } from '../parts/state-chip.tsx';
+import type { Shown } from '../live/states.ts';
 
 interface Props {
   message: WebMessage;

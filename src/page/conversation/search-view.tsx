@@ -5,7 +5,7 @@ import { get } from '../live/api.ts';
 import { useLoaded, useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
-import { Problem, View } from '../shell/view.tsx';
+import { Problem, View } from '../parts/view.tsx';
 import { clockOf, dayOf } from '../text/time.ts';
 import { plainOf } from '../text/plain.ts';
 import { marked, queryOf } from './query.ts';

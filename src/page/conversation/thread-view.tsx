@@ -3,10 +3,10 @@ import type { WebThread, WebThreadNode } from '../../api/api.ts';
 import { get } from '../live/api.ts';
 import { useLoaded } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
-import { Problem, View } from '../shell/view.tsx';
+import { Problem, View } from '../parts/view.tsx';
 import { plainOf } from '../text/plain.ts';
 import { clockOf, wholeTimeOf } from '../text/time.ts';
-import { StateChip } from './state-chip.tsx';
+import { StateChip } from '../parts/state-chip.tsx';
 
 /** Who asked whom, what was answered, and what is still open: a tree that grows as it happens. */
 export function ThreadView({

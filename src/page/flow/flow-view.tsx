@@ -4,7 +4,7 @@ import type { WebFlow } from '../../api/api.ts';
 import { useKeys } from '../keys/use-keys.ts';
 import { get } from '../live/api.ts';
 import { useClock, useLoaded } from '../live/use-live.ts';
-import { Problem, View } from '../shell/view.tsx';
+import { Problem, View } from '../parts/view.tsx';
 import { AnswerTimes, Backlog } from './plots.tsx';
 import { LONGEST, moved, zoomed, type Span } from './scale.ts';
 import { Timeline } from './timeline.tsx';

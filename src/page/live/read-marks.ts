@@ -1,5 +1,5 @@
 import type { WebChannel } from '../../api/api.ts';
-import type { Shelf } from '../compose/drafts.ts';
+import type { Shelf } from './drafts.ts';
 
 /** How far a channel was read in this browser. */
 export interface ReadMark {

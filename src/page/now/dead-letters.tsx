@@ -4,7 +4,7 @@ import type { WebDeadLetter, WebNow, WebRetried } from '../../api/api.ts';
 import { post, wordsOf } from '../live/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
-import { Problem } from '../shell/view.tsx';
+import { Problem } from '../parts/view.tsx';
 import { ageOf, secondsSince, wholeTimeOf } from '../text/time.ts';
 import { Card } from './card.tsx';
 

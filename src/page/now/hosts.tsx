@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { WebActorNow, WebHost, WebNow } from '../../api/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
-import { StateChip } from '../conversation/state-chip.tsx';
+import { StateChip } from '../parts/state-chip.tsx';
 import { ageOf, secondsSince } from '../text/time.ts';
 import { Card } from './card.tsx';
 import { usePassed } from './passed.ts';

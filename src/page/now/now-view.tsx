@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useModel } from '../live/use-live.ts';
-import { View } from '../shell/view.tsx';
+import { View } from '../parts/view.tsx';
 import { Actors, Hosts } from './hosts.tsx';
 import { DeadLetters } from './dead-letters.tsx';
 import { Budget, Malformed, OutboxCard } from './outgoing.tsx';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { WebNow } from '../../api/api.ts';
 import { Link } from '../route/link.tsx';
-import { StateChip } from '../conversation/state-chip.tsx';
+import { StateChip } from '../parts/state-chip.tsx';
 import { plainOf } from '../text/plain.ts';
 import { ageOf } from '../text/time.ts';
 import { Card } from './card.tsx';

@@ -3,7 +3,7 @@ import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
 import type { Route } from '../route/route.ts';
 import { useModel } from '../live/use-live.ts';
-import { Icon } from './icons.tsx';
+import { Icon } from '../parts/icons.tsx';
 
 type IconName = Parameters<typeof Icon>[0]['name'];
 

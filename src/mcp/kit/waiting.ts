@@ -1,7 +1,7 @@
 import type { Context } from '../../operations/context.ts';
 import { readMessage } from '../../operations/reading/read.ts';
 import { replies, type Replied } from '../../operations/reading/replies.ts';
-import { oneLine } from '../untrusted.ts';
+import { oneLine } from './untrusted.ts';
 import type { ToolCall } from './tool.ts';
 
 /** Milliseconds between two reports of progress. */

@@ -1,5 +1,5 @@
 import type { WebFact, WebMessage, WebState, WebWaiting } from '../../api/api.ts';
-import { keyOf, type KnownMessages } from '../live/facts.ts';
+import { keyOf, type KnownMessages } from './facts.ts';
 
 /** How far a message is with one addressee, or, without an actor, how far it is itself. */
 export interface Shown {

@@ -1,7 +1,7 @@
 import type { Context } from '../../operations/context.ts';
 import type { Surroundings } from '../../operations/locate.ts';
-import type { sdk, z as Zod } from '../sdk.ts';
-import type { Untrusted } from '../untrusted.ts';
+import type { sdk, z as Zod } from './sdk.ts';
+import type { Untrusted } from './untrusted.ts';
 
 /** The packages' part, as it is loaded when the server starts. */
 export type Sdk = typeof sdk;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { withoutTrailing } from '../protocol/text/trailing.ts';
+import { withoutTrailing } from '../../protocol/text/trailing.ts';
 
 /** Characters of one text in a result; the rest can be read from where it was cut. */
 export const TEXT_LIMIT = 16_000;

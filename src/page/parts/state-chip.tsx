@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useClock } from '../live/use-live.ts';
 import { ageOf, secondsSince } from '../text/time.ts';
-import type { Shown } from './states.ts';
+import type { Shown } from '../live/states.ts';
 
 /** A sign for each state, so that it is not told by colour alone. */
 const SIGNS: Record<Shown['state'], [sign: string, style: string]> = {

@@ -1,7 +1,7 @@
-import { CrosstalkError, reasonOf } from '../errors.ts';
-import { withContext, type Context } from '../operations/context.ts';
-import { shown } from '../protocol/text/result.ts';
-import type { Session, Tool, ToolCall } from './tools/tool.ts';
+import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { withContext, type Context } from '../../operations/context.ts';
+import { shown } from '../../protocol/text/result.ts';
+import type { Session, Tool, ToolCall } from './tool.ts';
 import { oneLine, Untrusted } from './untrusted.ts';
 
 /** What a tool's call is answered with. */
