@@ -1,23 +1,15 @@
+import { type FileRef, channelFiles } from './channel-files.ts';
 import { MAX_STEPS, type Lookup } from '../protocol/causality.ts';
 import type { Channel } from '../protocol/files/channel.ts';
 import { messageFile, placeOf } from '../protocol/layout.ts';
 import { parseMessage, type Located, type Message } from '../protocol/message.ts';
-import { byChannel, seenFrom } from '../protocol/reference.ts';
+import { byChannel } from '../protocol/reference.ts';
+import { seenFrom } from '../protocol/seen-from.ts';
 import { unreadable, type Parsed } from '../protocol/text/result.ts';
 import type { Transport } from '../transport/transport.ts';
-import { channelFiles } from './channel-files.ts';
 import { ChannelReader } from './channel-reader.ts';
 import { Kept } from './kept.ts';
 import { OddFiles } from './odd-files.ts';
-
-/** A file as a tree or a comparison of trees names it. */
-export interface FileRef {
-  path: string;
-  oid: string;
-  mode: string;
-  /** Of a folder that was not entered: why. */
-  unread?: string;
-}
 
 /** Of messages, and of channels, that are kept as they were read. */
 const KEPT_BYTES = 16 * 1024 * 1024;

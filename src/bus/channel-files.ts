@@ -1,7 +1,6 @@
 import { CHANNELS, folderUse } from '../protocol/layout.ts';
 import { dayBefore } from '../protocol/names.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { FileRef } from './archive.ts';
 
 /**
  * The files of a channel at a commit, by path, some at a time.
@@ -37,4 +36,13 @@ async function foldersFrom(
   const edge = `${parent}/${first}`;
   const inside = folders.includes(edge) ? await foldersFrom(transport, commit, edge, rest) : [];
   return [...inside, ...folders.filter((path) => path > edge)];
+}
+
+/** A file as a tree or a comparison of trees names it. */
+export interface FileRef {
+  path: string;
+  oid: string;
+  mode: string;
+  /** Of a folder that was not entered: why. */
+  unread?: string;
 }

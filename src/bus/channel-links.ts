@@ -1,7 +1,7 @@
 import { CHANNELS, placeOf } from '../protocol/layout.ts';
 import type { Located } from '../protocol/message.ts';
 import { dayBefore } from '../protocol/names.ts';
-import { seenFrom } from '../protocol/reference.ts';
+import { seenFrom } from '../protocol/seen-from.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
 import { NamesRoom } from './names-room.ts';

@@ -12,7 +12,7 @@ import type { HostWatch } from './host-watch.ts';
 import type { Lacking } from './intake/lacking.ts';
 import type { Log } from '../log.ts';
 import type { Publisher } from '../bus/publisher.ts';
-import type { RunParts } from './run/run.ts';
+import type { RunParts } from './run/job.ts';
 
 /** Everything a dispatcher is made of; one file constructs it (operations/context). */
 export interface DispatcherParts {

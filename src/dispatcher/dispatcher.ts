@@ -10,7 +10,7 @@ import { Lanes } from './lanes.ts';
 import { inTime } from './last-push.ts';
 import { endLeftovers } from './run/leftovers.ts';
 import { Retries } from './retries.ts';
-import type { Job } from './run/run.ts';
+import type { Job } from './run/job.ts';
 import { Troubles } from '../bus/troubles.ts';
 import { work } from './run/work.ts';
 

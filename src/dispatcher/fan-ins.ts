@@ -1,5 +1,4 @@
-import { placeOf } from '../protocol/layout.ts';
-import { parseMessage } from '../protocol/message.ts';
+import { type QueuedFile, questionsOf } from '../protocol/outgoing.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
@@ -95,19 +94,6 @@ function answersOne(file: QueuedFile, questions: readonly string[]): boolean {
   return questionsOf(file).some(({ channel, relPath }) =>
     questions.includes(`${channel}/${relPath}`),
   );
-}
-
-interface QueuedFile {
-  path: string;
-  content: string;
-}
-
-/** What a file answers, if it is a message that answers something. */
-export function questionsOf({ path, content }: QueuedFile): { channel: string; relPath: string }[] {
-  const place = placeOf(path);
-  const message = place.kind === 'message' ? parseMessage(Buffer.from(content)) : undefined;
-  if (place.kind !== 'message' || message?.ok !== true) return [];
-  return message.value.re.map((relPath) => ({ channel: place.channel, relPath }));
 }
 
 function keysOf(fanIn: FanIn | undefined): string[] {

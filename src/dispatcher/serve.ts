@@ -12,7 +12,8 @@ import { becomeSole } from './socket/sole.ts';
 import { tick, type Ticked, type TickParts } from './tick.ts';
 import { Troubles } from '../bus/troubles.ts';
 import { VersionWatch } from './version-watch.ts';
-import { listen, type WakeAnswer, type WakeRequest } from './socket/wake.ts';
+import { listen } from './socket/wake.ts';
+import { type WakeAnswer, type WakeRequest } from './socket/wake-lines.ts';
 
 /**
  * Runs the dispatcher of one transport on this machine, until `stop` or for one pass. A version that

@@ -1,6 +1,5 @@
-import type { Message } from './message.ts';
-import { formatMessage } from './message.ts';
-import { messageFile } from './layout.ts';
+import { placeOf, messageFile } from './layout.ts';
+import { parseMessage, type Message, formatMessage } from './message.ts';
 import { relPathAt } from './names.ts';
 
 /** A message as it will stand in a commit of its own. */
@@ -74,4 +73,18 @@ export function outgoing(
       files: [{ path: messageFile(channel, relPath), content: formatMessage(message) }],
     },
   };
+}
+
+/** A file that waits to be published. */
+export interface QueuedFile {
+  path: string;
+  content: string;
+}
+
+/** What a file answers, if it is a message that answers something. */
+export function questionsOf({ path, content }: QueuedFile): { channel: string; relPath: string }[] {
+  const place = placeOf(path);
+  const message = place.kind === 'message' ? parseMessage(Buffer.from(content)) : undefined;
+  if (place.kind !== 'message' || message?.ok !== true) return [];
+  return message.value.re.map((relPath) => ({ channel: place.channel, relPath }));
 }

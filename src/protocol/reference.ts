@@ -1,4 +1,3 @@
-import type { Located } from './message.ts';
 import { isChannelId, isRelPath } from './names.ts';
 
 /**
@@ -15,7 +14,7 @@ export function isOrigin(text: unknown): text is string {
 }
 
 /** How a message of `channel` is named in `home`. */
-function refFrom(home: string, channel: string, relPath: string): Ref {
+export function refFrom(home: string, channel: string, relPath: string): Ref {
   return channel === home ? relPath : `${channel}/${relPath}`;
 }
 
@@ -58,40 +57,4 @@ export function byChannel(home: string, refs: readonly string[]): Map<string, st
     else list.push(relPath);
   }
   return found;
-}
-
-/** By the origins of a message: one that stands under thousands of paths is looked through once. */
-const merged = new WeakMap<readonly Ref[], { channel: string; cause: Ref[]; causes: Ref[] }>();
-
-/** What a message was caused by, in its channel and in others, each once. */
-function withOrigins(channel: string, cause: Ref[], origin?: readonly Ref[]): Ref[] {
-  if (origin === undefined) return cause;
-  const known = merged.get(origin);
-  if (known?.channel === channel && known.cause === cause) return known.causes;
-  const causes = [...new Set([...cause, ...refsFrom(channel, channel, origin)])];
-  merged.set(origin, { channel, cause, causes });
-  return causes;
-}
-
-/**
- * A message of `channel` as it looks from `home`: every message it names goes by the name it has there,
- * and what was being processed in another channel stands with its causes, so that whoever follows `re`
- * and `cause` follows it too. Seen twice it stays the same.
- *
- * @param located named, and naming others, as in `channel`
- */
-export function seenFrom(home: string, channel: string, located: Located): Located {
-  const { relPath, message } = located;
-  const { origin } = message;
-  if (channel === home && origin === undefined) return located;
-  const causes = withOrigins(channel, message.cause, origin);
-  if (channel === home) return { relPath, message: { ...message, cause: causes } };
-  return {
-    relPath: refFrom(home, channel, relPath),
-    message: {
-      ...message,
-      re: refsFrom(home, channel, message.re),
-      cause: refsFrom(home, channel, causes),
-    },
-  };
 }

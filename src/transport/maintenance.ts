@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Git } from './git/git.ts';
-import type { Repository } from './clone/repository.ts';
+import type { Repository } from './clone/handle.ts';
 
 /** Loose objects before and after git's maintenance. */
 export interface Maintained {

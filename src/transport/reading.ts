@@ -15,7 +15,7 @@ import {
   type LogPlace,
   type Move,
 } from './clone/ref-log.ts';
-import type { Repository } from './clone/repository.ts';
+import type { Repository } from './clone/handle.ts';
 import {
   changesBetween,
   listTree,

@@ -7,18 +7,18 @@ import type { RemoteLimits } from './clone/forges.ts';
 import { transportId } from './clone/identity.ts';
 import { Objects } from './objects/objects.ts';
 import type { Commit } from './publish/commit.ts';
-import { publish, type Entries, type PublishOptions, type Published } from './publish/publish.ts';
-import type { Turns } from './publish/publish.ts';
+import {
+  publish,
+  type Entries,
+  type PublishOptions,
+  type Published,
+  type Turns,
+} from './publish/publish.ts';
 import { bring, fetchBranch, knownTip, mirror, pushCommit, trackedTip } from './clone/remote.ts';
 import { maintainIfDue, type Maintained } from './maintenance.ts';
 import { Epochs } from './publish/epoch.ts';
-import {
-  acceptChanges,
-  openRepository,
-  prepare,
-  type Opening,
-  type Repository,
-} from './clone/repository.ts';
+import { acceptChanges, openRepository, prepare, type Opening } from './clone/repository.ts';
+import { type Repository } from './clone/handle.ts';
 import type { SettingChange } from './clone/settings.ts';
 import { showingOf } from './checkout/showing.ts';
 import { catchUp } from './checkout/solo-checkout.ts';

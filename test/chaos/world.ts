@@ -142,6 +142,8 @@ export class World {
     }
     this.base = git(this.bus.hub, 'rev-parse', 'main').trim();
     this.channel = this.machines[0]?.host.channel() ?? '';
+    // A branch that is lost from now on is made again with the host file of each machine.
+    for (const { host } of this.machines) await host.run('sync');
     for (const machine of this.machines) machine.start();
   }
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Status } from '../../src/operations/health/status.ts';
+import type { Status } from '../../src/operations/health/report.ts';
 import { Bus } from '../support/bus.ts';
 import { fixtures } from '../support/fixtures.ts';
 import { git } from '../support/git.ts';

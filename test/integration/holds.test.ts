@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { InvocationResult } from '../../src/runner/invoke.ts';
 import { Refusals } from '../../src/dispatcher/run/refusals.ts';
-import type { Job, JobResult } from '../../src/dispatcher/run/run.ts';
+import type { Job, JobResult } from '../../src/dispatcher/run/job.ts';
 import { TIER_DEFAULTS } from '../../src/protocol/files/host-file.ts';
 import { Holds } from '../../src/state/holds.ts';
 import { scratch } from '../support/bus.ts';

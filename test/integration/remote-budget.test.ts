@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Publisher } from '../../src/bus/publisher.ts';
-import type { Status } from '../../src/operations/health/status.ts';
+import type { Status } from '../../src/operations/health/report.ts';
 import { stateHome } from '../../src/state/directory.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import { RemoteBudget } from '../../src/state/remote-budget.ts';

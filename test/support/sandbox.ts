@@ -18,6 +18,9 @@ Object.assign(process.env, {
   NO_COLOR: '1',
 });
 
+/** Milliseconds: a long run of faults leaves many buses. */
+const CLEANING_MS = 600_000;
+
 afterAll(() => {
   rmSync(home, { recursive: true, force: true, maxRetries: 3 });
-});
+}, CLEANING_MS);

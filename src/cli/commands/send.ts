@@ -1,6 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import { sentJson } from '../../operations/shapes/as-json.ts';
-import type { SendInput, Sent } from '../../operations/sending/send.ts';
+import type { Sent } from '../../operations/sending/send.ts';
+import type { SendInput } from '../../operations/sending/input.ts';
 import { submit } from '../../operations/sending/submit.ts';
 import { readBody } from '../command/body.ts';
 import { EXIT } from '../command/exit.ts';

@@ -1,6 +1,7 @@
 import { changeText, commandText, nameText } from '../../protocol/approval/text.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { status, type Status } from '../../operations/health/status.ts';
+import { status } from '../../operations/health/status.ts';
+import { type Status } from '../../operations/health/report.ts';
 import { inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
 import { age, painter, table } from '../view/render.ts';

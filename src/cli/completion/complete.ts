@@ -1,6 +1,6 @@
 import { KNOWN_AGENTS } from '../../agents/agents.ts';
 import { SHELLS } from './scripts.ts';
-import { CLIENT_NAMES } from '../tables/mcp.ts';
+import { CLIENT_NAMES } from '../command/mcp-clients.ts';
 import { GROUPS, optionsOf, type CommandSpec, type OptionSpec } from '../command/spec.ts';
 
 /** Something a word can become. */

@@ -1,7 +1,5 @@
+import { CLIENT_NAMES } from '../command/mcp-clients.ts';
 import { FROM, type CommandSpec } from '../command/spec.ts';
-
-/** The clients whose settings `crosstalk mcp --install` writes. */
-export const CLIENT_NAMES = ['claude', 'codex', 'cursor', 'gemini', 'opencode', 'vscode'] as const;
 
 /** The row of the command table that lets any MCP client take part. */
 export const MCP_COMMANDS: readonly CommandSpec[] = [

@@ -6,7 +6,7 @@ import type { Outbox } from '../../state/outbox.ts';
 import type { Lacking as Run, Silences } from '../../state/silences.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { Archive } from '../../bus/archive.ts';
-import { questionsOf } from '../fan-ins.ts';
+import { questionsOf } from '../../protocol/outgoing.ts';
 import { keyOf } from './known.ts';
 import { scanAgain, type Audience } from './scan.ts';
 import { openAgain } from './still-open.ts';

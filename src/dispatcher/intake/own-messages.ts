@@ -1,5 +1,6 @@
 import type { Located } from '../../protocol/message.ts';
-import { placeOfRef, seenFrom } from '../../protocol/reference.ts';
+import { placeOfRef } from '../../protocol/reference.ts';
+import { seenFrom } from '../../protocol/seen-from.ts';
 
 /** Of what it wrote in other channels so many names of messages are known: a header names hundreds. */
 const MAX_INTO = 1_000_000;

@@ -1,5 +1,6 @@
 import { CHANNELS, channelFile, MEMORIES, placeOf } from '../../protocol/layout.ts';
-import { byChannel, seenFrom } from '../../protocol/reference.ts';
+import { byChannel } from '../../protocol/reference.ts';
+import { seenFrom } from '../../protocol/seen-from.ts';
 import type { OutboxCommit, OutboxEntry } from '../../state/outbox.ts';
 import type { Ancestor, Transport } from '../../transport/transport.ts';
 import type { Archive } from '../../bus/archive.ts';

@@ -1,11 +1,11 @@
-import type { Lookup } from '../../protocol/causality.ts';
-import { chainLevels, missingOrigins } from '../../protocol/causality.ts';
+import { type Lookup, chainLevels, missingOrigins } from '../../protocol/causality.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import { answeredOn } from '../../protocol/pending.ts';
 import { planAnswers, type AnswerPlan } from '../../protocol/reply.ts';
 import { THREAD_LIMITS } from '../../protocol/prompt.ts';
-import { byChannel, placeOfRef, seenFrom } from '../../protocol/reference.ts';
+import { byChannel, placeOfRef } from '../../protocol/reference.ts';
+import { seenFrom } from '../../protocol/seen-from.ts';
 import { threadOf, threadStart } from '../../protocol/thread.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { Archive } from '../../bus/archive.ts';

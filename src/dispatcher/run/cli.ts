@@ -6,7 +6,7 @@ import { suffixOf } from '../../protocol/names.ts';
 import type { ProcessIdentity } from '../../state/process-identity.ts';
 import { RunDesk } from './desk.ts';
 import { runEnvironment } from './environment.ts';
-import type { Job, RunParts } from './run.ts';
+import type { Job, RunParts } from './job.ts';
 import { endSurvivors } from './survivors.ts';
 import type { Workplace } from './workplace.ts';
 

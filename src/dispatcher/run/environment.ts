@@ -1,4 +1,4 @@
-import type { Job } from './run.ts';
+import type { Job } from './job.ts';
 import { gitGuards, type Workplace } from './workplace.ts';
 
 /**

@@ -5,7 +5,7 @@ import { readPause, type Pause } from '../../state/pause.ts';
 import type { RunBudget } from '../../state/run-budget.ts';
 import type { Fields, Log } from '../../log.ts';
 import type { Refusals } from './refusals.ts';
-import type { Job, JobResult } from './run.ts';
+import type { Job, JobResult } from './job.ts';
 
 /** Why mail waits although its actor could run. */
 export interface Parked {

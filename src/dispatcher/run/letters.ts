@@ -4,7 +4,7 @@ import { withoutCredentials } from '../../credentials.ts';
 import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';
 import type { RunRecord } from '../../state/runs.ts';
 import type { Log } from '../../log.ts';
-import type { Job } from './run.ts';
+import type { Job } from './job.ts';
 
 /** Where a letter gets its id, its time and its luck from. */
 export interface LetterParts {

@@ -12,7 +12,7 @@ import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts'
 import { eachInTurn } from './in-turn.ts';
 import type { Log } from '../../log.ts';
 import type { Publisher } from '../../bus/publisher.ts';
-import type { Job, JobResult } from './run.ts';
+import type { Job, JobResult } from './job.ts';
 import type { Troubles } from '../../bus/troubles.ts';
 
 export interface RecordParts {

@@ -3,7 +3,7 @@ import { accountOf, loginFiles, type AgentAccount } from '../../agents/command.t
 import { heldUntil, refusalOf, type Refusal } from '../../agents/refusal.ts';
 import { LONGEST_MS } from '../../agents/reset-time.ts';
 import type { Hold, Holds } from '../../state/holds.ts';
-import type { Job, JobResult } from './run.ts';
+import type { Job, JobResult } from './job.ts';
 
 export interface RefusalsParts {
   holds: Holds;

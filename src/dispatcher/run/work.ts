@@ -5,7 +5,8 @@ import type { Deliveries } from '../intake/deliveries.ts';
 import type { Guards } from './guards.ts';
 import type { Lacking } from '../intake/lacking.ts';
 import { record, type Recorded, type RecordParts } from './record.ts';
-import { runJob, type Job, type RunParts } from './run.ts';
+import { runJob } from './run.ts';
+import { type Job, type RunParts } from './job.ts';
 import type { Troubles } from '../../bus/troubles.ts';
 
 export interface WorkParts

@@ -1,7 +1,6 @@
 import { isRecord } from '../../state/files.ts';
 import type { Failure } from '../../transport/transport.ts';
 import type { Outcome } from '../../bus/publisher.ts';
-import type { WakeAnswer, WakeRequest } from './wake.ts';
 
 /** What a line asks for; undefined for one that is no request. */
 export function parseRequest(line: string): WakeRequest | undefined {
@@ -50,4 +49,22 @@ function parseRecord(text: string): Record<string, unknown> {
   } catch {
     return {};
   }
+}
+
+/** What other processes of this machine may ask the dispatcher, one JSON object a line. */
+export type WakeRequest =
+  | { op: 'ping' }
+  | { op: 'wake' }
+  /** Publish entries that are in the outbox already; answered once each was pushed or failed. */
+  | { op: 'publish'; ids: string[] }
+  /** Answered once the bus's tip is another than this, at once if it is already. */
+  | { op: 'news'; tip: string }
+  /** Write and publish a message; whoever made the dispatcher knows how. */
+  | { op: 'send'; request: unknown };
+
+export interface WakeAnswer {
+  pid: number;
+  tip?: string;
+  send?: unknown;
+  outcomes?: Record<string, Outcome>;
 }

@@ -1,28 +1,9 @@
+import { type WakeRequest, type WakeAnswer, parseAnswer, parseRequest } from './wake-lines.ts';
 import { chmod } from 'node:fs/promises';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { isMainThread } from 'node:worker_threads';
 import { findEar, makeEar, removeEar } from './ear.ts';
 import { onLines } from './lines.ts';
-import type { Outcome } from '../../bus/publisher.ts';
-import { parseAnswer, parseRequest } from './wake-lines.ts';
-
-/** What other processes of this machine may ask the dispatcher, one JSON object a line. */
-export type WakeRequest =
-  | { op: 'ping' }
-  | { op: 'wake' }
-  /** Publish entries that are in the outbox already; answered once each was pushed or failed. */
-  | { op: 'publish'; ids: string[] }
-  /** Answered once the bus's tip is another than this, at once if it is already. */
-  | { op: 'news'; tip: string }
-  /** Write and publish a message; whoever made the dispatcher knows how. */
-  | { op: 'send'; request: unknown };
-
-export interface WakeAnswer {
-  pid: number;
-  tip?: string;
-  send?: unknown;
-  outcomes?: Record<string, Outcome>;
-}
 
 /**
  * The dispatcher's ear: a unix socket known by a path in the state directory. Nothing depends on its answers:

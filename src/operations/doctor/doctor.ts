@@ -1,3 +1,4 @@
+import type { Check } from './check.ts';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { Checkout } from '../../bus/checkout.ts';
 import { foreignClaim } from '../../bus/host.ts';
@@ -12,15 +13,8 @@ import { permission } from '../publishing.ts';
 import { serviceChecks } from './service.ts';
 import { heldProblems } from '../health/held.ts';
 import { firstOnPath } from '../path.ts';
-import { status, type Status } from '../health/status.ts';
-
-/** One thing looked at. `fix` says what to do when it is not well. */
-export interface Check {
-  check: string;
-  ok: boolean;
-  found: string;
-  fix: string;
-}
+import { status } from '../health/status.ts';
+import type { Status } from '../health/report.ts';
 
 const OLDEST_GIT = [2, 34];
 const LEAST_ROOM = 100 * 1024 * 1024;

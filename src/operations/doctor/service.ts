@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { parseEnvironmentFile } from '../../service/environment.ts';
 import type { Context } from '../context.ts';
-import type { Check } from './doctor.ts';
+import type { Check } from './check.ts';
 import { findClis, whereIs, type CliFound } from '../service/clis.ts';
 import { thisMachine, type Machine } from '../service/machine.ts';
 import { serviceStatus } from '../service/status.ts';
 import { findServices } from '../service/target.ts';
-import type { Status } from '../health/status.ts';
+import type { Status } from '../health/report.ts';
 
 const AGAIN = 'capture it again with: crosstalk service install';
 

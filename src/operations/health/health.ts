@@ -2,7 +2,7 @@ import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { changeText } from '../../protocol/approval/text.ts';
 import { heldProblems } from './held.ts';
 import { foreignClaim } from '../../bus/host.ts';
-import type { Status } from './status.ts';
+import type { Status } from './report.ts';
 
 /** Mail that waits longer than this in the outbox is stuck. */
 const OUTBOX_LIMIT_S = 60;

@@ -1,4 +1,4 @@
-import type { FileRef } from '../../bus/archive.ts';
+import type { FileRef } from '../../bus/channel-files.ts';
 import { emptyBatch, type Batch } from '../../index/writer.ts';
 import { CHANNELS, folderUse, MEMORIES, placeOf } from '../../protocol/layout.ts';
 import { isMemoryFile } from '../../protocol/files/memory.ts';

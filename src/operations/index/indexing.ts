@@ -4,7 +4,7 @@ import { isBroken, isUnwritable } from '../../index/database.ts';
 import { Index } from '../../index/index.ts';
 import { emptyBatch, type Batch } from '../../index/writer.ts';
 import { CHANNELS, MEMORIES } from '../../protocol/layout.ts';
-import type { FileRef } from '../../bus/archive.ts';
+import type { FileRef } from '../../bus/channel-files.ts';
 import { acquire } from '../../state/lock.ts';
 import type { Change } from '../../transport/transport.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';

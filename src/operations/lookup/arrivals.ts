@@ -1,5 +1,5 @@
 import { withoutRestored } from '../../bus/epochs.ts';
-import type { FileRef } from '../../bus/archive.ts';
+import type { FileRef } from '../../bus/channel-files.ts';
 import { CHANNELS, placeOf } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { Context } from '../context.ts';

@@ -2,7 +2,7 @@ import { CHANNELS, placeOf } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
-import type { MessageRef } from './resolve.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
 
 /**
  * The messages at a commit that name another in `re`, or also in `cause`, by path.

@@ -1,6 +1,6 @@
 import { placeOf } from '../../protocol/layout.ts';
 import type { Context } from '../context.ts';
-import type { MessageRef } from './resolve.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
 
 /** A file that waits in this machine's outbox. */
 interface QueuedFile {

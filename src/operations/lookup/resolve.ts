@@ -1,3 +1,4 @@
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { CHANNELS, messageFile } from '../../protocol/layout.ts';
@@ -6,12 +7,6 @@ import { shown } from '../../protocol/text/result.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
 import { queuedMessages } from './queued.ts';
-
-/** A message of a channel. */
-export interface MessageRef {
-  channel: string;
-  relPath: string;
-}
 
 /**
  * The channel a command is about (cli.md): by id, unique id prefix or name; without one,

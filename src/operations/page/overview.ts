@@ -7,7 +7,8 @@ import { errandsOf, type Errand } from './errands.ts';
 import { isSettled } from '../tracing/facts.ts';
 import { channelNames, ownState, type OwnState } from './own-state.ts';
 import type { Recent, Trace } from './recent.ts';
-import { status, type Status } from '../health/status.ts';
+import { status } from '../health/status.ts';
+import { type Status } from '../health/report.ts';
 
 /** Milliseconds that a first look spends on the index: its counts are not worth more here. */
 const PATIENCE_MS = 500;

@@ -6,7 +6,8 @@ import { MAX_MESSAGE_BYTES, parseMessage, type Message } from '../../protocol/me
 import { shown, unreadable } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { queuedFiles } from '../lookup/queued.ts';
-import { resolveMessage, type MessageRef } from '../lookup/resolve.ts';
+import { resolveMessage } from '../lookup/resolve.ts';
+import { type MessageRef } from '../../protocol/message-ref.ts';
 
 /** A message's file. */
 export interface FoundFile {

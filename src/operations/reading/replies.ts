@@ -4,7 +4,8 @@ import { arrivals } from '../lookup/arrivals.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { withNaming } from '../lookup/naming.ts';
 import { waitForNews } from './news.ts';
-import { resolveMessage, type MessageRef } from '../lookup/resolve.ts';
+import { resolveMessage } from '../lookup/resolve.ts';
+import { type MessageRef } from '../../protocol/message-ref.ts';
 
 /** A message and what answers it, oldest first; matched by `re` alone (cli.md). */
 export interface Replied {

@@ -1,19 +1,5 @@
+import type { DispatchLink, SendInput } from './input.ts';
 import { isRecord } from '../../state/files.ts';
-import type { SendInput } from './send.ts';
-
-/** The dispatch in which a message is sent, which links it to what is being processed (protocol.md §4). */
-export interface DispatchLink {
-  /** Of the run, a ULID: the message counts as sent by it. */
-  id?: string;
-  /** The alias of the host. */
-  host?: string;
-  /** The id of the channel that the batch is in. */
-  channel?: string;
-  /** relPaths of the batch. */
-  triggers?: readonly string[];
-  /** The commit that the batch was read at. */
-  tip?: string;
-}
 
 /**
  * What a command is given with what its environment adds: the sender, the channel and the dispatch. The one

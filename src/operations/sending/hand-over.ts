@@ -1,9 +1,10 @@
 import { realpath } from 'node:fs/promises';
 import { ask } from '../../dispatcher/socket/wake.ts';
-import { CrosstalkError, type ErrorCode } from '../../errors.ts';
+import { CrosstalkError } from '../../errors.ts';
 import { likelySocket } from '../../state/directory.ts';
 import { locateTransport, type Surroundings } from '../locate.ts';
-import type { SendInput, Sent } from './send.ts';
+import type { Sent } from './send.ts';
+import type { SendInput } from './input.ts';
 import { parseSendAnswer } from './send-answer.ts';
 
 /** A `send` as one process hands it to another, with all that makes its outcome the same twice. */
@@ -18,14 +19,6 @@ export interface SendRequest {
   seed: string;
   /** Everything it goes by: nothing is taken from the environment of either process. */
   input: SendInput;
-}
-
-/** What the dispatcher says to it. */
-export interface SendAnswer {
-  sent?: Sent;
-  error?: { code: ErrorCode; message: string };
-  /** Lines for the operator. */
-  notes: string[];
 }
 
 const ANSWER_LIMIT_MS = 30_000;

@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../../errors.ts';
 import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
 import { isRecord } from '../../state/files.ts';
-import type { SendAnswer } from './hand-over.ts';
 import type { Sent } from './send.ts';
 
 /** Codes an answer may carry; any other is `internal`. */
@@ -62,4 +61,12 @@ function parseMessage(value: unknown): Sent['messages'][number] | undefined {
 
 function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : [];
+}
+
+/** What the dispatcher says to it. */
+export interface SendAnswer {
+  sent?: Sent;
+  error?: { code: ErrorCode; message: string };
+  /** Lines for the operator. */
+  notes: string[];
 }

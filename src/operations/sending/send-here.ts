@@ -4,7 +4,8 @@ import { relPathAt } from '../../protocol/names.ts';
 import type { Context } from '../context.ts';
 import { fromEnvironment } from './dispatch-link.ts';
 import { handOver } from './hand-over.ts';
-import type { SendInput, Sent } from './send.ts';
+import type { Sent } from './send.ts';
+import type { SendInput } from './input.ts';
 import { suffixOf } from './seed.ts';
 import { sendAgain } from './serve-send.ts';
 

@@ -4,7 +4,7 @@ import type { Located } from '../../protocol/message.ts';
 import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { tipOf, type Context } from '../context.ts';
-import type { SendInput } from './send.ts';
+import type { SendInput } from './input.ts';
 
 const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 

@@ -1,3 +1,4 @@
+import type { SendInput } from './input.ts';
 import { readHosts } from '../../bus/host.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { EVERYONE, formatAddress, type Address } from '../../protocol/address.ts';
@@ -14,31 +15,8 @@ import { parseRecipients, sendMessages } from '../../protocol/reply.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { refreshed, tipOf, type Context } from '../context.ts';
 import { deliver, type Delivered } from '../deliver.ts';
-import type { DispatchLink } from './dispatch-link.ts';
 import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { linkOf } from './send-link.ts';
-
-export interface SendInput {
-  to: string;
-  body: string;
-  channel?: string;
-  from?: string;
-  tier?: string;
-  /** Start unrelated work: record neither `re` nor `cause`. */
-  isNew: boolean;
-  /** Of the messages being processed the one it is about: its relPath, or how that ends. */
-  for?: string;
-  wait: boolean;
-  login: string;
-  /** Why nobody is asked to push it now: a dispatcher that took too long goes on with it. */
-  unanswered?: string;
-  /** The dispatch it is sent in; absent outside of one. */
-  link?: DispatchLink;
-  /** Called once it is safe on disk. */
-  onDurable?: () => void;
-  /** Of the outbox entry, when the same message may have been handed over before. */
-  id?: string;
-}
 
 export interface Sent {
   channel: string;

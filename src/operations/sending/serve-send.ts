@@ -4,7 +4,8 @@ import { CrosstalkError, reasonOf } from '../../errors.ts';
 import type { Context } from '../context.ts';
 import { isDispatchLink } from './dispatch-link.ts';
 import { isRecord } from '../../state/files.ts';
-import type { SendAnswer, SendRequest } from './hand-over.ts';
+import type { SendRequest } from './hand-over.ts';
+import type { SendAnswer } from './send-answer.ts';
 import { suffixOf } from './seed.ts';
 import { send, type Sent } from './send.ts';
 

@@ -4,7 +4,8 @@ import { fromEnvironment } from './dispatch-link.ts';
 import { handOver } from './hand-over.ts';
 import { sendInRun } from './in-run.ts';
 import type { Surroundings } from '../locate.ts';
-import type { SendInput, Sent } from './send.ts';
+import type { Sent } from './send.ts';
+import type { SendInput } from './input.ts';
 
 /**
  * Sends as a command does: handed whole to this machine's dispatcher, or without one done here, and

@@ -1,4 +1,4 @@
-import type { Status } from '../health/status.ts';
+import type { Status } from '../health/report.ts';
 import type { Runner } from '../../service/run.ts';
 
 /** A program that a command of the host file starts, and where an environment finds it. */

@@ -1,3 +1,4 @@
+import type { InitInput, Initialised } from './input.ts';
 import { mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -27,34 +28,7 @@ import { firstOnPath } from '../path.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';
 import { slotIn } from './tier-slot.ts';
 import { templateFiles } from './template.ts';
-import { chooseWorkdir, type WorkdirInput } from './workdir-option.ts';
-
-export interface InitInput extends WorkdirInput {
-  dir?: string;
-  remote?: string;
-  alias?: string;
-  actor?: string;
-  /** A command line, or the name of a known agent CLI. */
-  cli?: string;
-  channel?: string;
-  /** When joining: how many days of messages the checkout shows, as `7d`. */
-  window?: string;
-  login: string;
-  note: (line: string) => void;
-}
-
-export interface Initialised {
-  dir: string;
-  alias: string;
-  actor: string;
-  cli: string;
-  /** Where it works, when that is no workspace. */
-  workdir?: string;
-  /** The channel made, by name; undefined when a joined transport already has one. */
-  channel?: string;
-  joined: boolean;
-  pushed: boolean;
-}
+import { chooseWorkdir } from './workdir-option.ts';
 
 const DEFAULTS = { actor: 'concierge', channel: 'general' };
 

@@ -8,7 +8,7 @@ import { authorOf } from '../../protocol/outgoing.ts';
 import { approveWritten } from './approvals.ts';
 import { tipOf, withContext, type Context } from '../context.ts';
 import { deliver } from '../deliver.ts';
-import type { Initialised, InitInput } from './init.ts';
+import type { Initialised, InitInput } from './input.ts';
 import type { Surroundings } from '../locate.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';
 import { slotIn } from './tier-slot.ts';

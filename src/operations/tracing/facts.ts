@@ -4,7 +4,7 @@ import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
-import type { MessageRef } from '../lookup/resolve.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
 
 /** What is known of a message for one actor, each by itself, from this machine's point of view. */
 export interface Facts {

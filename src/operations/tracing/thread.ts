@@ -10,7 +10,8 @@ import { factsOf, type Facts } from './facts.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { queuedMessages } from '../lookup/queued.ts';
-import { resolveMessage, type MessageRef } from '../lookup/resolve.ts';
+import { resolveMessage } from '../lookup/resolve.ts';
+import { type MessageRef } from '../../protocol/message-ref.ts';
 
 /** How far one addressee is with a message that wakes it, from this machine's point of view. */
 export interface NodeState {

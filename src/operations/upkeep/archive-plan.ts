@@ -2,7 +2,8 @@ import { readHosts } from '../../bus/host.ts';
 import { splitAt, type Beyond, type Served, type Split } from '../../protocol/epoch.ts';
 import { CHANNELS, messageFile, placeOf } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
-import { byChannel, seenFrom } from '../../protocol/reference.ts';
+import { byChannel } from '../../protocol/reference.ts';
+import { seenFrom } from '../../protocol/seen-from.ts';
 import type { Context } from '../context.ts';
 
 /** Files read at a time. */

@@ -5,14 +5,13 @@ import { finishMove, forgetMove, isIndexAt, moveUnderWay, rememberMove } from '.
 import { loadHeld, measure } from './size.ts';
 import { inTheWayReason, ownFiles, shows, statusOf, type Status } from './status.ts';
 import { exists } from '../clone/clone-file.ts';
-import type { Epochs } from '../publish/epoch.ts';
 import type { GitOutcome } from '../git/git.ts';
 import type { Objects } from '../objects/objects.ts';
 import { emptyTree, onCheckout, patternFile, readPatterns } from './on-checkout.ts';
 import { replace } from '../clone/own-git.ts';
 import { makePlain } from './plain.ts';
 import { headOf, noteMove, readRef, writeRef } from '../clone/refs.ts';
-import type { Repository } from '../clone/repository.ts';
+import type { Repository } from '../clone/handle.ts';
 import { showingOf } from './showing.ts';
 import { prepareClone } from './sparse.ts';
 
@@ -29,6 +28,12 @@ const UNDER_WAY = [
 ];
 
 export const left = (reason: string): CheckoutState => ({ state: 'left', reason });
+
+/** What is asked of the epochs of a bus. */
+interface Epochs {
+  /** Whether a commit is in a history of the bus that `tip` has left behind. */
+  isLeftBehind: (commit: string, tip: string) => Promise<boolean>;
+}
 
 /**
  * Brings the checkout to `tip` so that people and agents can read files there, when it is on the

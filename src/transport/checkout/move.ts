@@ -7,7 +7,7 @@ import { emptyTree, onCheckout, patternFile, readPatterns, whileLocked } from '.
 import { replace } from '../clone/own-git.ts';
 import { blobId, makePlain } from './plain.ts';
 import { readRef, writeRef } from '../clone/refs.ts';
-import type { Repository } from '../clone/repository.ts';
+import type { Repository } from '../clone/handle.ts';
 import { showingOf } from './showing.ts';
 import type { Change } from '../objects/walk.ts';
 

@@ -5,7 +5,7 @@ import { hasCode, reasonOf } from '../../errors.ts';
 import { isPlain } from '../clone/clone-file.ts';
 import type { GitOutcome } from '../git/git.ts';
 import { findPipe, knownPipe } from './pipes.ts';
-import type { Repository } from '../clone/repository.ts';
+import type { Repository } from '../clone/handle.ts';
 
 /**
  * Git on the operator's index and work tree, with our own configuration: no hook, no filter, no

@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Objects } from '../objects/objects.ts';
 import { prefetch } from '../clone/partial.ts';
-import type { Repository } from '../clone/repository.ts';
+import type { Repository } from '../clone/handle.ts';
 import type { Showing } from './showing.ts';
 import { changesCapped, readFolder } from '../objects/tree.ts';
 import type { Change } from '../objects/walk.ts';

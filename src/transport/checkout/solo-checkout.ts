@@ -5,7 +5,7 @@ import { isCone } from './status.ts';
 import type { Objects } from '../objects/objects.ts';
 import { onCheckout, patternFile, readPatterns } from './on-checkout.ts';
 import { replace } from '../clone/own-git.ts';
-import type { Repository } from '../clone/repository.ts';
+import type { Repository } from '../clone/handle.ts';
 import { showingOf } from './showing.ts';
 import { prepareClone } from './sparse.ts';
 

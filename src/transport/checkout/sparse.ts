@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { exists, isLink, isPlain, listText } from '../clone/clone-file.ts';
 import { replace } from '../clone/own-git.ts';
-import type { Repository } from '../clone/repository.ts';
+import type { Repository } from '../clone/handle.ts';
 import type { Showing } from './showing.ts';
 
 /**

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { onCheckout, readPatterns } from './on-checkout.ts';
 import { replace } from '../clone/own-git.ts';
-import type { Repository } from '../clone/repository.ts';
+import type { Repository } from '../clone/handle.ts';
 
 /** A file that git finds changed: `git status` explains the letters. */
 export interface Changed {

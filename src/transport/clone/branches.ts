@@ -6,7 +6,7 @@ import type { Failure } from '../git/failure.ts';
 import { failed, type Git } from '../git/git.ts';
 import { headOf } from './refs.ts';
 import { pushCommit } from './remote.ts';
-import type { Repository } from './repository.ts';
+import type { Repository } from './handle.ts';
 
 /** A branch that is being renamed is there under neither name for a moment. */
 const RENAMING_MS = 1000;

@@ -6,7 +6,7 @@ import type { Clone } from './clone.ts';
 import { listText } from './clone-file.ts';
 import { endOf } from './ref-log.ts';
 import { OID, readRef } from './refs.ts';
-import type { Repository } from './repository.ts';
+import type { Repository } from './handle.ts';
 
 /**
  * Git's settings for the bus that do not depend on the clone. The directory is bare: a work tree is

@@ -1,4 +1,4 @@
-import type { Repository } from './repository.ts';
+import type { Repository } from './handle.ts';
 
 /** Objects asked for in one fetch. */
 const CHUNK = 10_000;

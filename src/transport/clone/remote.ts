@@ -5,7 +5,7 @@ import type { Objects } from '../objects/objects.ts';
 import type { Git, GitOutcome } from '../git/git.ts';
 import { mendRef } from './own-git.ts';
 import { noteMove, readRef, writeRef } from './refs.ts';
-import type { Repository } from './repository.ts';
+import type { Repository } from './handle.ts';
 
 export type Fetched = { ok: true } | { ok: false; failure: Failure };
 

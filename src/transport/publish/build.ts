@@ -2,7 +2,7 @@ import { NO_COMMIT, type Commit } from './commit.ts';
 import type { Failure } from '../git/failure.ts';
 import { writeLoose } from './loose.ts';
 import type { Objects } from '../objects/objects.ts';
-import type { Repository } from '../clone/repository.ts';
+import type { Repository } from '../clone/handle.ts';
 
 let serial = 0;
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAncestor } from '../objects/lineage.ts';
-import type { Repository } from '../clone/repository.ts';
+import type { Repository } from '../clone/handle.ts';
 
 /** In the root of an epoch's history: the commit that the history before it ended with. */
 export const ARCHIVED = 'Crosstalk-Archived';

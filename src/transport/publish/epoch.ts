@@ -9,7 +9,7 @@ import type { Failure } from '../git/failure.ts';
 import { writeRef } from '../clone/refs.ts';
 import { isAncestor } from '../objects/lineage.ts';
 import { fetchBranch, notePushed, pushCommit } from '../clone/remote.ts';
-import type { Repository } from '../clone/repository.ts';
+import type { Repository } from '../clone/handle.ts';
 import { ARCHIVED, EpochReading, LONG, RESTORED } from './epoch-reading.ts';
 import { moveSolo } from './solo.ts';
 import type { TreeEntry } from '../objects/tree.ts';

@@ -14,7 +14,7 @@ import {
   trackedTip,
   type Fetched,
 } from '../clone/remote.ts';
-import type { Repository } from '../clone/repository.ts';
+import type { Repository } from '../clone/handle.ts';
 import { moveSolo } from './solo.ts';
 
 export type Published =

@@ -1,6 +1,6 @@
 import type { Failure } from '../git/failure.ts';
 import { writeRef } from '../clone/refs.ts';
-import type { Repository } from '../clone/repository.ts';
+import type { Repository } from '../clone/handle.ts';
 import { followBranch } from '../checkout/solo-checkout.ts';
 
 /**

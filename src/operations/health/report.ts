@@ -1,0 +1,68 @@
+import type { HeldChange } from '../../protocol/approval/approval.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
+import type { Heartbeat } from '../../state/heartbeat.ts';
+import type { Headroom } from '../../state/remote-budget.ts';
+import type { Pause } from '../../state/pause.ts';
+import type { HeldAgent } from './held.ts';
+
+export interface HostStatus {
+  alias: string;
+  path: string;
+  /** Paths of other files that claim to be this machine's; they count for nothing. */
+  others: string[];
+  actors: { name: string; tiers: { name: string; cli: string; count: number }[] }[];
+  held: HeldChange[];
+}
+
+/** Everything `crosstalk status` shows; the names are those of `--json` and of the log. */
+export interface Status {
+  transport: string;
+  origin: boolean;
+  branch: string;
+  tip: string;
+  state_dir: string;
+  /** Set while the transport's version is not the one that this program speaks. */
+  version_problem: string | null;
+  health: { ok: boolean; problems: string[] };
+  /** Set by `crosstalk pause`. */
+  paused: Pause | null;
+  /** Agent CLIs that refuse to work just now: rate limited, or not logged in. */
+  holds: HeldAgent[];
+  host: HostStatus | null;
+  host_problem: string | null;
+  /** Of profiles of its actors that can't be read; what is in force instead. */
+  profile_problems: string[];
+  /** Everything that waits for `crosstalk host approve`: of the host file and of git settings. */
+  held: HeldChange[];
+  /** Null when none is running on this machine; `age_s` is the heartbeat's age. */
+  dispatcher: (Heartbeat & { age_s: number }) | null;
+  channels: {
+    id: string;
+    name: string;
+    parent: string | null;
+    messages: number;
+    last: string | null;
+  }[];
+  cursors: { actor: string; through: string; lagging: { channel: string; commit: string }[] }[];
+  outbox: { id: string; age_s: number; files: string[] }[];
+  /** What can't be published as it is, and why; ISO 8601 UTC. */
+  set_aside: { id: string; at: string; reason: string; files: string[] }[];
+  dead_letters: Pick<
+    DeadLetter,
+    | 'id'
+    | 'state'
+    | 'actor'
+    | 'channel'
+    | 'messages'
+    | 'reason'
+    | 'detail'
+    | 'attempts'
+    | 'next_retry_at'
+  >[];
+  /** Null for a remote without a limit. */
+  push_budget: Headroom | null;
+  /** The first of them by path. */
+  malformed: { path: string; reason: string }[];
+  malformed_total: number;
+  broken_state_files: string[];
+}

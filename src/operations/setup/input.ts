@@ -1,0 +1,28 @@
+import type { WorkdirInput } from './workdir-option.ts';
+
+export interface InitInput extends WorkdirInput {
+  dir?: string;
+  remote?: string;
+  alias?: string;
+  actor?: string;
+  /** A command line, or the name of a known agent CLI. */
+  cli?: string;
+  channel?: string;
+  /** When joining: how many days of messages the checkout shows, as `7d`. */
+  window?: string;
+  login: string;
+  note: (line: string) => void;
+}
+
+export interface Initialised {
+  dir: string;
+  alias: string;
+  actor: string;
+  cli: string;
+  /** Where it works, when that is no workspace. */
+  workdir?: string;
+  /** The channel made, by name; undefined when a joined transport already has one. */
+  channel?: string;
+  joined: boolean;
+  pushed: boolean;
+}

@@ -1,0 +1,5 @@
+/** A message of a channel. */
+export interface MessageRef {
+  channel: string;
+  relPath: string;
+}

@@ -1,0 +1,39 @@
+import type { Clone } from './clone.ts';
+import type { RemoteLimits } from './forges.ts';
+import type { Git } from '../git/git.ts';
+import type { SettingChange } from './settings.ts';
+
+/**
+ * A transport as git for the bus sees it: our own git directory, the operator's clone beside it, and
+ * what is in force of that clone's settings.
+ */
+export interface Repository {
+  git: Git;
+  clone: Clone;
+  /** Absolute path of the work tree. */
+  dir: string;
+  /** Our own git directory. */
+  gitDir: string;
+  /** Where objects may be written by ourselves; absent in a repository with rules of its own. */
+  objectsDir?: string;
+  /** The remote's URL without a password; absent in solo mode. */
+  origin?: string;
+  /** `user.name` and `user.email`, or the stated default. */
+  committer: { name: string; email: string };
+  /** `crosstalk.from`, the default sender. */
+  from?: string;
+  /** `crosstalk.agent`, the operator's own agent CLI. */
+  agent?: string;
+  /** Objects may be missing here and are fetched when they are read. */
+  partial?: boolean;
+  /** `crosstalk.window`: how many days of messages the checkout shows. */
+  window?: string;
+  /** What the remote should be asked for at most. */
+  limits?: RemoteLimits;
+  /** The branch that is the bus. */
+  branch: string;
+  /** What the clone says otherwise than recorded; held until it is accepted. */
+  changes: SettingChange[];
+  /** Changes whenever the clone's configuration is written. */
+  stamp: string;
+}
