@@ -1,10 +1,9 @@
+import type { Commit } from '../protocol/commit.ts';
 import { placeOf } from '../protocol/layout.ts';
-import type { OutboxCommit } from '../state/outbox.ts';
-import type { Commit } from '../transport/transport.ts';
 
 /** A commit of the outbox as it is to be made: whatever else it requires, its messages are new. */
-export function committed({ at, requires = [], ...rest }: OutboxCommit): Commit {
-  const messages = rest.files.filter(({ path }) => placeOf(path).kind === 'message');
+export function committed(commit: Commit): Commit {
+  const messages = commit.files.filter(({ path }) => placeOf(path).kind === 'message');
   const fresh = messages.map(({ path }) => ({ path, oid: null }));
-  return { ...rest, at: new Date(at), requires: [...requires, ...fresh] };
+  return { ...commit, requires: [...(commit.requires ?? []), ...fresh] };
 }

@@ -3,7 +3,7 @@ import { Checkout } from '../bus/checkout.ts';
 import type { Outcome } from '../bus/publisher.ts';
 import { ask } from '../dispatcher/socket/wake.ts';
 import { inBulk } from '../protocol/outgoing.ts';
-import type { OutboxCommit } from '../state/outbox.ts';
+import type { Commit } from '../protocol/commit.ts';
 import { directPublisher, type Context } from './context.ts';
 
 /** Whether something is on the remote, or waits in the outbox and why. */
@@ -23,7 +23,7 @@ const ANSWER_LIMIT_MS = 30_000;
  */
 export async function deliver(
   context: Context,
-  commits: OutboxCommit[],
+  commits: Commit[],
   wait: boolean,
   options: {
     id?: string;
@@ -87,7 +87,7 @@ function delivered(outcome: Outcome | undefined, direct: boolean): Delivered {
 }
 
 /** Like {@link deliver} for set-up changes, which the caller reports as done only when they are. */
-export async function deliverOrNote(context: Context, commits: OutboxCommit[]): Promise<Delivered> {
+export async function deliverOrNote(context: Context, commits: Commit[]): Promise<Delivered> {
   const delivered = await deliver(context, commits, true);
   if (!delivered.published) {
     context.note(

@@ -64,8 +64,7 @@ function inTurns(turns: Turns): PublishTurns {
         ({ clear, requires = [] }) =>
           clear === undefined && requires.every(({ oid }) => oid === null),
       );
-      const offer = commits.map((commit) => ({ ...commit, at: commit.at.toISOString() }));
-      const taken = await turns.take(plain ? JSON.stringify(offer) : '', signal);
+      const taken = await turns.take(plain ? JSON.stringify(commits) : '', signal);
       if (taken?.kind !== 'turn') return taken;
       return {
         ...taken,

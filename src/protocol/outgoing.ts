@@ -1,14 +1,7 @@
+import type { Commit } from './commit.ts';
 import { placeOf, messageFile } from './layout.ts';
 import { parseMessage, type Message, formatMessage } from './message.ts';
 import { relPathAt } from './names.ts';
-
-/** A message as it will stand in a commit of its own. */
-export interface OutgoingCommit {
-  at: string;
-  author: { name: string; email: string };
-  subject: string;
-  files: { path: string; content: string }[];
-}
 
 /** The commit author of a logical name writing on a host (or from an operator's machine). */
 export function authorOf(name: string, host: string): { name: string; email: string } {
@@ -25,7 +18,7 @@ const FILES_PER_COMMIT = 500;
  * above a file for every commit, which for a thousand of them is nearly all of its work. Within a
  * commit the order is that of the paths.
  */
-export function inBulk<C extends OutgoingCommit & { clear?: string }>(commits: readonly C[]): C[] {
+export function inBulk<C extends Commit>(commits: readonly C[]): C[] {
   if (commits.length < BULK) return [...commits];
   const shared: C[] = [];
   for (const commit of commits) {
@@ -61,7 +54,7 @@ export function outgoing(
   channel: string,
   origin: string,
   suffix: string,
-): { relPath: string; commit: OutgoingCommit } {
+): { relPath: string; commit: Commit } {
   const relPath = relPathAt(new Date(message.timestamp), suffix);
   const kind = message.re.length === 0 ? 'message' : 'reply';
   return {

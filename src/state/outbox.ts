@@ -1,3 +1,4 @@
+import type { Commit } from '../protocol/commit.ts';
 import { rm } from 'node:fs/promises';
 import { isRecord, JsonFolder, readJson, writeDurably } from './files.ts';
 
@@ -23,19 +24,6 @@ export function settledBy({
   return [{ channel, messages }, ...elsewhere].map((part) => ({ actor, ...part }));
 }
 
-/** One commit to be made; structurally the transport edge's. */
-export interface OutboxCommit {
-  /** ISO 8601 UTC; the date of the commit. */
-  at: string;
-  author: { name: string; email: string };
-  subject: string;
-  files: { path: string; content: string }[];
-  /** A folder emptied first. */
-  clear?: string;
-  /** What must be so on the tip: the id of a file's content, or null for no file there. */
-  requires?: { path: string; oid: string | null }[];
-}
-
 /**
  * Something to publish, final to the byte (protocol.md §5): from the moment it is in the outbox a
  * crash cannot lose it, and no CLI is run a second time for it.
@@ -43,7 +31,7 @@ export interface OutboxCommit {
 export interface OutboxEntry {
   /** A ULID: entries leave in the order they came. */
   id: string;
-  commits: OutboxCommit[];
+  commits: Commit[];
   delivery?: DeliveryRecord;
 }
 
@@ -163,10 +151,10 @@ function parseAside(value: unknown): SetAside | undefined {
 }
 
 /** The commits of a JSON text, such as another clone's; undefined when it is none of ours. */
-export function parseCommits(text: string): OutboxCommit[] | undefined {
+export function parseCommits(text: string): Commit[] | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return Array.isArray(value) && value.every(isCommit) ? (value as OutboxCommit[]) : undefined;
+    return Array.isArray(value) && value.every(isCommit) ? (value as Commit[]) : undefined;
   } catch {
     return undefined;
   }

@@ -6,7 +6,7 @@ import type { Failure } from './git/failure.ts';
 import type { RemoteLimits } from './clone/forges.ts';
 import { transportId } from './clone/identity.ts';
 import { Objects } from './objects/objects.ts';
-import type { Commit } from './publish/commit.ts';
+import type { Commit } from '../protocol/commit.ts';
 import {
   publish,
   type Entries,

@@ -12,7 +12,7 @@ const opened = async (host: Host): Promise<Transport> =>
 
 const commit = (path: string, content: string, requires: Commit['requires'] = []): Commit => ({
   author: { name: 'a', email: 'a@b' },
-  at: new Date(0),
+  at: new Date(0).toISOString(),
   subject: path,
   files: [{ path, content }],
   requires,

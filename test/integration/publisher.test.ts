@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Publisher } from '../../src/bus/publisher.ts';
 import { acquire } from '../../src/state/lock.ts';
-import { Outbox, type OutboxCommit } from '../../src/state/outbox.ts';
+import { Outbox } from '../../src/state/outbox.ts';
+import type { Commit } from '../../src/protocol/commit.ts';
 import type { Published } from '../../src/transport/transport.ts';
 import { scratch } from '../support/bus.ts';
 
@@ -13,7 +14,7 @@ const REFUSED: Published = {
   attempts: 1,
 };
 
-function commit(subject: string): OutboxCommit {
+function commit(subject: string): Commit {
   const author = { name: 'ann', email: 'ann@front.crosstalk.local' };
   return { at: '2026-01-01T00:00:00Z', author, subject, files: [] };
 }

@@ -305,7 +305,9 @@ it('what another process of this machine has sent is missed too, though no dispa
   const { transport } = await openTransport(host.dir, { ...process.env, ...host.env });
   const author = { name: 'ann', email: 'ann@front.crosstalk.local' };
   const files = [{ path, content: `---\n${header}\n---\n\nhello\n` }];
-  const published = await transport.publish([[{ at: new Date(0), author, subject: 'one', files }]]);
+  const published = await transport.publish([
+    [{ at: new Date(0).toISOString(), author, subject: 'one', files }],
+  ]);
   expect(published.ok).toBe(true);
   setBack(bus, before);
   await transport.refresh();

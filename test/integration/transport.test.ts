@@ -20,7 +20,7 @@ async function opened({ dir, env }: Host): Promise<Transport> {
 
 const commit = (path: string, content = path): Commit => ({
   author: { name: 'a', email: 'a@b' },
-  at: new Date(0),
+  at: new Date(0).toISOString(),
   subject: path,
   files: [{ path, content }],
 });

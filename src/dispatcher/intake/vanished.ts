@@ -1,7 +1,8 @@
 import { CHANNELS, channelFile, MEMORIES, placeOf } from '../../protocol/layout.ts';
 import { byChannel } from '../../protocol/reference.ts';
 import { seenFrom } from '../../protocol/seen-from.ts';
-import type { OutboxCommit, OutboxEntry } from '../../state/outbox.ts';
+import type { OutboxEntry } from '../../state/outbox.ts';
+import type { Commit } from '../../protocol/commit.ts';
 import type { Ancestor, Transport } from '../../transport/transport.ts';
 import type { Archive } from '../../bus/archive.ts';
 
@@ -164,7 +165,7 @@ function isMessage(path: string): boolean {
 async function entryOf(
   archive: Archive,
   { oid, author, subject, at }: Ancestor,
-  files: OutboxCommit['files'],
+  files: Commit['files'],
 ): Promise<Omit<OutboxEntry, 'id'>> {
   const commits = [{ at: at.toISOString(), author, subject: onceMore(subject), files }];
   const [place] = files.length === 1 ? files.map(({ path }) => placeOf(path)) : [];
@@ -206,8 +207,8 @@ async function filesAt(
   transport: Transport,
   stood: ReadonlyMap<string, string>,
   paths: readonly string[],
-): Promise<OutboxCommit['files']> {
-  const files: OutboxCommit['files'] = [];
+): Promise<Commit['files']> {
+  const files: Commit['files'] = [];
   for (const path of paths) {
     const oid = stood.get(path);
     const content = oid === undefined ? undefined : (await transport.objects.read(oid))?.content;

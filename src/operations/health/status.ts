@@ -5,7 +5,7 @@ import { profileInForce } from '../../bus/profiles.ts';
 import { Cursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
-import type { OutboxCommit } from '../../state/outbox.ts';
+import type { Commit } from '../../protocol/commit.ts';
 import { readPause } from '../../state/pause.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { takeCensus } from './census.ts';
@@ -103,7 +103,7 @@ export async function status(
   return { ...facts, health: judge(facts, known) };
 }
 
-function filesOf(commits: readonly OutboxCommit[]): string[] {
+function filesOf(commits: readonly Commit[]): string[] {
   return commits.flatMap(({ files }) => files.map(({ path }) => path));
 }
 

@@ -7,7 +7,7 @@ import { isMemoryFile, MEMORY_FORM, parseMemoryFile } from '../../protocol/files
 import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { parsed, shown, unreadable, type Parsed } from '../../protocol/text/result.ts';
-import type { OutboxCommit } from '../../state/outbox.ts';
+import type { Commit } from '../../protocol/commit.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { deliver, deliverOrNote, type Delivered } from '../deliver.ts';
 import { memoryFiles, named, noteUnreadable, type UnreadableMemory } from './memories.ts';
@@ -106,7 +106,7 @@ export async function importMemories(
   const files = await readFolder(dir);
   await refreshOrNote(context);
   const fresh = await notThereYet(context, dir, files);
-  const commits = inCommits(fresh).map((group): OutboxCommit => ({
+  const commits = inCommits(fresh).map((group): Commit => ({
     at: context.now().toISOString(),
     author: authorOf(from, context.hostname),
     subject: `crosstalk: import of ${String(group.length)} memories`,

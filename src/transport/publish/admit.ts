@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Commit, Requirement } from './commit.ts';
+import type { Commit, Requirement } from '../../protocol/commit.ts';
 import type { Objects } from '../objects/objects.ts';
 import { readFolder } from '../objects/tree.ts';
 

@@ -1,10 +1,13 @@
-import { NO_COMMIT, type Commit } from './commit.ts';
+import type { Commit } from '../../protocol/commit.ts';
 import type { Failure } from '../git/failure.ts';
 import { writeLoose } from './loose.ts';
 import type { Objects } from '../objects/objects.ts';
 import type { Repository } from '../clone/handle.ts';
 
 let serial = 0;
+
+/** What git calls a ref's value when there is none. */
+const NO_COMMIT = '0'.repeat(40);
 
 /** More files than this are left to fast-import, which packs what it writes. */
 const MAX_LOOSE_FILES = 4;
@@ -74,7 +77,7 @@ function importCommand(
   committer: { name: string; email: string },
   tip: string | undefined,
 ): string {
-  const time = `${String(Math.floor(commit.at.getTime() / 1000))} +0000`;
+  const time = `${String(Math.floor(Date.parse(commit.at) / 1000))} +0000`;
   const parent = index > 0 ? `from :${String(index)}\n` : tip === undefined ? '' : `from ${tip}\n`;
   return [
     `commit ${ref}\nmark :${String(index + 1)}\n`,

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import type { Objects } from '../objects/objects.ts';
-import type { Commit } from './commit.ts';
+import type { Commit } from '../../protocol/commit.ts';
 import { FOLDER, formatTree, parseTree, type Tree } from '../objects/tree-object.ts';
 
 const FILE = '100644';
@@ -37,7 +37,7 @@ export async function writeLoose(
       const blob = writer.write('blob', Buffer.from(content));
       root = await writer.place(root, Buffer.from(path).toString('latin1').split('/'), blob);
     }
-    const time = `${String(Math.floor(at.getTime() / 1000))} +0000`;
+    const time = `${String(Math.floor(Date.parse(at) / 1000))} +0000`;
     const text = [
       `tree ${root ?? ''}`,
       `parent ${parent}`,

@@ -3,7 +3,7 @@ import { passed } from '../../crash-points.ts';
 import { admit, type Refused } from './admit.ts';
 import { makeBranch } from '../clone/branches.ts';
 import { build } from './build.ts';
-import type { Commit } from './commit.ts';
+import type { Commit } from '../../protocol/commit.ts';
 import type { Failure } from '../git/failure.ts';
 import type { Objects } from '../objects/objects.ts';
 import {

@@ -5,10 +5,14 @@ export interface Requirement {
   oid: string | null;
 }
 
-/** One commit to be: files added or replaced, under an author of its own (architecture, group commit). */
+/**
+ * One commit to be: files added or replaced, under an author of its own (architecture, group commit).
+ * What is handed over, waits in the outbox and is built on a tip is one and the same.
+ */
 export interface Commit {
   author: { name: string; email: string };
-  at: Date;
+  /** ISO 8601 UTC; the date of the commit. */
+  at: string;
   subject: string;
   files: { path: string; content: string }[];
   /** A folder emptied first, for replacing it as a whole. */
@@ -16,6 +20,3 @@ export interface Commit {
   /** Checked at every attempt, on whatever tip that builds on. */
   requires?: readonly Requirement[];
 }
-
-/** What git calls a ref's value when there is none. */
-export const NO_COMMIT = '0'.repeat(40);
