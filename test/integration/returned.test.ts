@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { Archive } from '../../src/bus/archive.ts';
 import { Silences } from '../../src/state/silences.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
@@ -203,3 +204,69 @@ it('an answer that was gone while the other was dealt with completes the goal wh
   await starts(front);
   expect(answers()).toEqual(['left right']);
 });
+
+it('a question that is back while a run is begun for it where it was gone is answered', async () => {
+  const bus = new Bus();
+  const gate = join(bus.root, 'gate');
+  const wait = `for i in $(seq 600); do test -e ${gate} && break; sleep 0.1; done`;
+  const host = await bus.host('front', {
+    worker: `case "$(cat)" in *alfa*) ${wait};; esac; echo done`,
+  });
+  const alfa = byHand(host.channel(), 1, 'alfa');
+  const bravo = byHand(host.channel(), 2, 'bravo');
+  const running = host.start();
+  const seen = async (): Promise<void> => {
+    const tip = tipOf(bus);
+    await running.saw('tick', (event) => event['tip'] === tip);
+  };
+  put(bus, alfa);
+  await running.saw('dispatch_start');
+  put(bus, bravo);
+  await seen();
+  host.remove(bravo[0]);
+  await seen();
+  // The run for it begins now, and reads where it is gone; it is back before that was read.
+  const read = Archive.prototype.messages;
+  const relPath = bravo[0].split('/').slice(3).join('/');
+  let isBegun = false;
+  const look = vi.spyOn(Archive.prototype, 'messages').mockImplementation(async function (
+    this: Archive,
+    tip,
+    channel,
+    relPaths,
+  ) {
+    const found = await read.call(this, tip, channel, relPaths);
+    if (isBegun || !relPaths.includes(relPath)) return found;
+    isBegun = true;
+    // The answer to the other one is being pushed: whoever comes second pushes once more.
+    await until('its return', () => isPut(bus, bravo));
+    await running.saw('tick', (event) => isOn(bus, String(event['tip']), bravo[0]));
+    return found;
+  });
+  onTestFinished(() => {
+    look.mockRestore();
+  });
+  writeFileSync(gate, '');
+  await until('both', () => bus.from('worker').length === 2);
+  await running.stop();
+  await starts(host);
+  expect(bus.from('worker')).toHaveLength(2);
+});
+
+/** Puts a file on the bus, unless somebody else pushes at this moment. */
+function isPut(bus: Bus, file: readonly [path: string, content: string]): boolean {
+  try {
+    put(bus, file);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a file stands at a commit that holds all that was taken off the bus before. */
+function isOn(bus: Bus, commit: string, path: string): boolean {
+  const since = git(bus.hub, 'log', '--format=%H', '--diff-filter=D', 'main', '--', path).trim();
+  const range = `${since.split('\n')[0] ?? ''}..${commit}`;
+  const history = git(bus.hub, 'log', '--format=%H', '--diff-filter=A', range, '--', path);
+  return history.trim() !== '';
+}

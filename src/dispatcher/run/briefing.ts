@@ -15,6 +15,8 @@ import type { Crossings } from '../../bus/crossings.ts';
 /** What a batch is about: read once, used for the prompt and for linking the answer. */
 export interface Briefing {
   batch: Located[];
+  /** Messages that are not there, at the commit that the batch is read at. */
+  absent: string[];
   /** Messages that nobody can act on before content is found that is missing from this clone. */
   unread: string[];
   lookup: Lookup;
@@ -65,6 +67,7 @@ export async function brief(
   const answered = answeredOn(actor, host, since);
   return {
     batch,
+    absent: missing.filter((relPath) => !unread.has(relPath)),
     unread: unread.size > 0 && ownUnread.length === 0 ? messages : ownUnread,
     lookup: (relPath) => lookup(relPath) ?? known.get(relPath),
     channel: since,

@@ -32,13 +32,19 @@ export interface Job {
 
 /**
  * How a job ended; `answers` are complete messages, one per asker, and where they go; `lacking` are
- * paths of messages that it had to do without.
+ * paths of messages that it had to do without; `absent` those of the batch that were not there at its tip.
  */
 export type JobResult =
-  | { kind: 'answered'; answers: Placed[]; result: InvocationResult; lacking: string[] }
-  | { kind: 'silent'; result: InvocationResult; lacking: string[] }
+  | {
+      kind: 'answered';
+      answers: Placed[];
+      result: InvocationResult;
+      lacking: string[];
+      absent?: string[];
+    }
+  | { kind: 'silent'; result: InvocationResult; lacking: string[]; absent?: string[] }
   | { kind: 'stopped' }
-  | { kind: 'gone' }
+  | { kind: 'gone'; absent?: string[] }
   /** Content is missing from this clone, of messages of the batch or of what they answer: nothing ran. */
   | { kind: 'unread'; messages: string[] }
   | { kind: 'parked'; detail: string }

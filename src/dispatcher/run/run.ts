@@ -31,7 +31,8 @@ export async function runJob(parts: RunParts, job: Job): Promise<JobResult> {
 async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   const briefing = await brief(parts, job);
   if (briefing.unread.length > 0) return { kind: 'unread', messages: briefing.unread };
-  if (briefing.batch.length === 0) return { kind: 'gone' };
+  const { absent } = briefing;
+  if (briefing.batch.length === 0) return { kind: 'gone', absent };
   if ((job.released || job.isRest) && (await isAnswered(parts, job, briefing.batch)))
     return { kind: 'gone' };
   if (job.isDealt && hasAnswered(job.actor, briefing)) return { kind: 'gone' };
@@ -73,7 +74,7 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   if (outcome.kind === 'failed') return { kind: 'failed', failure: outcome, result };
   if (outcome.kind === 'silent') {
     return (await silenceIsFine(parts, job, briefing))
-      ? { kind: 'silent', result, lacking: briefing.lacking }
+      ? { kind: 'silent', result, lacking: briefing.lacking, absent }
       : failed(
           result,
           'empty_answer',
@@ -96,7 +97,7 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
         'too_much_output',
         `the answer would be a message of ${String(size)} bytes; the limit is 1 MiB`,
       )
-    : { kind: 'answered', answers, result, lacking: briefing.lacking };
+    : { kind: 'answered', answers, result, lacking: briefing.lacking, absent };
 }
 
 /** A dead letter may be older than the answer: of a state that was restored, or of a first scan. */

@@ -20,10 +20,19 @@ export interface WorkParts
 
 /** Milliseconds before a job that could not be done makes room for another. */
 const BROKEN_WAIT_MS = 1000;
+/** Nothing of the batch was there at its tip, and there may be now: it is read again at a newer one. */
+const STOPPED = { kind: 'stopped' } as const;
 /** So often a look for what came back while a run lacked it is tried: no other is certain to follow. */
 const LOOKS = 10;
 
-/** One job from its run to its place on record; never rejects. */
+/**
+ * One job from its run to its place on record; never rejects.
+ *
+ * What was not on the bus where the batch was read (the branch was set back) leaves its mailbox at once,
+ * in the same breath as the look at what was scanned: a scan that finds it back makes it deliverable
+ * again only where it is settled. When the scan has moved on it may have found it already, so that it
+ * goes back to the mailbox and is looked at once more.
+ */
 export async function work(
   parts: WorkParts,
   job: Job,
@@ -36,6 +45,13 @@ export async function work(
   try {
     const outcome = await runJob(parts, job);
     await beside(parts, job, () => parts.guards.learn(job, outcome));
+    const absent = 'absent' in outcome ? outcome.absent : [];
+    const isMoved = mailboxes.scanned !== job.tip;
+    if (isMoved) mailboxes.giveBack(job.actor, job.channel, absent);
+    else if (absent.length > 0)
+      await beside(parts, job, () => deliveries.settle(job.actor, job.channel, absent));
+    const read = { ...job, messages: job.messages.filter((one) => !absent.includes(one)) };
+    const ended = isMoved && read.messages.length === 0 ? STOPPED : outcome;
     const recorded: RecordParts = {
       ...parts,
       settle: (...of) => deliveries.settle(...of),
@@ -46,11 +62,12 @@ export async function work(
         mailboxes.hold(...of);
       },
     };
-    const run = 'lacking' in outcome ? { ...batch, lacking: outcome.lacking } : undefined;
+    const dealt = { ...batch, incomplete: read.messages };
+    const run = 'lacking' in outcome ? { ...dealt, lacking: outcome.lacking } : undefined;
     if (run !== undefined) await beside(parts, job, () => parts.lacking.note(run));
-    const done = await record(recorded, job, outcome, letter);
-    if (run !== undefined || outcome.kind === 'gone')
-      await beside(parts, job, () => parts.lacking.over(batch, run, job.isRest));
+    const done = await record(recorded, read, ended, letter);
+    if (run !== undefined || ended.kind === 'gone')
+      await beside(parts, job, () => parts.lacking.over(dealt, run, job.isRest));
     parts.lacking.end(batch);
     const audience = { host: job.host, actors: [job.actor] };
     if (run !== undefined)
