@@ -1,4 +1,4 @@
-import { leadingCall, programName } from './call.ts';
+import { commandLine } from './command-line.ts';
 import { REFUSALS, type RefusalPatterns } from './refusal-patterns.ts';
 
 /**
@@ -154,6 +154,11 @@ export function knownAgent(name: string): AgentCli | undefined {
 
 /** The known agent CLI that a command line starts, whatever its flags. */
 export function agentOf(command: string): AgentCli | undefined {
-  const call = leadingCall(command);
-  return call && knownAgent(programName(call));
+  const { start } = commandLine(command);
+  return start && knownAgent(start.name);
+}
+
+/** The command line for a host file that somebody means who gives the name of a known agent CLI, or one. */
+export function headlessCommand(given: string): string {
+  return knownAgent(given.trim())?.headless ?? given;
 }

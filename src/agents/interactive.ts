@@ -1,6 +1,5 @@
-import { agentOf, knownAgent } from './agents.ts';
-import { plainCall, programName } from './call.ts';
-import type { Word } from './words.ts';
+import { knownAgent } from './agents.ts';
+import { commandLine, isOfShell, programToFind, type Start, type Word } from './command-line.ts';
 
 /** How a command is started on a terminal. */
 export interface Interactive {
@@ -71,14 +70,7 @@ const HEADLESS: ReadonlyMap<string, Headless> = new Map([
 
 /** Linux takes no argument of 128 KiB or more. */
 const LONGEST_ARGUMENT = 120 * 1024;
-const STARTER = /^(?:env|nice)$/;
 const PROGRAM = /^[\w./~-]+$/;
-/** What a shell does itself. */
-const NO_PROGRAM = new Set(
-  '. alias bg cd command eval exec exit export fg hash jobs read readonly return set shift time times trap type ulimit umask unset wait'.split(
-    ' ',
-  ),
-);
 
 /**
  * How a command line of a host file, or one an operator gave, is started on a terminal: a known CLI
@@ -88,39 +80,40 @@ const NO_PROGRAM = new Set(
  * @param file a file that holds them too, for what is too long for an argument
  */
 export function interactive(command: string, text: string, file: string): Interactive {
-  const call = plainCall(command);
-  const known = call === undefined ? agentOf(command) : knownAgent(programName(call));
-  if (known === undefined)
-    return { argv: ['/bin/sh', '-c', unknown(command, call?.program)], instructed: false };
-  const [name = '', ...template] = known.interactive;
+  const line = commandLine(command);
+  const { start, whole } = line;
+  const known = start && knownAgent(start.name);
+  if (start === undefined || known === undefined) {
+    const asItStands = ['/bin/sh', '-c', unknown(command, whole ? start : undefined)];
+    return { argv: asItStands, instructed: false };
+  }
+  const [, ...template] = known.interactive;
   const instructions = template.map((part) => filled(part, text, file));
-  // Of a line that only a shell can take apart, the CLI is known and nothing else.
-  if (call === undefined) return { argv: [name, ...instructions], program: name, instructed: true };
-  const { value: program, raw } = call.program;
+  const program = programToFind(line);
   const there = program === undefined ? {} : { program };
+  const { assignments, starters } = start;
+  // Of a line that only a shell can take apart, it is known what is started and nothing else.
+  const kept = whole ? withoutHeadless(start.args, HEADLESS.get(known.name)) : [];
+  if (start.program.value !== undefined && [...assignments, ...starters, ...kept].length === 0)
+    return { argv: [start.program.value, ...instructions], ...there, instructed: true };
   // `env` and `nice` are programs and start a program: `exec` of the shell comes before them.
-  const before = call.before.filter((word) => word.value !== 'exec' && word.value !== 'command');
-  const starter = before.findIndex(({ raw: word }) => STARTER.test(word));
-  const set = starter < 0 ? before : before.slice(0, starter);
-  const starters = starter < 0 ? [] : before.slice(starter);
-  const kept = withoutHeadless(call.args, HEADLESS.get(known.name));
-  if (program !== undefined && before.length === 0 && kept.length === 0)
-    return { argv: [program, ...instructions], program, instructed: true };
-  const line = [
-    ...set.map(rawOf),
+  const script = [
+    ...assignments.map(rawOf),
     'exec',
     ...starters.map(rawOf),
-    raw,
+    start.program.raw,
     '"$@"',
     ...kept.map(rawOf),
   ].join(' ');
-  return { argv: ['/bin/sh', '-c', line, 'sh', ...instructions], ...there, instructed: true };
+  return { argv: ['/bin/sh', '-c', script, 'sh', ...instructions], ...there, instructed: true };
 }
 
 /** A shell that stays would be ended by signals that the program in it takes its own way. */
-function unknown(command: string, start: Word | undefined): string {
-  const isProgram = start !== undefined && PROGRAM.test(start.raw) && !NO_PROGRAM.has(start.raw);
-  return isProgram && command.trim().startsWith(start.raw) ? `exec ${command.trim()}` : command;
+function unknown(command: string, start: Start | undefined): string {
+  if (start === undefined || [...start.assignments, ...start.starters].length > 0) return command;
+  const { program } = start;
+  const isProgram = PROGRAM.test(program.raw) && !isOfShell(program);
+  return isProgram && command.trim().startsWith(program.raw) ? `exec ${command.trim()}` : command;
 }
 
 function rawOf({ raw }: Word): string {

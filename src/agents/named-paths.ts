@@ -1,4 +1,4 @@
-import { wordsOf } from './words.ts';
+import { commandLine, inHome, type Word } from './command-line.ts';
 import { withoutTrailing } from '../protocol/text/trailing.ts';
 
 /** Where a command line is looked at, as absolute paths. */
@@ -18,25 +18,29 @@ export interface NamedPaths {
 /** Folders of a transport: what a relative path in them is for, nobody can mistake. */
 const OURS = /^(?:upstream|local|hosts|data)\/./;
 const TRANSPORT = /\$(?:CROSSTALK_TRANSPORT\b|\{CROSSTALK_TRANSPORT[^}]*\}?)/g;
-const HOME = /\$(?:HOME\b|\{HOME\})/g;
 /** What ends a path in the text of a shell. */
 const END = /[\s"'`;|&<>()]/;
-const SHELL_OPTION = /^-[a-z]*c$/;
+/** What the next word is a script after: for a shell, and for `env`. */
+const SCRIPT_OPTION = /^(?:-[a-zA-Z]*[cS]|--split-string)$/;
+const SPLIT_HERE = /^(?:-[a-zA-RT-Z]*S|--split-string=)([^]*)$/;
+/** Empty lines around a command. */
+const MORE_LINES = /^[ \t]*\n|\n[ \t]*$/;
 const MAX_DEPTH = 3;
 
 /**
  * The paths that a command line may name: its words, what follows `=` and `:` in them, the scripts
- * it hands to a shell with `-c`, and every mention of the transport's folder in its text. A plain
+ * it hands to a shell (`-c`, `eval`, `env -S`), and every mention of the transport's folder in its text. A plain
  * reading of the text, not a shell: it is to keep an operator from a mistake, and what arrives is
  * approved by a person besides (trust.md §2).
  */
 export function namedPaths(command: string, places: Places): NamedPaths {
   const [transport = '/'] = places.transport;
-  const expanded = command.replace(TRANSPORT, () => transport).replace(HOME, () => places.home);
-  const named = new Set([...mentions(expanded, places), ...pieces(expanded, 0)]);
-  const paths = [...named].map((path) =>
-    path === '~' || path.startsWith('~/') ? places.home + path.slice(1) : path,
+  const expanded = inHome(
+    command.replace(TRANSPORT, () => transport),
+    places.home,
   );
+  const named = new Set([...mentions(expanded, places), ...pieces(expanded, 0)]);
+  const paths = [...named].filter((path) => path !== '').map((path) => inHome(path, places.home));
   return {
     absolute: paths.filter((path) => path.startsWith('/')).map(normal),
     relative: paths.filter((path) => !path.startsWith('/')).map(normal),
@@ -65,16 +69,27 @@ function mentions(text: string, { transport }: Places): string[] {
   });
 }
 
-function pieces(command: string, depth: number): string[] {
-  const words = wordsOf(command);
-  if (words === undefined) return command.split(/[\s"'`;|&<>()=:,]+/).filter((one) => one !== '');
-  return words.flatMap(({ raw, value }, at) => {
-    const text = value ?? raw.replace(/["'\\]/g, '');
-    const isScript = SHELL_OPTION.test(words[at - 1]?.value ?? '');
-    if (isScript && depth < MAX_DEPTH) return pieces(text, depth + 1);
-    if (/\s/.test(text)) return [];
-    return [text, ...text.split(/[=:]/)].filter((one) => one !== '');
-  });
+function* pieces(command: string, depth: number): Iterable<string> {
+  const { words, rest, whole } = commandLine(command);
+  const all = [...words, ...rest];
+  let evaluated = false;
+  for (const [at, word] of all.entries()) {
+    const script = evaluated ? word.text : scriptAt(all, at);
+    evaluated ||= word.text === 'eval';
+    if (script !== undefined && depth < MAX_DEPTH) yield* pieces(script, depth + 1);
+    // Once as a shell takes the quotes away, and once without any of their signs.
+    for (const text of new Set([word.text, word.raw.replace(/["'\\]/g, '')]))
+      if (!/\s/.test(text)) yield* [text, ...text.split(/[=:]/)];
+  }
+  // Of what only a shell can take apart, whatever may be a path.
+  if (!whole || MORE_LINES.test(command)) yield* command.split(/[\s"'`;|&<>()=:,]+/);
+}
+
+/** The script that a word is, or holds, by the option that it follows, or that it begins with. */
+function scriptAt(words: readonly Word[], at: number): string | undefined {
+  const text = words[at]?.text ?? '';
+  const before = words[at - 1]?.text === '--' ? words[at - 2] : words[at - 1];
+  return SCRIPT_OPTION.test(before?.text ?? '') ? text : SPLIT_HERE.exec(text)?.[1];
 }
 
 /** A path without `.`, `..` and doubled slashes, as far as its text tells. */

@@ -1,4 +1,5 @@
 import { KNOWN_AGENTS } from './agents.ts';
+import { commandLine } from './command-line.ts';
 
 /**
  * What programs that are no agent CLI, but are started with one or by one, take from the folder they are
@@ -69,6 +70,13 @@ const UNSEEN = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
  */
 export function isAgentSetting(name: string, command: string): boolean {
   const plain = name.normalize('NFKC').replace(UNSEEN, '').toLowerCase();
-  if (OF_RUNNERS.has(plain)) return RUNNERS.test(command);
+  if (OF_RUNNERS.has(plain)) return namesRunner(command);
   return NAMES.has(plain) || BEGINNINGS.some((beginning) => plain.startsWith(beginning));
+}
+
+/** Whether a command says the name of one of them anywhere: as it is written, or once quotes are gone. */
+function namesRunner(command: string): boolean {
+  if (RUNNERS.test(command)) return true;
+  const { words, rest } = commandLine(command);
+  return [...words, ...rest].some(({ text }) => RUNNERS.test(text));
 }

@@ -14,6 +14,8 @@ import { MARKDOWN_LIMIT } from '../../src/page/text/markdown.ts';
 import { plainOf } from '../../src/page/text/plain.ts';
 import { safeLink } from '../../src/page/text/links.ts';
 import { KNOWN_AGENTS } from '../../src/agents/agents.ts';
+import { commandLine } from '../../src/agents/command-line.ts';
+import { namedPaths } from '../../src/agents/named-paths.ts';
 import { parseAddress } from '../../src/protocol/address.ts';
 import { channelNameProblem } from '../../src/protocol/files/channel.ts';
 import { excerptOf } from '../../src/protocol/text/excerpt.ts';
@@ -30,7 +32,6 @@ import { statedTime } from '../../src/agents/reset-time.ts';
 import { shown } from '../../src/protocol/text/result.ts';
 import { colourless } from '../../src/protocol/text/steering.ts';
 import { withoutTrailing } from '../../src/protocol/text/trailing.ts';
-import { wordsOf } from '../../src/agents/words.ts';
 import { classify } from '../../src/transport/git/failure.ts';
 import { parseTree } from '../../src/transport/objects/tree-object.ts';
 import { said } from '../support/messages.ts';
@@ -53,6 +54,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   classify,
   clean,
   colourless,
+  commandLine,
   entryLines: (text) => entryLines({ from: 'x', body: text } as never),
   Escapes: (text) => new Escapes().feed(Buffer.from(text)),
   excerptOf: (text) => excerptOf(text, 'one two', 200),
@@ -81,6 +83,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   isRelPath,
   isTier,
   'jsonc of an MCP client': (text) => attempt(() => parseJsonc(`{"a": "${text}`)),
+  namedPaths: (text) => namedPaths(text, { transport: ['/bus'], home: '/home/a' }),
   oneLine,
   parseAddress,
   parseDuration,
@@ -111,7 +114,6 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   Untrusted: (text) => new Untrusted('w').mark(text, text),
   versionProblem: (text) => versionProblem(text, 'here'),
   withoutTrailing: (text) => withoutTrailing(text, /\n/),
-  wordsOf,
   wrap: (text) => wrap(text.slice(-MEGABYTE / 8), 3),
 };
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { KNOWN_AGENTS } from '../../src/agents/agents.ts';
 import { interactive } from '../../src/agents/interactive.ts';
-import { wordsOf } from '../../src/agents/words.ts';
 
 const TEXT = '# You are\n"quoted" $(not run)';
 const start = (command: string): readonly string[] => interactive(command, TEXT, '/the/file').argv;
@@ -22,12 +21,18 @@ describe('a command of a host file on a terminal', () => {
       ],
     ],
     ['gemini -i x | tee log', ['gemini', '-i', TEXT]],
+    ['\nclaude \\\n  -p\n', ['claude', '--append-system-prompt', TEXT]],
   ])('%s', (command, argv) => {
     expect(start(command)).toEqual(argv);
   });
   it.each([
     ['claude -p --model opus', 'exec claude "$@" --model opus'],
     ['A="b c" claude --print', 'A="b c" exec claude "$@"'],
+    ['A=1 claude -p --model opus | tee log', 'A=1 exec claude "$@"'],
+    [
+      'A=1 exec env -i -u B C=2 nice -n 5 claude -p',
+      'A=1 exec env -i -u B C=2 nice -n 5 claude "$@"',
+    ],
     ['~/bin/claude -p', 'exec ~/bin/claude "$@"'],
     ['"$HOME"/bin/claude -p', 'exec "$HOME"/bin/claude "$@"'],
     [
@@ -71,25 +76,5 @@ describe('instructions', () => {
   });
   it('cannot pass for an option, and hold no NUL', () => {
     expect(given('--yolo\0')).toBe('\n--yolo');
-  });
-});
-
-describe('words of a command line', () => {
-  const values = (line: string): unknown => wordsOf(line)?.map(({ value }) => value);
-  it.each([
-    [`a 'b c' "d e" f\\ g`, ['a', 'b c', 'd e', 'f g']],
-    [`a"b"'c'`, ['abc']],
-    [`"a\\"b" "c\\d"`, ['a"b', 'c\\d']],
-    ['a $B "$C" \'$D\'', ['a', undefined, undefined, '$D']],
-    ['a *', ['a', undefined]],
-    ['a # b', undefined],
-    ['a; b', undefined],
-    ['a > b', undefined],
-    ['a "`b`"', undefined],
-    ['a "$(b)"', undefined],
-    [`a 'b`, undefined],
-    ['', []],
-  ])('%j', (line, words) => {
-    expect(values(line)).toEqual(words);
   });
 });

@@ -57,6 +57,13 @@ describe('the paths that a command names', () => {
     'PATH=/bin:/home/a/bus/local agent',
     'sh ~/other/../bus//./local/run.sh',
     'cd /home/a/bus; ls',
+    'sh \\\n~/bus/local/run.sh',
+    'cat; sh ~/b"us"/local/run.sh',
+    `sh -c -- 'sh ~/bus/x'`,
+    `eval 'sh ~/bus/x'`,
+    `env -S 'sh ~/bus/x' y`,
+    `env --split-string='sh ~/bus/x'`,
+    'agent --note "$(cat ~/bus/x)"',
   ])('%s is in the transport', (command) => {
     expect(inside(command)).toBe(true);
   });

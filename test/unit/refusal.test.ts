@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { accountOf, loginFiles } from '../../src/agents/command.ts';
+import { accountOf, loginFiles } from '../../src/agents/account.ts';
 import { KNOWN_AGENTS, knownAgent } from '../../src/agents/agents.ts';
 import { heldUntil, refusalOf, type Refusal } from '../../src/agents/refusal.ts';
 import { LONGEST_MS, statedTime } from '../../src/agents/reset-time.ts';
@@ -301,6 +301,12 @@ describe('the account of a command', () => {
     ['exec codex exec -', 'codex'],
     ['CLAUDE_CONFIG_DIR=~/.claude-work claude -p', 'claude at ~/.claude-work'],
     ['env FOO=1 CODEX_HOME="$HOME/my codex" codex exec -', 'codex at $HOME/my codex'],
+    ['CLAUDE_CONFIG_DIR=/my\\ work env A=1 claude -p', 'claude at /my work'],
+    ['env "CLAUDE_CONFIG_DIR=/a b" claude -p | tee log', 'claude at /a b'],
+    ['CLAUDE_CONFIG_DIR=/a env -u CLAUDE_CONFIG_DIR claude -p', 'claude at ~/.claude'],
+    ['CLAUDE_CONFIG_DIR=/a env -i claude -p', 'claude at ~/.claude'],
+    ['CLAUDE_CONFIG_DIR= claude -p', 'claude at ~/.claude'],
+    ['env -i GEMINI_API_KEY=x gemini', 'gemini at ~'],
     ['my-claude -p', undefined],
     ['echo claude', undefined],
     ['cd /x && claude -p', undefined],
@@ -318,6 +324,7 @@ describe('the account of a command', () => {
     ['CLAUDE_CONFIG_DIR=~/w claude', { CLAUDE_CONFIG_DIR: '/c' }, ['/home/a/w/.credentials.json']],
     ['CODEX_HOME=$HOME/w codex', {}, ['/home/a/w/auth.json']],
     ['CODEX_HOME=$DIR codex', {}, []],
+    ['env -u CODEX_HOME codex', { CODEX_HOME: '/c' }, ['/home/a/.codex/auth.json']],
     ['opencode run', {}, ['/home/a/.local/share/opencode/auth.json']],
     ['pi -p', {}, ['/home/a/.pi/agent/auth.json', '/home/a/.pi/agent/models.json']],
   ])('%s with %j keeps its login in %j', (command, env, files) => {

@@ -1,3 +1,4 @@
+import { namesVariable } from '../../agents/command-line.ts';
 import type { Job } from './job.ts';
 import { gitGuards, type Workplace } from './workplace.ts';
 
@@ -14,7 +15,7 @@ export function runEnvironment(
   runDir: string,
 ): NodeJS.ProcessEnv {
   // A command that 6.0.0 proposed lets its CLI write there: what it wants to say lies there now.
-  const asBefore = /\bCROSSTALK_STATE_DIR\b/.test(job.tier.cli);
+  const asBefore = namesVariable(job.tier.cli, 'CROSSTALK_STATE_DIR');
   return {
     ...withoutOurs(environment),
     ...gitGuards(place, environment),

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { accountOf, loginFiles, type AgentAccount } from '../../agents/command.ts';
+import { accountOf, loginFiles, type AgentAccount } from '../../agents/account.ts';
 import { heldUntil, refusalOf, type Refusal } from '../../agents/refusal.ts';
 import { LONGEST_MS } from '../../agents/reset-time.ts';
 import type { Hold, Holds } from '../../state/holds.ts';

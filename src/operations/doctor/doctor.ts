@@ -2,7 +2,7 @@ import type { Check } from './check.ts';
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { Checkout } from '../../bus/checkout.ts';
 import { foreignClaim } from '../../bus/host.ts';
-import { agentOf } from '../../agents/agents.ts';
+import { commandLine, programToFind } from '../../agents/command-line.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { holderOf } from '../../state/lock.ts';
@@ -207,38 +207,23 @@ function agents({ env }: Context, { host }: Status): Promise<Check>[] {
     all.map((tier) => ({ name, tier })),
   );
   return tiers.map(async ({ name, tier }) => {
-    const program = agentOf(tier.cli)?.name ?? tier.cli.trim().split(/\s+/)[0] ?? '';
-    const plain = /^[\w./-]+$/.test(program);
-    const absolute = program.startsWith('/');
-    const there = absolute
-      ? await access(program, constants.X_OK).then(
-          () => true,
-          () => false,
-        )
-      : (await firstOnPath([program], env['PATH'] ?? '')) !== undefined;
-    const unknown = !plain || SHELL_WORDS.has(program);
+    const program = programToFind(commandLine(tier.cli), env['HOME']);
+    const there =
+      program === undefined ||
+      (program.startsWith('/')
+        ? await access(program, constants.X_OK).then(
+            () => true,
+            () => false,
+          )
+        : (await firstOnPath([program], env['PATH'] ?? '')) !== undefined);
     return {
       check: `cli of ${name} (${tier.name})`,
-      ok: there || unknown,
-      found: unknown
-        ? 'a shell command'
-        : `${program} ${there ? 'is there' : 'is not on the PATH'}`,
-      fix: `install ${program}, or change the command: crosstalk actor add ${name} --tier ${tier.name} --cli <command>`,
+      ok: there,
+      found:
+        program === undefined
+          ? 'a shell command'
+          : `${program} ${there ? 'is there' : 'is not on the PATH'}`,
+      fix: `install ${program ?? 'it'}, or change the command: crosstalk actor add ${name} --tier ${tier.name} --cli <command>`,
     };
   });
 }
-
-/** What a shell understands without a program of that name. */
-const SHELL_WORDS = new Set([
-  'if',
-  'for',
-  'while',
-  'case',
-  'exec',
-  'cd',
-  'export',
-  'set',
-  'trap',
-  'IFS',
-  '.',
-]);

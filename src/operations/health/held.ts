@@ -1,4 +1,4 @@
-import { accountOf } from '../../agents/command.ts';
+import { accountOf } from '../../agents/account.ts';
 import { knownAgent } from '../../agents/agents.ts';
 import { Holds, type Hold } from '../../state/holds.ts';
 import type { Context } from '../context.ts';

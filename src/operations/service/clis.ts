@@ -1,3 +1,4 @@
+import { commandLine, programToFind } from '../../agents/command-line.ts';
 import type { Status } from '../health/report.ts';
 import type { Runner } from '../../service/run.ts';
 
@@ -12,15 +13,6 @@ export interface CliFound {
 
 type Tiers = Pick<NonNullable<Status['host']>, 'actors'>['actors'];
 
-/** The first word of a command line that names a program; undefined when a shell is needed to tell. */
-function programOf(cli: string): string | undefined {
-  const word = cli
-    .trim()
-    .split(/\s+/)
-    .find((one) => !/^\w+=/.test(one));
-  return word !== undefined && /^[\w./+][\w./+-]*$/.test(word) ? word : undefined;
-}
-
 /** Looks for the programs of all tiers as a run would: by `/bin/sh`, in this environment and no other. */
 export function findClis(
   run: Runner,
@@ -30,7 +22,7 @@ export function findClis(
 ): Promise<CliFound[]> {
   const named = actors.flatMap(({ name, tiers }) =>
     tiers.flatMap((tier) => {
-      const program = programOf(tier.cli);
+      const program = programToFind(commandLine(tier.cli), environment['HOME']);
       return program === undefined ? [] : [{ actor: name, tier: tier.name, program }];
     }),
   );

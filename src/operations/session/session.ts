@@ -5,6 +5,7 @@ import { profileInForce } from '../../bus/profiles.ts';
 import { gitGuards, workplaceOf } from '../../dispatcher/run/workplace.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { KNOWN_AGENTS } from '../../agents/agents.ts';
+import { namesVariable } from '../../agents/command-line.ts';
 import { optionsOf } from '../../protocol/approval/record.ts';
 import { nameText, valueText } from '../../protocol/approval/text.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
@@ -83,7 +84,7 @@ export async function openActor(
 /** A command for runs names the run's directory, which a session has not: codex takes no empty one. */
 function standIns(command: string, dir: string): NodeJS.ProcessEnv {
   const named = ['CROSSTALK_RUN_DIR', 'CROSSTALK_STATE_DIR'].filter((name) =>
-    command.includes(name),
+    namesVariable(command, name),
   );
   return Object.fromEntries(named.map((name) => [name, dir]));
 }

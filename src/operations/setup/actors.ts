@@ -10,7 +10,7 @@ import { EVERYONE } from '../../protocol/address.ts';
 import { isName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { knownAgent } from '../../agents/agents.ts';
+import { headlessCommand } from '../../agents/agents.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { approveWritten } from './approvals.ts';
@@ -161,7 +161,7 @@ export async function addActor(
     throw new CrosstalkError('usage', `--tier ${shown(tier)} is not a tier name; choose another`);
   const host = await thisHost(context, input.host);
   const from = resolveFrom(context, undefined, input.login);
-  const cli = knownAgent(input.cli)?.headless ?? input.cli;
+  const cli = headlessCommand(input.cli);
   const workdir =
     input.workdir === undefined
       ? undefined

@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { invoke } from '../../runner/invoke.ts';
 import { outcomeOf } from '../../runner/outcome.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { loginFiles } from '../../agents/command.ts';
+import { loginFiles } from '../../agents/account.ts';
 import { KNOWN_AGENTS, knownAgent, type AgentCli } from '../../agents/agents.ts';
 import { refusalOf } from '../../agents/refusal.ts';
 import { shown } from '../../protocol/text/result.ts';

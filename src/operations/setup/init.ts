@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { Checkout } from '../../bus/checkout.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { CrosstalkError, hasCode } from '../../errors.ts';
-import { agentOf, KNOWN_AGENTS, knownAgent } from '../../agents/agents.ts';
+import { headlessCommand, KNOWN_AGENTS, knownAgent } from '../../agents/agents.ts';
 import { channelNameProblem } from '../../protocol/files/channel.ts';
 import { hostFile } from '../../protocol/layout.ts';
 import { isName, toName } from '../../protocol/names.ts';
@@ -31,6 +31,8 @@ import { templateFiles } from './template.ts';
 import { chooseWorkdir } from './workdir-option.ts';
 
 const DEFAULTS = { actor: 'concierge', channel: 'general' };
+/** The agent CLI of a host file where none is on the PATH. */
+const FALLBACK = 'claude';
 
 /**
  * Makes a transport, in one of three situations: new and local, new with an empty remote, or
@@ -213,16 +215,15 @@ async function chooseCli(
   { env }: Surroundings,
   { cli, note }: InitInput,
 ): Promise<{ cli: string }> {
-  if (cli !== undefined) return { cli: knownAgent(cli.trim())?.headless ?? cli };
+  if (cli !== undefined) return { cli: headlessCommand(cli) };
   const found = await firstOnPath(
     KNOWN_AGENTS.map(({ name }) => name),
     env['PATH'] ?? '',
   );
   const agent = found === undefined ? undefined : knownAgent(found);
   if (agent !== undefined) return { cli: agent.headless };
-  const fallback = KNOWN_AGENTS[0]?.headless ?? 'claude -p';
   note(
-    `no known agent CLI found on the PATH, so the host file says "${agentOf(fallback)?.name ?? ''}"; change it with: crosstalk actor add <name> --cli <command>`,
+    `no known agent CLI found on the PATH, so the host file says "${FALLBACK}"; change it with: crosstalk actor add <name> --cli <command>`,
   );
-  return { cli: fallback };
+  return { cli: headlessCommand(FALLBACK) };
 }

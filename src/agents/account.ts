@@ -1,5 +1,5 @@
 import { knownAgent, type AgentCli } from './agents.ts';
-import { leadingCall, programName } from './call.ts';
+import { commandLine, inHome, setBy } from './command-line.ts';
 import { withoutTrailing } from '../protocol/text/trailing.ts';
 
 /** The account that a command line of a known agent CLI works with. */
@@ -13,14 +13,14 @@ export interface AgentAccount {
 
 /** The account of a command that starts a known agent CLI, after assignments, `exec` or `env`. */
 export function accountOf(command: string): AgentAccount | undefined {
-  const call = leadingCall(command);
-  const agent = call && knownAgent(programName(call));
-  if (agent === undefined) return undefined;
-  const { variable } = agent.account;
-  const folder = call?.assignments.findLast(({ name }) => name === variable)?.value;
-  return folder === undefined
-    ? { agent, id: agent.name }
-    : { agent, id: `${agent.name} at ${folder}`, folder };
+  const { start } = commandLine(command);
+  const agent = start && knownAgent(start.name);
+  if (start === undefined || agent === undefined) return undefined;
+  const { variable, folder: fallback } = agent.account;
+  const set = variable === undefined ? undefined : setBy(start, variable);
+  if (set === undefined) return { agent, id: agent.name };
+  const folder = set === '' ? withoutTrailing(`~/${fallback}`, /\//) : set;
+  return { agent, id: `${agent.name} at ${folder}`, folder };
 }
 
 /**
@@ -35,9 +35,7 @@ export function loginFiles(
   const home = environment['HOME'] ?? '';
   const fromEnvironment = variable === undefined ? '' : (environment[variable] ?? '');
   const named = folder ?? (fromEnvironment === '' ? `${home}/${fallback}` : fromEnvironment);
-  const expanded = named
-    .replace(/^~(?=\/|$)/, () => home)
-    .replace(/\$HOME\b|\$\{HOME\}/g, () => home);
+  const expanded = inHome(named, home);
   if (!expanded.startsWith('/') || /[$`]/.test(expanded)) return [];
   const root = withoutTrailing(expanded, /\//);
   return files.map((file) => `${root}/${file}`);
