@@ -12,7 +12,7 @@ import type { Started } from '../state/clone-id.ts';
 import type { SettingChange, Transport } from '../transport/transport.ts';
 import { refusalsOf } from './transport-files.ts';
 
-/** What approvals are judged by: a clone, its record, and whose machine this is. */
+/** What a host file is judged by: a clone, its record of approvals, and whose machine this is. */
 export interface Approving {
   transport: Transport;
   /** The path of the approvals. */
@@ -20,8 +20,8 @@ export interface Approving {
   /** HOME, which command lines may name. */
   home: string;
   /**
-   * Whether anything was approved for the clone: when the approvals are lost then, or are in another
-   * state directory, that is no first start, and everything is held.
+   * Whether anything was approved for the clone: when its approvals are lost, or are in another
+   * state directory, this is not a first start, and everything is held.
    */
   clone: Started;
 }
@@ -32,9 +32,12 @@ export interface ActiveHost {
   path: string;
   actors: Map<string, Tier[]>;
   held: HeldChange[];
-  /** False while nothing has been approved here: the next start approves the file as it stands. */
+  /**
+   * False while nothing has been approved on this machine: the next start approves the file as it
+   * is.
+   */
   started: boolean;
-  /** What this start has approved, being the first. */
+  /** What this start has approved, if it is the first. */
   adopted?: Map<string, Tier[]>;
 }
 
@@ -44,8 +47,8 @@ interface Found {
 }
 
 /**
- * A host file by this machine's approvals, without approving anything (trust.md §2). Where nothing
- * was approved yet, it is as it would be after the first start.
+ * Judges a host file by this machine's approvals, without approving anything (trust.md §2). Where
+ * nothing was approved yet, the result is as it would be after the first start.
  */
 export async function weigh(
   parts: Approving,
@@ -68,12 +71,12 @@ export async function weigh(
 }
 
 /**
- * Starts with a host file: the first start on a clone that nobody approved anything for approves it
- * as it stands; afterwards only what was approved runs, unless every change is trusted. The alias
- * is remembered as the one this clone serves.
+ * Starts with a host file: the first start on a clone for which nobody approved anything approves
+ * the file as it is; afterwards only what was approved runs, unless every change is trusted. The
+ * alias is remembered as the one this clone serves.
  *
- * @param how `trust`: every change is; `named`: the operator has named this host, so it replaces the
- * one that was remembered
+ * @param how `trust`: every change is trusted; `named`: the operator has named this host, so it
+ *   replaces the one that was remembered
  */
 export async function activate(
   parts: Approving,
@@ -116,7 +119,7 @@ export async function changedSettings({
   return { changes, held };
 }
 
-/** What digests are made by, and what may never run: asked of each command there is. */
+/** What digests are made with, and what may never run; the latter is asked for each command. */
 export async function judges(
   { transport, approvals, home }: Approving,
   file: HostFile,

@@ -11,24 +11,24 @@ import { ChannelReader } from './channel-reader.ts';
 import { Kept } from './kept.ts';
 import { OddFiles } from './odd-files.ts';
 
-/** Of messages, and of channels, that are kept as they were read. */
+/** Bytes of messages, and as many of channels, that are kept as they were read. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 
 /** No chain reads more messages than this, however many a hostile message names. */
 const MAX_CHAIN = 2000;
-/** Of the messages of a chain so many letters are kept; of what is beyond only whom it links. */
+/** So many characters of a chain's messages are kept; of messages beyond that only their links. */
 const MAX_CHAIN_TEXT = 32 * 1024 * 1024;
 const LEFT_OUT = '(left out: there is too much text in this thread)\n';
-/** Messages read at a time. Where more are wanted, those of one content are read once. */
+/** Messages read at a time. Where more are wanted, those with the same content are read once. */
 const AT_A_TIME = 100;
 
-/** Messages and channels as they stand at a commit, read through one open git process. */
+/** Messages and channels as they are at a commit, read through one open git process. */
 export class Archive {
   readonly #transport: Transport;
   readonly #channels: ChannelReader;
   readonly #odd: OddFiles;
   readonly #messages = new Kept<Parsed<Message>>(KEPT_BYTES);
-  /** By name of the object: one that stands at many places is read once. */
+  /** By the name of the object, so that an object in many places is read once. */
   readonly #reading = new Map<string, Promise<Parsed<Message> | undefined>>();
 
   constructor(transport: Transport) {
@@ -74,7 +74,10 @@ export class Archive {
     return senders;
   }
 
-  /** Some at a time: one message may name 1,600, each of a megabyte, or one under so many names. */
+  /**
+   * Read some at a time: one message may name 1,600 messages of a megabyte each, or one message
+   * that has as many names.
+   */
   async *#some(
     commit: string,
     channel: string,
@@ -108,8 +111,8 @@ export class Archive {
   }
 
   /**
-   * Reads a file of a tree as a message: malformed when it is none (protocol.md §2), undefined when
-   * its content is missing from this clone.
+   * Reads a file of a tree as a message: malformed when it is not a message (protocol.md §2),
+   * undefined when its content is missing from this clone.
    */
   async parse(file: FileRef): Promise<Parsed<Message> | undefined> {
     if (file.mode === '120000') return unreadable('a symlink');
@@ -145,7 +148,7 @@ export class Archive {
     return (await this.chainBehind(commit, channel, from)).lookup;
   }
 
-  /** As {@link chain}, and the messages that are named and could not be read. */
+  /** As {@link chain}, with the messages that are named and could not be read. */
   async chainBehind(
     commit: string,
     channel: string,
@@ -217,7 +220,9 @@ export class Archive {
     return seenFrom(place.channel, place.channel, header);
   }
 
-  /** Every channel; one without a readable `CHANNEL.md` goes by its id (protocol.md §9). */
+  /**
+   * Every channel; a channel without a readable `CHANNEL.md` is known by its id (protocol.md §9).
+   */
   channels(commit: string): Promise<Channel[]> {
     return this.#channels.all(commit);
   }
@@ -230,7 +235,7 @@ export class Archive {
   }
 }
 
-/** Everybody who asks gets the same one. */
+/** Everybody who asks gets the same reader. */
 function frozen(result: Parsed<Message>): Parsed<Message> {
   if (result.ok) {
     const { to, re, cause, origin, extra } = result.value;

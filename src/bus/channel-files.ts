@@ -5,7 +5,8 @@ import type { Transport } from '../transport/transport.ts';
 /**
  * The files of a channel at a commit, by path, some at a time.
  *
- * @param from a relPath: of the days from the one before it on, as clocks differ; undefined for all
+ * @param from a relPath: only files from the day before it on, because clocks differ; undefined for
+ *   all
  */
 export async function* channelFiles(
   transport: Transport,
@@ -43,6 +44,6 @@ export interface FileRef {
   path: string;
   oid: string;
   mode: string;
-  /** Of a folder that was not entered: why. */
+  /** Why a folder was not entered; undefined for a file or a folder that was. */
   unread?: string;
 }

@@ -6,22 +6,22 @@ import type { Transport } from '../transport/transport.ts';
 import type { Archive } from './archive.ts';
 import { NamesRoom } from './names-room.ts';
 
-/** Messages whose links are kept, of all channels together; one takes some 500 bytes. */
+/** How many messages' links are kept, of all channels together; each takes some 500 bytes. */
 const MAX_KEPT = 200_000;
 
-/** The links of one channel, as they stand at a commit. */
+/** The links of one channel, as they are at a commit. */
 interface Kept {
   tip: string;
-  /** The first day that was read whole. */
+  /** The first day of which everything was read. */
   from: string;
   messages: Map<string, Located>;
   room: NamesRoom;
 }
 
 /**
- * Who answered what in a channel: every message that names others, without its text. Read once from a
- * thread's first day on, and from then on kept up with the bus by what was added, whatever the date in
- * its name says: a peer's clock may be days behind.
+ * Who answered what in a channel: every message that names others, without its text. The links are
+ * read once from a thread's first day on. From then on they follow the bus by what was added,
+ * whatever the date in its name says, because a peer's clock may be days behind.
  */
 export class ChannelLinks {
   readonly #transport: Transport;
@@ -102,7 +102,10 @@ export class ChannelLinks {
     return { tip, from, messages, room };
   }
 
-  /** Forgets the channels that were not asked for longest, and one that is too large by itself. */
+  /**
+   * Forgets the channels that were not asked for longest, and a channel that is too large on its
+   * own.
+   */
   #forget(): void {
     let count = 0;
     for (const { messages } of this.#channels.values()) count += messages.size;

@@ -4,12 +4,18 @@ import { isChannelId } from '../protocol/names.ts';
 import { Repeats, type Transport } from '../transport/transport.ts';
 import { Kept } from './kept.ts';
 
-/** Where there are more channels, each of their files is read once, at the cost of another look. */
+/**
+ * Where there are more channels, each of their contents is read once, at the cost of another look
+ * at the tree.
+ */
 const MANY_CHANNELS = 1000;
 /** Bytes of channel files that are kept as they were read. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 
-/** The ids of the channels at a commit; of folders that are the same, so many as is reasonable. */
+/**
+ * The ids of the channels at a commit; of folders with the same content, no more than is
+ * reasonable.
+ */
 export async function channelIds(transport: Transport, commit: string): Promise<string[]> {
   const entries = await transport.list(commit, [CHANNELS]);
   const repeats = new Repeats();
@@ -22,7 +28,7 @@ export async function channelIds(transport: Transport, commit: string): Promise<
   });
 }
 
-/** Channels as they stand at a commit. */
+/** Channels as they are at a commit. */
 export class ChannelReader {
   readonly #transport: Transport;
   readonly #channels = new Kept<Omit<Channel, 'id'> | { name?: undefined }>(KEPT_BYTES);

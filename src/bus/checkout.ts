@@ -5,13 +5,13 @@ import { parseWindow, windowFolders } from '../protocol/window.ts';
 import { acquire } from '../state/lock.ts';
 import type { CheckoutState, Transport } from '../transport/transport.ts';
 
-/** Milliseconds for which another process that moves the checkout is waited for. */
+/** How many milliseconds to wait for another process that moves the checkout. */
 const WAIT_MS = 3000;
 
 /**
- * A checkout that follows the bus: fast-forwarded where that is safe, and kept to the days of
- * `git config crosstalk.window`, so that a large transport is no large folder. Messages are read
- * from git's objects in any case.
+ * A checkout that follows the bus: it is fast-forwarded where that is safe, and kept to the days of
+ * `git config crosstalk.window`, so that a large transport does not need a large folder. Messages
+ * are read from git's objects in any case.
  */
 export class Checkout {
   readonly #transport: Transport;
@@ -23,12 +23,17 @@ export class Checkout {
     this.#now = now;
   }
 
-  /** Whether it was left to another process the last time, which may know less of the bus. */
+  /**
+   * Whether the checkout was left to another process the last time, which may know less of the bus.
+   */
   get isBusy(): boolean {
     return this.#isBusy;
   }
 
-  /** One process at a time: two that move it to different commits would undo each other's work. */
+  /**
+   * Only one process works at a time: two that move the checkout to different commits would undo
+   * each other's work.
+   */
   async follow(): Promise<CheckoutState> {
     const left = (reason: string): CheckoutState => ({ state: 'left', reason });
     const taking = acquire(this.#transport.own, 'checkout', { wait: WAIT_MS });
@@ -39,14 +44,14 @@ export class Checkout {
     try {
       return await this.#transport.fastForward(await this.#folders());
     } catch (error) {
-      // It is brought along after what was asked for is done: nobody is told that this has failed.
+      // The checkout follows after what was asked for is done, so nobody is told when this fails.
       return left(reasonOf(error));
     } finally {
       await lock.release();
     }
   }
 
-  /** The folders that are shown; undefined for all that a checkout may show. */
+  /** The folders that are shown; undefined for all folders that a checkout may show. */
   async #folders(): Promise<readonly string[] | undefined> {
     const days = parseWindow(this.#transport.window ?? 'all');
     if (typeof days !== 'number')

@@ -1,7 +1,10 @@
 import type { Commit } from '../protocol/commit.ts';
 import { placeOf } from '../protocol/layout.ts';
 
-/** A commit of the outbox as it is to be made: whatever else it requires, its messages are new. */
+/**
+ * A commit of the outbox as it is to be made: besides its own requirements, its messages have to be
+ * new.
+ */
 export function committed(commit: Commit): Commit {
   const messages = commit.files.filter(({ path }) => placeOf(path).kind === 'message');
   const fresh = messages.map(({ path }) => ({ path, oid: null }));

@@ -21,14 +21,18 @@ interface Kept {
   room: NamesRoom;
 }
 
-/** So many are known at a time, of those the first by path; a thread that needs more is told of these. */
+/**
+ * So many crossings are known at a time, the first ones by path; a thread that needs more gets
+ * these.
+ */
 const MAX_CROSSINGS = 50_000;
 /**
- * So many messages are looked at for them, of each channel the first ones: a thread leads elsewhere soon
- * after it began, and one that is months old is not to cost the reading of all that was said since.
+ * So many messages are looked at to find crossings, the first ones of each channel: a thread leads
+ * elsewhere soon after it began, and a thread that is months old must not cost reading all that was
+ * said since.
  */
 const MAX_READ = 20_000;
-/** And of each channel at least so many. */
+/** At least so many messages of each channel are looked at. */
 const MIN_READ = 200;
 
 /**
@@ -47,11 +51,11 @@ export class Crossings {
   }
 
   /**
-   * The crossings since the day before that of a relPath, but for those in one channel, of which all
-   * links are known anyway.
+   * The crossings from the day before a relPath on, except those within one channel, whose links
+   * are all known anyway.
    */
   since(tip: string, start: string, home: string): Promise<Crossing[]> {
-    // One after another: two runs begin together, and read it once.
+    // Calls wait for each other: two runs begin together, and the crossings are read once.
     const read = this.#reading.then(() => this.#since(tip, start, home));
     this.#reading = read.catch(() => undefined);
     return read;
@@ -71,7 +75,7 @@ export class Crossings {
   async #read(tip: string, start: string, from: string): Promise<Kept> {
     const kept: Kept = { tip, from, messages: new Map(), room: new NamesRoom() };
     const channels = await channelIds(this.#transport, tip);
-    // From an only channel nothing leads into another.
+    // Where there is only one channel, nothing leads into another.
     const most = Math.max(MIN_READ, MAX_READ / channels.length);
     for (const channel of channels.length > 1 ? channels : []) {
       let read = 0;

@@ -7,11 +7,11 @@ export type Continuity =
   { kind: 'grown' } | { kind: 'archived' } | { kind: 'rewritten'; lost: string[] };
 
 /**
- * How history leads from commits to another: by adding to them; by archiving them, which takes files
- * away and adds none; or not at all. In the first two cases what was added since is what the trees
- * differ in.
+ * How history leads from some commits to another one: by adding to them; by archiving them, which
+ * removes files and adds none; or not at all. In the first two cases the difference of the trees is
+ * what was added since.
  *
- * @returns with a rewritten history, those of the commits that it left behind
+ * @returns for a rewritten history also those of the commits that it left behind
  */
 export async function continuity(
   transport: Transport,
@@ -30,7 +30,7 @@ const COMMITTED = /^committer .* (\d+) [+-]\d{4}$/m;
 const DAY_SECONDS = 86_400;
 
 /**
- * Leaves out what came back from an archive: it was delivered before it went there. Git is asked
+ * Leaves out what came back from an archive: it was delivered before it was archived. Git is asked
  * only when a message is older than the commit that brought it by more than a day.
  */
 export async function withoutRestored<T extends Pick<Delivery, 'channel' | 'relPath'>>(

@@ -10,7 +10,7 @@ export type FoundHost =
       kind: 'found';
       path: string;
       file: HostFile;
-      /** Paths of other files that claim to be this machine's; they count for nothing. */
+      /** Paths of other files that claim to be this machine's host file; they are ignored. */
       others: string[];
     }
   | { kind: 'missing'; problem: string }
@@ -19,8 +19,8 @@ export type FoundHost =
 
 /**
  * How this machine is recognised: an alias given on the command line, else the one that its clone
- * has served before, else its hostname. Anybody can push a file with its hostname; which alias was
- * served is on record here.
+ * has served before, else its hostname. Anybody can push a file with this machine's hostname; which
+ * alias was served is recorded on the machine.
  */
 export interface Machine {
   alias?: string;
@@ -44,7 +44,7 @@ const MAX_NAMED = 5;
 export async function readHosts(transport: Transport, commit: string): Promise<HostEntry[]> {
   const files = await transport.list(commit, [HOSTS]);
   const wanted = files.filter(({ path, mode }) => path.endsWith('.md') && mode.startsWith('100'));
-  // The same content may stand there under any number of names.
+  // The same content may be there under any number of names.
   const results = new Map<string, HostEntry['result']>();
   const oids = [...new Set(wanted.map(({ oid }) => oid))];
   for (let at = 0; at < oids.length; at += CHUNK) {
@@ -70,7 +70,7 @@ async function readHost(transport: Transport, oid: string): Promise<HostEntry['r
 
 /**
  * Finds this machine's host file by alias, else by `hostname:` (protocol.md §6). The file of an
- * alias is the one named after it: another that claims the alias never competes with it.
+ * alias is the one named after it: another file that claims the alias never competes with it.
  */
 export function findHost(entries: readonly HostEntry[], machine: Machine): FoundHost {
   const { alias, remembered, hostname } = machine;
@@ -116,7 +116,11 @@ export function findHost(entries: readonly HostEntry[], machine: Machine): Found
   };
 }
 
-/** What is said of a file that claims to be this machine's and is not. @param path the other file's */
+/**
+ * What is reported of a file that claims to be this machine's and is not.
+ *
+ * @param path the other file's
+ */
 export function foreignClaim(path: string, ours: { alias: string; path: string }): string {
   return `${visible(path)} claims to be the host file of ${ours.alias}, which is ${escapeInvisible(ours.path)}; it counts for nothing, remove it`;
 }

@@ -1,10 +1,10 @@
-/** What each entry counts beside the bytes it was read from. */
+/** What each entry counts in addition to the bytes it was read from. */
 const EACH = 1000;
 
 /**
- * What files were read as, by the id of their content: the same content at many places, or asked for
- * again and again, is parsed once. What was not asked for longest is forgotten first. All who ask get
- * the same value, so nobody may change it.
+ * What files were parsed to, by the id of their content: the same content in many places, or asked
+ * for again and again, is parsed once. The entry that was not asked for longest is forgotten first.
+ * All who ask get the same value, so nobody may change it.
  */
 export class Kept<T extends object> {
   readonly #limit: number;

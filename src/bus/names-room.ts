@@ -1,8 +1,8 @@
 import type { Message } from '../protocol/message.ts';
 
-/** A message that names so many is always kept. */
+/** The links of a message that names no more than so many are always kept. */
 const FEW = 64;
-/** Names that are kept of messages that name more, all together. */
+/** How many names are kept of all messages together that name more. */
 const MAX_NAMES = 1_000_000;
 
 /**
@@ -12,7 +12,7 @@ const MAX_NAMES = 1_000_000;
 export class NamesRoom {
   #left = MAX_NAMES;
 
-  /** Whether the links of a message are kept; those that are take their room. */
+  /** Whether the links of a message are kept; if so, they take their room. */
   takes({ re, cause }: Pick<Message, 're' | 'cause'>): boolean {
     const names = re.length + cause.length;
     if (names <= FEW) return true;
@@ -21,7 +21,7 @@ export class NamesRoom {
     return true;
   }
 
-  /** The same message is kept no more. */
+  /** Says that the same message is no longer kept. */
   gives({ re, cause }: Pick<Message, 're' | 'cause'>): void {
     const names = re.length + cause.length;
     if (names > FEW) this.#left += names;

@@ -7,9 +7,9 @@ const KEPT_BYTES = 4 * 1024 * 1024;
 const PLAIN = '100';
 
 /**
- * What stands at a path and is no file of its own: a symlink, whose content git hands out like that of a
- * file when it is asked for by path, or a submodule. Nobody reads a message or a channel from one
- * (protocol.md §2), whichever way it is come upon.
+ * What is at a path without being a file of its own: a symlink, whose content git hands out like
+ * that of a file when it is asked for by path, or a submodule. Nobody reads a message or a channel
+ * from one of these (protocol.md §2), whichever way it is found.
  */
 export class OddFiles {
   readonly #transport: Transport;
@@ -20,7 +20,7 @@ export class OddFiles {
     this.#transport = transport;
   }
 
-  /** Of paths at a commit those at which something odd stands. */
+  /** Those of some paths at a commit at which there is something odd. */
   async among(commit: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
     const odd = new Set<string>();
     const byFolder = new Map<string, string[]>();

@@ -5,32 +5,36 @@ import { profileFiles } from '../protocol/layout.ts';
 import { isRecord, readJson, writeDurably } from '../state/files.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** A profile as it was read, and where. */
+/** A profile as it was read, and the path it was read from. */
 interface ReadProfile {
   path: string;
   description: string;
   body: string;
 }
 
-/** The profile of an actor that counts, and what is wrong with the one on the bus. */
+/** The profile of an actor that is in force, and what is wrong with the one on the bus. */
 export interface ProfileInForce {
   /** Undefined for an actor that has none. */
   profile?: ReadProfile;
-  /** In one line, of a profile that can't be read: where it is, why, and what is in force instead. */
+  /**
+   * For a profile that can't be read, one line that says where it is, why, and what is in force
+   * instead.
+   */
   problem?: string;
 }
 
-/** Where the last readable profile of an actor is kept, of a machine with this state directory. */
+/** Where a machine with this state directory keeps the last readable profile of an actor. */
 function keptAt(stateDir: string, actor: string): string {
   return join(stateDir, 'profiles', `${actor}.json`);
 }
 
 /**
- * The profile of an actor at a commit, the operator's before the default one. One that stands there and
- * can't be read is no reason to run the actor as somebody else: the last that could be read here stays
- * in force, and the problem is told (talk.md, "What plain 6.0 writes is readable").
+ * The profile of an actor at a commit, the operator's before the default one. A profile that exists
+ * but can't be read is not a reason to run the actor as somebody else: the last profile that could
+ * be read on this machine stays in force, and the problem is reported (talk.md, "What plain 6.0
+ * writes is readable").
  *
- * @param stateDir keeps what could be read
+ * @param stateDir keeps the last profile that could be read
  */
 export async function profileInForce(
   transport: Transport,
@@ -65,7 +69,10 @@ export async function profileInForce(
   return {};
 }
 
-/** @param isDue whether it was there the last time, so that it is looked into when it seems not to be */
+/**
+ * @param isDue whether the profile was there the last time, so that it is looked for again when it
+ *   seems to be missing
+ */
 async function readAt(
   transport: Transport,
   tip: string,
@@ -91,12 +98,15 @@ async function keptIn(file: string): Promise<ReadProfile | undefined> {
     : undefined;
 }
 
-/** Without it a broken profile has nothing to fall back on; that is no reason not to run now. */
+/**
+ * Without this copy a broken profile has nothing to fall back on, but that does not keep the actor
+ * from running now.
+ */
 async function keep(file: string, profile: ReadProfile): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await writeDurably(file, JSON.stringify(profile));
   } catch {
-    // A full disk is told by what has to be written.
+    // A full disk is reported by what has to be written.
   }
 }

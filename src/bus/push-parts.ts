@@ -3,12 +3,14 @@ import type { Failure, Published } from '../transport/transport.ts';
 
 /** One push takes at most this many entries. */
 const MAX_ENTRIES = 1000;
-/** So many refusals with no push in between, and the remote is taken to refuse everything for now. */
+/**
+ * After so many refusals with no push in between, the remote is taken to refuse everything for now.
+ */
 const MOST_REFUSALS = 20;
 
 type Entries = readonly OutboxEntry[];
 
-/** What is told of the parts. */
+/** What is reported of the parts. */
 export interface Told {
   pushed: (entries: Entries, result: Published & { ok: true }) => Promise<void>;
   /** The remote takes no push as large as this one entry. */
@@ -17,14 +19,18 @@ export interface Told {
 }
 
 /**
- * Pushes entries together. When the remote refuses them, or they are too large for it, in halves, so
- * that one cannot hold up the rest. A remote that refuses everything is not asked for each.
+ * Pushes entries together. When the remote refuses them, or they are too large for it, they are
+ * pushed in halves, so that one entry cannot hold up the rest. A remote that refuses everything is
+ * not asked for each entry.
  */
 export class PushParts {
-  /** Entries that were refused by themselves. */
+  /** Entries that were refused on their own. */
   #refused = new Set<string>();
 
-  /** What is to be pushed together of all that waits, in this order: what was refused before goes last. */
+  /**
+   * What is to be pushed together of all that waits, in order: entries that were refused before
+   * come last.
+   */
   of(all: Entries): OutboxEntry[][] {
     const last = all.filter(({ id }) => this.#refused.has(id));
     this.#refused = new Set(last.map(({ id }) => id));

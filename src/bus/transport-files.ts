@@ -27,12 +27,12 @@ export async function refusalOf(
     if (places.transport.some((folder) => isIn(path, folder) || isIn(real, folder)))
       return reason(path);
   }
-  // In a folder of its own a command means the files that are there.
+  // A command that runs in a folder of its own means the files of that folder.
   const named = workdir === undefined ? relative.find(isOurs) : undefined;
   return named === undefined ? undefined : reason(named);
 }
 
-/** The refusals of several tiers, looked up once each. */
+/** The refusals of several tiers; each command is looked up once. */
 export async function refusalsOf(
   transport: Transport,
   home: string,
@@ -51,7 +51,7 @@ function reason(path: string): string {
   return `it names ${visible(path)} inside the transport, which others can change; copy the program to a folder of yours outside of it and name that`;
 }
 
-/** A path with the symlinks of whatever part of it exists followed. */
+/** A path after following the symlinks in the part of it that exists. */
 async function resolved(path: string): Promise<string> {
   const real = await realpath(path).catch(() => undefined);
   if (real !== undefined) return real;

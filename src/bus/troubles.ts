@@ -4,11 +4,11 @@ export interface Trouble {
   reason: string;
 }
 
-/** What goes wrong until it is over, by what it concerns. */
+/** Problems that last until they are over, by what they concern. */
 export class Troubles {
   readonly #found = new Map<string, Trouble>();
 
-  /** The one that was noted first of those that go on. */
+  /** The problem that was noted first of those that go on. */
   get first(): Trouble | undefined {
     return this.#found.values().next().value;
   }
@@ -17,7 +17,10 @@ export class Troubles {
     return this.#found.get(key);
   }
 
-  /** Notes that something goes wrong, or does no more; since when stays as it was. */
+  /**
+   * Notes that something goes wrong, or no longer does; the time since when it does stays as it
+   * was.
+   */
   note(key: string, reason: string | undefined, now = new Date()): void {
     if (reason === undefined) this.#found.delete(key);
     else this.#found.set(key, { since: this.#found.get(key)?.since ?? now.toISOString(), reason });
@@ -27,7 +30,7 @@ export class Troubles {
     this.#found.delete(key);
   }
 
-  /** Forgets what concerns anything else than this. */
+  /** Forgets all problems except those that concern this. */
   keep(keys: ReadonlySet<string>): void {
     for (const key of [...this.#found.keys()]) if (!keys.has(key)) this.#found.delete(key);
   }

@@ -1,4 +1,4 @@
-/** What must be so on the tip that a commit is built on, or the commit is not made. */
+/** What must hold on the tip that a commit is built on; otherwise the commit is not made. */
 export interface Requirement {
   path: string;
   /** The id of the file's content; null for no file at all. */
@@ -15,8 +15,8 @@ export interface Commit {
   at: string;
   subject: string;
   files: { path: string; content: string }[];
-  /** A folder emptied first, for replacing it as a whole. */
+  /** A folder that is emptied first, so that it is replaced as a whole. */
   clear?: string;
-  /** Checked at every attempt, on whatever tip that builds on. */
+  /** These are checked at every attempt, on the tip that the attempt builds on. */
   requires?: readonly Requirement[];
 }

@@ -6,9 +6,9 @@ import { writeWhole } from './files.ts';
 const KEY = /^[0-9a-f]{64}$/;
 
 /**
- * The hash behind the digests of held changes. It takes a key that never leaves this machine: a
- * digest is short enough to be typed, so whoever could compute it would find two texts with the
- * same one, have the harmless one looked at and the other one approved.
+ * The hash behind the digests of held changes. It needs a key that never leaves this machine: a
+ * digest is short enough to be typed, so whoever could compute digests would find two texts with
+ * the same one, have the harmless text looked at and the other one approved.
  *
  * @param approvals the path of the approvals; the key is kept beside them, made when there is none
  */
@@ -26,7 +26,8 @@ async function load(path: string): Promise<string | undefined> {
 /** Losing the key costs nothing: digests that were shown are then unknown, and shown anew. */
 async function make(path: string): Promise<string> {
   const key = randomBytes(32).toString('hex');
-  // Where nothing can be written nothing can be approved either, and may still be looked at.
+  // Where nothing can be written, nothing can be approved either, but changes may still be looked
+  // at.
   await writeWhole(path, `${key}\n`).catch(() => undefined);
   return (await load(path)) ?? key;
 }

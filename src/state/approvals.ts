@@ -10,7 +10,10 @@ import { acquire } from './lock.ts';
 
 /** What this machine has approved (trust.md §2). */
 export interface Approvals {
-  /** False until something was approved here: the first start approves the host file as it stands. */
+  /**
+   * False until something was approved on this machine: the first start approves the host file as
+   * it is.
+   */
   started: boolean;
   /** The host this clone serves when none is named. */
   alias?: string;
@@ -24,15 +27,16 @@ export const LAST_HOST_FILE = 'host-file.md';
 const WAIT_MS = 10_000;
 
 /**
- * The approvals on disk. A file that cannot be read approves nothing: it is no first start, and
- * everything waits for `crosstalk host approve`. One of 6.0.0 is brought to the present form, once.
+ * The approvals on disk. A file that cannot be read approves nothing: this is not a first start,
+ * and everything waits for `crosstalk host approve`. A file of 6.0.0 is brought to the present form
+ * once.
  *
- * @param clone whether anything was approved for it: then a missing file is one that was lost
+ * @param clone whether anything was approved for the clone: then a missing file was lost
  */
 export async function loadApprovals(path: string, clone?: Started): Promise<Approvals> {
   const { approvals, isOld } = await read(path, clone);
   if (!isOld) return approvals;
-  // Where nothing can be written it is brought to the present form at the next look.
+  // Where nothing can be written, the file is brought to the present form at the next look.
   return updateApprovals(path, (found) => found, clone).catch(() => approvals);
 }
 

@@ -1,6 +1,6 @@
 import { isRecord, readJson, writeWhole } from './files.ts';
 
-/** What a chat keeps between two times it is open. */
+/** What a chat keeps from one time it is open to the next. */
 export interface ChatMemory {
   /** What was sent, the oldest first. */
   history: string[];
@@ -12,7 +12,7 @@ export interface ChatMemory {
 
 const MAX_HISTORY = 500;
 
-/** Reads the file; what cannot be read is as nothing. */
+/** Reads the file; what cannot be read counts as empty. */
 export async function loadChatMemory(path: string): Promise<ChatMemory> {
   const { value } = (await readJson(path)) ?? {};
   if (!isRecord(value)) return { history: [], drafts: {}, seen: {} };
@@ -24,7 +24,7 @@ export async function loadChatMemory(path: string): Promise<ChatMemory> {
   };
 }
 
-/** Writes the file; of the history the newest. */
+/** Writes the file, with the newest part of the history. */
 export function saveChatMemory(path: string, memory: ChatMemory): Promise<void> {
   const history = memory.history.slice(-MAX_HISTORY);
   return writeWhole(path, `${JSON.stringify({ ...memory, history }, undefined, 1)}\n`);

@@ -35,10 +35,12 @@ interface Marks {
   registry: string;
 }
 
-/** Whether something was approved for a clone already, so that no start is its first. */
+/**
+ * Whether something was approved for a clone already, so that no later start counts as its first.
+ */
 export interface Started {
   was: boolean;
-  /** Remembers it in the clone and beside it. */
+  /** Remembers this in the clone and beside it. */
   mark: () => Promise<void>;
 }
 
@@ -54,14 +56,14 @@ function idFile(gitDir: string): string {
   return join(gitDir, 'crosstalk', 'id');
 }
 
-/** The id in a git directory; undefined when there is none, or none that may name a folder. */
+/** The id in a git directory; undefined when there is none, or when it may not name a folder. */
 export async function readId(gitDir: string): Promise<string | undefined> {
   const found = await readPlainFile(idFile(gitDir), MAX_ID_FILE, false);
   const text = found.kind === 'text' ? found.text.trim() : '';
   return ID.test(text) ? text : undefined;
 }
 
-/** What a clone goes by, and whether it was given that name just now. */
+/** The id of a clone, and whether it was given that id just now. */
 export interface CloneId {
   id: string;
   isNew: boolean;
@@ -89,7 +91,8 @@ export async function cloneId(
   if (known !== undefined && known === written && (await belongsTo(home, known, clone))) {
     const state = stateOf(known);
     const isKnown = registered.id === undefined || registered.states.some((s) => s.path === state);
-    // Only so that it is not forgotten too early: a run may not be able to write there.
+    // This only keeps the clone from being forgotten too early: a run may not be able to write
+    // there.
     if (!isKnown)
       await writeRegistry(marks.registry, clone, registered, state).catch(() => undefined);
     return { id: known, isNew: false };
@@ -118,7 +121,7 @@ export async function startedOf(home: string, clone: CloneFolder, state: string)
   return { was, mark };
 }
 
-/** Says in a state directory whose it is. */
+/** Writes into a state directory which clone it belongs to. */
 export async function claim(root: string, clone: CloneFolder): Promise<void> {
   if ((await ownerOf(root)) === clone.commonDir) return;
   await writeDurably(
@@ -191,7 +194,9 @@ async function wasStartedAt(home: string, { dir }: CloneFolder): Promise<boolean
   return isRecord(value) && value['started'] === true;
 }
 
-/** Writes into the clone's git directory, where a run may have put something in the way. */
+/**
+ * Writes into the clone's git directory, where a run may have put something in the file's place.
+ */
 async function writeFileIn(path: string, text: string): Promise<void> {
   const folder = dirname(path);
   const there = await lstat(folder).catch(() => undefined);

@@ -39,7 +39,7 @@ export class Cursors {
   }
 
   /**
-   * Writes them durably, if they differ from what this process wrote last.
+   * Writes the cursors durably, if they differ from what this process wrote last.
    *
    * @param held as {@link held} gives it back
    */

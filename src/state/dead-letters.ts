@@ -28,13 +28,13 @@ export interface DeadLetter {
   exit_code: number | null;
   signal: string | null;
   stderr_tail: string;
-  /** Runs so far, all told. */
+  /** All runs so far. */
   attempts: number;
   /** Runs since the last release by an operator: the tier's limit counts these. */
   attempts_since_release: number;
   first_failed_at: string;
   last_failed_at: string;
-  /** When it is due again; absent once quarantined. */
+  /** When the delivery is due again; absent once it is quarantined. */
   next_retry_at?: string;
 }
 

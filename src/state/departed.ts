@@ -1,14 +1,14 @@
 import { JsonLines } from './json-lines.ts';
 
-/** Bytes from which on the older half is forgotten: some 160,000 messages. */
+/** The size in bytes at which the older half is forgotten: some 160,000 messages. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** Messages that are remembered at a time. */
+/** How many messages are remembered at a time. */
 const MAX_PATHS = 200_000;
 
 /**
- * Messages that were on the bus and are there no more, by path: one that comes back may be answered
- * already, and its answer may stand before it in the history. It is on disk, since it may come back
- * days later, when whoever wrote it starts again.
+ * Messages that were on the bus and no longer are, by path: a message that comes back may be
+ * answered already, and its answer may come before it in the history. This is kept on disk, because
+ * a message may come back days later, when the machine that wrote it starts again.
  */
 export class Departed {
   readonly #lines: JsonLines;
@@ -38,8 +38,8 @@ export class Departed {
   /**
    * Takes note of messages that are gone.
    *
-   * @param lasting whether it is to be on disk when this returns: not for what was archived, which
-   *   comes back marked
+   * @param lasting whether the note must be on disk when this returns: not for what was archived,
+   *   which comes back marked
    */
   async note(paths: readonly string[], lasting: boolean): Promise<void> {
     const fresh = paths.filter((path) => !this.#paths.has(path));

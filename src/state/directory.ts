@@ -16,7 +16,7 @@ import {
 import { foreignHand, tighten } from './private.ts';
 import type { CloneFolder } from './registry.ts';
 
-/** Where each piece of a machine's own state lives; nothing of it is ever committed. */
+/** Where each piece of a machine's own state is kept; none of it is ever committed. */
 export interface StatePaths {
   root: string;
   /** Our own git directory for the clone. */
@@ -28,7 +28,7 @@ export interface StatePaths {
   silences: string;
   /** Deliveries during which the dispatcher died. */
   interruptions: string;
-  /** Messages that were on the bus and are there no more. */
+  /** Messages that were on the bus and no longer are. */
   departed: string;
   outbox: string;
   deadLetters: string;
@@ -44,7 +44,7 @@ export interface StatePaths {
   sessions: string;
   /** Where the service's dispatcher writes its log; rotated, so there may be more beside it. */
   log: string;
-  /** What agent CLIs get from the service: secrets. */
+  /** What agent CLIs get from the service; it may hold secrets. */
   serviceEnv: string;
   /** What a chat keeps. */
   chat: string;
@@ -54,9 +54,12 @@ export interface StatePaths {
   sessionBin: string;
   /** Where runs work (trust.md §1). */
   work: string;
-  /** What runs have for themselves (trust.md §3). */
+  /** The directories that belong to one run each (trust.md §3). */
   run: string;
-  /** By which the dispatcher's socket is known; where it is, `dispatcher/socket/ear.ts` says. */
+  /**
+   * The name by which the dispatcher's socket is known; `dispatcher/socket/ear.ts` says where it
+   * is.
+   */
   socket: string;
   /** For the sockets of shared ssh connections. */
   connections: string;
@@ -106,10 +109,10 @@ function shortFolder(parent: string, root: string): string {
 }
 
 /**
- * Whether a folder below one that anybody may write to is ours alone, and not somebody's who was
- * there before.
+ * Whether a folder below one that anybody may write to belongs to us alone, and not to somebody who
+ * made it first.
  *
- * @param make makes it
+ * @param make makes the folder
  */
 export async function isPrivate(folder: string, make: boolean): Promise<boolean> {
   for (const path of [dirname(folder), folder]) {
@@ -121,8 +124,8 @@ export async function isPrivate(folder: string, make: boolean): Promise<boolean>
 }
 
 /**
- * Where a dispatcher would listen for the transport at a folder; nothing is made or moved. Undefined
- * where that takes a closer look.
+ * Where a dispatcher would listen for the transport at a folder; nothing is made or moved.
+ * Undefined where this needs a closer look.
  */
 export async function likelySocket(
   environment: NodeJS.ProcessEnv,

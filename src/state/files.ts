@@ -54,8 +54,8 @@ export async function sweep(folders: readonly string[]): Promise<void> {
 }
 
 /**
- * A state file's JSON; undefined when there is none. One that is no JSON is moved aside to
- * `<name>.broken`, and its value is undefined.
+ * A state file's JSON; undefined when there is no such file. A file that is not JSON is moved aside
+ * to `<name>.broken`, and its value is undefined.
  */
 export async function readJson(path: string): Promise<{ value: unknown } | undefined> {
   let text: string;
@@ -77,8 +77,8 @@ export async function readJson(path: string): Promise<{ value: unknown } | undef
 const OPEN_FILES = 64;
 
 /**
- * A folder of JSON files, one item each, named by id. An item that `parse` does not accept is
- * moved aside to `<id>.json.broken`, where {@link broken} finds it: kept, and in nobody's way.
+ * A folder of JSON files, one item each, named by id. An item that `parse` does not accept is moved
+ * aside to `<id>.json.broken`, where {@link broken} finds it: it is kept, and in nobody's way.
  */
 export class JsonFolder<T extends { id: string }> {
   readonly #folder: string;
@@ -100,13 +100,13 @@ export class JsonFolder<T extends { id: string }> {
     if (read === undefined) return undefined;
     const item = this.#parse(read.value);
     if (item === undefined) {
-      // Gone already when it was no JSON at all.
+      // The file is gone already when it was not JSON at all.
       await rename(this.#path(id), `${this.#path(id)}.broken`).catch(() => undefined);
     }
     return item;
   }
 
-  /** All items, by id; ids are ULIDs, so that is by age. */
+  /** All items in the order of their ids; ids are ULIDs, so this is the order of age. */
   async all(): Promise<T[]> {
     const ids = (await this.#names())
       .filter((name) => name.endsWith('.json'))
@@ -120,7 +120,7 @@ export class JsonFolder<T extends { id: string }> {
     return items;
   }
 
-  /** Whether there is no item, also none that could not be read; costs no reading of any. */
+  /** Whether there is no item, not even one that could not be read; no item is read for this. */
   async isEmpty(): Promise<boolean> {
     return !(await this.#names()).some((name) => name.endsWith('.json'));
   }
@@ -162,7 +162,7 @@ export class JsonFolder<T extends { id: string }> {
   }
 }
 
-/** Narrowing for state files. */
+/** Narrows a value read from a state file. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -32,12 +32,12 @@ export interface Heartbeat {
   host_problem?: string;
 }
 
-/** Not fsynced: a lost heartbeat only looks old. */
+/** It is not fsynced: a lost heartbeat only looks old. */
 export function saveHeartbeat(path: string, heartbeat: Heartbeat): Promise<void> {
   return writeWhole(path, `${JSON.stringify(heartbeat, undefined, 1)}\n`);
 }
 
-/** The last heartbeat; undefined when there is none, or it is not one of this version. */
+/** The last heartbeat; undefined when there is none, or when another version wrote it. */
 export async function loadHeartbeat(path: string): Promise<Heartbeat | undefined> {
   const { value } = (await readJson(path)) ?? {};
   if (!isRecord(value)) return undefined;

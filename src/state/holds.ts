@@ -9,17 +9,21 @@ export interface Hold {
   agent: string;
   reason: 'rate_limited' | 'not_logged_in';
   since: string;
-  /** When one run finds out whether it goes on. */
+  /** When one run finds out whether the account works again. */
   until: string;
   /** The line of the CLI that said so. */
   said: string;
   /** Refused runs in a row, those that were under way together counted once. */
   refusals: number;
-  /** The files of the login as they were then: path → a mark that changes with the file. */
+  /**
+   * The files of the login as they were at the refusal: path → a mark that changes with the file.
+   */
   login: Record<string, string>;
 }
 
-/** The holds of one machine, in one file. Any process may change it: it is read each time. */
+/**
+ * The holds of one machine, in one file. Any process may change the file, so it is read each time.
+ */
 export class Holds {
   readonly #path: string;
 
@@ -27,7 +31,7 @@ export class Holds {
     this.#path = path;
   }
 
-  /** All of them; a file that cannot be read holds nothing. */
+  /** All holds; a file that cannot be read holds no account. */
   async all(): Promise<Hold[]> {
     const { value } = (await readJson(this.#path)) ?? {};
     const holds = isRecord(value) ? value['holds'] : undefined;

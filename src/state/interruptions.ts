@@ -1,8 +1,8 @@
 import { isRecord, readJson, writeDurably } from './files.ts';
 
 /**
- * How often in a row the dispatcher died while messages were being processed, by delivery. A run that
- * takes its dispatcher with it would be repeated, and paid for, at each restart.
+ * How often in a row the dispatcher died while messages were being processed, by delivery. A run
+ * that kills its dispatcher would be repeated, and paid for, at each restart.
  */
 export class Interruptions {
   readonly #path: string;

@@ -3,8 +3,8 @@ import { hasCode } from '../errors.ts';
 import { isRecord } from './files.ts';
 
 /**
- * A file that grows by one JSON object a line. Of a file that has become too large the older half is
- * forgotten; a line that a crash cut off is passed over, and takes no other with it.
+ * A file that grows by lines of one JSON object each. When it has become too large, the older half
+ * is forgotten; a line that a crash cut off is passed over, and spoils no other line.
  */
 export class JsonLines {
   readonly #path: string;
@@ -16,7 +16,7 @@ export class JsonLines {
     this.#maxBytes = maxBytes;
   }
 
-  /** Adds objects, a line each; durable when it returns. */
+  /** Adds objects, one on each line; they are durable when it returns. */
   add(values: readonly Record<string, unknown>[]): Promise<void> {
     if (values.length === 0) return Promise.resolve();
     const write = (): Promise<void> => this.#add(values);
@@ -42,7 +42,7 @@ export class JsonLines {
     await rename(`${this.#path}.new`, this.#path);
   }
 
-  /** All that is on record, oldest first. */
+  /** All objects on record, oldest first. */
   async all(): Promise<Record<string, unknown>[]> {
     return (await this.#lines()).map(parse);
   }

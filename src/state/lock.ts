@@ -7,10 +7,10 @@ import { isRecord, readJson, writeWhole } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
 /**
- * `dispatcher`: one a machine and transport. `writer`: whoever publishes just now. `turn`: whose turn
- * it is to push, among the clones of one remote. `budget`: whoever counts. `index`: whoever brings
- * the search index up to date. `approvals`: whoever writes what is approved. `checkout`: whoever moves
- * it.
+ * `dispatcher`: one for each machine and transport. `writer`: whoever is publishing. `turn`: whose
+ * turn it is to push, among the clones of one remote. `budget`: whoever counts. `index`: whoever
+ * brings the search index up to date. `approvals`: whoever writes what is approved. `checkout`:
+ * whoever moves the checkout.
  */
 export type LockName =
   'dispatcher' | 'writer' | 'turn' | 'budget' | 'index' | 'approvals' | 'checkout';
@@ -25,8 +25,9 @@ export type Acquired = { ok: true; release: () => Promise<void> } | { ok: false;
 /**
  * Who holds a lock; undefined when nobody alive does.
  *
- * A lock is a file naming its holder by pid and start time. Whether it holds is asked of the
- * operating system, so the lock of a dead process counts for nothing from the moment it died.
+ * A lock is a file that names its holder by pid and start time. The operating system is asked
+ * whether that process runs, so the lock of a dead process counts for nothing from the moment it
+ * died.
  */
 export async function holderOf(root: string, name: LockName): Promise<Holder | undefined> {
   const read = await readJson(lockPath(root, name));
@@ -34,7 +35,9 @@ export async function holderOf(root: string, name: LockName): Promise<Holder | u
   return holder && (await isAlive(holder)) ? holder : undefined;
 }
 
-/** Whether there is a lock's file, be its holder dead or alive: the cheapest look. */
+/**
+ * Whether there is a lock's file, whether its holder is dead or alive: this is the cheapest look.
+ */
 export function isHeld(root: string, name: LockName): Promise<boolean> {
   return access(lockPath(root, name)).then(
     () => true,
@@ -45,7 +48,7 @@ export function isHeld(root: string, name: LockName): Promise<boolean> {
 /**
  * Takes a lock, waiting for its holder up to `wait` milliseconds, or until `signal` is aborted.
  *
- * A lock that is free is taken by making its file, which only one process can. To succeed a dead
+ * A lock that is free is taken by making its file, which only one process can. Succeeding a dead
  * holder takes two steps, looking and writing our own name; proper-lockfile guards the moment in
  * between, so that two processes that find the same dead holder cannot both succeed it.
  */
@@ -71,10 +74,12 @@ export async function acquire(
 }
 
 let serial = 0;
-/** What file systems without hard links say. */
+/** The error codes of file systems without hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
-/** Makes the lock's file, whole from the first moment; false when there is one. */
+/**
+ * Makes the lock's file, which is complete from the first moment; false when there is one already.
+ */
 async function create(root: string, name: LockName, self: Holder): Promise<boolean | 'no_links'> {
   await mkdir(root, { recursive: true, mode: 0o700 });
   const path = lockPath(root, name);
@@ -93,7 +98,8 @@ async function create(root: string, name: LockName, self: Holder): Promise<boole
 }
 
 /**
- * Puts our name in the place of a dead holder's; false when it lives, or there is none any more.
+ * Puts our name in the place of a dead holder's; false when the holder lives, or when there is no
+ * lock any more.
  *
  * @param orFree takes a free lock too, where none can be made by a link
  */
@@ -126,7 +132,7 @@ async function succeed(
   }
 }
 
-/** The guard is a folder, which would be open to others where the umask is. */
+/** The guard is a folder, which would be open to others where the umask allows that. */
 function makePrivate(path: string, done: fs.NoParamCallback): void {
   fs.mkdir(path, 0o700, done);
 }

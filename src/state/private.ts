@@ -18,8 +18,8 @@ export function isOwn(found: Pick<Stats, 'uid'>): boolean {
 }
 
 /**
- * Why somebody else may have a hand in a folder or socket (trust.md §5); undefined when nobody has.
- * A symlink is not followed: whoever made it decides where it leads.
+ * Why somebody else may control a folder or socket (trust.md §5); undefined when nobody else can. A
+ * symlink is not followed: whoever made it decides where it leads.
  *
  * @param allow `read` where others may look into it
  * @returns undefined too when there is nothing at `path`
@@ -39,7 +39,10 @@ export async function foreignHand(
     : `${path} is open to other users (mode ${(found.mode & 0o777).toString(8)})`;
 }
 
-/** What may lie in a state directory, of any version: with anything else in it, it is not ours alone. */
+/**
+ * What may be in a state directory of any version: with anything else in it, the folder is not ours
+ * alone.
+ */
 const OURS =
   /^(cursors|approvals|paused|run-budget|holds|heartbeat|chat|clone|git-settings)\.json(\..*)?$|^(outbox|dead-letters|runs|sessions|log|bin|session-bin|ssh|work|run|git|clones)$|^index\.db.*$|^(service\.env|web\.html|wake\.sock|host-file\.md|approval-key)(\..*)?$|^(dispatcher|writer|approvals|turn|budget|index)\.(lock|guard).*$/;
 
@@ -48,13 +51,15 @@ const FULL = new Set(
   ['outbox', 'dead-letters', 'runs', 'sessions', 'log', 'bin', 'session-bin'].concat('git'),
 );
 
-/** Folders that are everybody's, or hold more than this, whatever CROSSTALK_STATE_DIR says. */
+/**
+ * Folders that are everybody's, or hold other things as well, whatever CROSSTALK_STATE_DIR says.
+ */
 const COMMON = new Set(['/', '/tmp', '/var/tmp', '/dev/shm', '/run', tmpdir(), homedir()]);
 
 /**
- * Takes the rights of other users away from a state directory that was made with some, by hand or by
- * an older version: from what lies in it, and from the folder itself unless other things than ours are
- * in it. What belongs to somebody else stays as it is.
+ * Takes the rights of other users away from a state directory that was made with such rights, by
+ * hand or by an older version: from what is in it, and from the folder itself unless it holds other
+ * things than ours. What belongs to somebody else stays as it is.
  */
 export async function tighten(root: string): Promise<void> {
   const found = await lstat(root).catch(() => undefined);

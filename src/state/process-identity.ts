@@ -7,7 +7,10 @@ export interface ProcessIdentity {
   started: string;
 }
 
-/** When a process started, or undefined when there is none of this id. A zombie counts as none. */
+/**
+ * When a process started, or undefined when there is no process with this id. A zombie does not
+ * count.
+ */
 async function startOf(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') {
     try {
@@ -16,7 +19,7 @@ async function startOf(pid: number): Promise<string | undefined> {
       return undefined;
     }
   }
-  // Loaded here: most commands run where /proc tells it all.
+  // It is imported only here, because most commands run where /proc gives the answer.
   const { execFile } = await import('node:child_process');
   const { promisify } = await import('node:util');
   try {

@@ -12,7 +12,7 @@ import { isRecord, writeDurably } from './files.ts';
 /** What may be the name of a state directory. */
 export const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$/;
 
-/** The part of a clone that is asked here. */
+/** The part of a clone that the registry needs to know. */
 export interface CloneFolder {
   /** Its git directory, that which linked work trees share. */
   commonDir: string;
@@ -22,7 +22,7 @@ export interface CloneFolder {
 
 export interface Registered {
   id?: string;
-  /** Something was approved there. */
+  /** Whether something was approved for the clone. */
   started: boolean;
   /** The state directories that were used for it. */
   states: Place[];
@@ -41,8 +41,9 @@ export function registryFile(home: string, commonDir: string): string {
 }
 
 /**
- * What is remembered of the clone at a path: the id unless another git directory stands there now,
- * because a run can put another one in its place; that something was approved there in any case.
+ * What is remembered of the clone at a path: the id unless another git directory is there now,
+ * because a run can put another one in its place; in any case, whether something was approved
+ * there.
  */
 export async function readRegistry(path: string, clone: CloneFolder): Promise<Registered> {
   const value = await readJsonFile(path);
@@ -82,8 +83,8 @@ export async function writeRegistry(
  * directory that they had. That something was approved for a clone must never be forgotten while it
  * may come back, or its return would be a first start. So an entry stays while its clone, or one of
  * its state directories, may be on a disk that is not mounted just now: a path counts as gone only
- * where the nearest folder above it that exists is on the file system that the path was on. What does
- * not say where it was stays too.
+ * where the nearest folder above it that exists is on the file system that the path was on. An
+ * entry that does not say where it was stays too.
  */
 async function sweepRegistry(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {

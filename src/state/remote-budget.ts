@@ -27,22 +27,25 @@ type Kind = 'pushes' | 'reads';
 interface Taken {
   pushes: number[];
   reads: number[];
-  /** Who waits to push: since when, and when it comes again. */
+  /** Who waits to push: since when, and when that process will ask again. */
   waiting: Record<string, { since: number; due: number }>;
 }
 
-/** Who has not come again this long after it said it would has gone. */
+/** A process that has not asked again this long after it said it would is taken to be gone. */
 const GONE_MS = 2000;
-/** Between looks of somebody whose push would be free if another were not before it. */
+/**
+ * The time between looks of a process whose push would be free if another one were not before it.
+ */
 const BEHIND_MS = 250;
 let serial = 0;
 const WINDOW_MS: Record<Kind, number> = { pushes: 60_000, reads: 1000 };
 const LOCK_WAIT_MS = 2000;
 
 /**
- * What this machine may ask of one remote host: so many pushes in any minute and reads in any
- * second, all transports and processes of the user together. It makes pushes wait, while more mail
- * gathers for them; it never drops one. Who has waited longest goes first. Where its file cannot be kept, nothing is held back.
+ * What this machine may ask of one remote host: a number of pushes in any minute and of reads in
+ * any second, for all transports and processes of the user together. The budget makes pushes wait,
+ * while more mail gathers for them; it never drops one. Who has waited longest goes first. Where
+ * its file cannot be kept, nothing is held back.
  */
 export class RemoteBudget {
   readonly #folder: string;
@@ -107,7 +110,7 @@ export class RemoteBudget {
     }
   }
 
-  /** Keeps the order of those who wait; how long we do. */
+  /** Keeps the order of those who wait, and says how long this process has to wait. */
   #inLine(taken: Taken, wait: number, now: number): number {
     const others = Object.entries(taken.waiting).filter(
       ([id, { due }]) => id !== this.#self && due + GONE_MS > now,
@@ -120,7 +123,10 @@ export class RemoteBudget {
     return longer;
   }
 
-  /** What was taken within the windows; what seems to come from the future was before the clock was set. */
+  /**
+   * What was taken within the windows; a time that seems to be in the future is from before the
+   * clock was set back.
+   */
   async #load(): Promise<Taken> {
     const { value } = (await readJson(join(this.#folder, 'taken.json'))) ?? {};
     const now = this.#now();

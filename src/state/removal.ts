@@ -38,7 +38,7 @@ export async function bury(path: string, graveyard: string): Promise<string | un
   return grave;
 }
 
-/** Removes a graveyard with all that is in it; what takes too long stays for the next time. */
+/** Removes a graveyard with everything in it; what would take too long stays for the next time. */
 export async function clearGraveyard(graveyard: string): Promise<void> {
   const deadline = Date.now() + LIMIT_MS;
   for (
@@ -79,7 +79,7 @@ async function takeOut(path: string, graveyard: string): Promise<void> {
   }
 }
 
-/** Gives us all rights to a folder, and to nothing else where a symlink has taken its place. */
+/** Gives us all rights to a folder; where a symlink has taken its place, nothing is changed. */
 async function permit(path: string): Promise<void> {
   const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY } = constants;
   const onLinux = process.platform === 'linux';

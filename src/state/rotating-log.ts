@@ -27,7 +27,7 @@ export class RotatingLog {
   #size = 0;
   /** A terminal, a pipe or a device has no size to speak of. */
   #rotates = false;
-  /** Something was written in part: what comes next begins a line of its own. */
+  /** Whether a line was written only in part: then the next one begins a line of its own. */
   #torn = false;
 
   /** @throws Error when the file cannot be opened */
@@ -77,7 +77,7 @@ export class RotatingLog {
       try {
         renameSync(logFile(this.#path, n), logFile(this.#path, n + 1));
       } catch {
-        // There are fewer so far.
+        // There are fewer files so far.
       }
     }
     this.#open();

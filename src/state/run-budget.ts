@@ -4,8 +4,8 @@ import { isRecord, readJson } from './files.ts';
 const HOUR_MS = 3_600_000;
 
 /**
- * When each tier's CLI was started during the last hour, against `max_runs_per_hour`: a guard
- * that no message can talk its way around. Kept on disk, so that a restart does not reset it.
+ * When each tier's CLI was started during the last hour, against `max_runs_per_hour`: a guard that
+ * no message can talk its way around. It is kept on disk, so that a restart does not reset it.
  */
 export class RunBudget {
   readonly #path: string;

@@ -18,7 +18,7 @@ const MAX_DROP_BYTES = 8 * 1024 * 1024;
 /** Entries of a drop folder that are looked at, and drops that one run may leave. */
 const MAX_ENTRIES = 4000;
 const MAX_DROPS = 1000;
-/** Bytes that one look reads: what is left is there for the next. */
+/** Bytes that one look reads; the next look reads what is left. */
 const MAX_LOOK_BYTES = 32 * 1024 * 1024;
 const ON_LINUX = process.platform === 'linux';
 const DROP = /^([0-9A-HJKMNP-TV-Z]{26})\.json$/;
@@ -43,9 +43,9 @@ export async function makeRunDirectory(
   return dir;
 }
 
-/** Ends the name of the folder in which the directory of a run is removed. */
+/** The end of the name of the folder in which the directory of a run is removed. */
 const GONE = '.gone';
-/** Ends the name of the folder to which a drop folder is moved when its run has ended. */
+/** The end of the name of the folder to which a drop folder is moved when its run has ended. */
 const SEALED = '.drops';
 
 /** Removes the directory of a run, or what a removal that was cut short has left of one. */
@@ -67,7 +67,7 @@ export async function runDirectories(folder: string): Promise<string[]> {
   return (await readdir(folder).catch(() => [])).map((name) => join(folder, name));
 }
 
-/** What a process hears that outlives its run, or that cannot see the directory of it. */
+/** What a process is told that outlives its run, or that cannot see the run's directory. */
 export const RUN_HAS_ENDED =
   'the run has ended: its directory, CROSSTALK_RUN_DIR, is gone, and nothing of this was done; say it before the run ends, and let a sandbox see that directory';
 
@@ -89,7 +89,7 @@ export class DropFolder {
   #path: string;
   readonly #taken = new Set<string>();
   #left = 0;
-  /** What could not be read, as it was then: it may still be written to. */
+  /** Files that could not be read, as they were then: they may still be written to. */
   readonly #unread = new Map<string, string>();
 
   private constructor(dir: string, handle: FileHandle, path: string) {
@@ -113,8 +113,8 @@ export class DropFolder {
   }
 
   /**
-   * Moves it out of reach: what was dropped whole is there to be taken, and whoever drops something
-   * from now on finds no folder, so that nothing is lost unsaid.
+   * Moves the drop folder out of reach: what was dropped whole can be taken, and whoever drops
+   * something from now on finds no folder, so that nothing is lost without being reported.
    */
   async seal(): Promise<void> {
     const path = await bury(join(this.#dir, 'drop'), `${this.#dir}${SEALED}`).catch(
@@ -123,7 +123,9 @@ export class DropFolder {
     if (path !== undefined && !ON_LINUX) this.#path = path;
   }
 
-  /** What is there whole and was not taken before, oldest first; as much as one look reads. */
+  /**
+   * The drops that are complete and were not taken before, oldest first; as much as one look reads.
+   */
   async take(): Promise<Drop[]> {
     const drops: Drop[] = [];
     this.#left = MAX_LOOK_BYTES;
@@ -138,7 +140,7 @@ export class DropFolder {
     return drops;
   }
 
-  /** What was left in it and is nothing that can be taken: names and reasons. */
+  /** What was left in the folder and cannot be taken: names and reasons. */
   get refused(): { name: string; reason: string }[] {
     return [...this.#unread].map(([id, seen]) => ({
       name: `${id}.json`,
@@ -146,7 +148,7 @@ export class DropFolder {
     }));
   }
 
-  /** Puts an answer beside a drop; it is whole when it appears. */
+  /** Puts an answer beside a drop; the answer is complete when it appears. */
   async answer(id: string, answer: unknown): Promise<void> {
     const temporary = join(this.#path, `.${id}.answer`);
     await writeFile(temporary, JSON.stringify(answer), { mode: 0o600, flag: 'wx' });

@@ -15,7 +15,7 @@ export interface RunRecord {
   messages: string[];
   /** The commit the messages were read at; absent in what earlier versions have written. */
   tip?: string;
-  /** Where it works; absent in what 6.0 has written. */
+  /** The folder in which it works; absent in what 6.0 has written. */
   workdir?: string;
   /** The leader of the CLI's process group. */
   process: ProcessIdentity;
@@ -42,9 +42,10 @@ export class Runs {
   /**
    * Records a run before its CLI gets to work.
    *
-   * @param pid the leader's of its process group
+   * @param pid the pid of the leader of its process group
    * @returns that process
-   * @throws Error when the disk would not take what the CLI is going to say: it would be paid in vain
+   * @throws Error when the disk would not take what the CLI is going to say: it would be paid in
+   *   vain
    */
   async begin(run: Omit<RunRecord, 'process'>, pid: number): Promise<ProcessIdentity> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });

@@ -1,13 +1,13 @@
 import { JsonLines } from './json-lines.ts';
 
-/** Bytes from which on the older half is forgotten: some 60,000 silences. */
+/** The size in bytes at which the older half is forgotten: some 60,000 silences. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** A run that had to do without messages that what it dealt with names. */
+/** A run that lacked messages which are named by those it dealt with. */
 export interface Lacking {
   actor: string;
   channel: string;
-  /** What it dealt with: paths inside the channel. */
+  /** The messages it dealt with: paths inside the channel. */
   incomplete: string[];
   /** Paths of files that were not on the bus. */
   lacking: string[];
@@ -18,9 +18,10 @@ function strings(value: unknown): string[] {
 }
 
 /**
- * What was settled by silence (protocol.md §5). No message on the bus says so, and a cursor says it only
- * as long as the history it belongs to is there: a line of JSON for each silent run. And what was dealt
- * with while the question behind it was not on the bus, as it may come back.
+ * What was settled by silence (protocol.md §5): a line of JSON for each silent run. No message on
+ * the bus says so, and a cursor says it only as long as the history it belongs to is there. It also
+ * holds what was dealt with while the question behind it was not on the bus, because the question
+ * may come back.
  */
 export class Silences {
   readonly #lines: JsonLines;
@@ -39,12 +40,12 @@ export class Silences {
     return this.#lines.add([{ ...run }]);
   }
 
-  /** Puts on record that it has dealt with them again, with all that it lacked before but this. */
+  /** Puts on record that the actor has dealt with them again, and lacked nothing but this. */
   done(run: Lacking): Promise<void> {
     return this.#lines.add([{ ...run, again: run.incomplete }]);
   }
 
-  /** What was dealt with without one of these, or without anything, and not again since. */
+  /** What was dealt with while one of these, or anything, was missing, and not again since. */
   async without(paths?: ReadonlySet<string>): Promise<Lacking[]> {
     const found: Lacking[] = [];
     for (const line of await this.#lines.all()) {
@@ -64,7 +65,7 @@ export class Silences {
   /**
    * Calls back for everything that is on record.
    *
-   * @param visit `isAgain`: it has been dealt with again
+   * @param visit `isAgain`: the messages have been dealt with again
    */
   async each(
     visit: (actor: string, channel: string, relPath: string, isAgain: boolean) => void,

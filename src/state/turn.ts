@@ -8,24 +8,30 @@ import { acquire, isHeld, type Acquired } from './lock.ts';
 /** A turn that was taken. */
 export interface Turn {
   kind: 'turn';
-  /** What the branch stood at when the last turn ended; undefined when nobody said. */
+  /** The commit that the branch was at when the last turn ended; undefined when nobody said. */
   tip: string | undefined;
-  /** What those who wait would push: it may be taken along. */
+  /** What those who wait would push, which may be taken along. */
   waiting: { ticket: string; offer: string }[];
-  /** Ends it, saying what the branch stands at now, if we moved it, and whose was taken along. */
+  /**
+   * Ends the turn, and says which commit the branch is at now, if we moved it, and whose entries
+   * were taken along.
+   */
   end: (tip?: string, taken?: readonly string[]) => Promise<void>;
 }
 
-/** `done`: somebody's turn took ours along, and the branch stands at `tip` since. */
+/** `done`: somebody took our entries along in their turn, and the branch is at `tip` since then. */
 export type Taken = Turn | { kind: 'done'; tip: string };
 
 /** Milliseconds to wait for the turn; after that git arbitrates. */
 const LONGEST_WAIT_MS = 10_000;
-/** Whoever is not called looks by itself this often: its caller may have died. */
+/**
+ * A waiting process that is not called looks on its own this often: the one that should call it may
+ * have died.
+ */
 const LOOK_MS = 500;
-/** Nobody waits so long. */
+/** No process waits for so long: an older ticket is left over. */
 const ABANDONED_MS = 60_000;
-/** Whoever lost a race takes turns for this long. */
+/** A process that lost a race takes turns for this long. */
 const CONTENDED_MS = 30_000;
 
 /** So many of those who wait are taken along. */
@@ -36,17 +42,18 @@ let serial = 0;
 
 /**
  * Turns that the clones of one remote on this machine take at pushing (protocol.md §10), so that
- * they do not reject one another. Advisory: nobody waits long, and where a turn cannot be had for
- * whatever reason one goes ahead and lets git arbitrate, which costs a retry at worst.
+ * they do not reject one another. Turns are advisory: nobody waits long, and a process that gets no
+ * turn, for whatever reason, goes ahead and lets git arbitrate, which costs a retry at worst.
  *
- * Taken only while others push: after a lost race, or when somebody has the turn just now. A lone
- * host pays one look at a file.
+ * Turns are taken only while others push: after a lost race, or when somebody has the turn at the
+ * moment. A lone host pays one look at a file.
  *
  * First come, first served: who has to wait leaves a ticket and watches it; whoever ends a turn
- * removes the oldest, which calls its owner. Sixteen that poll would take more of the machine than
- * what they wait for. On a ticket stands what its owner would push. Whoever has the turn may push it
- * along with his own, says so beside the ticket (`.done`), and removes it: then sixteen pushes are
- * one. An owner that was not told, or died, pushes by itself, and finds it there.
+ * removes the oldest, which calls its owner. Sixteen processes that poll would take more of the
+ * machine than what they wait for. A ticket says what its owner would push. Whoever has the turn
+ * may push that along with their own entries, says so beside the ticket (`.done`), and removes the
+ * ticket: then sixteen pushes become one. An owner that was not told, or died, pushes itself, and
+ * finds its entries on the remote.
  */
 export class Turns {
   readonly #folder: string;
@@ -146,7 +153,7 @@ export class Turns {
     await rm(path, { force: true });
   }
 
-  /** Calls who has waited longest, and clears away what dead processes have left. */
+  /** Calls the process that has waited longest, and clears away what dead processes have left. */
   async #callNext(): Promise<void> {
     for (const name of await readdir(this.#queue).catch(() => [])) {
       if (this.#now() - Number(name.slice(0, 16)) > ABANDONED_MS)
@@ -176,7 +183,8 @@ function called(ticket: string): Promise<void> {
       watcher = watch(ticket, done);
       watcher.on('error', done);
     } catch {
-      // Gone already, or a system without watches: it looks for itself.
+      // The file is gone already, or the system has no watches: the waiting process looks on its
+      // own.
       done();
     }
   });

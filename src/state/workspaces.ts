@@ -15,7 +15,7 @@ export interface WorkspaceRecord {
   used: string;
 }
 
-/** A workspace that is there. */
+/** A workspace that exists. */
 export interface Workspace {
   /** Absolute, without symlinks. */
   dir: string;
@@ -24,16 +24,19 @@ export interface Workspace {
 
 /** The workspace of sessions with an actor: they belong to no thread. */
 const SESSION = 'session';
-/** Ends the name of the folder in which what is removed from a workspace, or all of it, goes. */
+/**
+ * The end of the name of the folder to which a workspace, or what is removed from one, is moved.
+ */
 const GONE = '.gone';
 
 /**
- * The folders in which runs work, `<state>/work/<actor>/<thread>/` (trust.md §1): each empty at first,
- * and kept for the thread. Its record lies beside it, out of reach of what works in it.
+ * The folders in which runs work, `<state>/work/<actor>/<thread>/` (trust.md §1): each empty at
+ * first, and kept for the thread. The record of a workspace is beside it, out of reach of what
+ * works in it.
  */
 export class Workspaces {
   readonly #folder: string;
-  /** Those in which a run is at work. */
+  /** The workspaces in which a run is at work. */
   readonly #busy = new Set<string>();
   /** What must not come between a look and a removal. */
   #last: Promise<unknown> = Promise.resolve();
@@ -43,14 +46,15 @@ export class Workspaces {
   }
 
   /**
-   * The workspace of an actor and a thread, made if need be and without settings of agent CLIs. It is
-   * the caller's alone until {@link leave}: another run beside it could put settings into it after they
-   * were removed. A run that comes meanwhile gets one of its own, named after it: `<thread>~2`.
+   * The workspace of an actor and a thread, made if need be and without settings of agent CLIs. It
+   * is the caller's alone until {@link leave}: another run beside it could put settings into it
+   * after they were removed. A run that comes meanwhile gets one of its own, named after it:
+   * `<thread>~2`.
    *
-   * @param suffix of the thread's first message. Whoever writes another message under the same one gets
-   *   another workspace.
+   * @param suffix of the thread's first message. Whoever writes another message under the same one
+   *   gets another workspace.
    * @param isSetting names of what is removed
-   * @returns and the names of what was removed
+   * @returns the workspace, and the names of what was removed
    * @throws CrosstalkError `refused` where something that cannot be removed is in its place
    */
   open(
@@ -171,7 +175,10 @@ export class Workspaces {
   }
 }
 
-/** Makes a folder that is really one, ours, and nobody else's to look into; never follows a symlink. */
+/**
+ * Makes a folder that is really a folder, belongs to us, and that nobody else can look into; never
+ * follows a symlink.
+ */
 async function ownFolder(path: string): Promise<void> {
   const there = await lstat(path).catch(() => undefined);
   if (there !== undefined && !there.isDirectory()) await unlink(path);

@@ -13,7 +13,7 @@ export interface Maintained {
 const MANY_LOOSE = 6700;
 /** And for packs (`gc.autoPackLimit`). */
 const MANY_PACKS = 50;
-/** Objects are spread evenly over 256 folders, so some of them tell of all. */
+/** Objects are spread evenly over 256 folders, so a look at some of these is enough. */
 const SAMPLES = ['17', '42', '8a', 'd3'];
 const LOCKS = ['index.lock', 'shallow.lock', 'HEAD.lock', 'config.lock', 'packed-refs.lock'];
 /** Packing a large repository takes long; nothing else holds a lock for more than moments. */
@@ -21,10 +21,10 @@ const STALE_MS = 15 * 60_000;
 const PACKING_LIMIT = 600_000;
 
 /**
- * Packs loose objects, and small packs together, when there are many, on our own initiative: each
- * message adds about ten objects, each busy push a pack, and
- * our git calls never do it in passing. Nothing is deleted that is in no pack, so objects that
- * nothing refers to stay too. Telling that there is nothing to do costs a look at some folders.
+ * Packs loose objects, and small packs together, when there are many, without being asked: each
+ * message adds about ten objects, each busy push a pack, and our git calls never do it in passing.
+ * Nothing is deleted that is not in a pack, so objects that nothing refers to stay too. Finding out
+ * that there is nothing to do costs a look at some folders.
  *
  * @returns undefined when there was nothing to do
  */
@@ -38,19 +38,24 @@ export async function maintainIfDue({
   if (loose < MANY_LOOSE && packs < MANY_PACKS) return undefined;
   const before = await looseObjects(git);
   const run = (...args: string[]): Promise<unknown> => git.run(args, { timeout: PACKING_LIMIT });
-  // One that cannot run, as with another under way, leaves things as they are.
+  // Maintenance that cannot run, for instance because another one is under way, leaves things as
+  // they are.
   await run('maintenance', 'run', '--quiet', '--task=loose-objects');
-  // What that has packed it would remove only the next time.
+  // Git would remove the loose objects that it has just packed only the next time.
   await run('prune-packed', '--quiet');
   if (partial === true) {
-    // Which packs hold what the remote promises, older gits forget in a geometric repack.
+    // In a geometric repack, older versions of git forget which packs hold what the remote
+    // promises.
     await run('maintenance', 'run', '--quiet', '--task=incremental-repack');
     await run('multi-pack-index', 'expire');
   } else if (packs >= MANY_PACKS) await run('repack', '-d', '--quiet', '--geometric=2');
   return { before, after: await looseObjects(git) };
 }
 
-/** Git's lock files that are older than any git holds one: of a git that was killed. */
+/**
+ * Git's lock files that are older than any git process holds one: they are left by a git that was
+ * killed.
+ */
 export async function staleLocks({ clone, gitDir }: Repository): Promise<string[]> {
   const objects = clone.objectsDir;
   const folders = [clone.gitDir, gitDir];

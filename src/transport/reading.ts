@@ -32,11 +32,15 @@ export abstract class Reading {
   abstract readonly objects: Objects;
   protected abstract get repository(): Repository;
 
-  /** Brings what a partial clone lacks of these, with few fetches; see {@link prefetch}. */
+  /**
+   * Fetches what a partial clone lacks of these objects, with few fetches; see {@link prefetch}.
+   */
   prefetch(oids: readonly string[]): Promise<void> {
     return prefetch(this.repository, oids);
   }
-  /** What differs between two commits where something of ours can be; see {@link changesBetween}. */
+  /**
+   * What differs between two commits where files of a transport can be; see {@link changesBetween}.
+   */
   changes(from: string, to: string, paths: readonly string[] = []): AsyncGenerator<Change[]> {
     return changesBetween(this.repository.git, this.objects, from, to, paths, folderUse);
   }
@@ -49,7 +53,9 @@ export abstract class Reading {
         : undefined;
     return entries ?? listTree(this.repository.git, commit, folders);
   }
-  /** The files of ours below a folder at a commit, some at a time; see {@link walkFolder}. */
+  /**
+   * The files of a transport below a folder at a commit, some at a time; see {@link walkFolder}.
+   */
   walk(commit: string, folder: string): AsyncGenerator<WalkedEntry[]> {
     return walkFolder(this.repository.git, this.objects, commit, folder, folderUse);
   }
@@ -63,7 +69,8 @@ export abstract class Reading {
   /**
    * Whether `commit` still belongs to the history of `tip`: false after a rewrite.
    *
-   * @throws CrosstalkError `git_failed` when git could not say: no answer is none
+   * @throws CrosstalkError `git_failed` when git could not say: a call without an answer does not
+   *   count as "no"
    */
   async isAncestor(commit: string, tip: string): Promise<boolean> {
     const args = ['merge-base', '--is-ancestor', commit, tip];
@@ -78,8 +85,9 @@ export abstract class Reading {
   }
 
   /**
-   * Of some commits those that do not belong to the history of `tip`, without those that another of
-   * them goes on from: that one tells more of what was there. One process where all belong to it.
+   * Those of some commits that do not belong to the history of `tip`, without those from which
+   * another of them goes on, since the later one tells more of what was there. It takes one process
+   * where all of them belong to it.
    */
   async outside(commits: readonly string[], tip: string): Promise<string[]> {
     const asked = [...new Set(commits)].filter((commit) => commit !== tip);
@@ -99,17 +107,17 @@ export abstract class Reading {
   }
 
   /**
-   * What the branch was set back from since it stood at `commit`, as any process of this machine has
-   * seen it: a command fetches too, while no dispatcher runs.
+   * What the branch was set back from since it was at `commit`, as any process of this machine has
+   * seen it: commands fetch too, while no dispatcher runs.
    */
   async leftBehind(commit: string | undefined): Promise<string[]> {
     return leftBehind(await this.#moves(), commit);
   }
-  /** The same since a place in the record of it, which it gives back. */
+  /** The same since a position in the branch's log; the new position is returned as well. */
   leftSince(place: LogPlace | undefined): Promise<{ commits: string[]; place: LogPlace }> {
     return leftSince(this.#log, place);
   }
-  /** Where this machine has seen the branch before it first stood at `commit`. */
+  /** The commits at which this machine has seen the branch before it was first at `commit`. */
   async stoodBefore(commit: string): Promise<Set<string>> {
     return stoodBefore(await this.#moves(), commit);
   }
@@ -127,7 +135,7 @@ export abstract class Reading {
     return join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch);
   }
 
-  /** Locks of git that nobody can hold any more. */
+  /** Lock files of git that no process can hold any more. */
   staleLocks(): Promise<string[]> {
     return staleLocks(this.repository);
   }
@@ -145,7 +153,7 @@ export abstract class Reading {
   }
 
   /**
-   * Of some paths those that stand at a commit, whether their content can be read or not.
+   * Those of some paths that exist at a commit, whether their content can be read or not.
    *
    * @throws CrosstalkError `git_failed` when a folder on the way to one cannot be read
    */

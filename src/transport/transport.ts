@@ -39,7 +39,7 @@ export class Transport extends Reading {
   override readonly objects: Objects;
   #repository: Repository;
   readonly #opening: Opening;
-  /** What tells whether a change was accepted since, here or by another process. */
+  /** What tells whether a change was accepted since, by this process or another one. */
   #accepted: string;
 
   private constructor(
@@ -64,7 +64,7 @@ export class Transport extends Reading {
   static async open(opening: Opening, limit: number): Promise<Transport> {
     const prepared = await prepare(opening);
     const objects = new Objects(prepared.git, limit);
-    // Both take a moment to start, and neither needs the other.
+    // Both of these take a moment to start, and neither needs the other.
     objects.warm();
     const repository = await openRepository(opening, prepared).catch((error: unknown) => {
       objects.close();
@@ -119,7 +119,7 @@ export class Transport extends Reading {
   }
 
   /**
-   * Asks the remote for news. One without any branch gets what is here: so a solo transport moves there.
+   * Asks for news. A remote without any branch gets what this clone has, which was solo before.
    */
   async refresh(signal?: AbortSignal): Promise<Refreshed> {
     await this.reread();
@@ -175,7 +175,7 @@ export class Transport extends Reading {
     return this.#repository.git.closeConnections(folder);
   }
 
-  /** What a git command prints here, trimmed; for looking at the repository itself. */
+  /** What a git command prints in this repository, trimmed; for looking at the repository. */
   async git(args: readonly string[]): Promise<string> {
     return (await this.#repository.git.must(args)).toString('utf8').trim();
   }
@@ -199,7 +199,7 @@ export class Transport extends Reading {
       this.#repository.origin === undefined
         ? catchUp(this.#repository, this.objects, tip, folders)
         : fastForward(this.#repository, this.objects, tip, this.epochs, folders);
-    // What stands in the clone instead of a file of git's keeps the checkout where it is, not the mail.
+    // What is in the place of a file of git in the clone holds up the checkout, but not the mail.
     const followed = await following.catch((error: unknown): CheckoutState => {
       if (error instanceof CrosstalkError && error.code === 'git_failed')
         return { state: 'left', reason: error.message };
@@ -214,7 +214,7 @@ export class Transport extends Reading {
   get own(): string {
     return this.#opening.own;
   }
-  /** Brings the bus into a clone that has nothing of it yet; files come when they are read. */
+  /** Fetches the bus into a clone that has nothing of it yet; files come when they are read. */
   async bring(): Promise<Failure | undefined> {
     return bring(this.#repository);
   }
@@ -234,7 +234,7 @@ export class Transport extends Reading {
     this.objects.close();
   }
 
-  /** Takes notice of what was written into the clone's configuration, or was accepted, since. */
+  /** Takes into account what was written into the clone's configuration, or accepted, since. */
   async reread(): Promise<void> {
     const accepted = await fileStamp(this.#opening.record);
     const stamp = await configStamp(this.#opening.clone);

@@ -37,13 +37,14 @@ interface Epochs {
 
 /**
  * Brings the checkout to `tip` so that people and agents can read files there, when it is on the
- * transport's branch and clean; otherwise leaves it exactly as it is (invariant 1). It shows the
- * paths of a transport only, as plain files, and does not grow past a bound (trust.md §1).
+ * transport's branch and clean; otherwise leaves it exactly as it is (invariant 1). The checkout
+ * shows only the paths of a transport, as plain files, and does not grow past a bound (trust.md
+ * §1).
  *
- * When the history before `tip` was archived or rewritten, the checkout goes over to the one that is
- * on the bus now, unless it has commits that never were.
+ * When the history before `tip` was archived or rewritten, the checkout goes over to the history
+ * that is on the bus now, unless it has commits that never were on the bus.
  *
- * @param folders those that are shown; undefined for all that may be
+ * @param folders those that are shown; undefined for all that may be shown
  */
 export async function fastForward(
   repository: Repository,
@@ -83,7 +84,7 @@ export async function fastForward(
     async (path) =>
       shows(showing.patterns, path) && (await objects.read(`${tip}:${path}`)) !== undefined,
   );
-  // A checkout that was brought along when its branch could not be: the branch follows.
+  // The checkout was updated when its branch could not be: now the branch follows.
   if (!own.ok && !(await isIndexAt(repository, tip)))
     return head === tip && isShown ? { state: 'current' } : left(own.reason);
   const known = isShown && last?.commit === head ? last : undefined;
@@ -104,7 +105,8 @@ export async function fastForward(
   const without = own.ok ? await leaveOut(git, own.hidden, start) : start;
   const moved = await git(['read-tree', '-m', '-u', without, tip]);
   if (!moved.ok) {
-    // A full disk, a name that the file system does not take: left like that, it could never follow.
+    // The disk may be full, or the file system may not accept a name: left like this, the checkout
+    // could never follow.
     await finishMove(repository, objects, move);
     return left(moved.failure.reason);
   }

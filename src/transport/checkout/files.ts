@@ -6,12 +6,12 @@ import type { Change } from '../objects/walk.ts';
 const AT_A_TIME = 200;
 
 /**
- * The first file of the operator's that stands where something is to be written: at its path, in the
- * place of a folder on the way to it, or in a folder that becomes a file. Git in a sparse checkout
- * says that it would not overwrite such a file, and overwrites it (seen with git 2.39); the folder of
- * a submodule that becomes a file it removes with all that is in it.
+ * The first file of the operator's that is where something is to be written: at the path itself, in
+ * the place of a folder on the way to it, or in a folder that becomes a file. Git in a sparse
+ * checkout says that it would not overwrite such a file, and overwrites it (seen with git 2.39);
+ * the folder of a submodule that becomes a file it removes with all that is in it.
  *
- * @param dir the checkout; of what is on the bus it holds what it should
+ * @param dir the checkout, which holds what it should of what is on the bus
  * @param changes what is to be done to it
  */
 export async function inTheWay(
@@ -25,8 +25,8 @@ export async function inTheWay(
 }
 
 /**
- * The first name that is written and is not UTF-8: nothing can be said of what stands there, nor can
- * it be made plain, by a path that has lost some of its bytes. Some file systems take no such name.
+ * The first name that is to be written and is not UTF-8: by a path that has lost some of its bytes,
+ * one can neither tell what is there nor make it plain. Some file systems take no such name.
  */
 export function notUtf8(changes: readonly Change[]): string | undefined {
   return changes.find(({ path, status }) => status !== 'D' && path.includes('\ufffd'))?.path;
@@ -68,7 +68,7 @@ class Look {
     return (await kindOf(join(this.#dir, path))) === 'folder' ? this.#inside(path) : undefined;
   }
 
-  /** What is no folder on the way to one, unless it is taken away. */
+  /** What is on the way to a path and is not a folder, unless it is going to be removed. */
   #folder(path: string): Promise<string | undefined> {
     if (path === '') return Promise.resolve(undefined);
     const known = this.#folders.get(path);
@@ -83,7 +83,7 @@ class Look {
     return found;
   }
 
-  /** The first file below a folder that is not taken away. */
+  /** The first file below a folder that is not going to be removed. */
   async #inside(folder: string): Promise<string | undefined> {
     for (const entry of await readdir(join(this.#dir, folder), { withFileTypes: true })) {
       const path = `${folder}/${entry.name}`;

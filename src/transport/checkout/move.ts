@@ -13,13 +13,13 @@ import type { Change } from '../objects/walk.ts';
 
 /**
  * A checkout is moved in this order: the move is remembered here, git writes the files, then the
- * index, the branch follows, and the move is forgotten. What is killed in between leaves a
- * checkout that is at one commit by its index, at another by its branch, or at one by its index and
- * partly at another by its files. To git these are changes that an operator has made, and it would
- * never be moved again. {@link finishMove} knows better.
+ * index, the branch follows, and the move is forgotten. A process that is killed in between leaves
+ * a checkout whose index is at one commit and whose branch is at another, or whose index is at one
+ * commit and whose files are partly at another. To git these are changes that an operator has made,
+ * and the checkout would never be moved again. {@link finishMove} knows better.
  */
 export interface Move {
-  /** Where the branch stood; empty for a branch without a commit. */
+  /** The commit that the branch was at; empty for a branch without a commit. */
   from: string;
   to: string;
   /** The patterns of what it showed before. */
@@ -30,7 +30,7 @@ function moveFile({ gitDir }: Repository): string {
   return join(gitDir, 'checkout-to');
 }
 
-/** The move that was begun and not forgotten; none most of the time. */
+/** The move that was begun and not forgotten; most of the time there is none. */
 export async function moveUnderWay(repository: Repository): Promise<Move | undefined> {
   try {
     const move = JSON.parse(await readFile(moveFile(repository), 'utf8')) as Partial<Move>;
@@ -79,7 +79,7 @@ export async function finishMove(
     failed = await takeBackParts(repository, objects, move);
     if (failed === undefined) await replace(patternFile(repository), move.shown);
   });
-  // What is not done is not forgotten: it can be done once there is room again.
+  // A move that is not finished is not forgotten: it can be finished once there is room again.
   const reason = busy ?? failed;
   if (reason !== undefined) return reason;
   await forgetHeld(repository);
@@ -111,7 +111,7 @@ export async function isIndexAt(repository: Repository, commit: string): Promise
   return (await staged(repository, commit))?.length === 0;
 }
 
-/** In what the index differs from a commit; undefined when git cannot tell. */
+/** The paths in which the index differs from a commit; undefined when git cannot tell. */
 async function staged(
   repository: Repository,
   commit: string,
@@ -170,8 +170,8 @@ async function takeBackParts(
 }
 
 /**
- * Whether a file holds a blob or the beginning of it, something else, or is not there. What is behind
- * a symlink is something else: it was not written by a move.
+ * Whether a file holds a blob or the beginning of one, holds something else, or does not exist.
+ * What is behind a symlink is something else: it was not written by a move.
  */
 async function partOf(
   { git, clone }: Repository,

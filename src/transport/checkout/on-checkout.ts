@@ -33,7 +33,8 @@ export async function onCheckout(
     env: {
       GIT_WORK_TREE: clone.dir,
       GIT_INDEX_FILE: index,
-      // A file that was made plain is another one to git until `status` has written down that it is not.
+      // A file that was made plain is a changed file to git until `status` has recorded that it is
+      // not.
       GIT_OPTIONAL_LOCKS: '1',
     },
     ...(input !== undefined && { input }),
@@ -43,13 +44,13 @@ export async function onCheckout(
   return pipe === undefined ? outcome : refused(pipe);
 }
 
-/** What comes of a git that was not started, or told nothing. */
+/** The result of a git that was not started, or that said nothing. */
 function refused(reason: string): GitOutcome {
   const nothing = { stdout: Buffer.alloc(0), stderr: reason };
   return { ok: false, ...nothing, code: null, failure: { kind: 'other', reason } };
 }
 
-/** The file that says what the checkout shows: ours, not the one of the clone. */
+/** The file that says what the checkout shows: our own file, not that of the clone. */
 export function patternFile({ gitDir }: Repository): string {
   return join(gitDir, 'info', 'sparse-checkout');
 }

@@ -5,10 +5,10 @@ import { SHOWN_FOLDERS } from '../../protocol/layout.ts';
 import { replace } from '../clone/own-git.ts';
 
 /**
- * Git reads files of the checkout by their names, as `.gitattributes` in any folder, and a run may be
- * able to put a named pipe there, for which git waits until it is ended. To look for one before each
- * git would cost more than its work; so it is looked for once a git has waited in vain, and
- * remembered until it is gone.
+ * Git reads files of the checkout by their names, such as `.gitattributes` in any folder, and a run
+ * may be able to put a named pipe there, for which git waits until git is ended. Looking for a pipe
+ * before each git call would cost more than the call; so a pipe is looked for once a git has waited
+ * in vain, and remembered until it is gone.
  */
 
 /** Entries of folders that are looked at; a checkout holds no more than a million files. */
@@ -29,7 +29,7 @@ export async function findPipe(dir: string, gitDir: string): Promise<string | un
   const ahead = ['', 'data', ...SHOWN_FOLDERS];
   let entries = 0;
   for (let folder = ahead.pop(); folder !== undefined; folder = ahead.pop()) {
-    // Folders that are not shown are no concern of git's, and may be large.
+    // Git does not look into folders that are not shown, and they may be large.
     const isEntered = folder !== '' && folder !== 'data';
     for await (const entry of (await opendir(join(dir, folder)).catch(() => undefined)) ?? []) {
       const path = join(folder, entry.name);

@@ -26,7 +26,8 @@ export async function makePlain(clone: Clone, files: readonly Change[]): Promise
 async function replaceLink(clone: Clone, file: string, oid: string): Promise<void> {
   const text = await readlink(file, { encoding: 'buffer' });
   if (blobId(text, oid.length) !== oid) return;
-  // By a rename: a process that is killed in between must not leave a file missing.
+  // The file is replaced by a rename: a process that is killed in between must not leave a file
+  // missing.
   const temporary = join(
     clone.gitDir,
     `crosstalk-plain.${String(process.pid)}.${String(serial++)}`,
@@ -43,7 +44,7 @@ async function replaceLink(clone: Clone, file: string, oid: string): Promise<voi
   }
 }
 
-/** The id of a blob with a content, as many letters long as the repository's ids are. */
+/** The id of a blob with some content, as long as the ids of the repository are. */
 export function blobId(content: Buffer, length: number): string {
   return createHash(length === 64 ? 'sha256' : 'sha1')
     .update(`blob ${String(content.length)}\0`)

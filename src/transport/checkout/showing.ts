@@ -21,7 +21,7 @@ const MAX_NAMED = 100;
 /**
  * What the checkout shows of a commit: the files and folders that belong to a transport.
  *
- * @param folders of those folders the ones that are shown, where that is not all of them
+ * @param folders those of these folders that are shown, where not all of them are
  */
 export async function showingOf(
   objects: Objects,
@@ -62,7 +62,10 @@ function plainPatterns(files: readonly string[], folders: readonly string[]): st
     .join('');
 }
 
-/** In the form that git itself writes: parents with their files, then folders with all below them. */
+/**
+ * The patterns in the form that git itself writes: parents with their files, then folders with all
+ * below them.
+ */
 function conePatterns(folders: readonly string[]): string {
   const parents = new Set<string>();
   for (const folder of folders) {

@@ -7,17 +7,22 @@ import type { Showing } from './showing.ts';
 import { changesCapped, readFolder } from '../objects/tree.ts';
 import type { Change } from '../objects/walk.ts';
 
-/** What a checkout may hold; past it, it stays where it is. A window (`crosstalk.window`) shows less. */
+/**
+ * What a checkout may hold; past this it stays where it is. A window (`crosstalk.window`) shows
+ * less.
+ */
 const CHECKOUT_LIMITS = { files: 1_000_000, bytes: 256 * 1024 * 1024 };
 
-/** Sizes that are asked for through the open process; more of them get a process of their own. */
+/**
+ * How many sizes are asked for through the open process; more of them get a process of their own.
+ */
 const FEW = 20;
 export type Measured =
   | {
       ok: true;
       /** All that changes in what is shown. */
       changes: Change[];
-      /** What has to be made plain: it may have been written by another git than ours. */
+      /** What has to be made plain, because another git than ours may have written it. */
       unusual: Change[];
       /** Remembers what the checkout holds, once it does. */
       keep: () => Promise<void>;
@@ -35,8 +40,8 @@ export interface Held {
 type Counted = Pick<Held, 'files' | 'bytes'>;
 
 /**
- * Whether the checkout may be brought from one commit to another: what it would hold is counted
- * before a byte is written, because a small push can stand for any number of files.
+ * Whether the checkout may be brought from one commit to another: the size of what it would hold is
+ * computed before a byte is written, because a small push can stand for any number of files.
  *
  * @param from undefined for a checkout that holds nothing yet
  * @param known what it holds at `from`; undefined when all of it has to be looked at, because it
@@ -95,7 +100,7 @@ function written(changes: readonly Change[]): Change[] {
   return changes.filter(({ status, mode }) => status !== 'D' && mode.startsWith('100'));
 }
 
-/** At most what it holds then: what is taken away is not counted. */
+/** The most that the checkout may hold then: what is removed is not counted. */
 function sum(held: Counted, added: readonly Change[], sizes: readonly number[]): Counted {
   return {
     files: held.files + added.length,
@@ -103,7 +108,7 @@ function sum(held: Counted, added: readonly Change[], sizes: readonly number[]):
   };
 }
 
-/** All that the checkout would hold at a commit, counted. */
+/** The size of all that the checkout would hold at a commit. */
 async function whole(
   repository: Repository,
   objects: Objects,
@@ -183,7 +188,7 @@ async function saveHeld(repository: Repository, held: Held): Promise<void> {
   await writeFile(heldFile(repository), `${JSON.stringify(held)}\n`, { mode: 0o600 });
 }
 
-/** Has all of the checkout looked at the next time. */
+/** Makes the next move look at all of the checkout. */
 export function forgetHeld(repository: Repository): Promise<void> {
   return rm(heldFile(repository), { force: true });
 }

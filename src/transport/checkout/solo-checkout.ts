@@ -9,7 +9,7 @@ import type { Repository } from '../clone/handle.ts';
 import { showingOf } from './showing.ts';
 import { prepareClone } from './sparse.ts';
 
-/** Marks the commit that index and work tree still stand at when they could not follow. */
+/** Marks the commit at which index and work tree still are when they could not follow. */
 const BEHIND = 'refs/crosstalk/behind';
 const LOCK_TRIES = 10;
 const LOCK_WAIT_MS = 100;
@@ -19,8 +19,8 @@ const LOCK_WAIT_MS = 100;
  * `to` by a two-tree merge, which keeps local changes; left behind, the operator's next commit
  * would delete the mail. Elsewhere than on that branch nothing is touched.
  *
- * When they cannot follow (another git holds the index for longer than a moment), where they
- * stand is remembered, and {@link catchUp} or the next message takes them along.
+ * When they cannot follow (another git holds the index for longer than a moment), the commit at
+ * which they are is remembered, and {@link catchUp} or the next message makes them follow.
  */
 export async function followBranch(
   repository: Repository,

@@ -20,7 +20,8 @@ export async function statusOf(repository: Repository, head: string): Promise<St
   const cone = isCone(await readPatterns(repository));
   const args = [
     ...['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no'],
-    // Else git starts another git in the folder of a submodule, which obeys the configuration there.
+    // Otherwise git starts another git in the folder of a submodule, which obeys the configuration
+    // there.
     '--ignore-submodules=dirty',
   ];
   const said = await onCheckout(repository, args, { cone });
@@ -34,7 +35,9 @@ export async function statusOf(repository: Repository, head: string): Promise<St
   return { ok: true, changed };
 }
 
-/** What keeps a checkout from being moved, and what does not although git calls it changed. */
+/**
+ * What keeps a checkout from being moved, and what does not keep it although git calls it changed.
+ */
 export type Own = { ok: true; hidden: string[] } | { ok: false; reason: string };
 
 /**
@@ -58,7 +61,7 @@ export async function ownFiles(
   return { ok: true, hidden: changed.map(({ path }) => path) };
 }
 
-/** Says which file of the operator's stands where one of the bus is to be written. */
+/** Says which file of the operator's is in the place where a file of the bus is to be written. */
 export function inTheWayReason(path: string): string {
   return `a file that is not on the bus is in the way: ${escapeInvisible(path)}`;
 }
@@ -68,7 +71,7 @@ export function isCone(patterns: string): boolean {
   return patterns.startsWith('/*\n');
 }
 
-/** Whether a path is shown by patterns of ours; all are, as long as there are none. */
+/** Whether our patterns show a path; without patterns all paths are shown. */
 export function shows(patterns: string, path: string): boolean {
   if (patterns === '') return true;
   const lines = new Set(patterns.split('\n'));

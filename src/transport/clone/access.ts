@@ -5,7 +5,7 @@ import type { Clone } from './clone.ts';
 /** A setting as git's configuration holds it: its full name and one value. */
 export type Setting = readonly [name: string, value: string];
 
-/** How a remote is reached: what may stand on a command line, and what may not. */
+/** How a remote is reached: what may be on a command line, and what may not. */
 export interface Access {
   /** Without a password; a path of this machine is absolute. */
   url: string;
@@ -56,8 +56,8 @@ export function accessSettings({ url, username, password }: Access, file: string
   if (username === undefined) return [];
   if (password === undefined) return [[`credential.${url}.username`, username]];
   const path = `'${file.replaceAll("'", `'\\''`)}'`;
-  // The empty helper takes those away that would be asked first. Git's own helper for files is no
-  // choice: it forgets a password that was refused once.
+  // The empty helper removes those that would be asked first. Git's own helper for files cannot be
+  // used: it forgets a password that was refused once.
   const helper = `!f() { test "$1" = get && cat ${path}; }; f`;
   return [
     [`credential.${url}.helper`, ''],
@@ -81,8 +81,8 @@ function decoded(text: string): string {
 }
 
 /**
- * A clone that has remotes, and none of them called origin, is not taken for one without: what it
- * sends would stay here (protocol.md §5).
+ * A clone that has remotes, none of them called origin, is not taken for a clone without a remote:
+ * what it sends would stay on this machine (protocol.md §5).
  *
  * @throws CrosstalkError `refused`
  */

@@ -12,11 +12,11 @@ import type { Repository } from './handle.ts';
 const RENAMING_MS = 1000;
 
 /**
- * Makes the branch on a remote that has none at all: an empty one that a transport is given, or one
- * that lost everything. A remote with other branches has it under another name, or lost it, and a
- * second bus beside that helps nobody (protocol.md §5).
+ * Makes the branch on a remote that has no branch at all: an empty remote that a transport is
+ * given, or a remote that lost everything. A remote with other branches has the bus under another
+ * name, or lost it, and a second bus beside the first helps nobody (protocol.md §5).
  *
- * @param isGone the remote had it: it is asked twice whether it has none at all
+ * @param isGone the remote had the branch: it is asked twice whether it has no branch at all
  */
 export async function makeBranch(
   repository: Repository,
@@ -32,7 +32,8 @@ export async function makeBranch(
   }
   if (!found.ok) return found.failure;
   if (found.branches.length === 0) return pushCommit(repository, commit, { signal, expected: '' });
-  // A clone that has not seen it yet, or whose record of it was damaged: it is fetched first.
+  // The clone has not seen the branch yet, or its record of the branch was damaged: the branch is
+  // fetched first.
   if (found.branches.includes(branch))
     return { kind: 'behind', reason: `the remote has ${branch}, which was not fetched yet` };
   const names = found.branches.slice(0, 5).map(shown).join(', ');
@@ -46,7 +47,7 @@ export async function makeBranch(
  * The branch that is the bus, where nobody has said which: the remote's default branch, else its
  * only branch, else the branch checked out here.
  *
- * What is chosen is kept for good, so a git that did not answer chooses nothing.
+ * The choice is kept for good, so nothing is chosen when a git call did not answer.
  *
  * @param remote its URL; undefined in solo mode
  * @throws CrosstalkError `git_failed` when git did not answer, or only a guess would be left
@@ -83,7 +84,10 @@ async function knownDefault(
   return { branch: head === '' ? only : head, tracked: refs.length };
 }
 
-/** @param tracked how many branches it is known to have: of several none is chosen by a guess */
+/**
+ * @param tracked how many branches the remote is known to have: of several none is chosen by a
+ *   guess
+ */
 async function askRemote(git: Git, tracked: number): Promise<string | undefined> {
   const refs = await remoteRefs(git, 'origin');
   if (refs.ok) return refs.head ?? (refs.branches.length === 1 ? refs.branches[0] : undefined);
@@ -91,7 +95,10 @@ async function askRemote(git: Git, tracked: number): Promise<string | undefined>
   return undefined;
 }
 
-/** What a remote says of itself, and git answers, on a line of its own or among other words. */
+/**
+ * How a trace shows the object format that the remote names and git confirms, on a line of its own
+ * or among other words.
+ */
 const SHA256 = /[<>] (?:.* )?object-format=sha256(?: |$)/m;
 
 export type RemoteRefs =

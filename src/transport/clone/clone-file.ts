@@ -10,18 +10,24 @@ import { readPlainFile, tooLarge } from '../../plain-file.ts';
  * a file of many gigabytes fill the memory. Symlinks are followed, as git does.
  */
 
-/** A ref, HEAD, or the file that says where a git directory is: a path with some letters around it. */
+/**
+ * The size limit of a ref, of HEAD, or of the file that says where a git directory is: a path and a
+ * few characters.
+ */
 const SMALL = 8 * 1024;
 const MAX_PACKED_REFS = 64 * 1024 * 1024;
 const MAX_CONFIG = 1024 * 1024;
 const MAX_LIST = 4 * 1024 * 1024;
-/** A clone borrows objects from a folder or two; each may name others. */
+/**
+ * How many folders with borrowed objects are followed: a clone borrows from one or two, and each
+ * may name others.
+ */
 const MAX_ALTERNATES = 100;
 
 /**
  * The text of a small file of a clone; empty when there is none.
  *
- * @throws CrosstalkError `git_failed` when something else than a plain file stands there
+ * @throws CrosstalkError `git_failed` when something else than a plain file is there
  */
 export function smallText(path: string): Promise<string> {
   return textIn(path, SMALL).then((text) => text ?? '');
@@ -43,7 +49,7 @@ async function textIn(path: string, limit: number): Promise<string | undefined> 
   return found.kind === 'text' ? found.text : undefined;
 }
 
-/** Whether a plain file stands at a path; a folder does not count, and anything else is an error. */
+/** Whether a plain file is at a path; a folder does not count, and anything else is an error. */
 export async function isPlain(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined || found.isDirectory()) return false;
@@ -51,7 +57,7 @@ export async function isPlain(path: string): Promise<boolean> {
   return true;
 }
 
-/** Whether anything stands at a path. */
+/** Whether anything is at a path. */
 export async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
@@ -59,7 +65,7 @@ export async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Whether a symlink stands at a path, through which nothing of ours is written. */
+/** Whether a symlink is at a path, through which nothing of ours is written. */
 export async function isLink(path: string): Promise<boolean> {
   return lstat(path).then(
     (found) => found.isSymbolicLink(),
@@ -78,7 +84,8 @@ export async function linkOnTheWay(gitDir: string, name: string): Promise<string
 }
 
 /**
- * Sees to it that git may be told of a clone's objects: it reads which other folders have some.
+ * Makes sure that git may read a clone's objects, by checking the files that say which other
+ * folders have some.
  *
  * @throws CrosstalkError `git_failed`
  */
@@ -96,7 +103,10 @@ export async function checkAlternates(objectsDir: string): Promise<void> {
   }
 }
 
-/** @throws CrosstalkError `git_failed` when this is no configuration that git may be let read */
+/**
+ * @throws CrosstalkError `git_failed` when this is not a configuration that git may be allowed to
+ *   read
+ */
 export function checkConfig(path: string, found: Pick<Stats, 'isFile'> & { size: bigint }): void {
   if (!found.isFile()) throw odd(path, 'is no plain file');
   if (found.size > MAX_CONFIG) throw odd(path, tooLarge(found.size, MAX_CONFIG));

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { checkAlternates, checkConfig, isPlain, smallText } from './clone-file.ts';
 
-/** Where an operator's clone of a transport keeps its parts; found without asking git. */
+/** Where an operator's clone of a transport keeps its parts; this is found without asking git. */
 export interface Clone {
   /** Absolute path of the work tree, symlinks resolved. */
   dir: string;
@@ -20,7 +20,7 @@ export interface Clone {
  * the clone, which a run may have written (trust.md §1).
  *
  * @throws CrosstalkError `not_found` when the folder is in no git repository, `git_failed` when
- *   something else than a plain file stands in the place of a file that says where
+ *   something else than a plain file is in the place of a file that says where the parts are
  */
 export async function findClone(folder: string): Promise<Clone> {
   const start = await realpath(resolve(folder)).catch(() => resolve(folder));
@@ -40,7 +40,7 @@ export async function findClone(folder: string): Promise<Clone> {
 async function gitDirIn(dir: string): Promise<string | undefined> {
   const plain = join(dir, '.git');
   if (await isGitDir(plain)) return plain;
-  // A linked work tree has a file that says where.
+  // A linked work tree has a file that says where its git directory is.
   const named = /^gitdir: (.*)$/m.exec(await smallText(plain))?.[1]?.trim() ?? '';
   if (named === '') return undefined;
   const gitDir = resolve(dir, named);
@@ -74,7 +74,7 @@ export async function configStamp({ gitDir, commonDir, objectsDir }: Clone): Pro
 /**
  * What changes whenever a file is written or replaced; `-` while there is none.
  *
- * @param check looks at what is there
+ * @param check is given what is there, and throws where the file must not be used
  */
 export async function fileStamp(
   path: string,

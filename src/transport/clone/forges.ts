@@ -50,7 +50,7 @@ function hostOf(origin: string): string | undefined {
   return host === undefined || origin.startsWith('file:') ? undefined : safe(host);
 }
 
-/** It becomes the name of a folder. */
+/** The host becomes the name of a folder. */
 function safe(host: string): string {
   return host.replace(/[^a-z0-9.-]/g, '_').replace(/^\.+/, '_');
 }

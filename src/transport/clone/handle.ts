@@ -14,7 +14,7 @@ export interface Repository {
   dir: string;
   /** Our own git directory. */
   gitDir: string;
-  /** Where objects may be written by ourselves; absent in a repository with rules of its own. */
+  /** Where the program may write objects itself; absent in a repository with rules of its own. */
   objectsDir?: string;
   /** The remote's URL without a password; absent in solo mode. */
   origin?: string;
@@ -24,7 +24,7 @@ export interface Repository {
   from?: string;
   /** `crosstalk.agent`, the operator's own agent CLI. */
   agent?: string;
-  /** Objects may be missing here and are fetched when they are read. */
+  /** Whether objects may be missing from the clone, and are fetched when they are read. */
   partial?: boolean;
   /** `crosstalk.window`: how many days of messages the checkout shows. */
   window?: string;
@@ -32,7 +32,10 @@ export interface Repository {
   limits?: RemoteLimits;
   /** The branch that is the bus. */
   branch: string;
-  /** What the clone says otherwise than recorded; held until it is accepted. */
+  /**
+   * What the clone's configuration says differently from the record; it is held until it is
+   * accepted.
+   */
   changes: SettingChange[];
   /** Changes whenever the clone's configuration is written. */
   stamp: string;

@@ -7,8 +7,8 @@ import { withoutTrailing } from '../../protocol/text/trailing.ts';
 
 /**
  * What the state of a transport is called at first (protocol.md §1): from the origin's URL without
- * credentials, or from the repository's path when there is no origin. From then on it goes by the id
- * that the clone keeps (trust.md §2).
+ * credentials, or from the repository's path when there is no origin. From then on its name is the
+ * id that the clone keeps (trust.md §2).
  */
 export function transportId(repository: { origin?: string; dir: string }): string {
   const source =
@@ -27,11 +27,12 @@ export function transportId(repository: { origin?: string; dir: string }): strin
 }
 
 /**
- * What the state of a clone may be called that has no id yet: by its remote, and as it was called
- * before it had one.
+ * The names that the state of a clone without an id may have: by its remote, and by the name from
+ * before it had a remote.
  */
 export async function stateNames(clone: Clone, environment: NodeJS.ProcessEnv): Promise<string[]> {
-  // Git reads it without a look at what it is.
+  // Git would read the configuration without checking what kind of file it is, so it is checked
+  // here first.
   await configStamp(clone);
   const asked = await new Git(clone.dir, environment).run(
     ['config', '--get', 'remote.origin.url'],

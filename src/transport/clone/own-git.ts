@@ -14,7 +14,7 @@ import type { Repository } from './handle.ts';
  */
 const FIXED: readonly Setting[] = [
   ['core.bare', 'true'],
-  // What git writes here is nobody else's to read, whatever the umask.
+  // Nobody else may read what git writes here, whatever the umask is.
   ['core.sharedrepository', '0600'],
   ['core.hookspath', '/dev/null'],
   ['core.fsmonitor', 'false'],
@@ -25,7 +25,8 @@ const FIXED: readonly Setting[] = [
   ['core.symlinks', 'false'],
   ['core.autocrlf', 'false'],
   ['core.attributesfile', '/dev/null'],
-  // An operator's own file where the bus has one that is not shown: else git would remove it.
+  // An operator may have a file of their own where the bus has one that is not shown: git would
+  // otherwise remove it.
   ['sparse.expectfilesoutsideofpatterns', 'false'],
   ['protocol.ext.allow', 'never'],
   ['protocol.fd.allow', 'never'],
@@ -35,8 +36,8 @@ const FIXED: readonly Setting[] = [
 ];
 
 /**
- * The end of our configuration, by which one is known that is whole. It names no branch that is
- * fetched: a push would move our tracking branch by that, also back; see `notePushed`.
+ * The end of our configuration, by which a complete file is recognised. It names no branch that is
+ * fetched: a push would move our tracking branch because of that, even back; see `notePushed`.
  */
 const LAST: Setting = ['remote.origin.tagopt', '--no-tags'];
 
@@ -62,8 +63,8 @@ const HEAD = /^(ref: refs\/\S+|[0-9a-f]{40}([0-9a-f]{24})?)\n$/;
 const CREDENTIALS = /^username=.*\npassword=.*\n$/;
 
 /**
- * Whether the directory is there and whole. After a power failure or on a full disk a file may have
- * lost its content, or its end.
+ * Whether the directory exists and is complete. After a power failure or on a full disk a file may
+ * have lost its content, or its end.
  */
 export async function isMade({ gitDir, credentials }: OwnGit): Promise<boolean> {
   const [head, config, attributes, secret] = await Promise.all([
@@ -113,7 +114,7 @@ export async function writeOwnGit(
   await seed(gitDir, clone, `refs/remotes/origin/${branch}`);
 }
 
-/** Makes our tracking branch what the clone's is, when we have none. */
+/** Sets our tracking branch to the clone's, when we have none. */
 async function seed(gitDir: string, clone: Clone, ref: string): Promise<void> {
   const path = join(gitDir, ref);
   if ((await ownText(path)) !== '') return;
@@ -125,9 +126,9 @@ async function seed(gitDir: string, clone: Clone, ref: string): Promise<void> {
 }
 
 /**
- * Takes a ref of ours out of the way that names nothing that is here: back to what its log says last,
- * so that the next fetch need not bring everything, or away where that is no better. HEAD is written
- * whenever it is needed.
+ * Repairs a ref of ours that names a missing object: it is set back to what its log says last, so
+ * that the next fetch need not bring everything, or removed where that object is missing too. HEAD
+ * is written whenever it is needed.
  */
 export async function mendRef({ gitDir, branch }: Repository, name: string): Promise<void> {
   const path = join(gitDir, name);
@@ -143,7 +144,7 @@ function headOn(branch: string): string {
 
 const LOG_END = 4096;
 
-/** The last commit that the log of a ref of ours tells of. */
+/** The last commit that the log of a ref of ours names. */
 async function loggedTip(gitDir: string, ref: string): Promise<string | undefined> {
   const lines = (await endOf(join(gitDir, 'logs', ref), LOG_END)).split('\n');
   const moved = lines.flatMap((line) => /^[0-9a-f]{40,64} ([0-9a-f]{40,64}) /.exec(line) ?? []);
@@ -152,7 +153,7 @@ async function loggedTip(gitDir: string, ref: string): Promise<string | undefine
 
 /**
  * A shallow clone says where its history is cut in a file of its git directory; ours has to agree.
- * Where that file is none that git could read, ours stays as it is.
+ * Where git could not read that file, ours stays as it is.
  */
 export async function followShallow({ gitDir }: OwnGit, { commonDir }: Clone): Promise<void> {
   const ours = join(gitDir, 'shallow');
@@ -167,7 +168,10 @@ export async function followShallow({ gitDir }: OwnGit, { commonDir }: Clone): P
   else await replace(ours, there);
 }
 
-/** The settings as our directory needs them: no password, no path that depends on the clone. */
+/**
+ * The settings as our directory needs them, without passwords and without paths that depend on the
+ * clone.
+ */
 async function forOwn(
   { credentials }: OwnGit,
   clone: Clone,
@@ -190,7 +194,7 @@ async function forOwn(
   return settings;
 }
 
-/** The text of a configuration file that says this and nothing else. */
+/** The text of a configuration file with this setting and nothing else. */
 function configText(settings: readonly Setting[], recorded: readonly Setting[]): string {
   const needsExtensions = recorded.some(([name]) => name.startsWith('extensions.'));
   const version: Setting = ['core.repositoryformatversion', needsExtensions ? '1' : '0'];
@@ -226,7 +230,7 @@ function quoted(text: string): string {
 
 let serial = 0;
 
-/** Writes a file that is whole at any moment: another git may be reading it. */
+/** Writes a file that is complete at any moment, because another git may be reading it. */
 export async function replace(path: string, text: string): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
   await writeFile(temporary, text, { mode: 0o600 });

@@ -4,9 +4,9 @@ import type { Repository } from './handle.ts';
 const CHUNK = 10_000;
 
 /**
- * In a partial clone, brings the objects that are not here yet, many with one fetch: read one by
- * one, each would take a connection of its own. Elsewhere it does nothing. What cannot be fetched
- * is missing when it is read.
+ * In a partial clone, fetches the objects that are still missing, many with one fetch: read one by
+ * one, each object would take a connection of its own. Elsewhere it does nothing. What cannot be
+ * fetched is missing when it is read.
  */
 export async function prefetch(
   { git, partial }: Repository,

@@ -1,6 +1,6 @@
 import { open, stat } from 'node:fs/promises';
 
-/** One move of a ref, as its log tells of it. */
+/** One move of a ref, as its log records it. */
 export interface Move {
   /** Zeros where there was no ref before. */
   from: string;
@@ -31,7 +31,10 @@ export async function endOf(log: string, most: number): Promise<string> {
   return (await readFrom(log, 0, most)).text;
 }
 
-/** A log from a place on, or only so many bytes of its end; and where it ends. */
+/**
+ * A log from some position on, or only a number of bytes at its end; with the position where it
+ * ends.
+ */
 async function readFrom(
   log: string,
   at: number,
@@ -51,11 +54,11 @@ async function readFrom(
 }
 
 /**
- * The commits that a ref was moved away from by force since it first stood at `commit`, and by the move
- * to it: what they ended was on the bus, and is not in the history of what came next. It may have come
- * to stand at one commit several times, and been somewhere else each time.
+ * The commits that a ref was moved away from by force since it was first at `commit`, and by the
+ * move to it: the history that ended with them was on the bus, and is not in the history of what
+ * came next. The ref may have come to one commit several times, and been somewhere else each time.
  *
- * @param commit undefined for all that the log tells of
+ * @param commit undefined for everything that the log records
  */
 export function leftBehind(moves: readonly Move[], commit: string | undefined): string[] {
   const isAsked = ({ from, to }: Move): boolean =>
@@ -72,7 +75,10 @@ export interface LogPlace {
   at: number;
 }
 
-/** What a ref was moved away from by force since a place in its log; of none, only where it ends. */
+/**
+ * What a ref was moved away from by force since a position in its log; without a position, only
+ * where the log ends.
+ */
 export async function leftSince(
   log: string,
   place: LogPlace | undefined,
@@ -91,7 +97,7 @@ function endAt(log: string): Promise<number> {
   );
 }
 
-/** The commits that a ref stood at before it first stood at `commit`. */
+/** The commits that a ref was at before it was first at `commit`. */
 export function stoodBefore(moves: readonly Move[], commit: string): Set<string> {
   const first = moves.findIndex(({ to }) => to === commit);
   return new Set(moves.slice(0, Math.max(first, 0)).map(({ to }) => to));

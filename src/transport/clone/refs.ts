@@ -12,7 +12,7 @@ const MAX_LINKS = 5;
 
 /** Where the refs of a repository are: of the operator's clone, or of our own git directory. */
 export type RefPlace = Pick<Clone, 'dir' | 'gitDir' | 'commonDir'> & {
-  /** What is written there is its owner's alone, whatever the umask. */
+  /** Whether only its owner may read what is written there, whatever the umask is. */
   isPrivate?: boolean;
 };
 
@@ -38,7 +38,9 @@ export async function readRef(clone: RefPlace, name: string): Promise<string | u
   return undefined;
 }
 
-/** The branch that HEAD of the clone is on, as `refs/heads/main`; undefined when it is on none. */
+/**
+ * The branch that HEAD of the clone is on, such as `refs/heads/main`; undefined when it is on none.
+ */
 export async function headOf({ gitDir }: Clone): Promise<string | undefined> {
   const text = (await smallText(join(gitDir, 'HEAD'))).trim();
   return text.startsWith('ref: refs/') ? text.slice('ref: '.length) : undefined;
@@ -58,7 +60,7 @@ export type RefWritten = { ok: true } | { ok: false; reason: string; contention:
  * Moves a ref of the operator's clone, in git's own way of locking it but without git, so that no
  * hook of the clone runs.
  *
- * @param from what it has to name now; undefined: whatever it names, empty: nothing
+ * @param from the commit that the ref has to name now; undefined for any commit, empty for none
  */
 export async function writeRef(
   clone: RefPlace,
@@ -107,8 +109,9 @@ export async function writeRef(
 }
 
 /**
- * Keeps what a branch of the clone named before in its reflog, where the operator's own git finds it:
- * for a move that leaves a history. Where something else than a file of git's stands, it is not kept.
+ * Keeps what a branch of the clone named before in its reflog, where the operator's own git finds
+ * it: for a move that leaves a history. Where something else is in the place of git's file, nothing
+ * is kept.
  */
 export async function noteMove(
   { commonDir, isPrivate }: RefPlace,
@@ -127,7 +130,7 @@ export async function noteMove(
   try {
     const modes = modesOf(isPrivate);
     await mkdir(dirname(join(commonDir, log)), { recursive: true, mode: modes.folder });
-    // A named pipe is opened at once, or not at all.
+    // With this flag a named pipe is opened at once, or not at all.
     file = await open(join(commonDir, log), flags, modes.file);
     if ((await file.stat()).isFile()) await file.appendFile(line);
   } catch {

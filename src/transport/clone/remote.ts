@@ -10,8 +10,8 @@ import type { Repository } from './handle.ts';
 export type Fetched = { ok: true } | { ok: false; failure: Failure };
 
 /**
- * The bus's tip as known here: our own tracking branch of the remote, or the branch of the clone in
- * solo mode. A remote that has nothing yet gets what the clone has.
+ * The bus's tip as this machine knows it: our own tracking branch of the remote, or the branch of
+ * the clone in solo mode. For a remote that has nothing yet, it is what the clone has.
  */
 export async function knownTip(
   { clone, origin, branch }: Repository,
@@ -32,8 +32,8 @@ export async function trackedTip(
 }
 
 /**
- * Lets the clone know what our tracking branch stands at, so that the operator's own git sees it and
- * keeps its objects. Mail does not wait for it.
+ * Lets the clone know which commit our tracking branch is at, so that the operator's own git sees
+ * it and keeps its objects. Mail does not wait for it.
  */
 export async function mirror({ clone, branch }: Repository, tip: string): Promise<void> {
   const name = tracking(branch);
@@ -43,9 +43,9 @@ export async function mirror({ clone, branch }: Repository, tip: string): Promis
 
 /**
  * Moves our own tracking branch to what was just pushed, and lets the clone know. Git's push would
- * do so whatever it names by then: another process of this clone may have fetched what was pushed on
- * top, and a branch that goes back looks like a history that was rewritten. So only one that still
- * names what it named before the push is moved.
+ * move the branch whatever it names by then: another process of this clone may have fetched what
+ * was pushed on top, and a branch that goes back looks like a history that was rewritten. So the
+ * branch is moved only if it still names what it named before the push.
  *
  * @param before what it named; undefined when there was none
  */
@@ -68,13 +68,14 @@ const FETCH_WAIT_MS = 40;
 
 /**
  * One fetch of one explicit ref: what an idle poll costs (invariant 5). Another process of this
- * clone may fetch at the same moment; whoever loses that race for the ref tries again. So does who
- * finds a ref of ours damaged, as a power failure may leave it, once it is out of the way.
+ * clone may fetch at the same moment; whoever loses that race for the ref tries again. So does a
+ * process that finds a ref of ours damaged, as a power failure may leave it, once the ref is out of
+ * the way.
  */
 export async function fetchBranch(repository: Repository, signal?: AbortSignal): Promise<Fetched> {
   const { git, branch } = repository;
   for (let tries = 1; ; tries++) {
-    // In a partial clone new messages come whole, as they are read at once.
+    // In a partial clone new messages come with their contents, because they are read at once.
     const outcome = await transfer(git, (slow) => fetching(branch, '--no-filter', slow), signal);
     if (outcome.ok) return { ok: true };
     const damaged = damagedRefs(outcome.stderr, branch);
@@ -91,10 +92,11 @@ function tracking(branch: string): string {
 }
 
 /**
- * A fetch or a push. One that runs out of time is tried once more, for as long as it moves on: on a
- * slow link what is waiting may take longer than any limit, and would start from zero for ever.
+ * A fetch or a push. If it runs out of time it is tried once more, for as long as it makes
+ * progress: on a slow link what is waiting may take longer than any limit, and would start from
+ * zero for ever.
  *
- * @param args what git is called with; `slow`: it has to tell how far it is
+ * @param args what git is called with; `slow`: git has to tell how far it is
  */
 async function transfer(
   git: Git,
@@ -125,8 +127,8 @@ function fetching(branch: string, filter: string, slow = false): string[] {
 }
 
 /**
- * The refs of ours of which git says that they name nothing that is here. What a remote prints can
- * name no others.
+ * Those of our refs of which git says that they name a missing object. What a remote prints can
+ * name no other refs.
  */
 function damagedRefs(stderr: string, branch: string): string[] {
   const named = stderr.matchAll(/(?:bad object|broken(?: ref)?) (HEAD|refs\/\S+)$/gm);
@@ -141,7 +143,7 @@ const CLONE_LIMIT_MS = 30 * 60_000;
 
 /** The first fetch of a clone: all commits and trees, and no file. The failure, if any. */
 export async function bring({ git, branch }: Repository): Promise<Failure | undefined> {
-  // A remote that knows no filters sends everything.
+  // A remote that does not support filters sends everything.
   const fetched = await git.run(fetching(branch, '--filter=blob:none'), {
     network: true,
     timeout: CLONE_LIMIT_MS,
@@ -150,9 +152,10 @@ export async function bring({ git, branch }: Repository): Promise<Failure | unde
 }
 
 /**
- * Pushes a commit that is here onto the remote's branch, or only tries whether it could be.
+ * Pushes a commit of this clone onto the remote's branch, or only tries whether it could be pushed.
  *
- * @param options `expected`: what the branch must stand at; empty for one that must not be there yet
+ * @param options `expected`: the commit that the branch must be at; empty for a branch that must
+ *   not exist yet
  */
 export async function pushCommit(
   { git, branch }: Pick<Repository, 'git' | 'branch'>,

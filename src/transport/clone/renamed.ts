@@ -5,12 +5,13 @@ import { mergeBase } from '../objects/lineage.ts';
 import { readRef, writeRef } from './refs.ts';
 
 /**
- * Makes our tracking branch of a new name what that of the old one is, and its log too, as renaming a
- * branch does: the next fetch tells what is missing there, as if it had kept its name. Without that a
- * branch that was set back before its new name was followed has lost nothing that anybody would know.
+ * Gives our tracking branch of a new name the commit and the log of the old name's, as renaming a
+ * branch does: the next fetch then shows what is missing there, as if the branch had kept its name.
+ * Without this, nobody would notice what a branch has lost that was set back before its new name
+ * was followed.
  *
- * A branch that was followed before and has nothing in common with the other is another bus: it keeps what
- * is known of itself.
+ * A branch that was followed before and has nothing in common with the other is another bus: it
+ * keeps what is known of itself.
  *
  * @param gitDir our own git directory
  */
@@ -23,7 +24,8 @@ export async function carryOver(git: Git, gitDir: string, from: string, to: stri
   const tip = await readRef(own, before);
   if (tip === undefined) return;
   const known = await readRef(own, after);
-  // What cannot be compared, since it is damaged, is no worse off with what the other knows.
+  // A branch that cannot be compared, because it is damaged, loses nothing by taking what the other
+  // one knows.
   const isAnother = async (oid: string): Promise<boolean> =>
     (await mergeBase(git, oid, tip).catch(() => oid)) === undefined;
   if (known !== undefined && (await isAnother(known))) return;

@@ -37,7 +37,7 @@ export interface Opening {
   fresh: boolean;
 }
 
-/** What is in force, and our own git directory ready to be used. */
+/** What is in force, with our own git directory ready for use. */
 interface Prepared {
   git: Git;
   record: Recording;

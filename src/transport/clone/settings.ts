@@ -7,7 +7,7 @@ import type { Git } from '../git/git.ts';
 /**
  * A value of the clone's configuration that git for the bus works by (a URL, an ssh command, a
  * credential helper, …) and that is no longer what was recorded when this machine joined. The
- * recorded one stays in force until the change is accepted (trust.md §1).
+ * recorded value stays in force until the change is accepted (trust.md §1).
  */
 export interface SettingChange {
   /** As git names it, such as `remote.origin.url`. */
@@ -47,7 +47,7 @@ const RECORDED = new RegExp(
     String.raw`^crosstalk\.(branch|agent)$`,
   ].join('|'),
 );
-/** What is recorded without being asked about even when the first record was lost. */
+/** Settings that are recorded without asking, even when the first record was lost. */
 const HARMLESS =
   /^(remote\.origin\.(url|promisor|partialclonefilter)|user\.|extensions\.|crosstalk\.branch$)/;
 
@@ -71,8 +71,8 @@ export function parseScoped(text: string): Scoped[] {
 }
 
 /**
- * What the clone says, that git in our own directory would not see by itself: its own settings, and
- * those of the user's that are included for this folder alone.
+ * What the clone says and git in our own directory would not see: the clone's own settings, and
+ * those settings of the user that are included only for this folder.
  */
 export function ofClone(theirs: readonly Scoped[], ours: readonly Scoped[]): Setting[] {
   const known = new Set(
@@ -86,7 +86,7 @@ export function ofClone(theirs: readonly Scoped[], ours: readonly Scoped[]): Set
     .map(({ setting }) => setting);
 }
 
-/** Those that are recorded, and those that are in force as they are. */
+/** The settings that are recorded, and those that are in force as they are. */
 function sorted(settings: readonly Setting[]): { recorded: Setting[]; live: Setting[] } {
   const recorded = settings.filter(([name]) => RECORDED.test(name));
   const live = settings.filter(([name]) => name.startsWith('crosstalk.') && !RECORDED.test(name));
@@ -135,14 +135,14 @@ export function accepted(
 /**
  * The configuration of the clone, with all it includes. Listing it runs nothing.
  *
- * @throws CrosstalkError `git_failed` when it cannot be read: a clone is never taken for one without
- *   a remote because of that (protocol.md §5); `refused` when its branches are no files
+ * @throws CrosstalkError `git_failed` when it cannot be read: a clone is never taken for one
+ *   without a remote because of that (protocol.md §5); `refused` when its branches are not files
  */
 export async function readClone(git: Git, clone: Clone): Promise<Scoped[]> {
   const listed = await git.run(['config', '--list', '-z', '--show-scope'], {
     env: { GIT_DIR: clone.gitDir },
   });
-  // Git goes on without the clone's own settings where it does not know the format.
+  // Where git does not know the clone's format, it goes on without the clone's own settings.
   const unknown = /(?:unknown repository extension|Expected git repo version)[^]*/.exec(
     listed.stderr,
   )?.[0];
@@ -199,7 +199,7 @@ export function assertUsable(settings: readonly Setting[]): void {
   }
 }
 
-/** What is kept, brought to what the clone says now. */
+/** The record, updated to what the clone says now. */
 export function seenAgain(
   record: Recording,
   stamp: string,
@@ -211,7 +211,7 @@ export function seenAgain(
     seen: {
       stamp,
       live,
-      // A clone need not say which branch is the bus: then it was found out, and stays.
+      // A clone need not say which branch is the bus: then the branch was found out, and stays.
       changes: differences(record.recorded, recorded).filter(
         ({ name, proposed }) => name !== 'crosstalk.branch' || proposed !== undefined,
       ),
@@ -230,7 +230,10 @@ export async function loadRecord(path: string): Promise<Recording | undefined> {
 
 let serial = 0;
 
-/** Whole at any moment, and on disk: a record that is lost is not made anew without asking. */
+/**
+ * The file is complete at any moment and safe on disk, because a record that is lost is not made
+ * anew without asking.
+ */
 export async function saveRecord(path: string, record: Recording): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
   const file = await open(temporary, 'w', 0o600);

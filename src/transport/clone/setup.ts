@@ -10,15 +10,15 @@ import type { Failure } from '../git/failure.ts';
 import { remoteRefs } from './branches.ts';
 import { assertUsable } from './settings.ts';
 
-/** What stands at a URL that a transport is to be made from. */
+/** What is at a URL from which a transport is to be made. */
 export type RemoteState =
   | { kind: 'empty'; branch: string | undefined; isSha256: boolean }
   | { kind: 'branches'; branch: string; isSha256: boolean }
   | { kind: 'failed'; failure: Failure };
 
 /**
- * Looks at a remote before anything is written; `branch` is its default, if it tells one. A password
- * in the URL stands in a file meanwhile, and on no command line.
+ * Looks at a remote before anything is written; `branch` is its default, if it tells one. A
+ * password in the URL is kept in a file meanwhile, and is on no command line.
  *
  * @throws CrosstalkError `refused` for a remote that git would run a command for
  */
@@ -53,7 +53,9 @@ export async function inspectRemote(
   }
 }
 
-/** Settings for a git that has no configuration file of ours; an environment is nobody else's to read. */
+/**
+ * Settings for a git that has no configuration file of ours; nobody else can read its environment.
+ */
 function asVariables(
   settings: readonly Setting[],
   environment: NodeJS.ProcessEnv,
@@ -116,7 +118,7 @@ export async function makeClone(
   ]);
 }
 
-/** A remote takes objects of its own format only, whatever the user's default is. */
+/** A remote takes only objects of its own format, whatever the user's default is. */
 function formatOf(isSha256: boolean): string[] {
   return [`--object-format=${isSha256 ? 'sha256' : 'sha1'}`];
 }
@@ -138,8 +140,9 @@ async function configure(dir: string, settings: readonly Setting[]): Promise<voi
 }
 
 /**
- * Makes a repository of the files that stand in `dir`: one first commit on `branch`. Set-up work,
- * where simple-git's convenience costs nothing; its 50 ms after silent commands do not matter.
+ * Makes a repository of the files that are in `dir`, with one first commit on `branch`. Set-up
+ * work, where simple-git's convenience costs nothing; its 50 ms after silent commands do not
+ * matter.
  *
  * @param options `remote` is where it will be pushed to, and which objects that takes
  */
@@ -160,7 +163,7 @@ export async function createRepository(
     unsafe: { allowUnsafeHooksPath: true },
   });
   const format = remote === undefined ? [] : formatOf(remote.isSha256);
-  // With branches that are files, whatever the user's default is.
+  // The branches are to be files, whatever the user's default is.
   await new Git(dir, environment).must([
     ...['init', '--quiet', `--initial-branch=${branch}`, ...format, '--', dir],
   ]);

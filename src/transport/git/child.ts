@@ -26,6 +26,6 @@ function signal(child: ChildProcess, name: NodeJS.Signals): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, name);
   } catch {
-    // It ended by itself in the meantime.
+    // The process ended on its own in the meantime.
   }
 }

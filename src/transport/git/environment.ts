@@ -1,4 +1,4 @@
-/** Variables by which a surrounding git call would point ours elsewhere. */
+/** Variables by which a surrounding git call would point our git calls elsewhere. */
 const FOREIGN = [
   'GIT_DIR',
   'GIT_COMMON_DIR',
@@ -31,7 +31,8 @@ export interface GitPlace {
 /**
  * The environment of every git process for the bus.
  *
- * @param environment ours, whose `GIT_*` settings of the user (ssh, askpass, certificates) count
+ * @param environment our own, in which the `GIT_*` settings of the user (ssh, askpass,
+ *   certificates) count
  * @param place our own git directory; without one git works where it is started
  */
 export function gitEnvironment(

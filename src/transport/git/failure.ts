@@ -1,6 +1,6 @@
 import { withoutCredentials } from '../../credentials.ts';
 
-/** Why a git call did not do what was asked, as far as we must tell cases apart. */
+/** Why a git call did not do what was asked, as far as cases must be told apart. */
 type FailureKind =
   | 'behind'
   | 'contention'
@@ -64,8 +64,8 @@ const NO_ROOM =
   /Out of memory|Cannot allocate memory|Too many open files|Resource temporarily unavailable|unable to create (a )?thread|cannot fork|unable to (start|fork)/i;
 
 /**
- * Whether the way in which git ended says anything of what it was asked: not when it was killed, had
- * no room to work, or gave up without a word.
+ * Whether the way in which git ended is an answer to what it was asked: it is not when git was
+ * killed, had no room to work, or gave up without a word.
  *
  * @param code its exit code; null when a signal ended it
  */
@@ -93,7 +93,10 @@ export function summary(output: string): string {
   return text.length > 400 ? `${text.slice(0, 397)}...` : text;
 }
 
-/** Takes user names and passwords out of URLs, for what must stay as 6.0.0 made it; see `credentials.ts`. */
+/**
+ * Removes user names and passwords from URLs, where the result must stay as 6.0.0 made it; see
+ * `credentials.ts`.
+ */
 export function redact(text: string): string {
   return text.replace(/(?<=\w:\/\/)[^/@\s]+@/g, '');
 }

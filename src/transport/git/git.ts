@@ -26,7 +26,10 @@ export interface GitOptions {
   timeout?: number;
   /** The call talks to the remote, which has another time limit. */
   network?: boolean;
-  /** The call was told to say how far it is: what is limited is each step; see {@link TimeLimit}. */
+  /**
+   * The call was told to report its progress: the limit applies to each step; see {@link
+   * TimeLimit}.
+   */
   progress?: boolean;
   env?: Record<string, string>;
 }
@@ -42,7 +45,7 @@ const SETTINGS = [
   'maintenance.auto=false',
   'core.quotePath=false',
   'advice.graftFileDeprecated=false',
-  // What the user's own configuration says of every push of theirs would hold mail for ever.
+  // What the user's own configuration demands of every push would hold up mail for ever.
   'push.gpgSign=false',
   'push.pushOption=',
   ...LOW_SPEED,
@@ -84,8 +87,8 @@ export class Git {
   }
 
   /**
-   * Milliseconds in which a git that stays open has to say something: reading an object may take a
-   * fetch, in a partial clone.
+   * Milliseconds in which a git process that stays open has to answer: in a partial clone, reading
+   * an object may take a fetch.
    */
   get patience(): number {
     return Math.max(this.#localLimit, this.#networkLimit);
@@ -130,11 +133,11 @@ export class Git {
       const child = spawn('ssh', options, { env: this.#env, stdio: 'ignore' });
       await ended(child);
     }
-    // Only when nothing else is in them.
+    // The folder is removed only when nothing else is in it.
     for (const path of [folder, dirname(folder)]) await rmdir(path).catch(() => undefined);
   }
 
-  /** Runs one git command to its end. Never rejects but for an abort. */
+  /** Runs one git command to its end. Rejects only when it is aborted. */
   async run(args: readonly string[], options: GitOptions = {}): Promise<GitOutcome> {
     const { signal, network = false, progress = false } = options;
     throwIfAborted(signal);
@@ -207,7 +210,9 @@ export class Git {
   }
 }
 
-/** Milliseconds of a number of seconds in the environment; undefined when it is none. */
+/**
+ * The milliseconds of a number of seconds in the environment; undefined when it is not a number.
+ */
 function secondsOf(value: string | undefined): number | undefined {
   const seconds = Number(value);
   return seconds > 0 ? seconds * 1000 : undefined;

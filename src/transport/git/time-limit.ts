@@ -1,6 +1,6 @@
 /** A transfer that goes on is let go on; what never ends is ended all the same. */
 const TRANSFER_LIMIT = 2 * 60 * 60_000;
-/** So long the first sign of a transfer may take. */
+/** How long the first sign of a transfer may take. */
 const FIRST_STEP_LIMIT = 30_000;
 /**
  * From one sign to the next it may take this many times the limit: what was written last is still on
@@ -21,7 +21,8 @@ export class TimeLimit {
 
   /**
    * @param limit milliseconds
-   * @param progress git tells how far it is: what is limited is each step of that, and the first sign of it
+   * @param progress git reports its progress: the limit applies to each step of it, and to its
+   *   first sign
    * @param end called when the limit is passed
    */
   constructor(limit: number, progress: boolean, end: () => void) {
@@ -31,7 +32,7 @@ export class TimeLimit {
     this.#timer = this.#start(progress ? Math.min(limit, FIRST_STEP_LIMIT) : limit);
   }
 
-  /** Whether the process was ended for it. */
+  /** Whether the process was ended because the limit was passed. */
   get passed(): boolean {
     return this.#passed;
   }

@@ -10,7 +10,7 @@ export interface Side {
   oid: string;
 }
 
-/** A name in one of two folders, or in both where it stands for something else. */
+/** A name in one of two folders, or in both where it stands for different things. */
 export interface Pair {
   name: string;
   from?: Side;
@@ -77,7 +77,7 @@ async function* compared(before: Tree, after: Tree): AsyncGenerator<Pair[]> {
   const side = (entry: Side): Side => ({ oid: entry.oid, mode: entry.mode.padStart(6, '0') });
   const add = (latin1: string, from: Side | undefined, to: Side | undefined): void => {
     const name = Buffer.from(latin1, 'latin1').toString('utf8');
-    // Git itself would not check such a name out.
+    // Git itself would not write such a name into a checkout.
     if (name === '' || name === '.' || name === '..' || name.includes('/')) return;
     pairs.push({ name, ...(from && { from: side(from) }), ...(to && { to: side(to) }) });
   };
@@ -89,7 +89,7 @@ async function* compared(before: Tree, after: Tree): AsyncGenerator<Pair[]> {
   yield pairs;
 }
 
-/** The same for folders that are too large to be held. */
+/** The same for folders that are too large to be kept in memory. */
 async function* streamed(
   git: Git,
   before: GitObject | undefined,

@@ -6,8 +6,8 @@ import { compareTrees, FOLDER_MODE, type Change, type FolderUse } from './walk.t
 const MANY = 1000;
 
 /**
- * The files below a folder at a commit that contain a string, path order. Callers look inside: it may
- * name more of them.
+ * The files below a folder at a commit that contain a string, in path order. Callers look into the
+ * files, because more files may be named than contain it.
  *
  * Git is given folders one by one, and told not to go deeper: below a commit it would look at every
  * path, and a hostile tree has billions.
@@ -30,14 +30,14 @@ export async function filesContaining(
     const trees = folders.slice(at, at + MANY).map((path) => `${commit}:${path}`);
     const flags = ['-l', '-z', '-F', '--max-depth=0', '--full-name'];
     const outcome = await git.run(['grep', ...flags, '-e', string, ...trees]);
-    // git grep ends with 1 and says nothing when nothing matches. It dies of a corrupt object, or is
-    // killed: then every file may be one that contains the string.
+    // git grep ends with 1 and says nothing when nothing matches. It ends at a corrupt object, or
+    // is killed: then every file may be one that contains the string.
     if (!outcome.ok && (outcome.code === null || outcome.stderr !== ''))
       return files.map(({ path }) => path);
     for (const name of outcome.stdout.toString('utf8').split('\0')) {
       if (!name.startsWith(`${commit}:`)) continue;
       const path = name.slice(commit.length + 1);
-      // Between folder and file stands a slash or a colon, as git's version has it.
+      // Depending on git's version, a slash or a colon is between folder and file.
       found.add(path).add(path.replace(':', '/'));
     }
   }

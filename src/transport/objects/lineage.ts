@@ -22,7 +22,8 @@ export async function mergeBase(git: Git, one: string, other: string): Promise<s
 /**
  * Whether one commit belongs to the history of another; both are known here.
  *
- * @throws CrosstalkError `git_failed` when git could not say: no answer is none
+ * @throws CrosstalkError `git_failed` when git could not say: a call without an answer does not
+ *   count as "no"
  */
 export async function isAncestor(git: Git, commit: string, tip: string): Promise<boolean> {
   const asked = await git.run(['merge-base', '--is-ancestor', commit, tip]);
@@ -30,7 +31,7 @@ export async function isAncestor(git: Git, commit: string, tip: string): Promise
   throw failed(git.dir, 'merge-base', asked.failure);
 }
 
-/** Of commits that are known here those that no other of them goes on from. */
+/** Those of some commits of this clone from which no other of them goes on. */
 export async function heads(git: Git, commits: readonly string[]): Promise<string[]> {
   if (commits.length < 2) return [...commits];
   const found = await git.must(['merge-base', '--independent', ...commits]);

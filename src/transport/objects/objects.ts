@@ -42,7 +42,7 @@ export class Objects {
   #waiting: Request[] = [];
   #incoming: Incoming | undefined;
   #buffer: Buffer[] = [];
-  /** What the process has said beside its answers, at the end of it. */
+  /** The end of what the process has said besides its answers. */
   #said = '';
   /** Ends a process that owes an answer and says nothing. */
   #patience: NodeJS.Timeout | undefined;
@@ -97,7 +97,7 @@ export class Objects {
   #ask(request: Request): void {
     const child = (this.#child ??= this.#start());
     if (this.#waiting.push(request) === 1) this.#await(child);
-    // What is asked for in one breath goes through the pipe in one piece.
+    // Requests made in one turn of the event loop go through the pipe in one piece.
     if (child.stdin.writableCorked === 0) {
       child.stdin.cork();
       process.nextTick(() => {
@@ -119,7 +119,7 @@ export class Objects {
     this.#child = undefined;
     clearTimeout(this.#patience);
     child?.stdin.end();
-    // Nobody waits for its end: it sees that its input is closed.
+    // Nobody waits for the process to end: it sees that its input is closed.
     child?.unref();
     for (const stream of [child?.stdout, child?.stderr] as (Socket | undefined)[]) stream?.unref();
   }
@@ -161,7 +161,7 @@ export class Objects {
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // It ended by itself in the meantime.
+        // The process ended on its own in the meantime.
       }
     }, this.#git.patience);
   }

@@ -4,15 +4,15 @@ import type { Objects } from './objects.ts';
 import { fieldsOf } from './stream.ts';
 import { compareTrees, type FolderUse } from './walk.ts';
 
-/** So many commits are compared with what was before them; for more, git lists their objects. */
+/** How many commits are compared with what was before them; for more, git lists their objects. */
 const FEW = 32;
 const LINE_BREAK = 10;
 
 /**
- * Paths of files in the order in which history added them, as far as that can be told. Costs a walk
- * from `since` (or the root), so it is asked only when a batch holds several messages.
+ * Paths of files in the order in which history added them, as far as that can be told. This costs a
+ * walk from `since` (or the root), so it is used only when a batch holds several messages.
  *
- * `git log` with paths is not asked: what is a message's file now may have been a folder of any size
+ * `git log` with paths is not used: what is a message's file now may have been a folder of any size
  * in between, and git would go through all of it.
  *
  * @throws CrosstalkError `git_failed` when git was killed or ran out of time

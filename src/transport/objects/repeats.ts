@@ -5,10 +5,11 @@ const ALL = 200_000;
 const DEPTH = 3;
 
 /**
- * Keeps a walk through a tree in proportion to what had to be pushed for it. The same folder can
- * stand at any number of places at the price of a name each, and ten of them nested make billions of
- * paths out of a kilobyte. Day folders of ours are all different, since their files are; some copies
- * made by hand are followed, after that a folder that was seen before is only named.
+ * Keeps a walk through a tree in proportion to what had to be pushed for it. The same folder can be
+ * in any number of places at the price of one name for each, and ten such folders nested make
+ * billions of paths out of a kilobyte. Day folders of a transport are all different, because their
+ * files are. Some copies made by hand are followed; after that, a folder that was seen before is
+ * only reported.
  *
  * What may be repeated is counted for each channel, so that copies in one channel do not hide what
  * is new in another.
@@ -32,7 +33,7 @@ export class Repeats {
     return this.#all > 0 && (this.#left.get(keyOf(path)) ?? EACH) > 0 ? 'again' : 'enough';
   }
 
-  /** Counts a folder that was read again, with so many entries. */
+  /** Counts a folder that was read again, by the number of its entries. */
   charge(path: string, entries: number): void {
     const key = keyOf(path);
     this.#left.set(key, (this.#left.get(key) ?? EACH) - 1 - entries);

@@ -1,7 +1,9 @@
 import { classify, isAnswer } from '../git/failure.ts';
 import { failed, type Git } from '../git/git.ts';
 
-/** Fields handed over at a time: few enough to hold, and for other work to get its turn. */
+/**
+ * Fields handed over at a time: few enough to keep in memory, and to let other work have its turn.
+ */
 const MANY = 10_000;
 
 /**
@@ -22,7 +24,7 @@ export async function* fieldsOf(
     try {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
     } catch {
-      // It ended by itself in the meantime.
+      // The process ended on its own in the meantime.
     }
   };
   let stderr = '';

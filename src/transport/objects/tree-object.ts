@@ -11,7 +11,7 @@ export const FOLDER = '40000';
 /**
  * A tree object: for each entry mode, space, name, NUL and the id as bytes.
  *
- * @throws Error for what is none; git lets no such object in
+ * @throws Error for bytes that are not a tree; git accepts no such object
  */
 export function parseTree(content: Buffer, idBytes: number): Tree {
   const tree: Tree = new Map();

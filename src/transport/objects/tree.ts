@@ -56,7 +56,7 @@ export async function changesCapped(
   return changes;
 }
 
-/** An entry that a walk came upon. */
+/** An entry that a walk found. */
 export interface WalkedEntry extends TreeEntry {
   /** Why a folder where files of ours could be was not entered. */
   unread?: string;
@@ -120,8 +120,8 @@ export async function* walkFolder(
 }
 
 /**
- * Entries of folders at a commit, path order; none for a folder that does not exist. What is in their
- * folders is not looked at.
+ * Entries of folders at a commit, in path order; none for a folder that does not exist. Folders
+ * among the entries are not entered.
  */
 export async function listTree(
   git: Git,
@@ -145,7 +145,7 @@ export async function listTree(
 /** Paths that one process is asked about. */
 const MANY_PATHS = 500;
 
-/** Of some paths those that stand at a commit; only the folders on the way to them are read. */
+/** Those of some paths that exist at a commit; only the folders on the way to them are read. */
 export async function standing(
   git: Git,
   commit: string,

@@ -36,11 +36,12 @@ interface Walk {
 }
 
 /**
- * What differs between two trees, some at a time, the files of a folder before what is in its folders.
- * Git is never asked to compare whole trees: it holds every path of them before it prints the first,
- * and a kilobyte of nested folders has billions. Here only folders are entered where `use` says that
- * something of ours can be, and one that stands at many places not at all of them ({@link Repeats}):
- * the cost follows the objects that were pushed. Renames count as removed and added.
+ * What differs between two trees, some at a time, the files of a folder before what is in its
+ * folders. Git is never asked to compare whole trees: it holds every path of them before it prints
+ * the first, and a kilobyte of nested folders has billions. Here a folder is entered only where
+ * `use` says that a file of a transport can be, and a folder that is in many places is not entered
+ * at all of them ({@link Repeats}): the cost follows the objects that were pushed. Renames count as
+ * removed and added.
  *
  * @param steps names of folders; a path that is not there counts as empty
  * @throws CrosstalkError `git_failed` when an object is missing
@@ -56,7 +57,7 @@ export async function* compareTrees(
   for (let step = ahead.pop(); step !== undefined; step = ahead.pop()) {
     const inner: Step[] = [];
     yield* changesIn(walk, step, inner);
-    // One by one: a call has room for so many arguments only.
+    // They are added one by one, because a call has room for a limited number of arguments.
     for (const next of inner.reverse()) ahead.push(next);
   }
 }
@@ -85,7 +86,7 @@ function unreadFolder({ path, from, to }: Step, unread: string): Change {
   return { path, oid: to ?? from ?? '', mode: FOLDER_MODE, status, unread };
 }
 
-/** The changes a name stands for; folders that are to be entered go to `inner`. */
+/** The changes that a name stands for; folders that are to be entered are added to `inner`. */
 function changesOf(use: FolderUse, folder: string, pair: Pair, inner: Step[]): Change[] {
   const path = folder === '' ? pair.name : `${folder}/${pair.name}`;
   const [oldFile, oldFolder] = kinds(pair.from);

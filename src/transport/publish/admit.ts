@@ -3,7 +3,7 @@ import type { Commit, Requirement } from '../../protocol/commit.ts';
 import type { Objects } from '../objects/objects.ts';
 import { readFolder } from '../objects/tree.ts';
 
-/** An entry that is not published, because of what stands on the tip. */
+/** An entry that is not published, because of what is on the tip. */
 export interface Refused {
   /** Its place in what was to be published. */
   entry: number;
@@ -12,14 +12,16 @@ export interface Refused {
   reason: string;
 }
 
-/** From so many files of a commit on, the names in a folder tell at once which of them are new. */
+/**
+ * From this many files of a commit on, the names in a folder are read to tell which files are new.
+ */
 const FEW_FILES = 10;
 
 /**
- * What of some entries is to be built on a tip: the commits whose files are not there yet, of the
- * entries that may be published as it stands. An entry is refused whole when one of its commits
- * requires what is not so, on the tip or after an entry before it; what is on the tip already, to the
- * byte, requires nothing more.
+ * What of some entries is to be built on a tip: those commits whose files are not there yet, of the
+ * entries that may be published on it. An entry is refused whole when a requirement of one of its
+ * commits does not hold, on the tip or after an entry before it; a commit whose files are on the
+ * tip already, to the byte, requires nothing more.
  */
 export async function admit(
   objects: Objects,
@@ -67,7 +69,7 @@ function unmetReason({ path, oid }: Requirement, there: string | null): string {
     : `${path} was changed on the bus since it was read`;
 }
 
-/** What stands at paths of a tip, and what is going to by the commits that are built on it. */
+/** What is at paths of a tip, and what will be there by the commits that are built on it. */
 class Standing {
   readonly #objects: Objects;
   readonly #tip: string | undefined;
@@ -94,7 +96,8 @@ class Standing {
   async hasAll({ files, clear }: Commit): Promise<boolean> {
     if (clear !== undefined) return false;
     const isLong = files.length > FEW_FILES;
-    // Most often all or none of them are there: the names tell it without a look at contents.
+    // Most often all or none of the files are there: the names tell this without a look at
+    // contents.
     for (const { path } of files) if (isLong && !(await this.#mayStand(path))) return false;
     const there = await Promise.all(
       files.map(async ({ path, content }) => (await this.#text(path)) === content),
@@ -107,7 +110,7 @@ class Standing {
     const written = this.#written.get(path);
     if (written !== undefined) return blobId(written, (this.#tip ?? '').length);
     if (this.#tip === undefined || this.#isCleared(path)) return null;
-    // Of many files that must be new, the names in their folder tell it.
+    // For many files that must be new, the names in their folder tell whether they are.
     if (this.#folders.has(folderOf(path)) && !(await this.#mayStand(path))) return null;
     return (await this.#objects.read(`${this.#tip}:${path}`))?.oid ?? null;
   }

@@ -27,7 +27,7 @@ export async function build(
   const files = commits.reduce((sum, commit) => sum + commit.files.length, 0);
   const few = files <= MAX_LOOSE_FILES && commits.every(({ clear }) => clear === undefined);
   if (few && tip !== undefined && objectsDir !== undefined) {
-    // What it cannot do, git does, or says why not.
+    // What this cannot do, git does, or says why it cannot be done.
     const oid = await writeLoose(objectsDir, objects, tip, commits, committer).catch(
       () => undefined,
     );
@@ -54,8 +54,8 @@ export async function fastImport(
   last: number,
   timeout?: number,
 ): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
-  // fast-import wants a ref to build on. It is of this attempt alone, so no lock of a dead process
-  // is in its way, and it is taken back before it is written.
+  // fast-import wants a ref to build on. The ref belongs to this attempt alone, so no lock of a
+  // dead process is in its way, and it is reset before it is written.
   const ref = `refs/crosstalk/staging-${String(process.pid)}-${String(serial++)}`;
   const end = `get-mark :${String(last)}\nreset ${ref}\nfrom ${NO_COMMIT}\n\ndone\n`;
   const outcome = await repository.git.run(

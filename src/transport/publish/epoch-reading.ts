@@ -8,7 +8,7 @@ export const ARCHIVED = 'Crosstalk-Archived';
 /** In a commit that brings files of an earlier epoch back. */
 export const RESTORED = 'Crosstalk-Restored';
 
-/** The name of a commit, but for that of none. */
+/** The id of a commit, except the id that stands for no commit. */
 const OID = /^(?!0+$)[0-9a-f]{40}([0-9a-f]{24})?$/;
 
 /** An operator restores an archive now and then; anybody can claim to have done so in each commit. */
@@ -58,7 +58,10 @@ export class EpochReading {
     return (await git.run(['merge-base', '--is-ancestor', commit, archived])).ok;
   }
 
-  /** Whether the bus has had a commit, by what our own tracking branch has stood at. */
+  /**
+   * Whether a commit was on the bus, according to the commits that our own tracking branch has been
+   * at.
+   */
   async #wasOnBus(commit: string): Promise<boolean> {
     const { git, gitDir, branch } = this.#repository;
     const log = join(gitDir, 'logs', 'refs', 'remotes', 'origin', branch);
@@ -74,7 +77,7 @@ export class EpochReading {
     return never.ok && never.stdout.length === 0;
   }
 
-  /** What the history of `tip` says the one before it ended with. */
+  /** The commit with which, as the history of `tip` says, the history before it ended. */
   async archivedBy(tip: string): Promise<string | undefined> {
     const format = `--format=%(trailers:key=${ARCHIVED},valueonly)`;
     const { git } = this.#repository;
@@ -86,7 +89,8 @@ export class EpochReading {
   async restoredBy(from: string, to: string): Promise<string[]> {
     const { git } = this.#repository;
     const format = `--format=%H %(trailers:key=${RESTORED},valueonly,separator=%x20)`;
-    // No answer is none: what came back from an archive would be delivered again.
+    // A call without an answer does not count as "none": what came back from an archive would be
+    // delivered again.
     const merges = await git.must(['log', '--merges', format, `${from}..${to}`]);
     const found = merges.toString('utf8').matchAll(/^([0-9a-f]{40,64}) [0-9a-f]{40}/gm);
     return Array.from(found, ([, merge = '']) => merge).slice(0, MAX_RESTORED);

@@ -48,7 +48,7 @@ export class Epochs extends EpochReading {
     }
     const scratch = await mkdtemp(join(tmpdir(), 'crosstalk-archive-'));
     try {
-      // A repository whose only branch is the bus, with the objects of this one.
+      // This is a repository whose only branch is the bus, with the objects of this one.
       const view = join(scratch, 'view.git');
       await git.elsewhere(scratch).must(['init', '--quiet', '--bare', view]);
       await mkdir(join(view, 'objects', 'info'), { recursive: true });
@@ -107,10 +107,10 @@ export class Epochs extends EpochReading {
     }
     const ref = `refs/crosstalk/archives/${oid}`;
     await git.must(['fetch', '--quiet', '--no-tags', file, `+${oid}:${ref}`], LONG).catch(() =>
-      // Bundles of older gits are asked by name.
+      // Bundles of older versions of git have to be asked by name.
       git.must(['fetch', '--quiet', '--no-tags', file, `+HEAD:${ref}`], LONG),
     );
-    // The operator's own git must not take these objects for rubbish.
+    // The operator's own git must not remove these objects as unused.
     await writeRef(this.#repository.clone, ref, oid);
     return oid;
   }
@@ -169,9 +169,9 @@ export class Epochs extends EpochReading {
   }
 
   /**
-   * Whether the remote has taken a push all the same, of which the answer was lost.
+   * Whether the remote has taken a push although the answer to it was lost.
    *
-   * @throws CrosstalkError `git_failed` with the kind `no_answer` when there is no telling
+   * @throws CrosstalkError `git_failed` with the kind `no_answer` when this cannot be told
    */
   async #isTaken(to: string, failure: Failure): Promise<boolean> {
     if (REFUSED.has(failure.kind)) return false;
@@ -189,7 +189,7 @@ export class Epochs extends EpochReading {
   }
 }
 
-/** Of a push: the remote has said that it did not take it. */
+/** Whether the remote has said that it did not take a push. */
 const REFUSED = new Set(['behind', 'contention', 'rejected', 'too_large', 'auth']);
 
 /** A path as `fast-import` takes it, whatever is in it. */

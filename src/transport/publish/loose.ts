@@ -12,7 +12,7 @@ let serial = 0;
 /**
  * Writes commits as loose objects from this process: for the few of a quiet moment, where starting
  * `fast-import` would take several times as long as its work. Git reads them like its own. The
- * dozen small files are written without giving way: waiting for each would take longer.
+ * dozen small files are written synchronously: waiting for each would take longer.
  *
  * Objects are named by their content and appear whole, by rename; ones that nothing comes to refer
  * to are git's to prune.
@@ -88,7 +88,7 @@ class Writer {
     const folder = join(this.#dir, oid.slice(0, 2));
     const path = join(folder, oid.slice(2));
     if (existsSync(path)) return oid;
-    // By this name git knows what was left half written, and prunes it.
+    // Git recognises a file with this name as left half written, and prunes it.
     const temporary = join(folder, `tmp_obj_${String(process.pid)}_${String(serial++)}`);
     try {
       mkdirSync(folder, { recursive: true });

@@ -26,7 +26,7 @@ export type Entries = readonly (readonly Commit[])[];
 
 export interface PublishOptions {
   signal?: AbortSignal | undefined;
-  /** Why nothing may be built on a tip; asked for each one that is built on. */
+  /** Why nothing may be built on a tip; this is asked for each tip before building on it. */
   refuses?: (tip: string) => Promise<string | undefined>;
   /** Turns at pushing, among those who would otherwise reject one another. */
   turns?: Turns | undefined;
@@ -38,8 +38,8 @@ export interface PublishOptions {
 export interface Turns {
   lostRace: () => void;
   /**
-   * Waits for a turn at pushing these, or until somebody has pushed them along with his own; no longer
-   * than until `signal` is aborted.
+   * Waits for a turn at pushing these, or until somebody has pushed them along with other entries;
+   * no longer than until `signal` is aborted.
    */
   take: (
     commits: readonly Commit[],
@@ -49,14 +49,14 @@ export interface Turns {
 
 interface Turn {
   kind: 'turn';
-  /** What the branch stood at after the last turn. */
+  /** The commit that the branch was at after the last turn. */
   tip: string | undefined;
   /** What others wait to push. */
   along: { ticket: string; commits: Commit[] }[];
   end: (tip?: string, taken?: readonly string[]) => Promise<void>;
 }
 
-/** A publish that lost so many races gives up; its entries stay in the outbox. */
+/** A publish that lost this many races gives up; its entries stay in the outbox. */
 export const MAX_ATTEMPTS = 20;
 const MAX_BACKOFF_MS = 1000;
 
@@ -65,11 +65,12 @@ const MAX_BACKOFF_MS = 1000;
  *
  * Each attempt builds them on the newest tip we know, then one push moves the branch. A rejected
  * push means somebody was faster: wait for a turn, or without one a random moment, fetch, build
- * again. Commits whose files are on the tip already are left out, so repeating a
- * publish whose answer was lost writes nothing twice.
+ * again. Commits whose files are on the tip already are left out, so repeating a publish whose
+ * answer was lost writes nothing twice.
  *
  * @param entries commits that stand and fall together: an entry is published whole, is on the tip
- *   already, or is refused whole, when a commit requires what is not so there; see {@link admit}
+ *   already, or is refused whole, when a requirement of one of its commits does not hold there; see
+ *   {@link admit}
  */
 export async function publish(
   repository: Repository,
@@ -124,9 +125,9 @@ type Tried =
   | {
       ok: false;
       failure: Failure;
-      /** A push was tried; not when already the news could not be had. */
+      /** Whether a push was tried; it was not when fetching the news had failed already. */
       pushed: boolean;
-      /** It held what others wait to push. */
+      /** Whether it held what others wait to push. */
       along: boolean;
     };
 
@@ -233,9 +234,10 @@ async function move(
 ): Promise<Failure | undefined> {
   if (repository.origin === undefined) return moveSolo(repository, from, to);
   const tracked = await trackedTip(repository, objects);
-  // The branch must stand at what the commits were built on: one that was set back or renamed is not
-  // ours to mend. Never at what it is known to stand at by now: another process of this clone may
-  // have fetched since, and the push would take what it brought off the bus.
+  // The branch must be at the commit on which these were built: we do not repair a branch that was
+  // set back or renamed. It must never be compared with the commit that it is known to be at by
+  // now: another process of this clone may have fetched since, and the push would take what it
+  // brought off the bus.
   const failure =
     tracked !== undefined
       ? await pushCommit(repository, to, { signal, expected: from ?? '' })

@@ -4,8 +4,8 @@ import type { Repository } from '../clone/handle.ts';
 import { followBranch } from '../checkout/solo-checkout.ts';
 
 /**
- * Solo mode: the branch of the operator's clone is the bus. It moves if it still stands at `from`,
- * and the checkout follows.
+ * Solo mode: the branch of the operator's clone is the bus. The branch moves if it is still at
+ * `from`, and the checkout follows.
  *
  * @returns the failure, if any
  */
