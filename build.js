@@ -35,6 +35,8 @@ await build({
   minifySyntax: true,
   // They have native code; only commands that search, or that open a session, load them.
   external: ['@photostructure/sqlite', '@lydell/node-pty'],
+  // What its package.json names first finds its own files by a require() that no bundler follows.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // A script from the code cache has no import(), but it has require().
   supported: { 'dynamic-import': false },
   plugins: [

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -22,6 +22,15 @@ it.each([
   const titles = rows.map((row) => row.split('|').at(-2)?.trim() ?? '');
   expect(titles.length).toBeGreaterThan(least);
   expect(titles.filter((title) => title === '' || !tests.includes(title))).toEqual([]);
+});
+
+it('every path that docs/contributing.md names exists', () => {
+  const text = readFileSync(join(root, 'docs/contributing.md'), 'utf8');
+  const paths = [...text.matchAll(/`([^`\s]+)`/g)]
+    .map(([, quoted = '']) => quoted)
+    .filter((quoted) => quoted.includes('/') || /\.(?:md|json|tsx?|js)$/.test(quoted));
+  expect(paths.length).toBeGreaterThan(80);
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
 it('links between the documents lead somewhere', () => {

@@ -114,7 +114,7 @@ export const CLIENTS: readonly Client[] = [
     edit: (text, { command, args, env }) => {
       // Version 2 has the servers one level deeper, and reads both.
       const root = parseJsonc(text);
-      const isNew = member(member(root, 'mcp'), 'servers')?.kind === 'object';
+      const isNew = member(member(root, 'mcp'), 'servers')?.type === 'object';
       const path = isNew ? ['mcp', 'servers', NAME] : ['mcp', NAME];
       const launch = { type: 'local', command: [command, ...args], environment: env };
       const schema = { path: ['$schema'], value: 'https://opencode.ai/config.json' };
@@ -146,7 +146,7 @@ function entry(text: string, path: readonly string[], value: Record<string, unkn
   if (member(there, 'command') === undefined) return editJsonc(text, [{ path, value }]);
   const settings = Object.entries(value).flatMap(([key, one]): Setting[] => {
     const isMap = typeof one === 'object' && one !== null && !Array.isArray(one);
-    const isThere = isMap && member(there, key)?.kind === 'object';
+    const isThere = isMap && member(there, key)?.type === 'object';
     if (!isThere) return [{ path: [...path, key], value: one }];
     return Object.entries<unknown>({ ...one }).map(([name, inner]) => ({
       path: [...path, key, name],

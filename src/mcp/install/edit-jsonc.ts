@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CrosstalkError } from '../../errors.ts';
-import { member, parseJsonc, valueOf, type Node, type ObjectNode } from './jsonc.ts';
+import { commaAfter, endOf, member, parseJsonc, valueOf, type Node } from './jsonc.ts';
 
 /** A member to be set: the names that lead to it, and its value. */
 export interface Setting {
@@ -11,10 +11,12 @@ export interface Setting {
 /**
  * Sets members in a text of JSON, one after the other, and leaves everything else as it is, byte for
  * byte: comments, order, blanks. What has the value already is left alone too. Objects on the way are
- * made.
+ * made. The parser's own `modify` would write the lines beside an insertion anew, hand the comment behind
+ * the last member to the new one, and set the first of two members of one name, where programs read the
+ * last.
  *
  * @throws CrosstalkError `invalid` for a text that cannot be read, or where the way leads through
- *   something that is no object
+ *   something that is not an object
  */
 export function editJsonc(text: string, settings: readonly Setting[]): string {
   return settings.reduce(set, text);
@@ -29,7 +31,7 @@ function set(text: string, { path, value }: Setting): string {
   }
   let node: Node = root;
   for (const [depth, key] of path.entries()) {
-    if (node.kind !== 'object') {
+    if (node.type !== 'object') {
       const where = depth === 0 ? 'the file' : path.slice(0, depth).join('.');
       throw new CrosstalkError('invalid', `${where} is no object`);
     }
@@ -43,40 +45,41 @@ function set(text: string, { path, value }: Setting): string {
     node = next;
   }
   if (isDeepStrictEqual(valueOf(node), value)) return text;
-  return splice(text, node.start, node.end, written(value, unitOf(text), path.length, eolOf(text)));
+  return splice(
+    text,
+    node.offset,
+    endOf(node),
+    written(value, unitOf(text), path.length, eolOf(text)),
+  );
 }
 
 /** A new last member. */
-function insert(
-  text: string,
-  { start, end, members, comma }: ObjectNode,
-  depth: number,
-  key: string,
-  value: unknown,
-): string {
-  const last = members.at(-1);
+function insert(text: string, object: Node, depth: number, key: string, value: unknown): string {
+  const last = object.children?.at(-1);
+  const comma = last && commaAfter(text, last);
   const unit = unitOf(text);
   const eol = eolOf(text);
-  const isFlat = last !== undefined && !text.slice(start, end).includes('\n');
+  const isFlat = last !== undefined && !text.slice(object.offset, endOf(object)).includes('\n');
   if (isFlat) {
     const compact = `${JSON.stringify(key)}: ${JSON.stringify(value)}`;
     return comma === undefined
-      ? splice(text, last.value.end, last.value.end, `, ${compact}`)
+      ? splice(text, endOf(last), endOf(last), `, ${compact}`)
       : splice(text, comma, comma, ` ${compact},`);
   }
-  const indent = last === undefined ? unit.repeat(depth + 1) : indentAt(text, last.start);
+  const indent = last === undefined ? unit.repeat(depth + 1) : indentAt(text, last.offset);
   const level = Math.round(indent.length / unit.length);
   const line = `${eol}${indent}${JSON.stringify(key)}: ${written(value, unit, level, eol)}`;
   if (last === undefined) {
     // Comments in it stay before the new member.
-    const inside = text.slice(start + 1, end - 1).trimEnd();
-    return splice(text, start + 1, end - 1, `${inside}${line}${eol}${unit.repeat(depth)}`);
+    const [start, end] = [object.offset + 1, endOf(object) - 1];
+    const inside = text.slice(start, end).trimEnd();
+    return splice(text, start, end, `${inside}${line}${eol}${unit.repeat(depth)}`);
   }
   if (comma !== undefined) {
     const behind = afterComment(text, comma);
     return splice(text, behind, behind, `${line},`);
   }
-  const at = last.value.end;
+  const at = endOf(last);
   const after = afterComment(text, at);
   return splice(text, at, after, `,${text.slice(at, after)}${line}`);
 }

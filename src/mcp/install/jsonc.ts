@@ -1,36 +1,13 @@
+import { createScanner, getNodeValue, parseTree, visit, type Node } from 'jsonc-parser';
 import { CrosstalkError } from '../../errors.ts';
 
-/** A value in a text of JSON with comments and trailing commas, and where it stands. */
-export type Node = ObjectNode | ArrayNode | ScalarNode;
-
-interface Range {
-  start: number;
-  /** After its last character. */
-  end: number;
-}
-
-export interface ObjectNode extends Range {
-  kind: 'object';
-  members: { key: string; start: number; value: Node }[];
-  /** Whether a comma follows the last member, and where it ends. */
-  comma: number | undefined;
-}
-
-interface ArrayNode extends Range {
-  kind: 'array';
-  items: Node[];
-}
-
-interface ScalarNode extends Range {
-  kind: 'scalar';
-  value: string | number | boolean | null;
-}
+export type { Node } from 'jsonc-parser';
 
 const MAX_DEPTH = 100;
-const SKIPPED = /(?:\s|\/\/[^\n]*|\/\*[^]*?\*\/)*/y;
-// eslint-disable-next-line no-control-regex -- JSON allows no control characters in a string
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
-const LITERAL = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+const AS_EDITORS_WRITE_IT = { allowTrailingComma: true, allowEmptyContent: true };
+
+/** What stands before a place in the text: it decides what has to follow there. */
+type Before = 'nothing' | 'opening' | 'comma' | 'name' | 'colon' | 'value';
 
 /**
  * Reads JSON as editors write it: with comments and trailing commas.
@@ -39,106 +16,89 @@ const LITERAL = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
  * @throws CrosstalkError `invalid` with the line where it cannot be read
  */
 export function parseJsonc(text: string): Node | undefined {
-  const reader = new Reader(text);
-  reader.skip();
-  if (reader.at === text.length) return undefined;
-  const node = reader.value(0);
-  reader.skip();
-  if (reader.at < text.length) reader.fail('the end');
-  return node;
+  // A byte order mark counts as a blank, so that places in the text stay the same.
+  const content = text.startsWith('\ufeff') ? ` ${text.slice(1)}` : text;
+  refuseFaults(content);
+  return parseTree(content, [], AS_EDITORS_WRITE_IT);
 }
 
 /** What a node stands for. */
 export function valueOf(node: Node): unknown {
-  if (node.kind === 'scalar') return node.value;
-  if (node.kind === 'array') return node.items.map(valueOf);
-  return Object.fromEntries(node.members.map(({ key, value }) => [key, valueOf(value)]));
+  // The parser's objects have no prototype, and would equal no object of ours.
+  return structuredClone(getNodeValue(node) as unknown);
 }
 
 /** The member of a name; of several, the last one, as in JSON.parse. */
 export function member(node: Node | undefined, key: string): Node | undefined {
-  if (node?.kind !== 'object') return undefined;
-  return node.members.findLast((one) => one.key === key)?.value;
+  if (node?.type !== 'object') return undefined;
+  return node.children?.findLast(({ children }) => children?.[0]?.value === key)?.children?.[1];
 }
 
-class Reader {
-  readonly text: string;
-  at = 0;
+/** The place after a node. */
+export function endOf({ offset, length }: Node): number {
+  return offset + length;
+}
 
-  constructor(text: string) {
-    this.text = text;
-    // A byte order mark.
-    if (text.startsWith('\ufeff')) this.at = 1;
-  }
+/** The place after the comma that follows a node; undefined where none follows. */
+export function commaAfter(text: string, node: Node): number | undefined {
+  const scanner = createScanner(text, true);
+  scanner.setPosition(endOf(node));
+  scanner.scan();
+  return text[scanner.getTokenOffset()] === ',' ? scanner.getPosition() : undefined;
+}
 
-  skip(): void {
-    SKIPPED.lastIndex = this.at;
-    this.at += SKIPPED.exec(this.text)?.[0].length ?? 0;
-  }
+/** The parser goes on after a fault, and as deep as the stack reaches: here reading ends at the first. */
+function refuseFaults(text: string): void {
+  const brackets: ('}' | ']')[] = [];
+  let before: Before = 'nothing';
+  const open = (bracket: '}' | ']', at: number): void => {
+    if (brackets.length > MAX_DEPTH) fail(text, at, 'less nesting');
+    brackets.push(bracket);
+    before = 'opening';
+  };
+  const close = (at: number, length: number): void => {
+    // It is also told of an end that is missing, at the end of the text.
+    if (length === 0) fail(text, at, expected(before, brackets.at(-1)));
+    brackets.pop();
+    before = 'value';
+  };
+  visit(
+    text,
+    {
+      onObjectBegin: (at) => {
+        open('}', at);
+      },
+      onArrayBegin: (at) => {
+        open(']', at);
+      },
+      onObjectEnd: close,
+      onArrayEnd: close,
+      onObjectProperty: () => {
+        before = 'name';
+      },
+      onLiteralValue: () => {
+        before = 'value';
+      },
+      onSeparator: (character) => {
+        before = character === ':' ? 'colon' : 'comma';
+      },
+      onError: (_, at) => fail(text, at, expected(before, brackets.at(-1))),
+    },
+    AS_EDITORS_WRITE_IT,
+  );
+}
 
-  value(depth: number): Node {
-    if (depth > MAX_DEPTH) this.fail('less nesting');
-    const start = this.at;
-    const first = this.text[start];
-    if (first === '{') return this.#object(depth);
-    if (first === '[') return this.#array(depth);
-    const token = this.#token(STRING) ?? this.#token(LITERAL);
-    if (token === undefined) return this.fail('a value');
-    const value = JSON.parse(token) as ScalarNode['value'];
-    return { kind: 'scalar', value, start, end: this.at };
-  }
+function expected(before: Before, bracket: '}' | ']' | undefined): string {
+  if (before === 'name') return 'a colon';
+  if (before === 'value') return bracket === undefined ? 'the end' : `a comma or ${bracket}`;
+  return bracket === '}' && before !== 'colon' ? 'a name in double quotes' : 'a value';
+}
 
-  fail(expected: string): never {
-    const before = this.text.slice(0, this.at).split('\n');
-    const seen = JSON.stringify(this.text.slice(this.at, this.at + 12).split('\n')[0]);
-    throw new CrosstalkError(
-      'invalid',
-      `line ${String(before.length)}: expected ${expected}, seen ${seen}`,
-    );
-  }
-
-  #object(depth: number): ObjectNode {
-    const start = this.at++;
-    const members: ObjectNode['members'] = [];
-    const comma = this.#list('}', () => {
-      const at = this.at;
-      const key = this.#token(STRING) ?? this.fail('a name in double quotes');
-      this.skip();
-      if (this.text[this.at] !== ':') this.fail('a colon');
-      this.at++;
-      this.skip();
-      members.push({ key: JSON.parse(key) as string, start: at, value: this.value(depth + 1) });
-    });
-    return { kind: 'object', members, comma, start, end: this.at };
-  }
-
-  #array(depth: number): ArrayNode {
-    const start = this.at++;
-    const items: Node[] = [];
-    this.#list(']', () => items.push(this.value(depth + 1)));
-    return { kind: 'array', items, start, end: this.at };
-  }
-
-  /** Items up to a bracket; where the comma after the last one ends, if there is one. */
-  #list(close: string, item: () => void): number | undefined {
-    let comma: number | undefined;
-    for (let isFirst = true; ; isFirst = false) {
-      this.skip();
-      if (this.text[this.at] === close) {
-        this.at++;
-        return comma;
-      }
-      if (!isFirst && comma === undefined) this.fail(`a comma or ${close}`);
-      item();
-      this.skip();
-      comma = this.text[this.at] === ',' ? ++this.at : undefined;
-    }
-  }
-
-  #token(form: RegExp): string | undefined {
-    form.lastIndex = this.at;
-    const token = form.exec(this.text)?.[0];
-    if (token !== undefined) this.at += token.length;
-    return token;
-  }
+function fail(text: string, at: number, expectation: string): never {
+  const line = text.slice(0, at).split('\n').length;
+  const seen = JSON.stringify(text.slice(at, at + 12).split('\n')[0]);
+  throw new CrosstalkError(
+    'invalid',
+    `line ${String(line)}: expected ${expectation}, seen ${seen}`,
+  );
 }
