@@ -4,7 +4,7 @@ import type { FanIn } from './fan-ins.ts';
 import type { Job } from './run/job.ts';
 
 /** What a run is started for. */
-export interface Batch extends Pick<
+interface Batch extends Pick<
   Job,
   'actor' | 'channel' | 'messages' | 'released' | 'isRest' | 'isDealt'
 > {
