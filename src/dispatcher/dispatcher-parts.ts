@@ -42,6 +42,11 @@ export interface DispatcherParts {
   suffix: () => string;
 }
 
+export interface DispatcherEvents {
+  /** A run has ended: there may be room for the next. */
+  room: [];
+}
+
 /** One run under way, as the heartbeat shows it. */
 export interface Running {
   actor: string;

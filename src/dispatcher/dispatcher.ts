@@ -1,10 +1,11 @@
+import { Emitter } from '../emitter.ts';
 import { reasonOf } from '../errors.ts';
 import { chooseTier, type Tier } from '../protocol/files/host-file.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { Batches } from './batches.ts';
 import { ChannelLinks } from '../bus/channel-links.ts';
 import { Crossings } from '../bus/crossings.ts';
-import type { DispatcherParts, Running } from './dispatcher-parts.ts';
+import type { DispatcherEvents, DispatcherParts, Running } from './dispatcher-parts.ts';
 import { firstDue, type DueSource, type Startable } from './due.ts';
 import { DueRetries } from './due-retries.ts';
 import { FanIns } from './fan-ins.ts';
@@ -39,11 +40,13 @@ export class Dispatcher {
   readonly unrecorded = new Troubles();
   /** Jobs that fail for no fault of their CLI. */
   readonly stalled = new Troubles();
-  /** Called whenever a run ended: there may be room for the next. */
-  onRoom: () => void = () => undefined;
+  readonly events: Emitter<DispatcherEvents>;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
+    this.events = new Emitter((error) => {
+      parts.log('internal_error', { error: reasonOf(error) });
+    });
     const shared = { ...parts, lanes: this.#lanes, batches: new Batches(parts.archive) };
     this.#sources = [
       new WaitingMail(shared),
@@ -172,7 +175,7 @@ export class Dispatcher {
       this.#parts.guards.end(job);
       startable.end?.();
       this.#lanes.leave(actor, tier);
-      this.onRoom();
+      this.events.emit('room');
     });
     this.#jobs.set(job.id, { running, done });
   }

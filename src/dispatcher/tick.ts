@@ -82,7 +82,7 @@ async function takeIn({ deliveries, hosts }: TickParts, news: News): Promise<num
 
 /** Does not wait for the push; what it settles is settled when it is over. */
 async function publishQueued({ publisher, outbox, log }: TickParts): Promise<void> {
-  if (publisher.expecting || !(await outbox.isEmpty()))
+  if (!publisher.expected.isEmpty || !(await outbox.isEmpty()))
     void publisher.flush().catch((error: unknown) => {
       log('push_failed', { kind: 'other', reason: reasonOf(error) });
     });

@@ -76,7 +76,7 @@ export async function record(
     case 'answered': {
       const entry = answerEntry(parts, job, outcome.answers, letter);
       await insist(parts, job.id, () => parts.outbox.put(entry.entry));
-      parts.publisher.expect(entry.entry);
+      parts.publisher.expected.add(entry.entry);
       passed('output_recorded');
       parts.log('reply_queued', { ...facts, replies: entry.relPaths });
       await afterwards(ended);

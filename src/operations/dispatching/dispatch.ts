@@ -7,6 +7,7 @@ import { HostWatch } from '../../dispatcher/host-watch.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
 import type { Log } from '../../log.ts';
+import { Expected } from '../../bus/expected.ts';
 import { Publisher } from '../../bus/publisher.ts';
 import { Refusals } from '../../dispatcher/run/refusals.ts';
 import { serve } from '../../dispatcher/serve.ts';
@@ -66,6 +67,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   await outbox.finish();
   await sweep([root, git, join(git, 'info'), queued, dead, running, bin, ...records]);
   const silences = new Silences(paths.silences);
+  const expected = new Expected();
   const departed = new Departed(paths.departed);
   const lacking = new Lacking({ transport, archive, silences, departed, outbox, deadLetters });
   const deliveries = new Deliveries({
@@ -77,7 +79,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       deadLetters,
       silences,
       expect: (entry) => {
-        publisher.expect(entry);
+        expected.add(entry);
       },
     }),
     departed,
@@ -91,6 +93,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   });
   const publisher = new Publisher({
     outbox,
+    expected,
     publish: publishing(context),
     mayPush: () => context.budget.push(),
     lock: (signal) => acquire(paths.root, 'writer', { wait: WRITER_WAIT_MS, signal }),
@@ -103,20 +106,21 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       await deadLetters.remove(delivery.deadLetter);
       passed('letter_removed');
     },
-    onSetAside: ({ id, commits }, reason) => {
-      const files = commits.flatMap((commit) => commit.files.map(({ path }) => path));
-      log('set_aside', { id, files: files.slice(0, 10), reason });
-    },
-    onPush: (result) => {
-      if (result.ok) deliveries.holds(result.tip);
-      if (result.ok) log('push_done', { commits: result.commits, attempts: result.attempts });
-      else
-        log('push_failed', {
-          kind: result.failure.kind,
-          reason: result.failure.reason,
-          attempts: result.attempts,
-        });
-    },
+  });
+  publisher.events.on('push', (result) => {
+    if (result.ok) deliveries.holds(result.tip);
+  });
+  publisher.events.on('push', (result) => {
+    const { attempts } = result;
+    if (result.ok) log('push_done', { commits: result.commits, attempts });
+    else {
+      const { kind, reason } = result.failure;
+      log('push_failed', { kind, reason, attempts });
+    }
+  });
+  publisher.events.on('setAside', ({ id, commits }, reason) => {
+    const files = commits.flatMap((commit) => commit.files.map(({ path }) => path));
+    log('set_aside', { id, files: files.slice(0, 10), reason });
   });
   const hosts = new HostWatch({
     approving: approvingIn(context),
