@@ -20,16 +20,16 @@ export interface Turn {
 export type Taken = Turn | { kind: 'done'; tip: string };
 
 /** Milliseconds to wait for the turn; after that git arbitrates. */
-const LONGEST_WAIT_MS = 10_000;
+export const LONGEST_WAIT_MS = 10_000;
 /** Whoever is not called looks by itself this often: its caller may have died. */
-const LOOK_MS = 500;
+export const LOOK_MS = 500;
 /** Nobody waits so long. */
 const ABANDONED_MS = 60_000;
 /** Whoever lost a race takes turns for this long. */
-const CONTENDED_MS = 30_000;
+export const CONTENDED_MS = 30_000;
 
 /** So many of those who wait are taken along. */
-const MAX_ALONG = 100;
+export const MAX_ALONG = 100;
 const DONE = '.done';
 
 let serial = 0;
