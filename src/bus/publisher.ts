@@ -20,6 +20,7 @@ export interface PublisherParts {
   mayPush?: () => Promise<number>;
   /** Takes the machine's writer lock; waits for it no longer than until `signal` is aborted. */
   lock: (signal: AbortSignal) => Promise<Acquired>;
+  now: () => Date;
   /** What is to be settled that others know of before there is a publisher. */
   expected?: Expected;
   /** Settles what an entry delivered; done before the entry leaves the outbox. */
@@ -64,11 +65,12 @@ export class Publisher {
   readonly events = new Emitter<PublisherEvents>();
   #heldUntil = 0;
   /** By entry; by {@link ALL} what concerns none alone. */
-  readonly #failing = new Troubles();
+  readonly #failing: Troubles;
   readonly #inParts = new PushParts();
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
+    this.#failing = new Troubles(parts.now);
     this.expected = parts.expected ?? new Expected();
   }
 
@@ -81,7 +83,7 @@ export class Publisher {
   publish(id: string): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), resolve]);
-      if (this.#heldUntil - Date.now() > LONGEST_HOLD_MS) this.#tellHeld();
+      if (this.#heldUntil - this.#parts.now().getTime() > LONGEST_HOLD_MS) this.#tellHeld();
       this.flush().catch(reject);
     });
   }
@@ -131,7 +133,7 @@ export class Publisher {
         this.#heldUntil = 0;
         return waited;
       }
-      this.#heldUntil = Date.now() + wait;
+      this.#heldUntil = this.#parts.now().getTime() + wait;
       if (wait > LONGEST_HOLD_MS) this.#tellHeld();
       await sleep(wait, undefined, { signal }).catch(() => undefined);
     }
@@ -214,7 +216,7 @@ export class Publisher {
   }
 
   async #setAside(entry: OutboxEntry, reason: string): Promise<void> {
-    await this.#parts.outbox.setAside(entry, reason, new Date().toISOString());
+    await this.#parts.outbox.setAside(entry, reason, this.#parts.now().toISOString());
     passed('outbox_removed');
     await this.#parts.onPublished?.(entry);
     this.expected.remove(entry.id);

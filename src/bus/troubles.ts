@@ -7,6 +7,11 @@ export interface Trouble {
 /** What goes wrong until it is over, by what it concerns. */
 export class Troubles {
   readonly #found = new Map<string, Trouble>();
+  readonly #now: () => Date;
+
+  constructor(now: () => Date) {
+    this.#now = now;
+  }
 
   /** The one that was noted first of those that go on. */
   get first(): Trouble | undefined {
@@ -18,9 +23,12 @@ export class Troubles {
   }
 
   /** Notes that something goes wrong, or does no more; since when stays as it was. */
-  note(key: string, reason: string | undefined, now = new Date()): void {
+  note(key: string, reason: string | undefined): void {
     if (reason === undefined) this.#found.delete(key);
-    else this.#found.set(key, { since: this.#found.get(key)?.since ?? now.toISOString(), reason });
+    else {
+      const since = this.#found.get(key)?.since ?? this.#now().toISOString();
+      this.#found.set(key, { since, reason });
+    }
   }
 
   over(key: string): void {

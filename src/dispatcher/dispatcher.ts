@@ -37,13 +37,15 @@ export class Dispatcher {
   #accepting = true;
   #pumping: Promise<void> = Promise.resolve();
   /** Runs whose outcome cannot be put on disk. */
-  readonly unrecorded = new Troubles();
+  readonly unrecorded: Troubles;
   /** Jobs that fail for no fault of their CLI. */
-  readonly stalled = new Troubles();
+  readonly stalled: Troubles;
   readonly events: Emitter<DispatcherEvents>;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
+    this.unrecorded = new Troubles(parts.now);
+    this.stalled = new Troubles(parts.now);
     this.events = new Emitter((error) => {
       parts.log('internal_error', { error: reasonOf(error) });
     });

@@ -40,9 +40,9 @@ class Service {
   readonly #bell = new Bell();
   readonly #alarm = new Alarm(this.#bell);
   readonly #news: News;
-  readonly #startedAt = new Date().toISOString();
+  readonly #startedAt: string;
   #fetchWanted = true;
-  readonly #troubles = new Troubles();
+  readonly #troubles: Troubles;
   readonly #housekeeping: Housekeeping;
   readonly #version: VersionWatch;
   readonly #answers: Answers;
@@ -50,8 +50,10 @@ class Service {
   constructor(parts: Omit<TickParts, 'signal'>, options: ServeOptions) {
     this.#parts = { ...parts, signal: options.stop };
     this.#options = options;
+    this.#startedAt = options.now().toISOString();
+    this.#troubles = new Troubles(options.now);
     this.#version = new VersionWatch(parts.log);
-    this.#housekeeping = new Housekeeping(parts.transport, parts.log);
+    this.#housekeeping = new Housekeeping(parts.transport, options.now, parts.log);
     this.#news = new News(() => parts.transport.tip(), options);
     const { publisher, log } = parts;
     const { send } = options;
@@ -162,10 +164,11 @@ class Service {
 
   /** Milliseconds to wait: the rhythm's, or until something is due by itself. */
   async #delay(rhythm: Rhythm): Promise<number> {
-    const poll = Math.min(rhythm.next(Math.random()), this.#news.longestPoll);
+    const { now, random } = this.#options;
+    const poll = Math.min(rhythm.next(random()), this.#news.longestPoll);
     const next = await this.#parts.dispatcher.nextStart().catch(this.#report);
-    const due = next?.getTime() ?? 0;
-    return due <= Date.now() ? poll : Math.min(poll, due - Date.now() + 5);
+    const ahead = (next?.getTime() ?? 0) - now().getTime();
+    return ahead <= 0 ? poll : Math.min(poll, ahead + 5);
   }
 
   async #tick(): Promise<Ticked | undefined> {
@@ -203,6 +206,7 @@ class Service {
     const facts = {
       version: this.#options.version,
       startedAt: this.#startedAt,
+      at: this.#options.now().toISOString(),
       interval: this.#options.interval,
       fetchFailing: this.#troubles.of('fetch'),
       tickFailing: this.#troubles.of('tick'),

@@ -204,6 +204,7 @@ export function directPublisher(context: Context): Publisher {
     publish: publishing(context),
     mayPush: () => context.budget.push(),
     lock: (signal) => acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS, signal }),
+    now: context.now,
     // The cursor moves when a dispatcher starts and finds the answer; a dead letter must go now.
     onPublished: async ({ delivery }) => {
       if (delivery?.deadLetter !== undefined) await deadLetters.remove(delivery.deadLetter);

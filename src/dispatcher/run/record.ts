@@ -148,7 +148,7 @@ async function insist(parts: RecordParts, id: string, step: () => Promise<void>)
     } catch (error) {
       if (parts.signal.aborted) throw error;
       const reason = reasonOf(error);
-      parts.unrecorded.note(id, reason, parts.now());
+      parts.unrecorded.note(id, reason);
       parts.log('record_failed', { id, reason });
       await sleep(wait, undefined, { signal: parts.signal }).catch(() => undefined);
     }

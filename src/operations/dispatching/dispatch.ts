@@ -51,6 +51,8 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
       interval: input.interval,
       grace: input.grace,
       once: input.once,
+      now: context.now,
+      random: context.random,
       send: (request) => serveSend(context, (id) => parts.publisher.publish(id), request),
       stop: input.stop,
       hurry: input.hurry,

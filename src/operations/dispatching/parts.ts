@@ -124,6 +124,7 @@ function publisherOf(
     publish: publishing(context),
     mayPush: () => context.budget.push(),
     lock: (signal) => acquire(paths.root, 'writer', { wait: WRITER_WAIT_MS, signal }),
+    now: context.now,
     onPublished: async ({ delivery }) => {
       if (delivery === undefined) return;
       for (const { actor, channel, messages } of settledBy(delivery))
