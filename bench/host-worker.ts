@@ -11,7 +11,8 @@ await withContext(
   { transport: dir, note: () => undefined },
   async (context) => {
     const attempts = { tried: 0, succeeded: 0 };
-    const publisher = directPublisher(context, (result) => {
+    const publisher = directPublisher(context);
+    publisher.events.on('push', (result) => {
       attempts.tried += result.attempts;
       if (result.ok) attempts.succeeded++;
     });

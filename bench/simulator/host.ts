@@ -1,11 +1,13 @@
+import { MAX_ENTRIES } from '../../src/bus/push-parts.ts';
 import { Rhythm } from '../../src/dispatcher/alarm.ts';
+import { CONTENDED_MS } from '../../src/state/turn.ts';
 import { backOffMs, MAX_ATTEMPTS } from '../../src/transport/publish/publish.ts';
 import type { Clock, Task } from './clock.ts';
 import type { Machine, Ticket, Turn } from './machine.ts';
 import type { Costs, Message, Remote } from './remote.ts';
 
 /** How a host writes. `rebase`: pull, rebase and push each message until it works. */
-export type Writer = 'crosstalk' | 'rebase';
+type Writer = 'crosstalk' | 'rebase';
 
 export interface HostParts {
   clock: Clock;
@@ -21,10 +23,6 @@ export interface HostParts {
 }
 
 type Pushed = 'ok' | 'behind' | 'throttled';
-
-/** As in src/state/turn.ts and src/bus/publisher.ts. */
-const CONTENDED_MS = 30_000;
-const MAX_ENTRIES = 1000;
 
 /** One host: group commit as in src/bus/publisher.ts, pushes as in src/transport/publish/publish.ts. */
 export class Host {

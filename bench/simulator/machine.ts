@@ -1,5 +1,6 @@
 import type { Limits } from '../../src/state/remote-budget.ts';
 import { waitFor } from '../../src/state/remote-budget.ts';
+import { LONGEST_WAIT_MS, LOOK_MS, MAX_ALONG } from '../../src/state/turn.ts';
 import { Gate, type Clock, type Task } from './clock.ts';
 import type { Message } from './remote.ts';
 
@@ -19,10 +20,6 @@ export interface Turn {
   along: Ticket[];
 }
 
-/** As in src/state/turn.ts. */
-const LONGEST_WAIT_MS = 10_000;
-const LOOK_MS = 500;
-const MAX_ALONG = 100;
 const SLICE_MS = 3;
 
 /** What the hosts of one machine share: its cores, its budget for the remote, the turns at pushing. */

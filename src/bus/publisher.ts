@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
+import { Emitter } from '../emitter.ts';
 import { reasonOf } from '../errors.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Acquired } from '../state/lock.ts';
 import type { Commit, Failure, Published } from '../transport/transport.ts';
 import { committed } from './committed.ts';
+import { Expected } from './expected.ts';
 import { PushParts } from './push-parts.ts';
 import { Troubles, type Trouble } from './troubles.ts';
 
@@ -18,12 +20,20 @@ export interface PublisherParts {
   mayPush?: () => Promise<number>;
   /** Takes the machine's writer lock; waits for it no longer than until `signal` is aborted. */
   lock: (signal: AbortSignal) => Promise<Acquired>;
+  now: () => Date;
+  /** What is to be settled that others know of before there is a publisher. */
+  expected?: Expected;
   /** Settles what an entry delivered; done before the entry leaves the outbox. */
   onPublished?: (entry: OutboxEntry) => Promise<void>;
-  /** Told of every push. */
-  onPush?: (result: Published) => void;
-  /** Told of every entry that can't be published as it is, and is kept aside. */
-  onSetAside?: (entry: OutboxEntry, reason: string) => void;
+}
+
+export interface PublisherEvents {
+  /** There was a push, or it failed. */
+  push: [result: Published];
+  /** A push added something, which may wake an actor of this very machine. */
+  news: [];
+  /** An entry can't be published as it is, and is kept aside. */
+  setAside: [entry: OutboxEntry, reason: string];
 }
 
 /** Whoever would wait longer for the push budget is told that the message is queued (cli.md). */
@@ -50,17 +60,18 @@ export class Publisher {
   #again = false;
   /** Several may ask for one entry: the run that wrote it, and an operator's `sync`. */
   readonly #waiting = new Map<string, ((outcome: Outcome) => void)[]>();
-  /** Entries that deliver something here, until they are settled. */
-  readonly #expected = new Map<string, OutboxEntry>();
-  /** Called after each push that added something: it may wake an actor of this very machine. */
-  onNews: () => void = () => undefined;
+  /** What is to be settled here, whoever publishes it. */
+  readonly expected: Expected;
+  readonly events = new Emitter<PublisherEvents>();
   #heldUntil = 0;
   /** By entry; by {@link ALL} what concerns none alone. */
-  readonly #failing = new Troubles();
+  readonly #failing: Troubles;
   readonly #inParts = new PushParts();
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
+    this.#failing = new Troubles(parts.now);
+    this.expected = parts.expected ?? new Expected();
   }
 
   /** Since when pushing fails, and why; undefined once all that could not be pushed was. */
@@ -68,24 +79,11 @@ export class Publisher {
     return this.#failing.first;
   }
 
-  /**
-   * Takes responsibility for settling an entry, whoever publishes it: a command that finds no
-   * dispatcher empties the whole outbox, also while one is just starting.
-   */
-  expect(entry: OutboxEntry): void {
-    if (entry.delivery !== undefined) this.#expected.set(entry.id, entry);
-  }
-
-  /** Whether there is something to settle that may have been published by others. */
-  get expecting(): boolean {
-    return this.#expected.size > 0;
-  }
-
   /** Resolves once an entry that is in the outbox was pushed, or failed to be. */
   publish(id: string): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), resolve]);
-      if (this.#heldUntil - Date.now() > LONGEST_HOLD_MS) this.#tellHeld();
+      if (this.#heldUntil - this.#parts.now().getTime() > LONGEST_HOLD_MS) this.#tellHeld();
       this.flush().catch(reject);
     });
   }
@@ -111,7 +109,7 @@ export class Publisher {
         this.#again = false;
         // Who asks from now on may have an entry that is put while the outbox is being read.
         const asked = [...this.#waiting.keys()];
-        const expected = [...this.#expected.values()];
+        const expected = this.expected.all();
         let all = await this.#parts.outbox.all();
         if (all.length > 0 && (await this.#held(signal))) all = await this.#parts.outbox.all();
         await this.#settleGone(new Set(all.map(({ id }) => id)), asked, expected);
@@ -135,7 +133,7 @@ export class Publisher {
         this.#heldUntil = 0;
         return waited;
       }
-      this.#heldUntil = Date.now() + wait;
+      this.#heldUntil = this.#parts.now().getTime() + wait;
       if (wait > LONGEST_HOLD_MS) this.#tellHeld();
       await sleep(wait, undefined, { signal }).catch(() => undefined);
     }
@@ -191,7 +189,7 @@ export class Publisher {
       isFirst = false;
       const commits = part.map((entry) => entry.commits.map(committed));
       const result = await this.#parts.publish(commits, signal);
-      this.#parts.onPush?.(result);
+      this.events.emit('push', result);
       return result;
     };
     await this.#inParts.push(entries, push, {
@@ -214,21 +212,21 @@ export class Publisher {
       if (reason === undefined) await this.#settle(entry);
       else await this.#setAside(entry, reason);
     }
-    this.onNews();
+    this.events.emit('news');
   }
 
   async #setAside(entry: OutboxEntry, reason: string): Promise<void> {
-    await this.#parts.outbox.setAside(entry, reason, new Date().toISOString());
+    await this.#parts.outbox.setAside(entry, reason, this.#parts.now().toISOString());
     passed('outbox_removed');
     await this.#parts.onPublished?.(entry);
-    this.#expected.delete(entry.id);
-    this.#parts.onSetAside?.(entry, reason);
+    this.expected.remove(entry.id);
+    this.events.emit('setAside', entry, reason);
     this.#tell(entry.id, { published: false, failure: { kind: 'set_aside', reason } });
   }
 
   async #settle(entry: OutboxEntry): Promise<void> {
     await this.#parts.onPublished?.(entry);
-    this.#expected.delete(entry.id);
+    this.expected.remove(entry.id);
     await this.#parts.outbox.remove(entry.id);
     passed('outbox_removed');
     this.#tell(entry.id, { published: true });

@@ -7,6 +7,11 @@ export interface Trouble {
 /** Problems that last until they are over, by what they concern. */
 export class Troubles {
   readonly #found = new Map<string, Trouble>();
+  readonly #now: () => Date;
+
+  constructor(now: () => Date) {
+    this.#now = now;
+  }
 
   /** The problem that was noted first of those that go on. */
   get first(): Trouble | undefined {
@@ -21,9 +26,12 @@ export class Troubles {
    * Notes that something goes wrong, or no longer does; the time since when it does stays as it
    * was.
    */
-  note(key: string, reason: string | undefined, now = new Date()): void {
+  note(key: string, reason: string | undefined): void {
     if (reason === undefined) this.#found.delete(key);
-    else this.#found.set(key, { since: this.#found.get(key)?.since ?? now.toISOString(), reason });
+    else {
+      const since = this.#found.get(key)?.since ?? this.#now().toISOString();
+      this.#found.set(key, { since, reason });
+    }
   }
 
   over(key: string): void {

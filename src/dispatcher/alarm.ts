@@ -1,28 +1,34 @@
+import type { Bell, Ring } from './socket/bell.ts';
+
 /** What ended a wait. */
-export type Rang = 'woken' | 'time' | 'aborted';
+export type Rang = Ring | 'time' | 'aborted';
 
-/** A wait that can be cut short; a call that comes while nobody waits is kept for the next wait. */
+/** A wait that a bell cuts short; when it rings while nobody waits, that is kept for the next wait. */
 export class Alarm {
-  #ring: ((rang: Rang) => void) | undefined;
-  #pending = false;
+  #wake: ((rang: Rang) => void) | undefined;
+  #pending: Ring | undefined;
 
-  ring(): void {
-    if (this.#ring === undefined) this.#pending = true;
-    else this.#ring('woken');
+  constructor(bell: Pick<Bell, 'onRing'>) {
+    bell.onRing((what) => {
+      if (this.#wake !== undefined) this.#wake(what);
+      // Who asks the remote looks at what is known here too.
+      else this.#pending = this.#pending === 'ask' ? 'ask' : what;
+    });
   }
 
   /** @param ms milliseconds */
   wait(ms: number, signal: AbortSignal): Promise<Rang> {
     if (signal.aborted) return Promise.resolve('aborted');
-    if (this.#pending) {
-      this.#pending = false;
-      return Promise.resolve('woken');
+    const rung = this.#pending;
+    if (rung !== undefined) {
+      this.#pending = undefined;
+      return Promise.resolve(rung);
     }
     return new Promise((resolve) => {
       const done = (rang: Rang): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', abort);
-        this.#ring = undefined;
+        this.#wake = undefined;
         resolve(rang);
       };
       const abort = (): void => {
@@ -32,7 +38,7 @@ export class Alarm {
         done('time');
       }, ms);
       signal.addEventListener('abort', abort, { once: true });
-      this.#ring = done;
+      this.#wake = done;
     });
   }
 }

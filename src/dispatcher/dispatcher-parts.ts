@@ -14,7 +14,7 @@ import type { Log } from '../log.ts';
 import type { Publisher } from '../bus/publisher.ts';
 import type { RunParts } from './run/job.ts';
 
-/** Everything a dispatcher is made of; one file constructs it (operations/context). */
+/** Everything a dispatcher is made of; one file constructs it (operations/dispatching/parts). */
 export interface DispatcherParts {
   transport: Transport;
   archive: Archive;
@@ -40,6 +40,11 @@ export interface DispatcherParts {
   random: () => number;
   newId: () => string;
   suffix: () => string;
+}
+
+export interface DispatcherEvents {
+  /** A run has ended: there may be room for the next. */
+  room: [];
 }
 
 /** One run under way, as the heartbeat shows it. */

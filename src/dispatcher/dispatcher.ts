@@ -1,17 +1,21 @@
+import { Emitter } from '../emitter.ts';
 import { reasonOf } from '../errors.ts';
 import { chooseTier, type Tier } from '../protocol/files/host-file.ts';
-import type { DeadLetter } from '../state/dead-letters.ts';
-import { Batches, lookedAt } from './batches.ts';
+import type { ActiveHost } from '../bus/approvals.ts';
+import { Batches } from './batches.ts';
 import { ChannelLinks } from '../bus/channel-links.ts';
 import { Crossings } from '../bus/crossings.ts';
-import type { DispatcherParts, Running } from './dispatcher-parts.ts';
-import { FanIns, type FanIn } from './fan-ins.ts';
+import type { DispatcherEvents, DispatcherParts, Running } from './dispatcher-parts.ts';
+import { firstDue, type DueSource, type Startable } from './due.ts';
+import { DueRetries } from './due-retries.ts';
+import { FanIns } from './fan-ins.ts';
 import { Lanes } from './lanes.ts';
 import { inTime } from './last-push.ts';
 import { endLeftovers } from './run/leftovers.ts';
 import { Retries } from './retries.ts';
 import type { Job } from './run/job.ts';
 import { Troubles } from '../bus/troubles.ts';
+import { WaitingMail } from './waiting-mail.ts';
 import { work } from './run/work.ts';
 
 /**
@@ -22,37 +26,42 @@ import { work } from './run/work.ts';
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #lanes = new Lanes();
-  readonly #batches: Batches;
+  /** What runs are started for, in this order. */
+  readonly #sources: readonly DueSource[];
   readonly #fanIns: FanIns;
   readonly #links: ChannelLinks;
   readonly #crossings: Crossings;
   readonly #jobs = new Map<string, { running: Running; done: Promise<void> }>();
   readonly #pushes = new Set<Promise<void>>();
-  readonly #retries: Retries;
   readonly #stopRuns = new AbortController();
   #accepting = true;
   #pumping: Promise<void> = Promise.resolve();
   /** Runs whose outcome cannot be put on disk. */
-  readonly unrecorded = new Troubles();
+  readonly unrecorded: Troubles;
   /** Jobs that fail for no fault of their CLI. */
-  readonly stalled = new Troubles();
-  /** Called whenever a run ended: there may be room for the next. */
-  onRoom: () => void = () => undefined;
+  readonly stalled: Troubles;
+  readonly events: Emitter<DispatcherEvents>;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
-    this.#retries = new Retries(parts);
-    this.#batches = new Batches(parts.archive);
+    this.unrecorded = new Troubles(parts.now);
+    this.stalled = new Troubles(parts.now);
+    this.events = new Emitter((error) => {
+      parts.log('internal_error', { error: reasonOf(error) });
+    });
+    const shared = { ...parts, lanes: this.#lanes, batches: new Batches(parts.archive) };
+    this.#sources = [
+      new WaitingMail(shared),
+      new DueRetries({ ...shared, retries: new Retries(parts) }),
+    ];
     this.#fanIns = new FanIns(parts);
     this.#links = new ChannelLinks(parts.transport, parts.archive);
     this.#crossings = new Crossings(parts.transport, parts.archive);
   }
 
-  /** When something is due by itself: a retry, or an agent CLI that refused to work. */
-  async nextStart(): Promise<Date | undefined> {
-    const times = [await this.#retries.next(), this.#parts.guards.nextTrial()];
-    const due = times.filter((time) => time !== undefined && time.getTime() > Date.now());
-    return due.sort((a, b) => Number(a) - Number(b))[0];
+  /** When something is due by the clock alone: a retry, or an agent CLI that refused to work. */
+  nextStart(): Promise<Date | undefined> {
+    return firstDue(this.#sources, this.#parts.now());
   }
 
   get running(): Running[] {
@@ -81,43 +90,16 @@ export class Dispatcher {
     const host = this.#parts.hosts.active;
     if (host === undefined || (await this.#parts.guards.paused())) return;
     await this.#parts.guards.look();
-    const { mailboxes } = this.#parts.deliveries;
-    const tiersOf = (actor: string): Tier[] => host.actors.get(actor) ?? [];
-    for (const waiting of mailboxes.waiting()) {
-      const { actor, channel } = waiting;
-      const tiers = tiersOf(actor);
-      if (!tiers.some((tier) => this.#lanes.isFree(actor, tier))) continue;
-      const messages = await lookedAt(waiting.messages, tiers, async (tier) =>
-        this.#lanes.isFree(actor, tier) ? this.#parts.guards.allows(actor, tier) : false,
-      );
-      const tip = mailboxes.scanned ?? '';
-      for (const batch of await this.#batches.of(tip, { actor, channel, messages })) {
-        const fanIn = this.#batches.fanInOf(batch);
-        if (!(await this.#fanIns.mayBegin(fanIn, tip))) continue;
-        const tier = chooseTier(
-          tiers,
-          batch.map(({ message }) => message.tier),
-        );
-        if (tier === undefined || !(await this.#mayStart(actor, tier))) continue;
-        const relPaths = batch.map(({ relPath }) => relPath);
-        const taken = mailboxes.take(actor, channel, relPaths);
-        const messages = taken.map(({ relPath }) => relPath);
-        const isRest = taken.every(({ rest }) => rest === true);
-        const isDealt = taken.every(({ dealt }) => dealt === true);
-        this.#start(host.alias, tier, { actor, channel, messages, fanIn, isRest, isDealt });
-      }
-    }
-    for (const letter of await this.#retries.due()) {
-      const { actor, id } = letter;
-      const tier = chooseTier(tiersOf(actor), [letter.tier]);
-      if (tier === undefined || !this.#lanes.isFree(actor, tier)) continue;
-      const tip = mailboxes.scanned ?? '';
-      const fanIn = await this.#batches.fanInOfLetter(tip, letter);
-      if (!(await this.#fanIns.mayBegin(fanIn, tip))) continue;
-      if (!(await this.#mayStart(actor, tier))) continue;
-      this.#retries.begin(id);
-      this.#start(host.alias, tier, { ...letter, fanIn }, letter);
-    }
+    for (const source of this.#sources)
+      for await (const startable of source.due(host)) await this.#startIfRoom(host, startable);
+  }
+
+  async #startIfRoom(host: ActiveHost, startable: Startable): Promise<void> {
+    const { actor, tiers, fanIn, tip } = startable;
+    if (!(await this.#fanIns.mayBegin(fanIn, tip))) return;
+    const tier = chooseTier(host.actors.get(actor) ?? [], tiers);
+    if (tier === undefined || !(await this.#mayStart(actor, tier))) return;
+    this.#start(host.alias, tier, startable);
   }
 
   /** Takes a place in a tier's lane, unless it has none or its hour is used up. */
@@ -159,32 +141,13 @@ export class Dispatcher {
   }
 
   /** The batch is read at what is scanned by now, which holds all of it. */
-  #start(
-    host: string,
-    tier: Tier,
-    batch: Pick<Job, 'actor' | 'channel' | 'messages'> & {
-      fanIn?: FanIn | undefined;
-      isRest?: boolean;
-      isDealt?: boolean;
-    },
-    letter?: DeadLetter,
-  ): void {
-    const { actor, channel, messages, fanIn, isRest = false, isDealt = false } = batch;
+  #start(host: string, tier: Tier, startable: Startable): void {
+    const { fanIn } = startable;
+    const { letter, ...batch } = startable.begin();
+    const { actor, channel, messages } = batch;
     const tip = this.#parts.deliveries.mailboxes.scanned ?? '';
-    const released = letter !== undefined;
     const id = this.#parts.newId();
-    const job: Job = {
-      id,
-      actor,
-      host,
-      channel,
-      tier,
-      tip,
-      messages,
-      released,
-      isRest,
-      isDealt,
-    };
+    const job: Job = { ...batch, id, host, tier, tip };
     const facts = { actor, channel, tier: tier.name, messages };
     this.#parts.log('dispatch_start', {
       id,
@@ -212,9 +175,9 @@ export class Dispatcher {
       this.#jobs.delete(job.id);
       this.#fanIns.end(fanIn, answered);
       this.#parts.guards.end(job);
-      if (letter !== undefined) this.#retries.end(letter.id);
+      startable.end?.();
       this.#lanes.leave(actor, tier);
-      this.onRoom();
+      this.events.emit('room');
     });
     this.#jobs.set(job.id, { running, done });
   }

@@ -31,9 +31,9 @@ export class FanIns {
   constructor({ outbox, transport }: { outbox: Outbox; transport: Transport }) {
     this.#outbox = outbox;
     this.#transport = transport;
-    outbox.onSeen = (entry) => {
+    outbox.events.on('seen', (entry) => {
       this.#note(entry);
-    };
+    });
   }
 
   begin(fanIn: FanIn | undefined): void {

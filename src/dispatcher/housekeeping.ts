@@ -16,10 +16,10 @@ export class Housekeeping {
   #doneFor: string | undefined;
   #working: Promise<void> | undefined;
 
-  constructor(transport: Transport, log: Log) {
+  constructor(transport: Transport, now: () => Date, log: Log) {
     this.#transport = transport;
     this.#log = log;
-    this.#checkout = new Checkout(transport, () => new Date());
+    this.#checkout = new Checkout(transport, now);
   }
 
   /** Starts it for a new tip, unless it is under way: then at a later call. */

@@ -7,6 +7,8 @@ export interface ServiceFacts {
   version: string;
   /** ISO 8601 UTC. */
   startedAt: string;
+  /** Now; ISO 8601 UTC. */
+  at: string;
   /** Milliseconds. */
   interval: number;
   fetchFailing: Trouble | undefined;
@@ -26,7 +28,7 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
     pid: process.pid,
     version: facts.version,
     started_at: facts.startedAt,
-    at: new Date().toISOString(),
+    at: facts.at,
     interval: facts.interval / 1000,
     host: hosts.active?.alias ?? null,
     tip: deliveries.mailboxes.scanned ?? (await transport.tip().catch(() => undefined)) ?? null,

@@ -9,6 +9,9 @@ export interface ServeOptions {
   /** Milliseconds that runs get to finish on stopping. */
   grace: number;
   once: boolean;
+  now: () => Date;
+  /** From 0 to 1. */
+  random: () => number;
   /** Does a `send` that a command handed over; undefined when it is not for this transport. */
   send: (request: unknown) => Promise<unknown>;
   /** Stops cleanly. */

@@ -4,8 +4,9 @@ import { Alarm, Rhythm } from './alarm.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { eachInTurn } from './run/in-turn.ts';
 import { lastPush } from './last-push.ts';
+import { Answers } from './socket/answers.ts';
+import { Bell } from './socket/bell.ts';
 import { News } from './socket/news.ts';
-import type { Outcome } from '../bus/publisher.ts';
 import { pulse } from './pulse.ts';
 import type { Served, ServeOptions } from './serve-options.ts';
 import { becomeSole } from './socket/sole.ts';
@@ -13,7 +14,6 @@ import { tick, type Ticked, type TickParts } from './tick.ts';
 import { Troubles } from '../bus/troubles.ts';
 import { VersionWatch } from './version-watch.ts';
 import { listen } from './socket/wake.ts';
-import { type WakeAnswer, type WakeRequest } from './socket/wake-lines.ts';
 
 /**
  * Runs the dispatcher of one transport on this machine, until `stop` or for one pass. A version that
@@ -37,41 +37,47 @@ export async function serve(
 class Service {
   readonly #parts: TickParts;
   readonly #options: ServeOptions;
-  readonly #alarm = new Alarm();
+  readonly #bell = new Bell();
+  readonly #alarm = new Alarm(this.#bell);
   readonly #news: News;
-  readonly #startedAt = new Date().toISOString();
+  readonly #startedAt: string;
   #fetchWanted = true;
-  readonly #troubles = new Troubles();
+  readonly #troubles: Troubles;
   readonly #housekeeping: Housekeeping;
   readonly #version: VersionWatch;
-  /** What commands have handed over and wait for. */
-  #handedOver = 0;
+  readonly #answers: Answers;
 
   constructor(parts: Omit<TickParts, 'signal'>, options: ServeOptions) {
     this.#parts = { ...parts, signal: options.stop };
     this.#options = options;
+    this.#startedAt = options.now().toISOString();
+    this.#troubles = new Troubles(options.now);
     this.#version = new VersionWatch(parts.log);
-    this.#housekeeping = new Housekeeping(parts.transport, parts.log);
+    this.#housekeeping = new Housekeeping(parts.transport, options.now, parts.log);
     this.#news = new News(() => parts.transport.tip(), options);
+    const { publisher, log } = parts;
+    const { send } = options;
+    this.#answers = new Answers({ bell: this.#bell, news: this.#news, publisher, send, log });
   }
 
   async run(): Promise<Served> {
     const { dispatcher, log, hosts, transport } = this.#parts;
     const { stop, hurry, grace } = this.#options;
-    const ear = await listen(this.#options.socket, (...asked) => this.#answer(...asked));
+    const ear = await listen(this.#options.socket, (...asked) => this.#answers.to(...asked));
     stop.addEventListener('abort', () => void dispatcher.stop(grace).catch(this.#report));
     hurry.addEventListener('abort', () => {
       dispatcher.stopNow();
     });
-    this.#parts.publisher.onNews = () => {
-      void this.#news.look();
-      this.#alarm.ring();
-    };
-    dispatcher.onRoom = () => {
+    const { events } = this.#parts.publisher;
+    events.on('news', () => void this.#news.look());
+    events.on('news', () => {
+      this.#bell.ring('look');
+    });
+    dispatcher.events.on('room', () => {
       void (this.#version.refused === undefined ? dispatcher.pump() : Promise.resolve())
         .then(() => this.#beat())
         .catch(this.#report);
-    };
+    });
     log('dispatcher_started', {
       pid: process.pid,
       version: this.#options.version,
@@ -133,8 +139,8 @@ class Service {
       if (successor !== undefined) return { successor };
       if (ticked?.active === true) rhythm.active();
       const rang = await this.#alarm.wait(await this.#delay(rhythm), stop);
-      if (rang === 'time') this.#fetchWanted = true;
-      if (rang === 'woken') rhythm.active();
+      if (rang === 'time' || rang === 'ask') this.#fetchWanted = true;
+      if (rang === 'look' || rang === 'ask') rhythm.active();
     }
     return {};
   }
@@ -148,7 +154,7 @@ class Service {
   /** The version to make room for, at a moment when nothing runs, is queued or is handed over. */
   async #successor(): Promise<string | undefined> {
     const successor = await this.#options.successor?.();
-    if (successor === undefined || this.#handedOver > 0) return undefined;
+    if (successor === undefined || this.#answers.handedOver > 0) return undefined;
     const { dispatcher, outbox } = this.#parts;
     if (dispatcher.running.length > 0) return undefined;
     // While the version is not ours nothing leaves the outbox: the successor may be able to.
@@ -158,10 +164,11 @@ class Service {
 
   /** Milliseconds to wait: the rhythm's, or until something is due by itself. */
   async #delay(rhythm: Rhythm): Promise<number> {
-    const poll = Math.min(rhythm.next(Math.random()), this.#news.longestPoll);
+    const { now, random } = this.#options;
+    const poll = Math.min(rhythm.next(random()), this.#news.longestPoll);
     const next = await this.#parts.dispatcher.nextStart().catch(this.#report);
-    const due = next?.getTime() ?? 0;
-    return due <= Date.now() ? poll : Math.min(poll, due - Date.now() + 5);
+    const ahead = (next?.getTime() ?? 0) - now().getTime();
+    return ahead <= 0 ? poll : Math.min(poll, ahead + 5);
   }
 
   async #tick(): Promise<Ticked | undefined> {
@@ -195,46 +202,11 @@ class Service {
     this.#troubles.note('fetch', failure?.reason);
   }
 
-  async #answer(request: WakeRequest, gone: AbortSignal): Promise<WakeAnswer> {
-    const reply = { pid: process.pid };
-    if (request.op === 'ping') return reply;
-    if (request.op === 'news') {
-      // The wait for the next poll may be a long one.
-      if (this.#news.awaited === 0) this.#alarm.ring();
-      return { ...reply, tip: await this.#news.after(request.tip, gone) };
-    }
-    if (request.op === 'wake') {
-      this.#parts.log('woken');
-      this.#fetchWanted = true;
-      this.#alarm.ring();
-      return reply;
-    }
-    this.#handedOver += 1;
-    try {
-      return { ...reply, ...(await this.#deliver(request)) };
-    } finally {
-      this.#handedOver -= 1;
-    }
-  }
-
-  async #deliver(
-    request: Extract<WakeRequest, { op: 'send' | 'publish' }>,
-  ): Promise<Partial<WakeAnswer>> {
-    if (request.op === 'send') {
-      const send = await this.#options.send(request.request);
-      return send === undefined ? {} : { send };
-    }
-    const outcomes: Record<string, Outcome> = {};
-    await Promise.all(
-      request.ids.map(async (id) => (outcomes[id] = await this.#parts.publisher.publish(id))),
-    );
-    return { outcomes };
-  }
-
   async #beat(): Promise<void> {
     const facts = {
       version: this.#options.version,
       startedAt: this.#startedAt,
+      at: this.#options.now().toISOString(),
       interval: this.#options.interval,
       fetchFailing: this.#troubles.of('fetch'),
       tickFailing: this.#troubles.of('tick'),

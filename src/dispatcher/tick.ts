@@ -1,29 +1,23 @@
 import { passed } from '../crash-points.ts';
 import { reasonOf } from '../errors.ts';
 import type { Outbox } from '../state/outbox.ts';
-import type { Failure, Transport } from '../transport/transport.ts';
-import type { Deliveries } from './intake/deliveries.ts';
+import type { Failure } from '../transport/transport.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { checkVersion } from '../bus/host.ts';
+import { fetchNews, type FetchParts, type News } from './fetch.ts';
+import { hostInForce, versionRefused } from './host-conditions.ts';
 import type { Guards } from './run/guards.ts';
 import type { HostWatch } from './host-watch.ts';
-import type { Log } from '../log.ts';
+import { TickMeter } from './tick-meter.ts';
 import type { WorkspaceSweep } from './workspace-sweep.ts';
 import type { Publisher } from '../bus/publisher.ts';
 
-export interface TickParts {
-  transport: Transport;
-  deliveries: Deliveries;
+export interface TickParts extends FetchParts {
   hosts: HostWatch;
   guards: Guards;
   dispatcher: Dispatcher;
   outbox: Outbox;
   publisher: Publisher;
-  /** Resolves when the remote may be asked. */
-  mayRead: () => Promise<void>;
   sweep: WorkspaceSweep;
-  log: Log;
-  signal: AbortSignal;
 }
 
 /** What one tick saw. */
@@ -39,75 +33,57 @@ export interface Ticked {
 /**
  * The pipeline, once: fetch → added → parse → activate → batch → invoke → reply → outbox →
  * publish → settle. Runs are started here and end on their own; their answers leave through the
- * publisher.
+ * publisher. Whether a host is served at all is decided in `host-conditions.ts`.
  *
  * @param fetch false when the news is what this machine itself has just pushed
  */
 export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
-  const { transport, deliveries, hosts, dispatcher, outbox, publisher, log, signal } = parts;
-  const begun = performance.now();
-  if (fetch) await parts.mayRead();
-  await deliveries.foresee();
-  const before = transport.cost;
-  const refreshed = fetch
-    ? await transport.refresh(signal)
-    : { ok: true as const, tip: await transport.tip() };
-  const fetched = performance.now();
-  passed('fetched');
-  const { tip } = refreshed;
-  if (!refreshed.ok)
-    log('fetch_failed', { kind: refreshed.failure.kind, reason: refreshed.failure.reason });
+  const { transport, deliveries, hosts, dispatcher, sweep, log } = parts;
+  const meter = new TickMeter(transport);
 
-  const known = deliveries.mailboxes.scanned;
-  const isNew = tip !== undefined && tip !== known;
-  if (tip !== undefined && (known === undefined || isNew)) {
-    const refused = await checkVersion(transport, tip);
-    if (refused !== undefined)
-      return { tip, active: false, refused, ...(!refreshed.ok && { failure: refreshed.failure }) };
-  }
-  const isNews = fetch && refreshed.ok;
-  let added = 0;
-  if (tip !== undefined) {
-    const scan = hosts.active && (await deliveries.advance(hosts.active.alias, tip, isNews));
-    added = scan?.added ?? 0;
-    if (hosts.active === undefined ? isNew || known === undefined : scan?.configured === true)
-      await hosts.load(tip);
-    const approved = await hosts.applyApprovals();
-    await hosts.lookAtSettings();
-    const { active } = hosts;
-    if (active !== undefined && isNews && deliveries.mailboxes.held().length > 0)
-      await deliveries.readAgain(active.alias, tip);
-    if (active !== undefined && (scan === undefined || scan.configured || approved)) {
-      await deliveries.admit(active.alias, [...active.actors.keys()], tip, isNews);
-    }
-  }
-  const after = transport.cost;
+  // fetch
+  const news = await fetchNews(parts, meter, fetch);
+  const { tip, isNew, failure } = news;
+  const failed = failure && { failure };
+  const refused = await versionRefused(transport, news);
+  if (refused !== undefined) return { tip, active: false, refused, ...failed };
+
+  // added → parse → activate
+  const added = await takeIn(parts, news);
+  meter.hasRead();
+
+  // batch → invoke → reply → outbox: begun here for what finds room
   await dispatcher.pump();
-  if (publisher.expecting || !(await outbox.isEmpty()))
+
+  // publish → settle: begun here for what is left in the outbox
+  await publishQueued(parts);
+  await deliveries.save();
+  passed('cursors_saved');
+
+  sweep.tidy(tip);
+  log('tick', { tip, added, ...deliveries.mailboxes.counts(), ...meter.figures(fetch) });
+  const active = (isNew && hosts.active !== undefined) || dispatcher.running.length > 0;
+  return { tip, active, ...failed };
+}
+
+/** What was added wakes the actors of this host; returns how many messages were added. */
+async function takeIn({ deliveries, hosts }: TickParts, news: News): Promise<number> {
+  const { tip, isNews } = news;
+  if (tip === undefined) return 0;
+  const scan = hosts.active && (await deliveries.advance(hosts.active.alias, tip, isNews));
+  const served = await hostInForce(hosts, tip, news, scan);
+  if (served !== undefined) {
+    const { alias, actors } = served.host;
+    if (isNews && deliveries.mailboxes.held().length > 0) await deliveries.readAgain(alias, tip);
+    if (served.isChanged) await deliveries.admit(alias, [...actors.keys()], tip, isNews);
+  }
+  return scan?.added ?? 0;
+}
+
+/** Does not wait for the push; what it settles is settled when it is over. */
+async function publishQueued({ publisher, outbox, log }: TickParts): Promise<void> {
+  if (!publisher.expected.isEmpty || !(await outbox.isEmpty()))
     void publisher.flush().catch((error: unknown) => {
       log('push_failed', { kind: 'other', reason: reasonOf(error) });
     });
-  await deliveries.save();
-  passed('cursors_saved');
-  parts.sweep.tidy(tip);
-
-  log('tick', {
-    tip,
-    added,
-    ...deliveries.mailboxes.counts(),
-    git_processes: after.processes - before.processes,
-    objects_read: after.reads - before.reads,
-    bytes_read: after.bytes - before.bytes,
-    ...(fetch && { fetch_ms: tenths(fetched - begun) }),
-    duration_ms: tenths(performance.now() - begun),
-  });
-  return {
-    tip,
-    active: (isNew && hosts.active !== undefined) || dispatcher.running.length > 0,
-    ...(refreshed.ok ? {} : { failure: refreshed.failure }),
-  };
-}
-
-function tenths(ms: number): number {
-  return Math.round(10 * ms) / 10;
 }

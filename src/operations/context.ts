@@ -26,7 +26,7 @@ import { Runs } from '../state/runs.ts';
 import { Turns } from '../state/turn.ts';
 import { findClone } from '../transport/clone/clone.ts';
 import { stateNames } from '../transport/clone/identity.ts';
-import { Transport, type Published, type Refreshed } from '../transport/transport.ts';
+import { Transport, type Refreshed } from '../transport/transport.ts';
 import { locateTransport, type Surroundings } from './locate.ts';
 import { permission, publishing } from './publishing.ts';
 
@@ -196,23 +196,19 @@ export async function tipOf({ transport }: Context): Promise<string> {
   return tip;
 }
 
-/**
- * Publishes from this process, under the writer lock: for when no dispatcher is running.
- *
- * @param onPush told of every push
- */
-export function directPublisher(context: Context, onPush?: (result: Published) => void): Publisher {
+/** Publishes from this process, under the writer lock: for when no dispatcher is running. */
+export function directPublisher(context: Context): Publisher {
   const { outbox, deadLetters, paths } = context;
   return new Publisher({
     outbox,
     publish: publishing(context),
     mayPush: () => context.budget.push(),
     lock: (signal) => acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS, signal }),
+    now: context.now,
     // The cursor moves when a dispatcher starts and finds the answer; a dead letter must go now.
     onPublished: async ({ delivery }) => {
       if (delivery?.deadLetter !== undefined) await deadLetters.remove(delivery.deadLetter);
     },
-    ...(onPush !== undefined && { onPush }),
   });
 }
 

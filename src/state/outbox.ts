@@ -1,5 +1,6 @@
 import type { Commit } from '../protocol/commit.ts';
 import { rm } from 'node:fs/promises';
+import { Emitter } from '../emitter.ts';
 import { isRecord, JsonFolder, readJson, writeDurably } from './files.ts';
 
 /** What a finished run delivered: settled once its reply is on the remote. */
@@ -50,13 +51,17 @@ const TOGETHER = '-together.json';
 /** Paths that are remembered; then some may be forgotten. */
 const MAX_REMEMBERED = 200_000;
 
+export interface OutboxEvents {
+  /** This process puts an entry, or sees it for the first time. */
+  seen: [entry: OutboxEntry];
+}
+
 export class Outbox {
   readonly #held = new Set<string>();
   readonly #folder: JsonFolder<OutboxEntry>;
   readonly #aside: JsonFolder<SetAside>;
   readonly #together: string;
-  /** Told of each entry that this process puts, or sees for the first time. */
-  onSeen: (entry: OutboxEntry) => void = () => undefined;
+  readonly events = new Emitter<OutboxEvents>();
 
   constructor(folder: string) {
     this.#folder = new JsonFolder(folder, parseEntry);
@@ -103,7 +108,7 @@ export class Outbox {
     const paths = entry.commits.flatMap(({ files }) => files.map(({ path }) => path));
     const isSeen = paths.every((path) => this.#held.has(path));
     for (const path of paths) this.#held.add(path);
-    if (!isSeen) this.onSeen(entry);
+    if (!isSeen) this.events.emit('seen', entry);
   }
   remove(id: string): Promise<void> {
     return this.#folder.remove(id);

@@ -26,6 +26,7 @@ it('a push whose outcome cannot be put on disk counts as failing, until nothing 
   let isFull = true;
   const publisher = new Publisher({
     outbox,
+    now: () => new Date(),
     publish: () => Promise.resolve(PUSHED),
     lock: () => acquire(root, 'writer', { wait: 0 }),
     onPublished: () => (isFull ? Promise.reject(new Error('ENOSPC')) : Promise.resolve()),
@@ -45,6 +46,7 @@ it('what the remote refuses counts as failing while the rest is pushed', async (
   let isRefused = true;
   const publisher = new Publisher({
     outbox,
+    now: () => new Date(),
     publish: (entries) =>
       Promise.resolve(
         isRefused && entries.flat().some(({ subject }) => subject === 'bad') ? REFUSED : PUSHED,
@@ -68,6 +70,7 @@ it('a remote that refuses everything is not asked for each entry, and what is ne
   let pushes = 0;
   const publisher = new Publisher({
     outbox,
+    now: () => new Date(),
     publish: (entries) => {
       pushes++;
       return Promise.resolve(

@@ -89,6 +89,7 @@ it('a push that the budget holds back takes along what comes meanwhile', async (
   const waits = [30, 0];
   const publisher = new Publisher({
     outbox,
+    now: () => new Date(),
     mayPush: () => Promise.resolve(waits.shift() ?? 0),
     publish: (entries) => {
       pushes.push(entries.flat().map(({ subject }) => subject));

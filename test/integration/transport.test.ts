@@ -110,6 +110,7 @@ it('what comes while the outbox is being read is not called published before it 
   const outbox = new Interrupted(scratch());
   const publisher = new Publisher({
     outbox,
+    now: () => new Date(),
     publish: (entries) => {
       pushed.push(...entries.flat().map(({ subject }) => subject));
       const commits = entries.flat().length;

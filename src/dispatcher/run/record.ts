@@ -76,7 +76,7 @@ export async function record(
     case 'answered': {
       const entry = answerEntry(parts, job, outcome.answers, letter);
       await insist(parts, job.id, () => parts.outbox.put(entry.entry));
-      parts.publisher.expect(entry.entry);
+      parts.publisher.expected.add(entry.entry);
       passed('output_recorded');
       parts.log('reply_queued', { ...facts, replies: entry.relPaths });
       await afterwards(ended);
@@ -148,7 +148,7 @@ async function insist(parts: RecordParts, id: string, step: () => Promise<void>)
     } catch (error) {
       if (parts.signal.aborted) throw error;
       const reason = reasonOf(error);
-      parts.unrecorded.note(id, reason, parts.now());
+      parts.unrecorded.note(id, reason);
       parts.log('record_failed', { id, reason });
       await sleep(wait, undefined, { signal: parts.signal }).catch(() => undefined);
     }

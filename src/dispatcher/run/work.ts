@@ -86,7 +86,7 @@ export async function work(
     mailboxes.giveBack(job.actor, job.channel, job.messages);
     await parts.runs.end(job.id).catch(() => undefined);
     const reason = reasonOf(error);
-    parts.stalled.note(placeOf(job), reason, parts.now());
+    parts.stalled.note(placeOf(job), reason);
     log('internal_error', { id: job.id, actor: job.actor, error: reason });
     await sleep(BROKEN_WAIT_MS, undefined, { signal: parts.signal }).catch(() => undefined);
     return {};

@@ -1,6 +1,7 @@
 import { existsSync, watch, type FSWatcher } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Alarm } from '../../dispatcher/alarm.ts';
+import { Bell } from '../../dispatcher/socket/bell.ts';
 import type { StatePaths } from '../../state/directory.ts';
 
 /** Between looks where a folder cannot be watched, and for what changes without a file changing. */
@@ -20,7 +21,8 @@ export async function watchState(
   changed: () => Promise<void>,
   { signal, gather = GATHER_MS }: { signal: AbortSignal; gather?: number },
 ): Promise<void> {
-  const alarm = new Alarm();
+  const bell = new Bell();
+  const alarm = new Alarm(bell);
   const watchers = new Map<string, FSWatcher>();
   const drop = (folder: string): void => {
     watchers.get(folder)?.close();
@@ -31,14 +33,14 @@ export async function watchState(
     while (!signal.aborted) {
       for (const folder of folders) {
         if (watchers.has(folder)) continue;
-        const watcher = watching(folder, alarm, drop);
+        const watcher = watching(folder, bell, drop);
         if (watcher !== undefined) watchers.set(folder, watcher);
       }
       await changed().catch(() => undefined);
       // A folder that is not there yet appears in the one above, which is watched.
       const isBlind = folders.some((folder) => !watchers.has(folder) && existsSync(folder));
       const rang = await alarm.wait(isBlind ? LOOK_UNWATCHED_MS : LOOK_MS, signal);
-      if (rang === 'woken') await sleep(gather, undefined, { signal }).catch(() => undefined);
+      if (rang === 'look') await sleep(gather, undefined, { signal }).catch(() => undefined);
     }
   } finally {
     for (const folder of folders) drop(folder);
@@ -47,17 +49,17 @@ export async function watchState(
 
 function watching(
   folder: string,
-  alarm: Alarm,
+  bell: Bell,
   drop: (folder: string) => void,
 ): FSWatcher | undefined {
   try {
     const watcher = watch(folder, { persistent: false }, (_, name) => {
       // Locks are touched all the time, and the index by this process itself.
-      if (name === null || !/^index\.|\.lock/.test(name)) alarm.ring();
+      if (name === null || !/^index\.|\.lock/.test(name)) bell.ring('look');
     });
     watcher.on('error', () => {
       drop(folder);
-      alarm.ring();
+      bell.ring('look');
     });
     return watcher;
   } catch {

@@ -1,0 +1,27 @@
+import type { OutboxEntry } from '../state/outbox.ts';
+
+/**
+ * Outbox entries that deliver something here, until they are settled, whoever publishes them: a command
+ * that finds no dispatcher empties the whole outbox, also while one is just starting.
+ */
+export class Expected {
+  readonly #entries = new Map<string, OutboxEntry>();
+
+  /** Takes responsibility for settling an entry. */
+  add(entry: OutboxEntry): void {
+    if (entry.delivery !== undefined) this.#entries.set(entry.id, entry);
+  }
+
+  /** The entry is settled. */
+  remove(id: string): void {
+    this.#entries.delete(id);
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  all(): OutboxEntry[] {
+    return [...this.#entries.values()];
+  }
+}

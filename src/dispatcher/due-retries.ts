@@ -1,0 +1,51 @@
+import { chooseTier } from '../protocol/files/host-file.ts';
+import type { ActiveHost } from '../bus/approvals.ts';
+import type { Batches } from './batches.ts';
+import type { DueSource, Startable } from './due.ts';
+import type { Deliveries } from './intake/deliveries.ts';
+import type { Lanes } from './lanes.ts';
+import type { Retries } from './retries.ts';
+
+export interface DueRetriesParts {
+  retries: Retries;
+  deliveries: Deliveries;
+  lanes: Lanes;
+  batches: Batches;
+}
+
+/** Runs for dead letters that are to be tried again: each at its time. */
+export class DueRetries implements DueSource {
+  readonly #parts: DueRetriesParts;
+
+  constructor(parts: DueRetriesParts) {
+    this.#parts = parts;
+  }
+
+  next(): Promise<Date | undefined> {
+    return this.#parts.retries.next();
+  }
+
+  async *due(host: ActiveHost): AsyncGenerator<Startable> {
+    const { retries, deliveries, lanes, batches } = this.#parts;
+    for (const letter of await retries.due()) {
+      const { id, actor, channel, messages } = letter;
+      const tier = chooseTier(host.actors.get(actor) ?? [], [letter.tier]);
+      if (tier === undefined || !lanes.isFree(actor, tier)) continue;
+      const tip = deliveries.mailboxes.scanned ?? '';
+      yield {
+        actor,
+        tiers: [letter.tier],
+        fanIn: await batches.fanInOfLetter(tip, letter),
+        tip,
+        begin: () => {
+          retries.begin(id);
+          const batch = { actor, channel, messages, released: true, isRest: false, isDealt: false };
+          return { ...batch, letter };
+        },
+        end: () => {
+          retries.end(id);
+        },
+      };
+    }
+  }
+}

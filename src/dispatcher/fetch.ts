@@ -1,0 +1,52 @@
+import { passed } from '../crash-points.ts';
+import type { Log } from '../log.ts';
+import type { Failure, Transport } from '../transport/transport.ts';
+import type { Deliveries } from './intake/deliveries.ts';
+import type { TickMeter } from './tick-meter.ts';
+
+export interface FetchParts {
+  transport: Transport;
+  deliveries: Deliveries;
+  /** Resolves when the remote may be asked. */
+  mayRead: () => Promise<void>;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** What the bus was found at. */
+export interface News {
+  tip: string | undefined;
+  /** The remote was asked, and has answered. */
+  isNews: boolean;
+  /** The tip is another than what was scanned last; so is the first one. */
+  isNew: boolean;
+  /** Why the remote has not answered. */
+  failure?: Failure;
+}
+
+/**
+ * The first step of a tick: asks the remote for its tip.
+ *
+ * @param fetch false to look only at what is known here: what this machine itself has just pushed
+ */
+export async function fetchNews(
+  parts: FetchParts,
+  meter: TickMeter,
+  fetch: boolean,
+): Promise<News> {
+  const { transport, deliveries, log, signal } = parts;
+  if (fetch) await parts.mayRead();
+  await deliveries.foresee();
+  meter.asks();
+  const refreshed = fetch
+    ? await transport.refresh(signal)
+    : { ok: true as const, tip: await transport.tip() };
+  meter.hasAsked();
+  passed('fetched');
+  const { tip } = refreshed;
+  const isNew = tip !== undefined && tip !== deliveries.mailboxes.scanned;
+  if (refreshed.ok) return { tip, isNew, isNews: fetch };
+  const { failure } = refreshed;
+  log('fetch_failed', { kind: failure.kind, reason: failure.reason });
+  return { tip, isNew, isNews: false, failure };
+}

@@ -1,0 +1,66 @@
+import type { Log } from '../../log.ts';
+import type { Outcome, Publisher } from '../../bus/publisher.ts';
+import type { Bell } from './bell.ts';
+import type { News } from './news.ts';
+import type { WakeAnswer, WakeRequest } from './wake-lines.ts';
+
+export interface AnswersParts {
+  bell: Bell;
+  news: News;
+  publisher: Publisher;
+  /** Does a `send` that a command handed over; undefined when it is not for this transport. */
+  send: (request: unknown) => Promise<unknown>;
+  log: Log;
+}
+
+/** What the dispatcher does for those who come to its socket, and tells them. */
+export class Answers {
+  readonly #parts: AnswersParts;
+  #handedOver = 0;
+
+  constructor(parts: AnswersParts) {
+    this.#parts = parts;
+  }
+
+  /** How much commands have handed over and wait for. */
+  get handedOver(): number {
+    return this.#handedOver;
+  }
+
+  /** @param gone aborted when the one who asked is there no more */
+  async to(request: WakeRequest, gone: AbortSignal): Promise<WakeAnswer> {
+    const { bell, news, log } = this.#parts;
+    const reply = { pid: process.pid };
+    if (request.op === 'ping') return reply;
+    if (request.op === 'news') {
+      // The wait for the next poll may be a long one.
+      if (news.awaited === 0) bell.ring('look');
+      return { ...reply, tip: await news.after(request.tip, gone) };
+    }
+    if (request.op === 'wake') {
+      log('woken');
+      bell.ring('ask');
+      return reply;
+    }
+    this.#handedOver += 1;
+    try {
+      return { ...reply, ...(await this.#deliver(request)) };
+    } finally {
+      this.#handedOver -= 1;
+    }
+  }
+
+  async #deliver(
+    request: Extract<WakeRequest, { op: 'send' | 'publish' }>,
+  ): Promise<Partial<WakeAnswer>> {
+    if (request.op === 'send') {
+      const send = await this.#parts.send(request.request);
+      return send === undefined ? {} : { send };
+    }
+    const outcomes: Record<string, Outcome> = {};
+    await Promise.all(
+      request.ids.map(async (id) => (outcomes[id] = await this.#parts.publisher.publish(id))),
+    );
+    return { outcomes };
+  }
+}

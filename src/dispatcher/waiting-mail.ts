@@ -1,0 +1,63 @@
+import type { ActiveHost } from '../bus/approvals.ts';
+import type { Batches } from './batches.ts';
+import { lookedAt } from './batches.ts';
+import type { DueSource, Startable } from './due.ts';
+import type { Deliveries } from './intake/deliveries.ts';
+import type { Lanes } from './lanes.ts';
+import type { Guards } from './run/guards.ts';
+
+export interface WaitingMailParts {
+  deliveries: Deliveries;
+  guards: Guards;
+  lanes: Lanes;
+  batches: Batches;
+}
+
+/**
+ * Runs for the mail in the mailboxes. It is due as soon as there is room; by the clock alone when an agent
+ * CLI that refuses to work is to be tried again, since its mail waits in the mailboxes meanwhile.
+ */
+export class WaitingMail implements DueSource {
+  readonly #parts: WaitingMailParts;
+
+  constructor(parts: WaitingMailParts) {
+    this.#parts = parts;
+  }
+
+  next(): Promise<Date | undefined> {
+    return Promise.resolve(this.#parts.guards.nextTrial());
+  }
+
+  async *due(host: ActiveHost): AsyncGenerator<Startable> {
+    const { deliveries, guards, lanes, batches } = this.#parts;
+    const { mailboxes } = deliveries;
+    for (const waiting of mailboxes.waiting()) {
+      const { actor, channel } = waiting;
+      const tiers = host.actors.get(actor) ?? [];
+      if (!tiers.some((tier) => lanes.isFree(actor, tier))) continue;
+      const messages = await lookedAt(waiting.messages, tiers, async (tier) =>
+        lanes.isFree(actor, tier) ? guards.allows(actor, tier) : false,
+      );
+      const tip = mailboxes.scanned ?? '';
+      for (const batch of await batches.of(tip, { actor, channel, messages }))
+        yield {
+          actor,
+          tiers: batch.map(({ message }) => message.tier),
+          fanIn: batches.fanInOf(batch),
+          tip,
+          begin: () => {
+            const relPaths = batch.map(({ relPath }) => relPath);
+            const taken = mailboxes.take(actor, channel, relPaths);
+            return {
+              actor,
+              channel,
+              messages: taken.map(({ relPath }) => relPath),
+              released: false,
+              isRest: taken.every(({ rest }) => rest === true),
+              isDealt: taken.every(({ dealt }) => dealt === true),
+            };
+          },
+        };
+    }
+  }
+}

@@ -1,0 +1,225 @@
+import { join } from 'node:path';
+import { Expected } from '../../bus/expected.ts';
+import { Publisher } from '../../bus/publisher.ts';
+import { passed } from '../../crash-points.ts';
+import { Dispatcher } from '../../dispatcher/dispatcher.ts';
+import { HostWatch } from '../../dispatcher/host-watch.ts';
+import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
+import { Known } from '../../dispatcher/intake/known.ts';
+import { Lacking } from '../../dispatcher/intake/lacking.ts';
+import { Guards } from '../../dispatcher/run/guards.ts';
+import { Refusals } from '../../dispatcher/run/refusals.ts';
+import type { TickParts } from '../../dispatcher/tick.ts';
+import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
+import type { Log } from '../../log.ts';
+import { LAST_HOST_FILE } from '../../state/approvals.ts';
+import { Cursors } from '../../state/cursors.ts';
+import { Departed } from '../../state/departed.ts';
+import { Holds } from '../../state/holds.ts';
+import { Interruptions } from '../../state/interruptions.ts';
+import { acquire } from '../../state/lock.ts';
+import { settledBy } from '../../state/outbox.ts';
+import { RunBudget } from '../../state/run-budget.ts';
+import { Silences } from '../../state/silences.ts';
+import type { Workspaces } from '../../state/workspaces.ts';
+import type { Context } from '../context.ts';
+import { permission, publishing } from '../publishing.ts';
+import { serveRun } from '../sending/serve-run.ts';
+import { approvingIn } from '../setup/approvals.ts';
+
+const WRITER_WAIT_MS = 10_000;
+
+/** What the operator has decided about a dispatcher, as far as its parts go by it. */
+interface Choices {
+  host?: string;
+  fromNow: boolean;
+  trustHostFile: boolean;
+  log: Log;
+}
+
+/** The parts of a dispatcher, each made of those before it: intake → publisher → host → runs. */
+export function dispatcherParts(
+  context: Context,
+  choices: Choices,
+  workspaces: Workspaces,
+): Omit<TickParts, 'signal'> {
+  const { transport, archive, outbox, deadLetters } = context;
+  const { log } = choices;
+  const expected = new Expected();
+  const intake = intakeOf(context, choices, expected);
+  const { deliveries } = intake;
+  const publisher = publisherOf(context, deliveries, expected, log);
+  const hosts = hostWatchOf(context, choices);
+  const guards = guardsOf(context, log);
+  const sweep = new WorkspaceSweep({
+    workspaces,
+    archive,
+    deliveries,
+    deadLetters,
+    log,
+    now: context.now,
+  });
+  const parts = { ...intake, publisher, hosts, guards, workspaces, log };
+  return {
+    transport,
+    deliveries,
+    hosts,
+    guards,
+    dispatcher: dispatcherOf(context, parts),
+    outbox,
+    publisher,
+    sweep,
+    mayRead: () => permission(context.budget)('read'),
+    log,
+  };
+}
+
+interface Intake {
+  deliveries: Deliveries;
+  silences: Silences;
+  lacking: Lacking;
+}
+
+/** What becomes a delivery here. */
+function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expected): Intake {
+  const { transport, archive, outbox, deadLetters, paths } = context;
+  const silences = new Silences(paths.silences);
+  const departed = new Departed(paths.departed);
+  const lacking = new Lacking({ transport, archive, silences, departed, outbox, deadLetters });
+  const deliveries = new Deliveries({
+    transport,
+    archive,
+    log,
+    known: new Known({
+      outbox,
+      deadLetters,
+      silences,
+      expect: (entry) => {
+        expected.add(entry);
+      },
+    }),
+    departed,
+    lacking,
+    hostname: context.hostname,
+    wrote: (path) => outbox.hasHeld(path),
+    publishAgain: (entries) =>
+      outbox.putAll(entries.map((entry) => ({ id: context.newId(), ...entry }))),
+    fromNow,
+    cursors: new Cursors(paths.cursors),
+  });
+  return { deliveries, silences, lacking };
+}
+
+/** Empties the outbox, and settles the deliveries that were answered by what it publishes. */
+function publisherOf(
+  context: Context,
+  deliveries: Deliveries,
+  expected: Expected,
+  log: Log,
+): Publisher {
+  const { outbox, deadLetters, paths } = context;
+  const publisher = new Publisher({
+    outbox,
+    expected,
+    publish: publishing(context),
+    mayPush: () => context.budget.push(),
+    lock: (signal) => acquire(paths.root, 'writer', { wait: WRITER_WAIT_MS, signal }),
+    now: context.now,
+    onPublished: async ({ delivery }) => {
+      if (delivery === undefined) return;
+      for (const { actor, channel, messages } of settledBy(delivery))
+        await deliveries.settle(actor, channel, messages);
+      passed('settled');
+      if (delivery.deadLetter === undefined) return;
+      await deadLetters.remove(delivery.deadLetter);
+      passed('letter_removed');
+    },
+  });
+  publisher.events.on('push', (result) => {
+    if (result.ok) deliveries.holds(result.tip);
+  });
+  publisher.events.on('push', (result) => {
+    const { attempts } = result;
+    if (result.ok) log('push_done', { commits: result.commits, attempts });
+    else {
+      const { kind, reason } = result.failure;
+      log('push_failed', { kind, reason, attempts });
+    }
+  });
+  publisher.events.on('setAside', ({ id, commits }, reason) => {
+    const files = commits.flatMap((commit) => commit.files.map(({ path }) => path));
+    log('set_aside', { id, files: files.slice(0, 10), reason });
+  });
+  return publisher;
+}
+
+/** Which host is served. */
+function hostWatchOf(context: Context, { host, trustHostFile, log }: Choices): HostWatch {
+  return new HostWatch({
+    approving: approvingIn(context),
+    machine: {
+      hostname: context.hostname,
+      ...(host === undefined ? {} : { alias: host }),
+    },
+    lastGood: join(context.paths.root, LAST_HOST_FILE),
+    trust: trustHostFile,
+    log,
+  });
+}
+
+/** What keeps runs from being started. */
+function guardsOf({ paths, env, now }: Context, log: Log): Guards {
+  return new Guards({
+    refusals: new Refusals({
+      holds: new Holds(paths.holds),
+      environment: env,
+      now,
+      zone: timeZone(),
+    }),
+    pauseFile: paths.pause,
+    budget: new RunBudget(paths.runBudget),
+    log,
+    now,
+  });
+}
+
+/** Starts runs and records how they end. */
+function dispatcherOf(
+  context: Context,
+  parts: Intake & {
+    publisher: Publisher;
+    hosts: HostWatch;
+    guards: Guards;
+    workspaces: Workspaces;
+    log: Log;
+  },
+): Dispatcher {
+  const { transport, archive, outbox, deadLetters, runs, paths, env } = context;
+  return new Dispatcher({
+    ...parts,
+    transport,
+    archive,
+    outbox,
+    deadLetters,
+    interruptions: new Interruptions(paths.interruptions),
+    runs,
+    desks: {
+      folder: paths.run,
+      serveRun: (run, request, durable) =>
+        serveRun(context, (id) => parts.publisher.publish(id), run, request, durable),
+    },
+    stateDir: paths.root,
+    binDir: paths.bin,
+    environment: env,
+    now: context.now,
+    zone: timeZone(),
+    random: context.random,
+    newId: context.newId,
+    suffix: context.suffix,
+  });
+}
+
+/** The IANA time zone of this machine. */
+function timeZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
