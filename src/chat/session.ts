@@ -78,7 +78,7 @@ export class Session implements ChatPort {
     const tip = await tipOf(context);
     const me = resolveFrom(context, input.from, input.login);
     const [channels, memory] = await Promise.all([channelTree(context), remember.load()]);
-    const given = input.channel ?? context.env['CROSSTALK_DISPATCH_CHANNEL'] ?? '';
+    const given = input.channel ?? context.dispatch.channel ?? '';
     const { history, drafts, seen } = memory;
     const usual = given === '' && input.choose ? lastSeen(channels, seen) : undefined;
     const current = usual ?? (await resolveChannel(context, given === '' ? undefined : given));

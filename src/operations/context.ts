@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ulid } from 'ulid';
+import { readDispatch, type Dispatch } from '../agents/dispatch-variables.ts';
 import { Archive } from '../bus/archive.ts';
 import { findEar } from '../dispatcher/socket/ear.ts';
 import { checkVersion } from '../bus/host.ts';
@@ -42,6 +43,8 @@ export interface Context extends Surroundings {
   budget: RemoteBudget;
   deadLetters: DeadLetters;
   runs: Runs;
+  /** What is known of the dispatch that the work belongs to: nothing outside of one. */
+  dispatch: Dispatch;
   hostname: string;
   now: () => Date;
   random: () => number;
@@ -93,6 +96,7 @@ export async function withContext<T>(
       budget: new RemoteBudget(join(stateHome(surroundings.env), 'budgets'), transport.limits),
       deadLetters: new DeadLetters(paths.deadLetters),
       runs: new Runs(paths.runs),
+      dispatch: surroundings.dispatch ?? readDispatch(env),
       hostname: hostname(),
       now: () => new Date(),
       random: Math.random,

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { readDispatch, type Dispatch } from '../agents/dispatch-variables.ts';
 import { CrosstalkError } from '../errors.ts';
 import type { AgentMode } from './agent-mode.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
@@ -10,6 +11,14 @@ export interface Surroundings {
   cwd: string;
   /** Set where a run gives the command (trust.md §3). */
   agentMode?: AgentMode;
+  /** The dispatch it is given in, where that is known already; else `env` says it. */
+  dispatch?: Dispatch;
+}
+
+/** Who writes by what surrounds a command: the actor of its dispatch, else `CROSSTALK_FROM`. */
+export function writerOf({ env, dispatch = readDispatch(env) }: Surroundings): string | undefined {
+  const from = env['CROSSTALK_FROM'];
+  return dispatch.actor ?? (from === '' ? undefined : from);
 }
 
 /**

@@ -5,7 +5,6 @@ import { isRelPath } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { WebRef, WebSendRequest, WebSent } from '../../api/api.ts';
 import { directPublisher, type Context } from '../context.ts';
-import { withoutDispatch } from '../sending/dispatch-link.ts';
 import { messagesIn } from './own-state.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
 import { send } from '../sending/send.ts';
@@ -33,7 +32,7 @@ export async function queueSend(
   const id = context.newId();
   const theirs: Context = {
     ...context,
-    env: withoutDispatch(context.env),
+    dispatch: {},
     note: (line) => {
       notes.push(line);
     },

@@ -1,3 +1,5 @@
+import type { DispatchLink } from '../../agents/dispatch-variables.ts';
+
 export interface SendInput {
   to: string;
   body: string;
@@ -18,18 +20,4 @@ export interface SendInput {
   onDurable?: () => void;
   /** Of the outbox entry, when the same message may have been handed over before. */
   id?: string;
-}
-
-/** The dispatch in which a message is sent, which links it to what is being processed (protocol.md §4). */
-export interface DispatchLink {
-  /** Of the run, a ULID: the message counts as sent by it. */
-  id?: string;
-  /** The alias of the host. */
-  host?: string;
-  /** The id of the channel that the batch is in. */
-  channel?: string;
-  /** relPaths of the batch. */
-  triggers?: readonly string[];
-  /** The commit that the batch was read at. */
-  tip?: string;
 }

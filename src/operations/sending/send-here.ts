@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import { relPathAt } from '../../protocol/names.ts';
 import type { Context } from '../context.ts';
-import { fromEnvironment } from './dispatch-link.ts';
+import { inSurroundings } from './dispatch-link.ts';
 import { handOver } from './hand-over.ts';
 import type { Sent } from './send.ts';
 import type { SendInput } from './input.ts';
@@ -33,7 +33,7 @@ export function prepareSend(
   context: Context,
   input: Omit<SendInput, 'isNew' | 'wait' | 'unanswered' | 'id'>,
 ): Sending {
-  const whole = fromEnvironment(context.env, { ...input, isNew: true, wait: true });
+  const whole = inSurroundings(context, { ...input, isNew: true, wait: true });
   const seed = randomBytes(16).toString('hex');
   const request = { id: ulid(), at: context.now().toISOString(), seed, input: whole };
   const go = async (): Promise<Sent> => {

@@ -1,4 +1,5 @@
 import { decodeTime } from 'ulid';
+import type { Dispatch } from '../../agents/dispatch-variables.ts';
 import type { Outcome } from '../../bus/publisher.ts';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import type { RunFacts } from '../../dispatcher/run/desk.ts';
@@ -38,12 +39,8 @@ export async function serveRun(
     const theirs: Context = {
       ...context,
       ...reproducible(context, run, marks),
-      env: {
-        ...withoutOurs(context.env),
-        CROSSTALK_DISPATCH_ACTOR: run.actor,
-        CROSSTALK_DISPATCH_HOST: run.host,
-        CROSSTALK_DISPATCH_CHANNEL: run.channel,
-      },
+      env: withoutOurs(context.env),
+      dispatch: dispatchOf(run),
       publish,
       note: (line) => {
         notes.push(line);
@@ -54,6 +51,11 @@ export async function serveRun(
     const code = error instanceof CrosstalkError ? error.code : 'internal';
     return { error: { code, message: reasonOf(error) }, notes };
   }
+}
+
+/** The dispatch as the dispatcher has it on record: what the run says of it does not count. */
+function dispatchOf({ id, actor, host, channel, messages, tip }: RunFacts): Dispatch {
+  return { id, actor, host, channel, triggers: messages, ...(tip !== undefined && { tip }) };
 }
 
 /**
@@ -100,13 +102,7 @@ function work(
         isNew: input['isNew'] === true,
         wait: input['wait'] !== false,
         id: context.newId(),
-        link: {
-          id: run.id,
-          host: run.host,
-          channel: run.channel,
-          triggers: run.messages,
-          ...(run.tip !== undefined && { tip: run.tip }),
-        },
+        link: dispatchOf(run),
         onDurable,
       });
     case 'channel':

@@ -25,7 +25,7 @@ export async function serveSend(
   const note = (line: string): void => {
     notes.push(line);
   };
-  const theirs = { ...context, env: withoutOurs(context.env), publish, note };
+  const theirs = { ...context, env: withoutOurs(context.env), dispatch: {}, publish, note };
   try {
     const input = { ...request.input, ...(await configuredSender(context, request)) };
     return { sent: await sendAgain(theirs, { ...request, input }), notes };

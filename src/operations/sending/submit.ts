@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
-import { fromEnvironment } from './dispatch-link.ts';
+import { inSurroundings } from './dispatch-link.ts';
 import { handOver } from './hand-over.ts';
 import { sendInRun } from './in-run.ts';
 import type { Surroundings } from '../locate.ts';
@@ -25,7 +25,7 @@ export async function submit(
     id: ulid(),
     at: new Date().toISOString(),
     seed: randomBytes(16).toString('hex'),
-    input: fromEnvironment(surroundings.env, input),
+    input: inSurroundings(surroundings, input),
   };
   if (surroundings.agentMode !== undefined) {
     const sent = await sendInRun(surroundings.agentMode, request, options.note);
