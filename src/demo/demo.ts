@@ -9,7 +9,7 @@ import { tipOf, withContext, type Context } from '../operations/context.ts';
 import { init } from '../operations/setup/init.ts';
 import { replies } from '../operations/reading/replies.ts';
 import { resolveChannel } from '../operations/lookup/resolve.ts';
-import { send } from '../operations/sending/send.ts';
+import { send } from '../operations/sending/perform.ts';
 import { binPath } from '../package.ts';
 import {
   agentCommand,

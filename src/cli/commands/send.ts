@@ -1,8 +1,8 @@
 import { CrosstalkError } from '../../errors.ts';
 import { sentJson } from '../../operations/shapes/as-json.ts';
-import type { Sent } from '../../operations/sending/send.ts';
+import type { Sent } from '../../operations/sending/perform.ts';
 import type { SendInput } from '../../operations/sending/input.ts';
-import { submit } from '../../operations/sending/submit.ts';
+import { submit } from '../../operations/sending/send.ts';
 import { readBody } from '../command/body.ts';
 import { EXIT } from '../command/exit.ts';
 import { flag, given, note, print, text, type Call } from '../command/command.ts';

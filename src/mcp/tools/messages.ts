@@ -1,7 +1,7 @@
 import { messageJson, readJson, repliedJson, sentJson } from '../../operations/shapes/as-json.ts';
-import type { Sent } from '../../operations/sending/send.ts';
+import type { Sent } from '../../operations/sending/perform.ts';
 import { readMessage } from '../../operations/reading/read.ts';
-import { submit } from '../../operations/sending/submit.ts';
+import { submit } from '../../operations/sending/send.ts';
 import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
 import { awaitReplies } from '../kit/waiting.ts';
 

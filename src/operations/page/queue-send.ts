@@ -7,7 +7,7 @@ import type { WebRef, WebSendRequest, WebSent } from '../../api/api.ts';
 import { directPublisher, type Context } from '../context.ts';
 import { messagesIn } from './own-state.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
-import { send } from '../sending/send.ts';
+import { send } from '../sending/perform.ts';
 
 /** What the dispatcher gets to say whether it has pushed; the message is safe meanwhile. */
 const ANSWER_LIMIT_MS = 120_000;

@@ -3,9 +3,9 @@ import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { likelySocket } from '../../state/directory.ts';
 import { locateTransport, type Surroundings } from '../locate.ts';
-import type { Sent } from './send.ts';
+import type { Sent } from './perform.ts';
 import type { SendInput } from './input.ts';
-import { parseSendAnswer } from './send-answer.ts';
+import { parseSendAnswer } from './answer.ts';
 
 /** A `send` as one process hands it to another, with all that makes its outcome the same twice. */
 export interface SendRequest {

@@ -10,9 +10,9 @@ import { RUN_HAS_ENDED } from '../../state/run-directory.ts';
 import type { AgentMode } from '../agent-mode.ts';
 import type { ChannelInput } from '../reading/channels.ts';
 import type { MemoryInput } from '../memory/add.ts';
-import type { Sent } from './send.ts';
+import type { Sent } from './perform.ts';
 import type { SendInput } from './input.ts';
-import { suffixOf } from './seed.ts';
+import { suffixOf } from './marks.ts';
 
 /** What a run may ask of the dispatcher, by the name of the work. */
 export interface RunWork {

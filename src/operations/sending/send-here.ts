@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import { relPathAt } from '../../protocol/names.ts';
 import type { Context } from '../context.ts';
-import { inSurroundings } from './dispatch-link.ts';
+import { inSurroundings } from './handed.ts';
 import { handOver } from './hand-over.ts';
-import type { Sent } from './send.ts';
+import type { Sent } from './perform.ts';
 import type { SendInput } from './input.ts';
-import { suffixOf } from './seed.ts';
+import { suffixOf } from './marks.ts';
 import { sendAgain } from './serve-send.ts';
 
 /** A message that is about to be sent. */

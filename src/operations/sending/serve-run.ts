@@ -10,8 +10,8 @@ import { createChannel } from '../reading/channels.ts';
 import type { Context } from '../context.ts';
 import type { RunAnswer, RunRequest } from './in-run.ts';
 import { addMemory } from '../memory/add.ts';
-import { suffixOf } from './seed.ts';
-import { send } from './send.ts';
+import { suffixOf } from './marks.ts';
+import { send } from './perform.ts';
 
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 const SEED = /^[0-9a-f]{16,64}$/;

@@ -2,12 +2,12 @@ import type { Outcome } from '../../bus/publisher.ts';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import type { Context } from '../context.ts';
-import { isDispatchLink } from './dispatch-link.ts';
+import { isDispatchLink } from './handed.ts';
 import { isRecord } from '../../state/files.ts';
 import type { SendRequest } from './hand-over.ts';
-import type { SendAnswer } from './send-answer.ts';
-import { suffixOf } from './seed.ts';
-import { send, type Sent } from './send.ts';
+import type { SendAnswer } from './answer.ts';
+import { suffixOf } from './marks.ts';
+import { send, type Sent } from './perform.ts';
 
 /**
  * Does a `send` that was handed over, inside the dispatcher; see {@link handOver}.
