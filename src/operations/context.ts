@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ulid } from 'ulid';
-import { readDispatch, type Dispatch } from '../agents/dispatch-variables.ts';
+import type { Dispatch } from '../agents/dispatch-variables.ts';
 import { Archive } from '../bus/archive.ts';
 import { findEar } from '../dispatcher/socket/ear.ts';
 import { checkVersion } from '../bus/host.ts';
@@ -28,7 +28,7 @@ import { Turns } from '../state/turn.ts';
 import { findClone } from '../transport/clone/clone.ts';
 import { stateNames } from '../transport/clone/identity.ts';
 import { Transport, type Published, type Refreshed } from '../transport/transport.ts';
-import { locateTransport, type Surroundings } from './locate.ts';
+import { dispatchOf, locateTransport, type Surroundings } from './locate.ts';
 import { permission, publishing } from './publishing.ts';
 
 /** An opened transport and this machine's state for it: what every operation works on. */
@@ -96,7 +96,7 @@ export async function withContext<T>(
       budget: new RemoteBudget(join(stateHome(surroundings.env), 'budgets'), transport.limits),
       deadLetters: new DeadLetters(paths.deadLetters),
       runs: new Runs(paths.runs),
-      dispatch: surroundings.dispatch ?? readDispatch(env),
+      dispatch: dispatchOf(surroundings),
       hostname: hostname(),
       now: () => new Date(),
       random: Math.random,

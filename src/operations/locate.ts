@@ -16,9 +16,14 @@ export interface Surroundings {
 }
 
 /** Who writes by what surrounds a command: the actor of its dispatch, else `CROSSTALK_FROM`. */
-export function writerOf({ env, dispatch = readDispatch(env) }: Surroundings): string | undefined {
-  const from = env['CROSSTALK_FROM'];
-  return dispatch.actor ?? (from === '' ? undefined : from);
+export function writerOf(surroundings: Surroundings): string | undefined {
+  const from = surroundings.env['CROSSTALK_FROM'];
+  return dispatchOf(surroundings).actor ?? (from === '' ? undefined : from);
+}
+
+/** The dispatch that a command belongs to. */
+export function dispatchOf({ env, dispatch }: Surroundings): Dispatch {
+  return dispatch ?? readDispatch(env);
 }
 
 /**
