@@ -4,11 +4,12 @@ import { ChannelHistory } from '../operations/reading/channel-history.ts';
 import { channelTree, unreadCounts } from '../operations/reading/channels.ts';
 import { Remembered } from '../operations/session/chat-memory.ts';
 import { refreshOrNote, tipOf, type Context } from '../operations/context.ts';
-import { followCheckout } from '../operations/deliver.ts';
 import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
 import { waitForNews } from '../operations/reading/news.ts';
 import { resolveChannel, resolveFrom } from '../operations/lookup/resolve.ts';
-import { prepareSend } from '../operations/sending/send-here.ts';
+import { firstPath, newMarks } from '../operations/sending/marks.ts';
+import { send, senderIn } from '../operations/sending/send.ts';
+import type { Sent } from '../operations/sending/input.ts';
 import { standings } from '../operations/tracing/standings.ts';
 import { queuedIn } from '../operations/tracing/thread.ts';
 import { EVERYONE, formatAddress, parseAddress } from '../protocol/address.ts';
@@ -78,7 +79,7 @@ export class Session implements ChatPort {
     const tip = await tipOf(context);
     const me = resolveFrom(context, input.from, input.login);
     const [channels, memory] = await Promise.all([channelTree(context), remember.load()]);
-    const given = input.channel ?? context.env['CROSSTALK_DISPATCH_CHANNEL'] ?? '';
+    const given = input.channel ?? context.dispatch.channel ?? '';
     const { history, drafts, seen } = memory;
     const usual = given === '' && input.choose ? lastSeen(channels, seen) : undefined;
     const current = usual ?? (await resolveChannel(context, given === '' ? undefined : given));
@@ -158,23 +159,20 @@ export class Session implements ChatPort {
 
   send(channel: string, to: string, body: string): { entry: Entry; sent: Promise<SentEntry> } {
     const { me } = this.opening;
-    const sending = prepareSend(this.#context, {
-      to,
-      body,
-      channel,
-      from: me,
-      login: this.#input.login,
-    });
-    const { relPath, at } = sending;
+    const { login } = this.#input;
+    const marks = newMarks(this.#context.now());
+    const relPath = firstPath(marks);
     const addressees = to.split(',').map((name) => name.trim());
     const entry = { channel, relPath, from: me, to: addressees, re: [], cause: [], body };
-    const sent = sending.go().then(async ({ delivered }): Promise<SentEntry> => {
-      // Without a dispatcher nobody else keeps the checkout readable and the objects packed.
-      if (delivered.published && delivered.direct) this.#hold(followCheckout(this.#context));
-      return { relPath, queued: delivered.published ? undefined : delivered.reason };
+    const sent = new Promise<SentEntry>((resolve, reject) => {
+      const onSent = ({ delivered }: Sent): void => {
+        resolve({ relPath, queued: delivered.published ? undefined : delivered.reason });
+      };
+      // An operator starts something new, also where the chat was opened from a dispatch.
+      const input = { to, body, channel, from: me, login, isNew: true, wait: true };
+      this.#hold(send(senderIn(this.#context), input, { marks, onSent }).catch(reject));
     });
-    this.#hold(sent);
-    return { entry: { ...entry, at: Date.parse(at) }, sent };
+    return { entry: { ...entry, at: Date.parse(marks.at) }, sent };
   }
 
   thread(message: string): Promise<string[]> {

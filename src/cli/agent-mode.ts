@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { withoutDispatch } from '../agents/dispatch-variables.ts';
 import { CrosstalkError } from '../errors.ts';
 import { readAgentMode, type AgentMode } from '../operations/agent-mode.ts';
 import { shown } from '../protocol/text/result.ts';
@@ -19,12 +20,9 @@ export async function inAgentMode(
   const read = await readAgentMode(argv, io.env);
   if (read === undefined) return { argv, io };
   const { mode, words } = read;
-  const env = { ...io.env };
+  const env = mode.runDir === undefined ? withoutDispatch(io.env) : { ...io.env };
   if (mode.state !== undefined) env['CROSSTALK_STATE_DIR'] = mode.state;
   if (mode.transport !== undefined) env['CROSSTALK_TRANSPORT'] = mode.transport;
-  if (mode.runDir === undefined)
-    for (const name of Object.keys(env))
-      if (name.startsWith('CROSSTALK_DISPATCH_')) Reflect.deleteProperty(env, name);
   if (mode.actor !== undefined) env['CROSSTALK_FROM'] = mode.actor;
   return { argv: words, io: { ...io, env, agentMode: mode } };
 }

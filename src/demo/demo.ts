@@ -9,7 +9,7 @@ import { tipOf, withContext, type Context } from '../operations/context.ts';
 import { init } from '../operations/setup/init.ts';
 import { replies } from '../operations/reading/replies.ts';
 import { resolveChannel } from '../operations/lookup/resolve.ts';
-import { send } from '../operations/sending/send.ts';
+import { send, senderIn } from '../operations/sending/send.ts';
 import { binPath } from '../package.ts';
 import {
   agentCommand,
@@ -112,7 +112,7 @@ async function converse(
 ): Promise<number> {
   say('operator', `asks concierge: "${QUESTION}"`);
   const input = { to: 'concierge', body: QUESTION, isNew: false, wait: true, login: 'operator' };
-  const sent = await send(context, input);
+  const sent = await send(senderIn({ ...context, dispatch: {} }), input);
   const question = sent.messages[0]?.relPath ?? '';
   const waiting = replies(context, {
     messages: [question],

@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { readDispatch } from '../agents/dispatch-variables.ts';
 import { hasCode } from '../errors.ts';
 import { Runs } from '../state/runs.ts';
 
@@ -46,12 +47,13 @@ export async function readAgentMode(
   const [flag, state, transport, actor, folder, ...words] = argv;
   const onLine = flag === FLAG;
   if (!onLine && named === undefined) return undefined;
+  const said = readDispatch(env);
   const fixed = onLine
     ? { state: nonEmpty(state), transport: nonEmpty(transport), actor: nonEmpty(actor) }
     : {
         state: undefined,
         transport: nonEmpty(env['CROSSTALK_TRANSPORT']),
-        actor: nonEmpty(env['CROSSTALK_DISPATCH_ACTOR']),
+        actor: said.actor,
       };
   // A session as an actor has no run, whatever the environment says.
   const inSession = onLine && fixed.actor !== undefined;
@@ -59,7 +61,7 @@ export async function readAgentMode(
     named === undefined || inSession ? undefined : await ownRunDirectory(named, fixed.state);
   const ended = found === 'gone';
   const runDir = ended ? undefined : found?.dir;
-  const by = fixed.actor ?? (runDir && nonEmpty(env['CROSSTALK_DISPATCH_ACTOR']));
+  const by = fixed.actor ?? (runDir && said.actor);
   const workdir = onLine
     ? (nonEmpty(folder) ?? (runDir && (await recordedWorkdir(runDir).catch(() => undefined))))
     : nonEmpty(env['CROSSTALK_WORKDIR']);

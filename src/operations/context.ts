@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ulid } from 'ulid';
+import type { Dispatch } from '../agents/dispatch-variables.ts';
 import { Archive } from '../bus/archive.ts';
 import { findEar } from '../dispatcher/socket/ear.ts';
 import { checkVersion } from '../bus/host.ts';
@@ -27,7 +28,7 @@ import { Turns } from '../state/turn.ts';
 import { findClone } from '../transport/clone/clone.ts';
 import { stateNames } from '../transport/clone/identity.ts';
 import { Transport, type Refreshed } from '../transport/transport.ts';
-import { locateTransport, type Surroundings } from './locate.ts';
+import { dispatchOf, locateTransport, type Surroundings } from './locate.ts';
 import { permission, publishing } from './publishing.ts';
 
 /** An opened transport and this machine's state for it: what every operation works on. */
@@ -42,6 +43,8 @@ export interface Context extends Surroundings {
   budget: RemoteBudget;
   deadLetters: DeadLetters;
   runs: Runs;
+  /** What is known of the dispatch that the work belongs to: nothing outside of one. */
+  dispatch: Dispatch;
   hostname: string;
   now: () => Date;
   random: () => number;
@@ -93,6 +96,7 @@ export async function withContext<T>(
       budget: new RemoteBudget(join(stateHome(surroundings.env), 'budgets'), transport.limits),
       deadLetters: new DeadLetters(paths.deadLetters),
       runs: new Runs(paths.runs),
+      dispatch: dispatchOf(surroundings),
       hostname: hostname(),
       now: () => new Date(),
       random: Math.random,

@@ -13,26 +13,31 @@ export type Delivered = { published: true; direct: boolean } | { published: fals
 const ANSWER_LIMIT_MS = 30_000;
 
 /**
- * Puts commits on the bus: into the outbox first, then through the running dispatcher, or by
- * this process when there is none (invariant 2). Once this was called nothing is lost: what
- * cannot be pushed now stays in the outbox.
+ * Puts commits on the bus: recorded first, then published. What cannot be pushed now stays recorded.
  *
  * @param wait false returns as soon as it is durable
- * @param options `id`: the outbox entry's, for one that may have been handed over before; `unreachable`: why the remote was not reached a moment ago, it is not asked again
- *   at once; `onDurable`: called once nothing can be lost any more
  */
 export async function deliver(
   context: Context,
   commits: Commit[],
   wait: boolean,
-  options: {
-    id?: string;
-    unreachable?: string | undefined;
-    onDurable?: () => Promise<void>;
-  } = {},
 ): Promise<Delivered> {
-  const { outbox, paths } = context;
-  const id = options.id ?? context.newId();
+  const id = context.newId();
+  await record(context, id, commits);
+  return publish(context, id, { wait });
+}
+
+/**
+ * Puts commits into the outbox: once that is done nothing of them is lost.
+ *
+ * @param id of the outbox entry
+ * @throws CrosstalkError `refused` where nothing can be written; nothing is then
+ */
+export async function record(
+  { outbox, paths }: Context,
+  id: string,
+  commits: Commit[],
+): Promise<void> {
   try {
     await outbox.put({ id, commits: inBulk(commits) });
   } catch (error) {
@@ -42,8 +47,22 @@ export async function deliver(
       { cause: error },
     );
   }
-  await options.onDurable?.();
-  if (!wait) {
+}
+
+/**
+ * Publishes what was recorded: through the running dispatcher, or by this process when there is none
+ * (invariant 2).
+ *
+ * @param options `wait`: false does not wait for the push; `unreachable`: why the remote was not
+ *   reached a moment ago, it is not asked again at once
+ */
+export async function publish(
+  context: Context,
+  id: string,
+  options: { wait: boolean; unreachable?: string | undefined },
+): Promise<Delivered> {
+  const { paths } = context;
+  if (!options.wait) {
     if (context.publish === undefined) await ask(paths.socket, { op: 'wake' }, 1000);
     else void context.publish(id).catch(() => undefined);
     return { published: false, reason: 'not waiting, as asked' };

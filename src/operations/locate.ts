@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { readDispatch, type Dispatch } from '../agents/dispatch-variables.ts';
 import { CrosstalkError } from '../errors.ts';
 import type { AgentMode } from './agent-mode.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
@@ -10,6 +11,19 @@ export interface Surroundings {
   cwd: string;
   /** Set where a run gives the command (trust.md §3). */
   agentMode?: AgentMode;
+  /** The dispatch it is given in, where that is known already; else `env` says it. */
+  dispatch?: Dispatch;
+}
+
+/** Who writes by what surrounds a command: the actor of its dispatch, else `CROSSTALK_FROM`. */
+export function writerOf(surroundings: Surroundings): string | undefined {
+  const from = surroundings.env['CROSSTALK_FROM'];
+  return dispatchOf(surroundings).actor ?? (from === '' ? undefined : from);
+}
+
+/** The dispatch that a command belongs to. */
+export function dispatchOf({ env, dispatch }: Surroundings): Dispatch {
+  return dispatch ?? readDispatch(env);
 }
 
 /**

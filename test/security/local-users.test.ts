@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ask, listen } from '../../src/dispatcher/socket/wake.ts';
-import { parseSendAnswer } from '../../src/operations/sending/send-answer.ts';
+import { parseSendAnswer } from '../../src/operations/sending/answer.ts';
 import { isPrivate } from '../../src/state/directory.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { path as relPathOf } from '../support/messages.ts';

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { ulid } from 'ulid';
 import { CrosstalkError } from '../../errors.ts';
 import {
   askDispatcher,
@@ -7,6 +5,7 @@ import {
   type RunRequest,
   type RunWork,
 } from '../../operations/sending/in-run.ts';
+import { newMarks } from '../../operations/sending/marks.ts';
 import { note, type Call } from './command.ts';
 
 /**
@@ -28,9 +27,7 @@ export async function byDispatcher<K extends 'channel' | 'memory'>(
   }
   const request: RunRequest<K> = {
     kind,
-    id: ulid(),
-    at: new Date().toISOString(),
-    seed: randomBytes(16).toString('hex'),
+    ...newMarks(),
     input,
   };
   const answered = await askDispatcher(agentMode.runDir, request, (line) => {

@@ -1,11 +1,10 @@
 import { CrosstalkError } from '../../errors.ts';
 import { sentJson } from '../../operations/shapes/as-json.ts';
-import type { Sent } from '../../operations/sending/send.ts';
-import type { SendInput } from '../../operations/sending/input.ts';
-import { submit } from '../../operations/sending/submit.ts';
+import type { SendInput, Sent } from '../../operations/sending/input.ts';
+import { send, type Sender } from '../../operations/sending/send.ts';
 import { readBody } from '../command/body.ts';
 import { EXIT } from '../command/exit.ts';
-import { flag, given, note, print, text, type Call } from '../command/command.ts';
+import { flag, given, inTransport, note, print, text, type Call } from '../command/command.ts';
 
 export async function run(call: Call): Promise<number> {
   const { io } = call;
@@ -22,21 +21,26 @@ export async function run(call: Call): Promise<number> {
     isNew: flag(call, 'new'),
     wait: call.options['wait'] !== false,
     login: io.login,
+  };
+  const sender: Sender = {
+    surroundings: io,
+    note: (line: string) => {
+      note(call, line);
+    },
+    open: (work) => inTransport(call, work),
+    hands: 'whole',
+    ...given(call, 'transport'),
+  };
+  await send(sender, input, {
     onDurable: () => {
       io.lastWord(
         'crosstalk send: interrupted; the message is queued, do not send it again: it is pushed by the dispatcher or by: crosstalk sync\n',
       );
     },
-  };
-  const options = {
-    note: (line: string) => {
-      note(call, line);
+    onSent: (sent) => {
+      io.lastWord('');
+      report(call, sent);
     },
-    ...given(call, 'transport'),
-  };
-  await submit(io, options, input, (sent) => {
-    io.lastWord('');
-    report(call, sent);
   });
   return EXIT.ok;
 }

@@ -1,4 +1,5 @@
 import { namesVariable } from '../../agents/command-line.ts';
+import { dispatchVariables } from '../../agents/dispatch-variables.ts';
 import type { Job } from './job.ts';
 import { gitGuards, type Workplace } from './workplace.ts';
 
@@ -24,12 +25,7 @@ export function runEnvironment(
     CROSSTALK_RUN_DIR: runDir,
     ...(asBefore && { CROSSTALK_STATE_DIR: runDir }),
     CROSSTALK_WORKDIR: place.dir,
-    CROSSTALK_DISPATCH_ACTOR: job.actor,
-    CROSSTALK_DISPATCH_HOST: job.host,
-    CROSSTALK_DISPATCH_CHANNEL: job.channel,
-    CROSSTALK_DISPATCH_RE: job.messages.join(','),
-    CROSSTALK_DISPATCH_ID: job.id,
-    CROSSTALK_DISPATCH_TIP: job.tip,
+    ...dispatchVariables({ ...job, triggers: job.messages }),
   };
 }
 

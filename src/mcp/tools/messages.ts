@@ -1,7 +1,6 @@
 import { messageJson, readJson, repliedJson, sentJson } from '../../operations/shapes/as-json.ts';
-import type { Sent } from '../../operations/sending/send.ts';
 import { readMessage } from '../../operations/reading/read.ts';
-import { submit } from '../../operations/sending/submit.ts';
+import { send } from '../../operations/sending/send.ts';
 import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
 import { awaitReplies } from '../kit/waiting.ts';
 
@@ -64,19 +63,20 @@ export function messageTools(z: Z): Tool[] {
       }),
       hints: {},
       run: async ({ to, body, channel, tier, new: isNew }, call) => {
-        const { session, note } = call;
+        const { session, note, open } = call;
         const { transport, login } = session;
-        const input = {
-          to,
-          body,
-          ...defined({ channel, tier, from: session.from }),
-          isNew: isNew ?? false,
-          wait: true,
-          login,
-        };
-        const answered: Sent[] = [];
-        await submit(session, { transport, note }, input, (sent) => answered.push(sent));
-        return answered.map(sentJson)[0] ?? {};
+        const sent = await send(
+          { surroundings: session, transport, note, open, hands: 'whole' },
+          {
+            to,
+            body,
+            ...defined({ channel, tier, from: session.from }),
+            isNew: isNew ?? false,
+            wait: true,
+            login,
+          },
+        );
+        return sentJson(sent);
       },
     }),
     tool({

@@ -5,21 +5,21 @@ import { CHANNELS, messageFile } from '../../protocol/layout.ts';
 import { isChannelId, isName, isRelPath, suffixOf, toName } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { tipOf, type Context } from '../context.ts';
+import { writerOf } from '../locate.ts';
 import { withIndex } from '../index/indexing.ts';
 import { queuedMessages } from './queued.ts';
 
 /**
- * The channel a command is about (cli.md): by id, unique id prefix or name; without one,
- * `CROSSTALK_DISPATCH_CHANNEL`, else the only channel.
+ * The channel a command is about (cli.md): by id, unique id prefix or name; without one, that of the
+ * dispatch, else the only channel.
  */
 export async function resolveChannel(
   context: Context,
   given: string | undefined,
 ): Promise<Channel> {
-  const { env, archive, transport } = context;
+  const { dispatch, archive, transport } = context;
   const tip = await tipOf(context);
-  const dispatched = env['CROSSTALK_DISPATCH_CHANNEL'];
-  const wanted = given ?? (dispatched === '' ? undefined : dispatched);
+  const wanted = given ?? dispatch.channel;
   if (wanted !== undefined && isChannelId(wanted)) {
     const entries = await transport.list(tip, [`${CHANNELS}/${wanted}`]);
     if (entries.length > 0) return archive.channel(tip, wanted);
@@ -169,19 +169,11 @@ function unique(refs: readonly MessageRef[]): MessageRef[] {
 }
 
 /**
- * Who writes: `--from`, `CROSSTALK_DISPATCH_ACTOR`, `CROSSTALK_FROM`, `git config crosstalk.from`,
- * the login name (cli.md).
+ * Who writes: `--from`, the actor of the dispatch, `CROSSTALK_FROM`, `git config crosstalk.from`, the
+ * login name (cli.md).
  */
-export function resolveFrom(
-  { env, transport }: Context,
-  given: string | undefined,
-  login: string,
-): string {
-  const chosen =
-    given ??
-    nonEmpty(env['CROSSTALK_DISPATCH_ACTOR']) ??
-    nonEmpty(env['CROSSTALK_FROM']) ??
-    transport.defaultFrom;
+export function resolveFrom(context: Context, given: string | undefined, login: string): string {
+  const chosen = given ?? writerOf(context) ?? context.transport.defaultFrom;
   const name = chosen ?? toName(login) ?? 'operator';
   if (isName(name)) return name;
   throw new CrosstalkError(

@@ -61,7 +61,7 @@ export async function addMemory(context: Context, input: MemoryInput): Promise<A
   const content = formatMemory(memory);
   assertSize(content);
   const file = memoryFileAt(at, context.suffix());
-  const host = context.env['CROSSTALK_DISPATCH_HOST'];
+  const { host } = context.dispatch;
   const delivered = await deliverOrNote(context, [
     {
       at: memory.timestamp,

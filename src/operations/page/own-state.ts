@@ -3,6 +3,7 @@ import { placeOf } from '../../protocol/layout.ts';
 import type { WebDeadLetter, WebOutboxEntry, WebRef, WebRun } from '../../api/api.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
+import { holderOf } from '../../state/lock.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import { tipOf, type Context } from '../context.ts';
 
@@ -38,16 +39,19 @@ export async function channelNames(context: Context): Promise<(id: string) => st
 
 /**
  * The CLIs at work here: by their records, which are there from the first moment to the last; the
- * dispatcher's heartbeat tells their tier.
+ * dispatcher's heartbeat tells their tier. A run whose process has ended is not over before its record
+ * is gone, since a dispatcher is still writing what became of it; what a dead dispatcher left is over.
  */
 async function runningHere(context: Context): Promise<WebRun[]> {
-  const [records, heartbeat, nameOf] = await Promise.all([
-    context.runs.leftovers(),
-    loadHeartbeat(context.paths.heartbeat),
+  const { runs, paths } = context;
+  const [records, dispatcher, heartbeat, nameOf] = await Promise.all([
+    runs.leftovers(),
+    holderOf(paths.root, 'dispatcher'),
+    loadHeartbeat(paths.heartbeat),
     channelNames(context),
   ]);
   return records
-    .filter(({ alive }) => alive)
+    .filter(({ alive }) => alive || dispatcher !== undefined)
     .map(({ id, actor, channel, messages }) => {
       const said = heartbeat?.running.find(
         (run) => run.actor === actor && run.messages.some((path) => messages.includes(path)),

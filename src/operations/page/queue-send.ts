@@ -1,21 +1,17 @@
 import { ask } from '../../dispatcher/socket/wake.ts';
 import type { Outcome } from '../../bus/publisher.ts';
-import { CrosstalkError } from '../../errors.ts';
-import { isRelPath } from '../../protocol/names.ts';
-import { shown } from '../../protocol/text/result.ts';
 import type { WebRef, WebSendRequest, WebSent } from '../../api/api.ts';
 import { directPublisher, type Context } from '../context.ts';
-import { withoutDispatch } from '../sending/dispatch-link.ts';
-import { messagesIn } from './own-state.ts';
-import { resolveChannel } from '../lookup/resolve.ts';
-import { send } from '../sending/send.ts';
+import { newMarks } from '../sending/marks.ts';
+import { send, senderIn } from '../sending/send.ts';
 
 /** What the dispatcher gets to say whether it has pushed; the message is safe meanwhile. */
 const ANSWER_LIMIT_MS = 120_000;
 
 /**
  * Writes a message and returns as soon as it is safe on this machine's disk. It is pushed meanwhile, by
- * the dispatcher, or by this process when none runs.
+ * the dispatcher, or by this process when none runs. The page's words belong to no dispatch, whatever its
+ * server was started from.
  *
  * @param login the sender, where nothing else says who that is
  * @param queued told what is safe, before anybody can push it
@@ -30,56 +26,27 @@ export async function queueSend(
 ): Promise<{ sent: WebSent; pushed: Promise<unknown> }> {
   const notes: string[] = [];
   let pushed: Promise<unknown> = Promise.resolve();
-  const id = context.newId();
   const theirs: Context = {
     ...context,
-    env: withoutDispatch(context.env),
+    dispatch: {},
     note: (line) => {
       notes.push(line);
     },
     publish: (entry) => {
-      const outcome = context.outbox.get(entry).then((written) => {
-        queued(messagesIn(written?.commits ?? []));
-        return publish(context, entry);
-      });
+      const outcome = publish(context, entry);
       pushed = outcome.catch(() => undefined);
       return outcome;
     },
   };
-  const { to, body, channel, from, tier } = request;
-  const link = await answering(context, request);
-  const sent = await send(theirs, {
-    to,
-    body,
-    login,
-    id,
-    isNew: false,
-    wait: false,
-    ...(channel !== undefined && { channel }),
-    ...(from !== undefined && { from }),
-    ...(tier !== undefined && { tier }),
-    ...(link !== undefined && { link, channel: link.channel }),
-  });
-  const { from: writer, messages } = sent;
-  return {
-    sent: { id, channel: sent.channel, from: writer, messages, state: 'queued', notes },
-    pushed,
-  };
-}
-
-/** What makes it an answer, as one that is written while another is being processed. */
-async function answering(
-  context: Context,
-  { re, channel }: WebSendRequest,
-): Promise<{ triggers: string[]; channel: string } | undefined> {
-  if (re === undefined) return undefined;
-  if (!isRelPath(re))
-    throw new CrosstalkError(
-      'usage',
-      `re is ${shown(re)}, expected the path of a message: YYYY/MM/DD/HHMMSSmmmZ-<hex>.md`,
-    );
-  const { id } = await resolveChannel(context, channel);
-  return { triggers: [re], channel: id };
+  const { re: answers, ...said } = request;
+  const marks = newMarks(context.now());
+  const sent = await send(
+    senderIn(theirs, 'recorded'),
+    { ...said, ...(answers !== undefined && { answers }), login, isNew: false, wait: false },
+    { marks, onDurable: queued },
+  );
+  const { channel, from, messages } = sent;
+  return { sent: { id: marks.id, channel, from, messages, state: 'queued', notes }, pushed };
 }
 
 async function publish(context: Context, id: string): Promise<Outcome> {

@@ -76,7 +76,7 @@ async function snapshot(
   context: Context,
   messages: readonly string[],
 ): Promise<Replied[] | undefined> {
-  const tip = context.env['CROSSTALK_DISPATCH_TIP'] ?? '';
+  const { tip = '' } = context.dispatch;
   if (!/^[0-9a-f]{40,64}$/.test(tip)) return undefined;
   const refs = await resolveAll(context, messages).catch(() => []);
   const there = await Promise.all(

@@ -3,23 +3,9 @@ import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { likelySocket } from '../../state/directory.ts';
 import { locateTransport, type Surroundings } from '../locate.ts';
-import type { Sent } from './send.ts';
-import type { SendInput } from './input.ts';
-import { parseSendAnswer } from './send-answer.ts';
-
-/** A `send` as one process hands it to another, with all that makes its outcome the same twice. */
-export interface SendRequest {
-  /** Absolute path of the transport it is meant for. */
-  dir: string;
-  /** Of the outbox entry. */
-  id: string;
-  /** ISO 8601 UTC. */
-  at: string;
-  /** From a CSPRNG; the suffixes of its messages come from it. */
-  seed: string;
-  /** Everything it goes by: nothing is taken from the environment of either process. */
-  input: SendInput;
-}
+import { parseSendAnswer } from './answer.ts';
+import type { SendRequest } from './handed.ts';
+import type { Sent } from './input.ts';
 
 const ANSWER_LIMIT_MS = 30_000;
 

@@ -4,32 +4,25 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError, hasCode, reasonOf, type ErrorCode } from '../../errors.ts';
-import { relPathAt } from '../../protocol/names.ts';
 import { isRecord } from '../../state/files.ts';
 import { RUN_HAS_ENDED } from '../../state/run-directory.ts';
 import type { AgentMode } from '../agent-mode.ts';
 import type { ChannelInput } from '../reading/channels.ts';
 import type { MemoryInput } from '../memory/add.ts';
-import type { Sent } from './send.ts';
-import type { SendInput } from './input.ts';
-import { suffixOf } from './seed.ts';
+import type { HandedInput } from './handed.ts';
+import type { Sent } from './input.ts';
+import { firstPath, type Marks } from './marks.ts';
 
 /** What a run may ask of the dispatcher, by the name of the work. */
 export interface RunWork {
-  send: SendInput;
+  send: HandedInput;
   channel: ChannelInput;
   memory: MemoryInput;
 }
 
 /** A request as a run makes it, with all that makes its outcome the same twice. */
-export interface RunRequest<K extends keyof RunWork = keyof RunWork> {
+export interface RunRequest<K extends keyof RunWork = keyof RunWork> extends Marks {
   kind: K;
-  /** A ULID. */
-  id: string;
-  /** ISO 8601 UTC. */
-  at: string;
-  /** From a CSPRNG. */
-  seed: string;
   input: RunWork[K];
 }
 
@@ -82,13 +75,11 @@ export async function sendInRun(
   }
   const answered = await askDispatcher(runDir, { kind: 'send', ...request }, note);
   if (answered !== undefined) return answered.result as Sent;
-  const { at, seed, input } = request;
+  const { input } = request;
   return {
     channel: input.channel ?? '',
     from: actor ?? '',
-    messages: [
-      { relPath: relPathAt(new Date(at), suffixOf(seed, 0)), to: [input.to], re: [], cause: [] },
-    ],
+    messages: [{ relPath: firstPath(request), to: [input.to], re: [], cause: [] }],
     delivered: {
       published: false,
       reason: 'the dispatcher has not answered; it takes it over later',

@@ -1,209 +1,90 @@
-import type { SendInput } from './input.ts';
-import { readHosts } from '../../bus/host.ts';
-import { CrosstalkError } from '../../errors.ts';
-import { EVERYONE, formatAddress, type Address } from '../../protocol/address.ts';
-import type { Channel } from '../../protocol/files/channel.ts';
-import {
-  formatMessage,
-  parseMessage,
-  isTier,
-  MAX_MESSAGE_BYTES,
-  type Message,
-} from '../../protocol/message.ts';
-import { outgoing } from '../../protocol/outgoing.ts';
-import { parseRecipients, sendMessages } from '../../protocol/reply.ts';
-import { shown } from '../../protocol/text/result.ts';
-import { refreshed, tipOf, type Context } from '../context.ts';
-import { deliver, type Delivered } from '../deliver.ts';
-import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
-import { linkOf } from './send-link.ts';
+import type { Context } from '../context.ts';
+import type { Surroundings } from '../locate.ts';
+import { handedInput } from './handed.ts';
+import { handOver } from './hand-over.ts';
+import { sendInRun } from './in-run.ts';
+import type { SendInput, Sent } from './input.ts';
+import { newMarks, type Marks } from './marks.ts';
 
-export interface Sent {
-  channel: string;
-  from: string;
-  /** `channel` where it is another: an answer goes where its addressee asked. */
-  messages: { relPath: string; channel?: string; to: string[]; re: string[]; cause: string[] }[];
-  delivered: Delivered;
+/** Who sends: what is known of it before a transport is open, and how one is opened. */
+export interface Sender {
+  surroundings: Surroundings;
+  /** Folder of the transport, where one is named. */
+  transport?: string;
+  /** Told what the operator should know; one line each. */
+  note: (line: string) => void;
+  /** Gives the opened transport to work; a message that somebody takes over does without. */
+  open: <T>(work: (context: Context) => Promise<T>) => Promise<T>;
+  /**
+   * What a dispatcher of this machine takes over: the message whole, or only the push of what was
+   * recorded here, where somebody has to be told of it before.
+   */
+  hands: 'whole' | 'recorded';
+}
+
+export interface SendOptions {
+  /** Where it has to be known before where the message will stand. */
+  marks?: Marks;
+  /** Called once it is safe on this machine's disk, if this process puts it there. */
+  onDurable?: (messages: readonly { channel: string; relPath: string }[]) => void;
+  /** Told what came of it, before the housekeeping. */
+  onSent?: (sent: Sent) => void;
+}
+
+/** The sender of a process that has its transport open already. */
+export function senderIn(context: Context, hands: Sender['hands'] = 'whole'): Sender {
+  return {
+    surroundings: context,
+    transport: context.transport.dir,
+    note: context.note,
+    open: (work) => work(context),
+    hands,
+  };
 }
 
 /**
- * Writes a message and puts it on the bus (protocol.md §4). During a dispatch it is linked to
- * what is being processed.
+ * Sends a message (protocol.md §4): the one way in for all who send, a command, a client of MCP, the
+ * chat, the page. In a run it goes to the desk of the run; else to the dispatcher of this machine, which
+ * has all at hand that it takes; without one it is done here, and then the checkout is kept readable
+ * and the objects packed, as nobody else does it. Whoever does it {@link perform}s it.
  *
  * @throws CrosstalkError `usage` for bad input; nothing is written then
  */
-export async function send(context: Context, input: SendInput): Promise<Sent> {
-  const { to, problems } = parseRecipients(input.to, input.link?.id !== undefined);
-  if (problems.length > 0) {
-    throw new CrosstalkError(
-      'usage',
-      `--to: ${problems.join('; ')}; several are separated by commas`,
-    );
+export async function send(
+  sender: Sender,
+  input: SendInput,
+  { marks = newMarks(), onDurable, onSent }: SendOptions = {},
+): Promise<Sent> {
+  const taken = await takenOver(sender, input, marks);
+  if (typeof taken === 'object') {
+    onSent?.(taken);
+    return taken;
   }
-  if (input.tier !== undefined && !isTier(input.tier)) {
-    throw new CrosstalkError(
-      'usage',
-      `--tier ${shown(input.tier)} is not a tier name; see the tiers with: crosstalk status`,
-    );
-  }
-  if (input.body.trim() === '') {
-    throw new CrosstalkError(
-      'usage',
-      'the message is empty; give its text as an argument, on stdin, or with --file <path>',
-    );
-  }
-  const news = new News(context);
-  const from = resolveFrom(context, input.from, input.login);
-  const channel = await channelOf(context, input.channel, news);
-  const dispatch = await linkOf(context, channel.id, input);
-  const at = context.now();
-  const messages = sendMessages(
-    {
-      ...dispatch,
-      to,
-      body: input.body,
-      channel: channel.id,
-      ...(input.tier === undefined ? {} : { tier: input.tier }),
-    },
-    { actor: from, at, ...(dispatch.host === undefined ? {} : { host: dispatch.host }) },
-    dispatch.lookup,
-  );
-  for (const { message } of messages) assertSize(message);
-  const written = messages.map(({ channel: where, message }) => ({
-    where,
-    message,
-    ...outgoing(message, where, dispatch.host ?? context.hostname, context.suffix()),
-  }));
-  const { id } = dispatch;
-  const noteSent = async (): Promise<void> => {
-    if (id !== undefined)
-      for (const { relPath } of written) await context.runs.noteSent(id, relPath);
-    input.onDurable?.();
-  };
-  // Who serves the addressees is only for a warning: it is looked up while the push is under way.
-  const tasks = messages.flatMap(({ message: { re, to } }) => (re.length === 0 ? to : []));
-  const looking = withoutHost(context, tasks).catch(() => []);
-  const delivered = await deliver(
-    context,
-    written.map(({ commit }) => commit),
-    input.wait,
-    {
-      ...(input.id !== undefined && { id: input.id }),
-      unreachable: input.unanswered ?? news.problem,
-      onDurable: noteSent,
-    },
-  );
-  if (!delivered.published) news.isVain();
-  // It is sent by now: that there is no telling who serves them is no failure.
-  await noteUnserved(context, tasks, await looking, news).catch(() => undefined);
-  return {
-    channel: channel.id,
-    from,
-    messages: written.map(({ where, relPath, message }) => ({
-      relPath,
-      ...(where === channel.id ? {} : { channel: where }),
-      to: message.to.map(formatAddress),
-      re: message.re,
-      cause: message.cause,
-    })),
-    delivered,
-  };
-}
-
-/**
- * The remote is asked for news at most once, and only when what is known here does not do: a
- * message is built on the newest tip anyway when it is pushed, so that asking first would double
- * what it costs.
- */
-class News {
-  readonly #context: Context;
-  #asked: Promise<string | undefined> | undefined;
-  /** Why the remote could not be asked. */
-  problem: string | undefined;
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
-  /** A push has just found that the remote does not answer. */
-  isVain(): void {
-    this.#asked ??= Promise.resolve(undefined);
-  }
-
-  /** Resolves to false when it was asked before. */
-  async ask(): Promise<boolean> {
-    const first = this.#asked === undefined;
-    this.#asked ??= refreshed(this.#context).then((news) =>
-      news.ok ? undefined : news.failure.reason,
-    );
-    this.problem = await this.#asked;
-    return first;
-  }
-}
-
-async function channelOf(
-  context: Context,
-  given: string | undefined,
-  news: News,
-): Promise<Channel> {
-  try {
-    return await resolveChannel(context, given);
-  } catch (error) {
-    if (!(error instanceof CrosstalkError)) throw error;
-    await news.ask();
-    return resolveChannel(context, given);
-  }
-}
-
-/** Nothing is called sent that no dispatcher could read. */
-function assertSize(message: Message): void {
-  const bytes = Buffer.from(formatMessage(message));
-  const size = bytes.byteLength;
-  if (size <= MAX_MESSAGE_BYTES) {
-    const read = parseMessage(bytes);
-    if (read.ok) return;
-    throw new CrosstalkError(
-      'usage',
-      `nobody could read this message: ${read.problems.join('; ')}; it names ${String(message.to.length)} addressees: send to fewer at a time`,
-    );
-  }
-  throw new CrosstalkError(
-    'usage',
-    `the message is ${String(size)} bytes long, more than the limit of 1 MiB; put the bulk in a file of the transport or elsewhere and send where it is`,
-  );
-}
-
-/** An addressee no host serves is worth a warning: the mail waits (cli.md). Answers go to people too. */
-async function noteUnserved(
-  context: Context,
-  addressees: readonly Address[],
-  known: readonly Unserved[],
-  news: News,
-): Promise<void> {
-  const asked = known.length > 0 && (await news.ask());
-  for (const { name, host, serving } of asked ? await withoutHost(context, addressees) : known) {
-    const where = serving.length > 0 ? ` (${name} is served by ${serving.join(', ')})` : '';
-    context.note(
-      `no host serves ${formatAddress(host === undefined ? { name } : { name, host })}${where}; the message waits until one does`,
-    );
-  }
-}
-
-interface Unserved extends Address {
-  /** Aliases of the hosts that serve the name elsewhere. */
-  serving: string[];
-}
-
-/** Of some addressees those that no host serves, and who serves the name elsewhere. */
-async function withoutHost(context: Context, addressees: readonly Address[]): Promise<Unserved[]> {
-  const named = addressees.filter(({ name }) => name !== EVERYONE);
-  if (named.length === 0) return [];
-  const hosts = await readHosts(context.transport, await tipOf(context));
-  const served = hosts.flatMap(({ result }) => (result.ok ? [result.value] : []));
-  return named.flatMap((address) => {
-    const { name, host } = address;
-    const serving = served.filter(({ actors }) => actors.has(name)).map(({ alias }) => alias);
-    const there = host === undefined ? serving.length > 0 : serving.includes(host);
-    return there ? [] : [{ ...address, serving }];
+  // A message that is taken over does without all that this loads.
+  return sender.open(async (context) => {
+    const { perform } = await import('./perform.ts');
+    const sent = await perform(context, input, marks, {
+      ...(onDurable && { onDurable }),
+      ...(taken && { unanswered: 'the dispatcher has not answered yet, and goes on' }),
+    });
+    onSent?.(sent);
+    if (sent.delivered.published && sent.delivered.direct) {
+      const { followCheckout } = await import('../deliver.ts');
+      await followCheckout(context);
+    }
+    return sent;
   });
+}
+
+/** What whoever took it over says; `timeout` where the dispatcher has not answered. */
+async function takenOver(
+  { surroundings, transport, note, hands }: Sender,
+  input: SendInput,
+  marks: Marks,
+): Promise<Sent | 'timeout' | undefined> {
+  if (hands === 'recorded') return undefined;
+  const request = { ...marks, input: handedInput(surroundings, input) };
+  const { agentMode } = surroundings;
+  const inRun = agentMode && (await sendInRun(agentMode, request, note));
+  return inRun ?? handOver(surroundings, transport, request, note);
 }

@@ -1,4 +1,5 @@
 import { decodeTime } from 'ulid';
+import type { Dispatch } from '../../agents/dispatch-variables.ts';
 import type { Outcome } from '../../bus/publisher.ts';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import type { RunFacts } from '../../dispatcher/run/desk.ts';
@@ -9,8 +10,8 @@ import { createChannel } from '../reading/channels.ts';
 import type { Context } from '../context.ts';
 import type { RunAnswer, RunRequest } from './in-run.ts';
 import { addMemory } from '../memory/add.ts';
-import { suffixOf } from './seed.ts';
-import { send } from './send.ts';
+import { suffixOf, type Marks } from './marks.ts';
+import { perform } from './perform.ts';
 
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 const SEED = /^[0-9a-f]{16,64}$/;
@@ -33,55 +34,56 @@ export async function serveRun(
 ): Promise<RunAnswer> {
   const notes: string[] = [];
   try {
-    const { kind, input, ...marks } = requestOf(request);
+    const { kind, input, ...given } = requestOf(request);
     assertSender(run, input);
+    const marks = marksOf(context, run, given);
     const theirs: Context = {
       ...context,
-      ...reproducible(context, run, marks),
-      env: {
-        ...withoutOurs(context.env),
-        CROSSTALK_DISPATCH_ACTOR: run.actor,
-        CROSSTALK_DISPATCH_HOST: run.host,
-        CROSSTALK_DISPATCH_CHANNEL: run.channel,
-      },
+      ...reproducible(marks),
+      env: withoutOurs(context.env),
+      dispatch: dispatchOf(run),
       publish,
       note: (line) => {
         notes.push(line);
       },
     };
-    return { result: await work(theirs, run, kind, input, durable), notes };
+    return { result: await work(theirs, run, { kind, input, ...marks }, durable), notes };
   } catch (error) {
     const code = error instanceof CrosstalkError ? error.code : 'internal';
     return { error: { code, message: reasonOf(error) }, notes };
   }
 }
 
+/** The dispatch as the dispatcher has it on record: what the run says of it does not count. */
+function dispatchOf({ id, actor, host, channel, messages, tip }: RunFacts): Dispatch {
+  return { id, actor, host, channel, triggers: messages, ...(tip !== undefined && { tip }) };
+}
+
 /**
- * Clock and names that are the same each time a request is done. Both are the run's own: an outbox entry of
- * somebody else's cannot be named, and the time is one at which the run was there.
+ * The marks of a request, as far as they are the run's own: an outbox entry of somebody else's cannot be
+ * named, and the time is one at which the run was there.
  */
-function reproducible(
-  context: Context,
-  run: RunFacts,
-  { id, at, seed }: Pick<RunRequest, 'id' | 'at' | 'seed'>,
-): Pick<Context, 'now' | 'suffix' | 'newId'> {
+function marksOf(context: Context, run: RunFacts, { id, at, seed }: Marks): Marks {
   const time = Date.parse(at);
   const now = context.now().getTime();
   const plausible = time >= decodeTime(run.id) - SKEW_MS && time <= now + SKEW_MS;
-  const moment = new Date(plausible ? time : now);
+  return { id: `${id}-${run.id}`, at: new Date(plausible ? time : now).toISOString(), seed };
+}
+
+/** Clock and names that are the same each time a request is done. */
+function reproducible({ id, at, seed }: Marks): Pick<Context, 'now' | 'suffix' | 'newId'> {
   let serial = 0;
   return {
-    now: () => moment,
+    now: () => new Date(at),
     suffix: () => suffixOf(seed, serial++),
-    newId: () => `${id}-${run.id}`,
+    newId: () => id,
   };
 }
 
 function work(
   context: Context,
   run: RunFacts,
-  kind: RunRequest['kind'],
-  input: Record<string, unknown>,
+  { kind, input, ...marks }: Asked,
   onDurable: () => void,
 ): Promise<unknown> {
   const text = textIn(input);
@@ -92,23 +94,19 @@ function work(
   const common = { from: run.actor, login: run.actor };
   switch (kind) {
     case 'send':
-      return send(context, {
-        ...common,
-        to: text('to'),
-        body: text('body'),
-        ...optional('channel', 'tier', 'for'),
-        isNew: input['isNew'] === true,
-        wait: input['wait'] !== false,
-        id: context.newId(),
-        link: {
-          id: run.id,
-          host: run.host,
-          channel: run.channel,
-          triggers: run.messages,
-          ...(run.tip !== undefined && { tip: run.tip }),
+      return perform(
+        context,
+        {
+          ...common,
+          to: text('to'),
+          body: text('body'),
+          ...optional('channel', 'tier', 'for'),
+          isNew: input['isNew'] === true,
+          wait: input['wait'] !== false,
         },
-        onDurable,
-      });
+        marks,
+        { onDurable },
+      );
     case 'channel':
       return createChannel(context, {
         ...common,
@@ -127,7 +125,10 @@ function work(
   }
 }
 
-function requestOf(value: unknown): Omit<RunRequest, 'input'> & { input: Record<string, unknown> } {
+/** A request whose input was not looked at yet. */
+type Asked = Omit<RunRequest, 'input'> & { input: Record<string, unknown> };
+
+function requestOf(value: unknown): Asked {
   const { kind, id, at, seed, input } = isRecord(value) ? value : {};
   const isKind = kind === 'send' || kind === 'channel' || kind === 'memory';
   if (

@@ -1,13 +1,11 @@
+import { linkOf } from '../../agents/dispatch-variables.ts';
 import type { Outcome } from '../../bus/publisher.ts';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import type { Context } from '../context.ts';
-import { isDispatchLink } from './dispatch-link.ts';
-import { isRecord } from '../../state/files.ts';
-import type { SendRequest } from './hand-over.ts';
-import type { SendAnswer } from './send-answer.ts';
-import { suffixOf } from './seed.ts';
-import { send, type Sent } from './send.ts';
+import type { SendAnswer } from './answer.ts';
+import { isSendRequest, type HandedInput } from './handed.ts';
+import { perform } from './perform.ts';
 
 /**
  * Does a `send` that was handed over, inside the dispatcher; see {@link handOver}.
@@ -21,14 +19,16 @@ export async function serveSend(
   request: unknown,
 ): Promise<SendAnswer | undefined> {
   if (!isSendRequest(request) || request.dir !== context.transport.dir) return undefined;
+  const { link = {}, ...said } = request.input;
   const notes: string[] = [];
   const note = (line: string): void => {
     notes.push(line);
   };
-  const theirs = { ...context, env: withoutOurs(context.env), publish, note };
+  const dispatch = linkOf(link);
+  const theirs = { ...context, dispatch, env: withoutOurs(context.env), publish, note };
   try {
-    const input = { ...request.input, ...(await configuredSender(context, request)) };
-    return { sent: await sendAgain(theirs, { ...request, input }), notes };
+    const input = { ...said, ...(await configuredSender(context, said)) };
+    return { sent: await perform(theirs, input, request), notes };
   } catch (error) {
     const code = error instanceof CrosstalkError ? error.code : 'internal';
     return { error: { code, message: reasonOf(error) }, notes };
@@ -38,32 +38,10 @@ export async function serveSend(
 /** `git config crosstalk.from` as it is now: a dispatcher lives long. */
 async function configuredSender(
   { transport }: Context,
-  { input }: SendRequest,
+  input: HandedInput,
 ): Promise<{ from?: string }> {
   if (input.from !== undefined) return {};
   await transport.reread();
   const from = transport.defaultFrom;
   return from === undefined || from === '' ? {} : { from };
-}
-
-/** Does a `send` under ids that are the same each time it is done. */
-export function sendAgain(
-  context: Context,
-  { id, at, seed, input }: Pick<SendRequest, 'id' | 'at' | 'seed' | 'input'>,
-): Promise<Sent> {
-  let serial = 0;
-  return send(
-    { ...context, now: () => new Date(at), suffix: () => suffixOf(seed, serial++) },
-    { ...input, id },
-  );
-}
-
-/** It comes from a command of the same user, perhaps of another version. */
-function isSendRequest(value: unknown): value is SendRequest {
-  if (!isRecord(value) || !isRecord(value['input'])) return false;
-  const { dir, id, at, seed, input } = value;
-  if (input['link'] !== undefined && !isDispatchLink(input['link'])) return false;
-  return [dir, id, at, seed, input['to'], input['body'], input['login']].every(
-    (text) => typeof text === 'string',
-  );
 }

@@ -1,3 +1,4 @@
+import { withoutDispatch } from '../../agents/dispatch-variables.ts';
 import { activate, type ActiveHost } from '../../bus/approvals.ts';
 import { join } from 'node:path';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
@@ -17,7 +18,6 @@ import { Workspaces } from '../../state/workspaces.ts';
 import { knownActors } from '../setup/actors.ts';
 import { approvingIn } from '../setup/approvals.ts';
 import { tipOf, type Context } from '../context.ts';
-import { withoutDispatch } from '../sending/dispatch-link.ts';
 import { thisHost } from '../setup/hosts.ts';
 import { firstOnPath } from '../path.ts';
 import { nonEmpty, resolveFrom } from '../lookup/resolve.ts';
@@ -153,7 +153,7 @@ export async function attachOperator(
   const command = await chosenAgent(context, input.agent);
   const text = (await context.archive.text(await tipOf(context), OPERATOR_FILE)) ?? '';
   const env = await operatorEnv(context);
-  const recipient = resolveFrom({ ...context, env }, undefined, input.login);
+  const recipient = resolveFrom({ ...context, env, dispatch: {} }, undefined, input.login);
   const { paths, cwd } = context;
   await prepareBin(paths.sessionBin);
   return startSession(context, {
@@ -190,9 +190,7 @@ async function operatorEnv(context: Context): Promise<NodeJS.ProcessEnv> {
   const from = nonEmpty(env['CROSSTALK_FROM']);
   if (from === undefined) return env;
   const actors = await knownActors(context);
-  const isActor =
-    nonEmpty(context.env['CROSSTALK_DISPATCH_ACTOR']) !== undefined ||
-    actors.some(({ name }) => name === from);
+  const isActor = context.dispatch.actor !== undefined || actors.some(({ name }) => name === from);
   if (isActor) delete env['CROSSTALK_FROM'];
   return env;
 }

@@ -4,7 +4,7 @@ import type { AddedMemory } from '../memory/add.ts';
 import type { ListedMemory } from '../memory/list.ts';
 import type { ReadMessage } from '../reading/read.ts';
 import type { Replied } from '../reading/replies.ts';
-import type { Sent } from '../sending/send.ts';
+import type { Sent } from '../sending/input.ts';
 
 // What `--json` prints, under names that every other door uses as well.
 

@@ -1,9 +1,11 @@
+import type { DispatchLink } from '../../agents/dispatch-variables.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { Lookup } from '../../protocol/causality.ts';
 import type { Located } from '../../protocol/message.ts';
 import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { tipOf, type Context } from '../context.ts';
+import { linkIn } from './handed.ts';
 import type { SendInput } from './input.ts';
 
 const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
@@ -29,14 +31,15 @@ export interface Linked {
  *
  * @throws CrosstalkError `usage` when `for` names none of the messages being processed, or several
  */
-export async function linkOf(context: Context, channel: string, input: SendInput): Promise<Linked> {
-  const { link = {}, isNew } = input;
+export async function linked(context: Context, channel: string, input: SendInput): Promise<Linked> {
+  const { isNew } = input;
+  const link = linkIn(context.dispatch, input);
   const { id, host } = link;
   const home = isChannelId(link.channel) ? link.channel : channel;
-  const paths = processed(input).filter(isRelPath);
-  const linked = !isNew && paths.length > 0;
+  const paths = processed(link, input).filter(isRelPath);
+  const isLinked = !isNew && paths.length > 0;
   const tip = await readAt(context, link.tip);
-  const triggers = linked ? await context.archive.messages(tip, home, paths) : [];
+  const triggers = isLinked ? await context.archive.messages(tip, home, paths) : [];
   return {
     ...(id === undefined ? {} : { id }),
     ...(host === undefined || !isName(host) ? {} : { host }),
@@ -57,8 +60,10 @@ async function readAt(context: Context, tip = ''): Promise<string> {
 }
 
 /** The messages being processed that it is about: all, or the one that is named. */
-function processed({ link = {}, isNew, for: about }: SendInput): readonly string[] {
-  const { triggers = [] } = link;
+function processed(
+  { triggers = [] }: DispatchLink,
+  { isNew, for: about }: SendInput,
+): readonly string[] {
   if (about === undefined) return triggers;
   const problem = (text: string): CrosstalkError =>
     new CrosstalkError('usage', `--for ${shown(about)} ${text}`);

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../errors.ts';
 import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
 import { isRecord } from '../../state/files.ts';
-import type { Sent } from './send.ts';
+import type { Sent } from './input.ts';
 
 /** Codes an answer may carry; any other is `internal`. */
 const CODES: readonly string[] = [

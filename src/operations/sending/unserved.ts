@@ -1,0 +1,42 @@
+import { readHosts } from '../../bus/host.ts';
+import { EVERYONE, formatAddress, type Address } from '../../protocol/address.ts';
+import { tipOf, type Context } from '../context.ts';
+import type { RemoteNews } from './remote-news.ts';
+
+/** An addressee no host serves is worth a warning: the mail waits (cli.md). Answers go to people too. */
+export async function noteUnserved(
+  context: Context,
+  addressees: readonly Address[],
+  known: readonly Unserved[],
+  news: RemoteNews,
+): Promise<void> {
+  const asked = known.length > 0 && (await news.ask());
+  for (const { name, host, serving } of asked ? await withoutHost(context, addressees) : known) {
+    const where = serving.length > 0 ? ` (${name} is served by ${serving.join(', ')})` : '';
+    context.note(
+      `no host serves ${formatAddress(host === undefined ? { name } : { name, host })}${where}; the message waits until one does`,
+    );
+  }
+}
+
+export interface Unserved extends Address {
+  /** Aliases of the hosts that serve the name elsewhere. */
+  serving: string[];
+}
+
+/** Of some addressees those that no host serves, and who serves the name elsewhere. */
+export async function withoutHost(
+  context: Context,
+  addressees: readonly Address[],
+): Promise<Unserved[]> {
+  const named = addressees.filter(({ name }) => name !== EVERYONE);
+  if (named.length === 0) return [];
+  const hosts = await readHosts(context.transport, await tipOf(context));
+  const served = hosts.flatMap(({ result }) => (result.ok ? [result.value] : []));
+  return named.flatMap((address) => {
+    const { name, host } = address;
+    const serving = served.filter(({ actors }) => actors.has(name)).map(({ alias }) => alias);
+    const there = host === undefined ? serving.length > 0 : serving.includes(host);
+    return there ? [] : [{ ...address, serving }];
+  });
+}
