@@ -57,7 +57,7 @@ it('many loose objects are packed by the dispatcher and by send, unasked, and no
   }
   git(host.dir, 'fsck', '--strict');
   expect((await host.run('doctor')).out).toContain(`ok    objects: ${String(loose())} loose`);
-});
+}, 300_000);
 
 it('many packs are packed together, and what is in them stays', async () => {
   const host = await new Bus().host('front', { worker: 'echo done' });
