@@ -1,4 +1,5 @@
-import type { WebMessage, WebRef } from './messages.ts';
+import type { MessageRef } from '../protocol/message-ref.ts';
+import type { WebMessage } from './messages.ts';
 import type { WebDeadLetter, WebNow, WebOutboxEntry, WebRun } from './now.ts';
 
 /** Answer of `POST /api/dead-letters/{id}/retry`. */
@@ -33,7 +34,7 @@ export interface WebError {
 }
 
 /** Something that became known of a message. */
-export interface WebFact extends WebRef {
+export interface WebFact extends MessageRef {
   at: string;
   state: 'queued' | 'sent' | 'taken' | 'answered' | 'silent' | 'failed' | 'parked';
   /** The addressee it is about; null for `queued` and `sent`. */

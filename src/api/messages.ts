@@ -1,9 +1,4 @@
-/** A message by its place: the channel's id, and the path inside it. */
-export interface WebRef {
-  channel: string;
-  relPath: string;
-}
-
+import type { MessageRef } from '../protocol/message-ref.ts';
 /** `GET /api/session`: what this window is onto, and what it may do. */
 export interface WebSession {
   version: string;
@@ -21,7 +16,7 @@ export interface WebSession {
   event_id: string;
 }
 
-export interface WebMessage extends WebRef {
+export interface WebMessage extends MessageRef {
   channel_name: string;
   from: string;
   to: string[];
@@ -129,7 +124,7 @@ export interface WebThread {
 
 /** `GET /api/search`, as `crosstalk search --json`. */
 export interface WebSearch {
-  hits: (WebRef & {
+  hits: (MessageRef & {
     channel_name: string;
     score: number;
     from: string;

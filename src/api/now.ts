@@ -1,4 +1,4 @@
-import type { WebRef } from './messages.ts';
+import type { MessageRef } from '../protocol/message-ref.ts';
 
 /**
  * An actor, and the hosts and tiers that serve it.
@@ -54,7 +54,7 @@ export interface WebRun {
 }
 
 /** A message that wakes an actor and has no answer yet. */
-export interface WebWaiting extends WebRef {
+export interface WebWaiting extends MessageRef {
   channel_name: string;
   from: string;
   actor: string;
@@ -81,7 +81,7 @@ export interface WebDeadLetter {
 export interface WebOutboxEntry {
   id: string;
   age_s: number;
-  messages: WebRef[];
+  messages: MessageRef[];
 }
 
 /**
@@ -149,7 +149,7 @@ export interface WebNow {
 /**
  * A message as an arrow of the picture.
  */
-export interface WebArrow extends WebRef {
+export interface WebArrow extends MessageRef {
   from: string;
   to: string[];
   timestamp: string;

@@ -1,3 +1,4 @@
+import { messageKey } from '../protocol/message-ref.ts';
 import { batchesOf, conversationOf, MAX_BATCH } from '../protocol/conversation.ts';
 import { chooseTier, type Tier } from '../protocol/files/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
@@ -59,7 +60,7 @@ function fanInNamed(
   const names = /^for (.+)$/.exec(conversation)?.[1]?.split(',');
   const questions = names?.map((name) => {
     const place = placeOfRef(channel, name);
-    return `${place.channel}/${place.relPath}`;
+    return messageKey(place);
   });
   return questions && { actor, questions };
 }

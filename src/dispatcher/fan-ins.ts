@@ -1,3 +1,4 @@
+import { messageKey } from '../protocol/message-ref.ts';
 import { type QueuedFile, questionsOf } from '../protocol/outgoing.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -92,7 +93,7 @@ export class FanIns {
 /** Whether a file is a message that answers one of some questions. */
 function answersOne(file: QueuedFile, questions: readonly string[]): boolean {
   return questionsOf(file).some(({ channel, relPath }) =>
-    questions.includes(`${channel}/${relPath}`),
+    questions.includes(messageKey({ channel, relPath })),
   );
 }
 

@@ -1,3 +1,4 @@
+import { messageKey } from '../protocol/message-ref.ts';
 import { reasonOf } from '../errors.ts';
 import { threadRoot } from '../protocol/thread.ts';
 import { placeOfRef } from '../protocol/reference.ts';
@@ -97,7 +98,7 @@ export class WorkspaceSweep {
     return new Set(
       all.map((message) => {
         const root = placeOfRef(channel, threadRoot([message], lookup));
-        return `${root.channel}/${root.relPath}`;
+        return messageKey(root);
       }),
     );
   }

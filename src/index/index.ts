@@ -1,3 +1,4 @@
+import type { MessageRef } from '../protocol/message-ref.ts';
 import { EVERYONE } from '../protocol/address.ts';
 import { CHANNELS, placeOf } from '../protocol/layout.ts';
 import { moveAside, number, openDatabase, text, type Database } from './database.ts';
@@ -164,7 +165,7 @@ export class Index {
   }
 
   /** Messages whose hex suffix begins so, malformed ones too; at most `limit` of each. */
-  withSuffix(prefix: string, limit: number): { channel: string; relPath: string }[] {
+  withSuffix(prefix: string, limit: number): MessageRef[] {
     return this.database
       .all(
         `SELECT c.uuid, m.* FROM messages m JOIN channels c ON c.id = m.channel
@@ -177,7 +178,7 @@ export class Index {
       .concat(this.#malformedWith(prefix, limit));
   }
 
-  #malformedWith(suffix: string, limit: number): { channel: string; relPath: string }[] {
+  #malformedWith(suffix: string, limit: number): MessageRef[] {
     const like = `${CHANNELS}/%Z-${suffix}%`;
     return this.database
       .all('SELECT path FROM malformed WHERE path LIKE ? LIMIT ?', like, limit)

@@ -1,3 +1,4 @@
+import type { MessageRef } from '../protocol/message-ref.ts';
 import type { Memory } from '../protocol/files/memory.ts';
 import type { Message } from '../protocol/message.ts';
 import { number, text, type Database } from './database.ts';
@@ -18,7 +19,7 @@ export interface Batch {
   /** Channels by the names they go by now. */
   channels: { uuid: string; name: string }[];
   /** Messages that are there no more, or were something else before. */
-  goneMessages: { channel: string; relPath: string }[];
+  goneMessages: MessageRef[];
   goneMemories: string[];
   goneMalformed: string[];
 }

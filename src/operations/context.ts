@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { ulid } from 'ulid';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
 import { Archive } from '../bus/archive.ts';
+import type { HostEntry } from '../bus/host.ts';
+import type { Channel } from '../protocol/files/channel.ts';
 import { findEar } from '../dispatcher/socket/ear.ts';
 import { checkVersion } from '../bus/host.ts';
 import { Publisher, type Outcome } from '../bus/publisher.ts';
@@ -31,6 +33,16 @@ import { Transport, type Refreshed } from '../transport/transport.ts';
 import { dispatchOf, locateTransport, type Surroundings } from './locate.ts';
 import { permission, publishing } from './publishing.ts';
 
+/**
+ * The bus at one commit, for all parts of one answer: read part by part, an answer would mix commits,
+ * since news may come in between. What is read of it is read once.
+ */
+export interface View {
+  tip: string;
+  channels: () => Promise<Channel[]>;
+  hosts: () => Promise<HostEntry[]>;
+}
+
 /** An opened transport and this machine's state for it: what every operation works on. */
 export interface Context extends Surroundings {
   transport: Transport;
@@ -50,6 +62,8 @@ export interface Context extends Surroundings {
   random: () => number;
   newId: () => string;
   suffix: () => string;
+  /** Where several parts give one answer: the commit that all of them see, and what is read of it once. */
+  view?: View;
   /** Something follows the bus all the time, so commands need not ask the remote for news. */
   isFollowed?: boolean;
   /** Inside a dispatcher: hands an outbox entry to its publisher. */
@@ -189,8 +203,8 @@ export async function refreshed(context: Context, signal?: AbortSignal): Promise
 }
 
 /** The bus's tip; a transport that passed {@link withContext} has one. */
-export async function tipOf({ transport }: Context): Promise<string> {
-  const tip = await transport.tip();
+export async function tipOf({ transport, view }: Context): Promise<string> {
+  const tip = view?.tip ?? (await transport.tip());
   if (tip === undefined) {
     throw new CrosstalkError(
       'not_found',

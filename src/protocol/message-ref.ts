@@ -1,5 +1,11 @@
-/** A message of a channel. */
+/** Which message: where it stands, wherever it is spoken of. */
 export interface MessageRef {
+  /** The id of the channel. */
   channel: string;
   relPath: string;
+}
+
+/** The one text that stands for a message among those of all channels, as in `data/channels/`. */
+export function messageKey({ channel, relPath }: MessageRef): string {
+  return `${channel}/${relPath}`;
 }

@@ -1,3 +1,4 @@
+import type { MessageRef } from './message-ref.ts';
 import type { Commit } from './commit.ts';
 import { placeOf, messageFile } from './layout.ts';
 import { parseMessage, type Message, formatMessage } from './message.ts';
@@ -75,7 +76,7 @@ export interface QueuedFile {
 }
 
 /** What a file answers, if it is a message that answers something. */
-export function questionsOf({ path, content }: QueuedFile): { channel: string; relPath: string }[] {
+export function questionsOf({ path, content }: QueuedFile): MessageRef[] {
   const place = placeOf(path);
   const message = place.kind === 'message' ? parseMessage(Buffer.from(content)) : undefined;
   if (place.kind !== 'message' || message?.ok !== true) return [];

@@ -1,3 +1,4 @@
+import type { MessageRef } from './message-ref.ts';
 import { isChannelId, isRelPath } from './names.ts';
 
 /**
@@ -19,7 +20,7 @@ export function refFrom(home: string, channel: string, relPath: string): Ref {
 }
 
 /** The channel and relPath that a name stands for in `home`. */
-export function placeOfRef(home: string, ref: Ref): { channel: string; relPath: string } {
+export function placeOfRef(home: string, ref: Ref): MessageRef {
   if (!isForeign(ref)) return { channel: home, relPath: ref };
   const slash = ref.indexOf('/');
   return { channel: ref.slice(0, slash), relPath: ref.slice(slash + 1) };

@@ -1,11 +1,7 @@
+import { type MessageRef, messageKey } from '../protocol/message-ref.ts';
 import type { Arrival } from '../operations/lookup/arrivals.ts';
 import type { OwnState } from '../operations/page/own-state.ts';
-import type { WebFact, WebRef, WebRun } from '../api/api.ts';
-
-/** One name for a message. */
-export function keyOf({ channel, relPath }: WebRef): string {
-  return `${channel}/${relPath}`;
-}
+import type { WebFact, WebRun } from '../api/api.ts';
 
 /**
  * What became known with messages that arrived: of ours, that they are on the bus; of those they name
@@ -20,7 +16,7 @@ export function factsOfArrivals(
 ): WebFact[] {
   const at = now.toISOString();
   return some.flatMap(({ channel, relPath, message }): WebFact[] => [
-    ...(sending.has(keyOf({ channel, relPath }))
+    ...(sending.has(messageKey({ channel, relPath }))
       ? [{ channel, relPath, at, state: 'sent' as const, actor: null, detail: null }]
       : []),
     ...message.re.map((path) => ({
@@ -56,7 +52,7 @@ export function factsOfState(
   const queued = own.outbox
     .filter(({ id }) => !known.has(id))
     .flatMap(({ messages }) => messages)
-    .filter((ref) => !isKnown(keyOf(ref)))
+    .filter((ref) => !isKnown(messageKey(ref)))
     .map(({ channel, relPath }) => fact({ channel, relPath }, 'queued', null, null));
   const ran = new Set(before.running.map(({ id }) => id));
   const taken = own.running
@@ -75,7 +71,7 @@ export function factsOfState(
   return [...queued, ...taken, ...silent, ...failed];
 
   function fact(
-    { channel, relPath }: WebRef,
+    { channel, relPath }: MessageRef,
     state: WebFact['state'],
     actor: string | null,
     detail: string | null,

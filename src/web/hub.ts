@@ -1,3 +1,4 @@
+import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../errors.ts';
 import { arrivals, type Arrival } from '../operations/lookup/arrivals.ts';
@@ -9,8 +10,8 @@ import { ownState, type OwnState } from '../operations/page/own-state.ts';
 import { endedRuns } from '../operations/page/run-outcome.ts';
 import { watchState } from '../operations/page/state-watch.ts';
 import { status } from '../operations/health/status.ts';
-import type { WebFact, WebRef, WebRun } from '../api/api.ts';
-import { factsOfArrivals, factsOfState, goneRuns, keyOf } from './facts.ts';
+import type { WebFact, WebRun } from '../api/api.ts';
+import { factsOfArrivals, factsOfState, goneRuns } from './facts.ts';
 import { Ring } from './ring.ts';
 
 /**
@@ -87,11 +88,11 @@ export class Hub {
   }
 
   /** A message was written here and is safe. */
-  noteQueued(refs: readonly WebRef[]): void {
+  noteQueued(refs: readonly MessageRef[]): void {
     const at = this.#context.now().toISOString();
     // The state directory may have told already.
-    const fresh = refs.filter((ref) => !this.#isKnown(keyOf(ref)));
-    for (const ref of fresh) this.#sending.add(keyOf(ref));
+    const fresh = refs.filter((ref) => !this.#isKnown(messageKey(ref)));
+    for (const ref of fresh) this.#sending.add(messageKey(ref));
     this.#tellFacts(
       fresh.map(({ channel, relPath }) => {
         return { channel, relPath, at, state: 'queued', actor: null, detail: null };
@@ -154,12 +155,12 @@ export class Hub {
         messages: messages.map((located) => webMessage(located, channel, false)),
       });
     }
-    for (const ref of some) this.#arrived.add(keyOf(ref));
+    for (const ref of some) this.#arrived.add(messageKey(ref));
     for (const { channel, message } of some)
       for (const relPath of [...message.re, ...message.cause])
-        this.#answered.add(`${keyOf({ channel, relPath })} ${message.from}`);
+        this.#answered.add(`${messageKey({ channel, relPath })} ${message.from}`);
     this.#tellFacts(factsOfArrivals(some, this.#sending, this.#context.now()));
-    for (const ref of some) this.#sending.delete(keyOf(ref));
+    for (const ref of some) this.#sending.delete(messageKey(ref));
     for (const keys of [this.#arrived, this.#answered]) forget(keys, KEPT_KEYS);
   }
 
@@ -188,10 +189,10 @@ export class Hub {
       });
     const isKnown = (key: string): boolean => this.#isKnown(key);
     const facts = factsOfState({ before, own, gone }, isKnown, this.#context.now());
-    for (const fact of facts) if (fact.state === 'queued') this.#sending.add(keyOf(fact));
+    for (const fact of facts) if (fact.state === 'queued') this.#sending.add(messageKey(fact));
     // An answer may be here before the run was seen.
     const late = ({ state, actor, ...ref }: WebFact): boolean =>
-      state === 'taken' && this.#answered.has(`${keyOf(ref)} ${actor ?? ''}`);
+      state === 'taken' && this.#answered.has(`${messageKey(ref)} ${actor ?? ''}`);
     this.#tellFacts(facts.filter((fact) => !late(fact)));
   }
 

@@ -1,3 +1,4 @@
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import { passed } from '../../crash-points.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../../protocol/mailbox.ts';
@@ -204,17 +205,15 @@ export class Deliveries {
     const at = this.#heldAt < all.length ? this.#heldAt : 0;
     const held = all.slice(at, at + MAX_READ_AGAIN);
     this.#heldAt = at + MAX_READ_AGAIN;
-    const places = new Map(held.map((item) => [`${item.channel}/${item.relPath}`, item]));
+    const pathOf = (item: MessageRef): string => messageFile(item.channel, item.relPath);
+    const places = new Map(held.map((item) => [pathOf(item), item]));
     const audience = { host, actors: [...this.#active] };
     const scan = await scanAgain(this.#parts, audience, tip, [...places.values()]);
-    const unread = scan.unread.map(({ channel, relPath }) => messageFile(channel, relPath));
-    const standing = await this.#parts.transport.standing(tip, unread);
-    for (const { channel, relPath } of scan.unread)
-      if (standing.has(messageFile(channel, relPath))) places.delete(`${channel}/${relPath}`);
+    const standing = await this.#parts.transport.standing(tip, scan.unread.map(pathOf));
+    for (const item of scan.unread) if (standing.has(pathOf(item))) places.delete(pathOf(item));
     for (const delivery of scan.deliveries) this.mailboxes.release(delivery);
-    for (const { actor, channel, relPath } of this.mailboxes.held()) {
-      if (places.has(`${channel}/${relPath}`)) this.mailboxes.settle(actor, channel, [relPath]);
-    }
+    for (const item of this.mailboxes.held())
+      if (places.has(pathOf(item))) this.mailboxes.settle(item.actor, item.channel, [item.relPath]);
     this.#reports.say(scan);
   }
 

@@ -1,3 +1,4 @@
+import { type MessageRef, messageKey } from '../../protocol/message-ref.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
 import type { Departed } from '../../state/departed.ts';
@@ -64,8 +65,8 @@ export async function returned(
   const isBack = (channel: string, relPath: string): boolean =>
     departed.has(messageFile(channel, relPath));
   const back = new Set(scan.deliveries.filter((one) => isBack(one.channel, one.relPath)));
-  const found = new Set(scan.deliveries.map(({ channel, relPath }) => `${channel}/${relPath}`));
-  const places: { channel: string; relPath: string }[] = [];
+  const found = new Set(scan.deliveries.map(messageKey));
+  const places: MessageRef[] = [];
   for (const [channel, messages] of scan.own) {
     const ours = messages.flatMap(({ relPath }) => (isBack(channel, relPath) ? [relPath] : []));
     const [first] = [...ours].sort();
@@ -73,7 +74,10 @@ export async function returned(
     const asked = new Set(ours);
     for await (const some of archive.headers(tip, channel, first))
       for (const { relPath, message } of some)
-        if (message.re.some((named) => asked.has(named)) && !found.has(`${channel}/${relPath}`))
+        if (
+          message.re.some((named) => asked.has(named)) &&
+          !found.has(messageKey({ channel, relPath }))
+        )
           places.push({ channel, relPath });
   }
   const { deliveries } = await scanAgain(parts, audience, tip, places);

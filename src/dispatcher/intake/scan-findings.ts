@@ -1,3 +1,4 @@
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Delivery } from '../../protocol/mailbox.ts';
 import type { Located } from '../../protocol/message.ts';
 
@@ -18,13 +19,13 @@ export interface Scan {
   own: Map<string, Located[]>;
   malformed: Findings<{ path: string; reason: string }>;
   /** Messages whose content is missing from this clone. */
-  unread: { channel: string; relPath: string }[];
+  unread: MessageRef[];
   /** Messages that somebody edited or deleted: said, and nothing else is done about it. */
   changed: Findings<{ path: string; change: 'edited' | 'deleted' }>;
   /** Paths of messages that were deleted; one of them may be added again. */
   removed: string[];
   /** Messages kept away only by an `@host` (protocol.md §3). */
-  skipped: { channel: string; relPath: string; actor: string }[];
+  skipped: (MessageRef & { actor: string })[];
   /** Files that say how to run: hosts, profiles, upstream. */
   configured: boolean;
   added: number;

@@ -1,3 +1,4 @@
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { activation } from '../../protocol/activation.ts';
 import { CHANNELS, messageFile, placeOf } from '../../protocol/layout.ts';
@@ -120,7 +121,7 @@ export async function scanAgain(
   sources: Sources,
   audience: Audience,
   tip: string,
-  places: readonly { channel: string; relPath: string }[],
+  places: readonly MessageRef[],
 ): Promise<Scan> {
   const scan = emptyScan();
   const files = places.map(({ channel, relPath }) => {

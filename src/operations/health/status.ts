@@ -9,7 +9,8 @@ import type { Commit } from '../../protocol/commit.ts';
 import { readPause } from '../../state/pause.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { takeCensus } from './census.ts';
-import { tipOf, type Context } from '../context.ts';
+import { type Context } from '../context.ts';
+import { channelsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
 import { judge } from './health.ts';
 import { heldAgents } from './held.ts';
@@ -27,7 +28,7 @@ export async function status(
   const { transport, paths, outbox, deadLetters } = context;
   const [census, channels, entries, letters, heartbeat, holder, cursors] = await Promise.all([
     takeCensus(context, counting),
-    context.archive.channels(await tipOf(context)),
+    channelsOf(context),
     outbox.all(),
     deadLetters.all(),
     loadHeartbeat(paths.heartbeat),

@@ -1,4 +1,4 @@
-import type { MessageRef } from '../../protocol/message-ref.ts';
+import { type MessageRef, messageKey } from '../../protocol/message-ref.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { CHANNELS, messageFile } from '../../protocol/layout.ts';
@@ -85,10 +85,7 @@ export async function resolveMessage(context: Context, given: string): Promise<M
     );
   }
   if (more.length > 0) {
-    const listed = refs
-      .slice(0, 5)
-      .map(({ channel, relPath }) => `${channel}/${relPath}`)
-      .join(', ');
+    const listed = refs.slice(0, 5).map(messageKey).join(', ');
     throw new CrosstalkError(
       'ambiguous',
       `several messages match ${shown(given)}: ${listed}; give <channel>/<relPath>`,
@@ -165,7 +162,7 @@ async function withSuffix(context: Context, suffix: string): Promise<MessageRef[
 
 function unique(refs: readonly MessageRef[]): MessageRef[] {
   const refOf = ({ channel, relPath }: MessageRef): MessageRef => ({ channel, relPath });
-  return [...new Map(refs.map((ref) => [`${ref.channel}/${ref.relPath}`, refOf(ref)])).values()];
+  return [...new Map(refs.map((ref) => [messageKey(ref), refOf(ref)])).values()];
 }
 
 /**

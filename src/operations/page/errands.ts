@@ -1,3 +1,4 @@
+import { messageKey } from '../../protocol/message-ref.ts';
 import { activation } from '../../protocol/activation.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import type { Trace } from './recent.ts';
@@ -19,27 +20,23 @@ export interface Errand {
  * @param served the names that hosts run
  */
 export function errandsOf(traces: readonly Trace[], served: ReadonlySet<string>): Errand[] {
-  const senders = new Map(traces.map((trace) => [keyOf(trace.channel, trace.relPath), trace.from]));
+  const senders = new Map(traces.map((trace) => [messageKey(trace), trace.from]));
   const answers = new Map<string, Trace>();
   for (const trace of traces) {
     for (const relPath of [...trace.re, ...trace.cause]) {
-      const key = `${keyOf(trace.channel, relPath)} ${trace.from}`;
+      const key = `${messageKey({ channel: trace.channel, relPath })} ${trace.from}`;
       if (!answers.has(key)) answers.set(key, trace);
     }
   }
   return traces.flatMap((message) => {
     const senderOf = (relPath: string): string | undefined =>
-      senders.get(keyOf(message.channel, relPath));
+      senders.get(messageKey({ channel: message.channel, relPath }));
     const names = new Map(message.to.map(({ name, host }) => [name, host]));
     return [...names].flatMap(([actor, host]) => {
       if (actor === EVERYONE || !served.has(actor)) return [];
       const wakes = activation(message, actor, host ?? '', senderOf);
-      const key = `${keyOf(message.channel, message.relPath)} ${actor}`;
+      const key = `${messageKey(message)} ${actor}`;
       return wakes.wakes ? [{ message, actor, answer: answers.get(key) }] : [];
     });
   });
-}
-
-function keyOf(channel: string, relPath: string): string {
-  return `${channel}/${relPath}`;
 }

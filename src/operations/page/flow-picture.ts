@@ -1,3 +1,4 @@
+import { messageKey } from '../../protocol/message-ref.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import type { WebDeadLetter, WebFlow, WebRun } from '../../api/api.ts';
 import { errandsOf, type Errand } from './errands.ts';
@@ -67,7 +68,7 @@ function recordedRuns(
   nameOf: (channel: string) => string,
 ): WebRun[] {
   const known = new Set(observed.flatMap(({ answers }) => answers));
-  const given = new Map(traces.map((trace) => [`${trace.channel}/${trace.relPath}`, trace]));
+  const given = new Map(traces.map((trace) => [messageKey(trace), trace]));
   return traces.flatMap((answer): WebRun[] => {
     const batch = answer.cause.length > 0 ? answer.cause : answer.re;
     const isRun = answer.host !== null && served.has(answer.from) && batch.length > 0;

@@ -1,6 +1,6 @@
-import { readHosts } from '../../bus/host.ts';
 import type { WebFlow, WebRun } from '../../api/api.ts';
-import { tipOf, type Context } from '../context.ts';
+import type { Context } from '../context.ts';
+import { hostsOf, viewedAt } from '../view.ts';
 import { draw } from './flow-picture.ts';
 import { channelNames, ownState } from './own-state.ts';
 import { pathAt, tracesBetween, type Recent, type Traces } from './recent.ts';
@@ -24,18 +24,19 @@ const MAX_MESSAGES = 2000;
  * @throws CrosstalkError `not_found` or `ambiguous` for the channel
  */
 export async function flow(
-  context: Context,
+  machine: Context,
   recent: Recent,
   ended: readonly WebRun[],
   input: FlowInput,
 ): Promise<WebFlow> {
+  const known = await recent.traces();
+  const context = viewedAt(machine, known.tip);
   const channel =
     input.channel === undefined ? undefined : (await resolveChannel(context, input.channel)).id;
-  const tip = await tipOf(context);
   const [{ traces, complete }, own, hosts, nameOf] = await Promise.all([
-    tracesOf(context, recent, tip, input, channel),
+    tracesOf(context, known, input, channel),
     ownState(context),
-    readHosts(context.transport, tip),
+    hostsOf(context),
     channelNames(context),
   ]);
   const here = (run: { channel: string }): boolean =>
@@ -56,17 +57,15 @@ export async function flow(
 
 async function tracesOf(
   context: Context,
-  recent: Recent,
-  tip: string,
+  known: Traces,
   { from, to }: FlowInput,
   channel: string | undefined,
 ): Promise<Traces> {
   // What was written in the last moment of the time belongs to it.
   const [since, until] = [pathAt(from), pathAt(new Date(to.getTime() + 1))];
-  const known = await recent.traces();
   const reachesBack = known.complete || (known.traces[0]?.relPath ?? '~') < since;
   if (!reachesBack)
-    return tracesBetween(context, tip, {
+    return tracesBetween(context, known.tip, {
       since,
       until,
       limit: MAX_MESSAGES,

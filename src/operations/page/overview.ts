@@ -1,8 +1,9 @@
-import { readHosts, type HostEntry } from '../../bus/host.ts';
+import type { HostEntry } from '../../bus/host.ts';
 import type { WebActorNow, WebHost, WebNow, WebWaiting } from '../../api/api.ts';
 import { Cursors } from '../../state/cursors.ts';
 import { knownActors } from '../setup/actors.ts';
-import { tipOf, type Context } from '../context.ts';
+import type { Context } from '../context.ts';
+import { hostsOf, viewedAt } from '../view.ts';
 import { errandsOf, type Errand } from './errands.ts';
 import { isSettled } from '../tracing/facts.ts';
 import { channelNames, ownState, type OwnState } from './own-state.ts';
@@ -20,15 +21,16 @@ const AGES = [60, 600, 3600, 86_400, null] as const;
 
 /** The whole bus at a glance, as this machine knows it. */
 export async function overview(
-  context: Context,
+  machine: Context,
   recent: Recent,
 ): Promise<Omit<WebNow, 'event_id'>> {
-  const [facts, own, { traces, complete }, actors, hosts, nameOf] = await Promise.all([
+  const { tip, traces, complete } = await recent.traces();
+  const context = viewedAt(machine, tip);
+  const [facts, own, actors, hosts, nameOf] = await Promise.all([
     status(context, undefined, { patience: PATIENCE_MS }),
     ownState(context),
-    recent.traces(),
     knownActors(context),
-    readHosts(context.transport, await tipOf(context)),
+    hostsOf(context),
     channelNames(context),
   ]);
   const now = context.now();

@@ -1,11 +1,13 @@
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import { decodeTime } from 'ulid';
 import { placeOf } from '../../protocol/layout.ts';
-import type { WebDeadLetter, WebOutboxEntry, WebRef, WebRun } from '../../api/api.ts';
+import type { WebDeadLetter, WebOutboxEntry, WebRun } from '../../api/api.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
-import { tipOf, type Context } from '../context.ts';
+import type { Context } from '../context.ts';
+import { channelsOf } from '../view.ts';
 
 /** What this machine has under way, the oldest first. */
 export interface OwnState {
@@ -32,8 +34,7 @@ export async function ownState(context: Context): Promise<OwnState> {
 
 /** The names of channels by id, as they are now. */
 export async function channelNames(context: Context): Promise<(id: string) => string> {
-  const channels = await context.archive.channels(await tipOf(context));
-  const names = new Map(channels.map(({ id, name }) => [id, name]));
+  const names = new Map((await channelsOf(context)).map(({ id, name }) => [id, name]));
   return (id) => names.get(id) ?? id;
 }
 
@@ -93,7 +94,7 @@ function outboxEntry({ id, commits }: OutboxEntry, now: Date): WebOutboxEntry {
 }
 
 /** The messages that an outbox entry brings. */
-export function messagesIn(commits: OutboxEntry['commits']): WebRef[] {
+export function messagesIn(commits: OutboxEntry['commits']): MessageRef[] {
   return commits.flatMap(({ files }) =>
     files.flatMap(({ path }) => {
       const place = placeOf(path);

@@ -1,6 +1,7 @@
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import type { Outcome } from '../../bus/publisher.ts';
-import type { WebRef, WebSendRequest, WebSent } from '../../api/api.ts';
+import type { WebSendRequest, WebSent } from '../../api/api.ts';
 import { directPublisher, type Context } from '../context.ts';
 import { newMarks } from '../sending/marks.ts';
 import { send, senderIn } from '../sending/send.ts';
@@ -22,7 +23,7 @@ export async function queueSend(
   context: Context,
   request: WebSendRequest,
   login: string,
-  queued: (refs: readonly WebRef[]) => void,
+  queued: (refs: readonly MessageRef[]) => void,
 ): Promise<{ sent: WebSent; pushed: Promise<unknown> }> {
   const notes: string[] = [];
   let pushed: Promise<unknown> = Promise.resolve();

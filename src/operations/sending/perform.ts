@@ -1,3 +1,4 @@
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import type { Context } from '../context.ts';
 import { publish, record } from '../deliver.ts';
@@ -21,7 +22,7 @@ export async function perform(
   marks: Marks,
   options: {
     unanswered?: string;
-    onDurable?: (messages: readonly { channel: string; relPath: string }[]) => void;
+    onDurable?: (messages: readonly MessageRef[]) => void;
   } = {},
 ): Promise<Sent> {
   const news = new RemoteNews(context);

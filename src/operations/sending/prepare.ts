@@ -1,3 +1,4 @@
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import {
@@ -28,7 +29,7 @@ export interface Prepared {
   from: string;
   /** Of the run that it is sent by. */
   dispatch: string | undefined;
-  messages: { channel: string; relPath: string; message: Message; commit: Commit }[];
+  messages: (MessageRef & { message: Message; commit: Commit })[];
 }
 
 /**

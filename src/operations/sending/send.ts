@@ -1,3 +1,4 @@
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Context } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
 import { handedInput } from './handed.ts';
@@ -26,7 +27,7 @@ export interface SendOptions {
   /** Where it has to be known before where the message will stand. */
   marks?: Marks;
   /** Called once it is safe on this machine's disk, if this process puts it there. */
-  onDurable?: (messages: readonly { channel: string; relPath: string }[]) => void;
+  onDurable?: (messages: readonly MessageRef[]) => void;
   /** Told what came of it, before the housekeeping. */
   onSent?: (sent: Sent) => void;
 }

@@ -1,5 +1,4 @@
 import { Kept } from '../../bus/kept.ts';
-import { readHosts } from '../../bus/host.ts';
 import { profileInForce, type ProfileInForce } from '../../bus/profiles.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseProfile, type Profile } from '../../protocol/files/actor.ts';
@@ -13,6 +12,7 @@ import { shown } from '../../protocol/text/result.ts';
 import { headlessCommand } from '../../agents/agents.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
+import { hostsOf } from '../view.ts';
 import { approveWritten } from './approvals.ts';
 import { thisHost, writeTier } from './hosts.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
@@ -37,7 +37,7 @@ export async function knownActors(context: Context): Promise<ActorInfo[]> {
   const tip = await tipOf(context);
   const [files, hosts] = await Promise.all([
     context.transport.list(tip, ['local/actors', 'upstream/actors']),
-    readHosts(context.transport, tip),
+    hostsOf(context),
   ]);
   const serving = hosts.flatMap(({ result }) => (result.ok ? [result.value] : []));
   const names = new Set(serving.flatMap(({ actors }) => [...actors.keys()]));

@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml';
-import { findHost, readHosts, type FoundHost } from '../../bus/host.ts';
+import { findHost, type FoundHost } from '../../bus/host.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseHostFile } from '../../protocol/files/host-file.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
@@ -7,6 +7,7 @@ import { loadApprovals } from '../../state/approvals.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { slotOf, type TierSlot } from './tier-slot.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { hostsOf } from '../view.ts';
 import { deliverOrNote } from '../deliver.ts';
 
 export type ThisHost = Extract<FoundHost, { kind: 'found' }>;
@@ -28,7 +29,7 @@ export async function findServed(
   alias: string | undefined,
 ): Promise<{ found: FoundHost; served: string | undefined }> {
   const [entries, heartbeat, { alias: remembered }] = await Promise.all([
-    readHosts(context.transport, await tipOf(context)),
+    hostsOf(context),
     loadHeartbeat(context.paths.heartbeat),
     loadApprovals(context.paths.approvals, context.started),
   ]);

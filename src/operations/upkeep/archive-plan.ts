@@ -1,3 +1,4 @@
+import { type MessageRef, messageKey } from '../../protocol/message-ref.ts';
 import { readHosts } from '../../bus/host.ts';
 import { splitAt, type Beyond, type Served, type Split } from '../../protocol/epoch.ts';
 import { CHANNELS, messageFile, placeOf } from '../../protocol/layout.ts';
@@ -27,7 +28,7 @@ interface Standing {
 /** From a message of one channel to one of another that it was written for. */
 interface Crossing {
   from: Standing;
-  to: { channel: string; relPath: string };
+  to: MessageRef;
 }
 
 /** What would go and what stays, channel by channel: memory holds the headers of one. */
@@ -99,7 +100,7 @@ async function aroundCrossings(
     ends.set(to.channel, (ends.get(to.channel) ?? new Set()).add(to.relPath));
   const found = new Map<string, Standing>();
   const note = (channel: string, located: Located): void => {
-    found.set(`${channel}/${located.relPath}`, { channel, located });
+    found.set(messageKey({ channel, relPath: located.relPath }), { channel, located });
   };
   for (const { from } of crossings) note(from.channel, from.located);
   for (const [channel, relPaths] of ends)

@@ -1,3 +1,4 @@
+import { messageKey } from '../../protocol/message-ref.ts';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { WebMessage, WebMessageWhole } from '../../api/api.ts';
@@ -93,7 +94,7 @@ function Body({ message }: { message: WebMessage }): JSX.Element {
   const unfold = (): void => {
     setOpen(!open);
     if (!cut || whole !== undefined) return;
-    get<WebMessageWhole>('message', { ref: `${channel}/${relPath}` }).then(
+    get<WebMessageWhole>('message', { ref: messageKey({ channel, relPath }) }).then(
       (found) => {
         setWhole(found.body);
       },

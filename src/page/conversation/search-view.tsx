@@ -1,3 +1,4 @@
+import { messageKey } from '../../protocol/message-ref.ts';
 import type { JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { WebSearch } from '../../api/api.ts';
@@ -100,7 +101,7 @@ export function SearchView(props: { words: string; channel: string | undefined }
       <Problem words={problem} />
       <ol class="plain hits">
         {results?.hits.map((hit) => (
-          <li key={`${hit.channel}/${hit.relPath}`}>
+          <li key={messageKey(hit)}>
             <Link to={{ view: 'message', channel: hit.channel, relPath: hit.relPath }}>
               <bdi class="who">{hit.from}</bdi> to <bdi>{hit.to.join(', ')}</bdi>
             </Link>{' '}

@@ -1,3 +1,4 @@
+import { messageKey } from '../../protocol/message-ref.ts';
 import type { JSX } from 'preact';
 import type { WebThread, WebThreadNode } from '../../api/api.ts';
 import { get } from '../live/api.ts';
@@ -16,7 +17,7 @@ export function ThreadView({
   channel: string;
   relPath: string;
 }): JSX.Element {
-  const ref = `${channel}/${relPath}`;
+  const ref = messageKey({ channel, relPath });
   const { value: thread, problem } = useLoaded(
     ref,
     (signal) => get<WebThread>('thread', { ref }, signal),

@@ -1,4 +1,5 @@
-import type { WebEvents, WebFact, WebRef } from '../../api/api.ts';
+import { messageKey } from '../../protocol/message-ref.ts';
+import type { WebEvents, WebFact } from '../../api/api.ts';
 
 /** How far a message is, by what came in since the page was opened. */
 interface Known {
@@ -10,14 +11,12 @@ interface Known {
 
 export type KnownMessages = ReadonlyMap<string, Known>;
 
-export const keyOf = ({ channel, relPath }: WebRef): string => `${channel}/${relPath}`;
-
 const NOTHING: Known = { self: 'sent', actors: {} };
 
 /** Takes in what became known of messages; the newest of each wins, whenever it comes. */
 export function withFacts(known: KnownMessages, { facts }: WebEvents['facts']): KnownMessages {
   const next = new Map(known);
-  for (const fact of facts) next.set(keyOf(fact), withFact(next.get(keyOf(fact)), fact));
+  for (const fact of facts) next.set(messageKey(fact), withFact(next.get(messageKey(fact)), fact));
   return next;
 }
 

@@ -1,5 +1,6 @@
+import { messageKey } from '../../protocol/message-ref.ts';
 import type { WebChannel, WebEvents, WebMessage, WebNow, WebSession } from '../../api/api.ts';
-import { keyOf, withFacts, type KnownMessages } from './facts.ts';
+import { withFacts, type KnownMessages } from './facts.ts';
 import type { Connection } from './stream.ts';
 
 /** What the page knows of the bus, wherever in it the reader is. */
@@ -45,7 +46,7 @@ function patchOf(model: Model, { name, data }: Named): Partial<Model> | undefine
     case 'messages':
       return {
         pending: model.pending.filter(
-          (one) => !data.messages.some((arrived) => keyOf(arrived) === keyOf(one)),
+          (one) => !data.messages.some((arrived) => messageKey(arrived) === messageKey(one)),
         ),
         channels: model.channels?.map((channel) =>
           channel.id === data.channel ? grown(channel, data.messages) : channel,

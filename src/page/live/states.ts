@@ -1,5 +1,6 @@
+import { messageKey } from '../../protocol/message-ref.ts';
 import type { WebFact, WebMessage, WebState, WebWaiting } from '../../api/api.ts';
-import { keyOf, type KnownMessages } from './facts.ts';
+import { type KnownMessages } from './facts.ts';
 
 /** How far a message is with one addressee, or, without an actor, how far it is itself. */
 export interface Shown {
@@ -23,7 +24,7 @@ export function statesOf(
   answers: readonly WebMessage[],
 ): Shown[] {
   const since = message.timestamp;
-  const facts = known.get(keyOf(message));
+  const facts = known.get(messageKey(message));
   const states = new Map<string, Shown>();
   for (const one of waiting) {
     if (one.channel === message.channel && one.relPath === message.relPath)
