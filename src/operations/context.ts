@@ -37,7 +37,7 @@ import { permission, publishing } from './publishing.ts';
  * The bus at one commit, for all parts of one answer: read part by part, an answer would mix commits,
  * since news may come in between. What is read of it is read once.
  */
-export interface View {
+interface View {
   tip: string;
   channels: () => Promise<Channel[]>;
   hosts: () => Promise<HostEntry[]>;
