@@ -9,7 +9,7 @@ const DANGEROUS = {
   'proper-lockfile': ['src/state/lock.ts'],
   'node:child_process': [
     'src/transport/git/git.ts',
-    'src/runner/invoke.ts',
+    'src/runner/process-runner.ts',
     'src/runner/job.ts',
     'src/runner/notify.ts',
     'src/runner/plain-session.ts',

@@ -10,6 +10,7 @@ import type { Deliveries } from './intake/deliveries.ts';
 import type { Guards } from './run/guards.ts';
 import type { HostWatch } from './host-watch.ts';
 import type { Lacking } from './intake/lacking.ts';
+import type { Runner } from '../runner/runner.ts';
 import type { Log } from '../log.ts';
 import type { Publisher } from '../bus/publisher.ts';
 import type { RunParts } from './run/job.ts';
@@ -25,6 +26,7 @@ export interface DispatcherParts {
   lacking: Lacking;
   interruptions: Interruptions;
   runs: Runs;
+  runner: Runner;
   publisher: Publisher;
   hosts: HostWatch;
   guards: Guards;

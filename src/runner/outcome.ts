@@ -1,4 +1,4 @@
-import type { InvocationResult } from './invoke.ts';
+import type { InvocationResult } from './runner.ts';
 
 /** What a run comes to; `failed` carries what the dead letter records (protocol.md §8). */
 export type Outcome =

@@ -1,99 +1,91 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-
-export interface Invocation {
-  /** Run by `/bin/sh -c` in a process group of its own. */
-  command: string;
-  cwd: string;
-  env: NodeJS.ProcessEnv;
-  /** Goes to stdin; message text reaches the CLI nowhere else (cli.md). */
-  input: string;
-  /** Milliseconds. */
-  timeout: number;
-  /** Milliseconds between TERM and KILL. */
-  grace: number;
-  /** Bytes of stdout above which the run is ended. */
-  maxOutput: number;
-  /** Ends the run as if it had timed out, but as `aborted`. */
-  signal: AbortSignal;
-  /** Called once the process exists. */
-  onStart: (pid: number) => Promise<void>;
-}
-
-/** Success and failure in one shape; booleans say what happened. */
-export interface InvocationResult {
-  exitCode: number | null;
-  signal: NodeJS.Signals | null;
-  /** Decoded as UTF-8, invalid bytes replaced. */
-  stdout: string;
-  stderrTail: string;
-  startError?: string;
-  timedOut: boolean;
-  aborted: boolean;
-  tooMuchOutput: boolean;
-  /** Milliseconds. */
-  duration: number;
-}
+import type { InvocationResult, Prompt, Runner, RunningCli, Start } from './runner.ts';
 
 const STDERR_TAIL = 16 * 1024;
 /**
- * Waits for a line on stdin, our go, before it becomes the command. Dying before we have put the
- * run on record closes the pipe, and nothing was run that nobody knows of.
+ * Waits for a line on stdin, which is the permission to go on, before it becomes the command. If we end
+ * before the run is on record, the pipe is closed, and nothing runs that is not on record.
  */
 const GATE = 'IFS= read -r go || exit 125; exec /bin/sh -c "$1"';
 /** How long pipes held open by a grandchild may delay the result after the CLI itself has ended. */
 const DRAIN_MS = 250;
+/** Milliseconds between TERM and KILL for a CLI that is cancelled before its first prompt. */
+const USUAL_GRACE_MS = 5000;
 
-/** Runs a CLI to its end, or ends it. Nothing of its process group outlives the call. */
-export async function invoke(invocation: Invocation): Promise<InvocationResult> {
-  const begun = performance.now();
-  const child = spawn('/bin/sh', ['-c', GATE, 'sh', invocation.command], {
-    cwd: invocation.cwd,
-    env: invocation.env,
+/** Runs each prompt in a process of its own: `/bin/sh -c` in a new process group, the prompt on stdin. */
+export const processRunner: Runner = { start: (start) => new CliProcess(start) };
+
+class CliProcess implements RunningCli {
+  readonly #begun = performance.now();
+  readonly #child: ReturnType<typeof spawnGated>;
+  readonly #ending: Promise<End>;
+  readonly #flags = { timedOut: false, aborted: false, tooMuchOutput: false };
+  #grace = USUAL_GRACE_MS;
+
+  constructor(start: Start) {
+    this.#child = spawnGated(start);
+    this.#ending = ended(this.#child);
+    this.#child.stdin.on('error', () => undefined); // The CLI may close its stdin early.
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  async prompt({ input, timeout, grace, maxOutput }: Prompt): Promise<InvocationResult> {
+    this.#grace = grace;
+    const child = this.#child;
+    const stdout = collect(child.stdout, maxOutput, () => {
+      this.#stop('tooMuchOutput');
+    });
+    const stderr = tail(child.stderr, STDERR_TAIL);
+    const cancelTimeout = afterRunning(timeout, () => {
+      this.#stop('timedOut');
+    });
+    try {
+      child.stdin.end(`\n${input}`);
+      const { exitCode, signal, startError } = await this.#ending;
+      killGroup(child, 'SIGKILL');
+      await Promise.race([closed(child), sleep(DRAIN_MS, undefined, { ref: false })]);
+      return {
+        exitCode,
+        signal,
+        stdout: stdout(),
+        stderrTail: stderr(),
+        ...(startError === undefined ? {} : { startError }),
+        ...this.#flags,
+        duration: Math.round(performance.now() - this.#begun),
+      };
+    } finally {
+      cancelTimeout();
+    }
+  }
+
+  cancel(): void {
+    this.#stop('aborted');
+  }
+
+  end(): void {
+    killGroup(this.#child, 'SIGKILL');
+    for (const stream of this.#child.stdio) stream?.destroy();
+  }
+
+  #stop(flag: 'timedOut' | 'aborted' | 'tooMuchOutput'): void {
+    const flags = this.#flags;
+    if (flags.timedOut || flags.aborted || flags.tooMuchOutput) return;
+    flags[flag] = true;
+    void endGroup(this.#child, this.#grace, this.#ending);
+  }
+}
+
+function spawnGated({ command, cwd, env }: Start) {
+  return spawn('/bin/sh', ['-c', GATE, 'sh', command], {
+    cwd,
+    env,
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
-  const ending = ended(child);
-  const flags = { timedOut: false, aborted: false, tooMuchOutput: false };
-  const stop = (flag: keyof typeof flags): void => {
-    if (flags.timedOut || flags.aborted || flags.tooMuchOutput) return;
-    flags[flag] = true;
-    void endGroup(child, invocation.grace, ending);
-  };
-  const stdout = collect(child.stdout, invocation.maxOutput, () => {
-    stop('tooMuchOutput');
-  });
-  const stderr = tail(child.stderr, STDERR_TAIL);
-  child.stdin.on('error', () => undefined); // The CLI may close its stdin early.
-  const abort = (): void => {
-    stop('aborted');
-  };
-  const cancel = afterRunning(invocation.timeout, () => {
-    stop('timedOut');
-  });
-  invocation.signal.addEventListener('abort', abort, { once: true });
-  try {
-    if (child.pid !== undefined) await invocation.onStart(child.pid);
-    if (invocation.signal.aborted) abort();
-    child.stdin.end(`\n${invocation.input}`);
-    const { exitCode, signal, startError } = await ending;
-    killGroup(child, 'SIGKILL');
-    await Promise.race([closed(child), sleep(DRAIN_MS, undefined, { ref: false })]);
-    return {
-      exitCode,
-      signal,
-      stdout: stdout(),
-      stderrTail: stderr(),
-      ...(startError === undefined ? {} : { startError }),
-      ...flags,
-      duration: Math.round(performance.now() - begun),
-    };
-  } finally {
-    cancel();
-    invocation.signal.removeEventListener('abort', abort);
-    killGroup(child, 'SIGKILL');
-    for (const stream of child.stdio) stream?.destroy();
-  }
 }
 
 /** Milliseconds that are counted at a time. */

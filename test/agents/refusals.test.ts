@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { invoke } from '../../src/runner/invoke.ts';
+import { processRunner } from '../../src/runner/process-runner.ts';
 import { knownAgent } from '../../src/agents/agents.ts';
 import { refusalOf } from '../../src/agents/refusal.ts';
 import { scratch } from '../support/bus.ts';
@@ -23,7 +24,7 @@ it.each(cases)('%s says in words that we know when %s', async (_cli, _when, refu
   const settings = homeFor([cli], server.url, home, inject('agents').cache);
 
   const asked = new Date();
-  const ran = await invoke({
+  const ran = await invoke(processRunner, {
     command: headless(cli),
     cwd,
     env: { ...process.env, ...settings, CROSSTALK_RUN_DIR: cwd, ...refusal.env },

@@ -1,7 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { invoke, type InvocationResult } from '../../src/runner/invoke.ts';
+import { invoke } from '../../src/runner/invoke.ts';
+import { processRunner } from '../../src/runner/process-runner.ts';
+import type { InvocationResult } from '../../src/runner/runner.ts';
 import { outcomeOf } from '../../src/runner/outcome.ts';
 import { Bus, scratch } from '../support/bus.ts';
 import { exists } from '../support/process.ts';
@@ -13,7 +15,7 @@ function run(
   cli: string,
   options: { timeout?: number; grace?: number; input?: string; signal?: AbortSignal } = {},
 ): Promise<InvocationResult> {
-  return invoke({
+  return invoke(processRunner, {
     command: cli,
     cwd: scratch(),
     env: process.env,
@@ -101,7 +103,7 @@ describe('a CLI that', () => {
   });
   it('was never given its go runs nothing', async () => {
     const dir = scratch();
-    const refused = invoke({
+    const refused = invoke(processRunner, {
       command: `touch ${dir}/ran`,
       cwd: dir,
       env: process.env,

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { InvocationResult } from '../../src/runner/invoke.ts';
+import type { InvocationResult } from '../../src/runner/runner.ts';
 import { Refusals } from '../../src/dispatcher/run/refusals.ts';
 import type { Job, JobResult } from '../../src/dispatcher/run/job.ts';
 import { TIER_DEFAULTS } from '../../src/protocol/files/host-file.ts';

@@ -1,4 +1,5 @@
-import { invoke, type InvocationResult } from '../../runner/invoke.ts';
+import { invoke } from '../../runner/invoke.ts';
+import type { InvocationResult } from '../../runner/runner.ts';
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
 import { formatMessage, type Located } from '../../protocol/message.ts';
@@ -39,7 +40,7 @@ export async function runIn(
   const desk = await RunDesk.open({ ...parts.desks, log: parts.log }, job, files);
   let leader: ProcessIdentity | undefined;
   try {
-    const result = await invoke({
+    const result = await invoke(parts.runner, {
       command: tier.cli,
       cwd: place.dir,
       env: runEnvironment(parts, job, place, desk.dir),

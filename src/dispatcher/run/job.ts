@@ -1,5 +1,5 @@
 import type { Outcome } from '../../runner/outcome.ts';
-import type { InvocationResult } from '../../runner/invoke.ts';
+import type { InvocationResult, Runner } from '../../runner/runner.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Refusal } from '../../agents/refusal.ts';
 import type { Placed } from '../../protocol/reply.ts';
@@ -58,6 +58,8 @@ export interface RunParts extends WorkplaceParts {
   links: ChannelLinks;
   crossings: Crossings;
   runs: Runs;
+  /** How agent CLIs are run. */
+  runner: Runner;
   desks: Omit<DeskParts, 'log'>;
   /** Holds a `crosstalk` executable; comes first on the CLI's PATH. */
   binDir: string;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endProcessGroup } from '../../runner/invoke.ts';
+import { endProcessGroup } from '../../runner/process-runner.ts';
 import { removeRunDirectory, runDirectories, runDirectory } from '../../state/run-directory.ts';
 import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';

@@ -1,4 +1,4 @@
-import type { InvocationResult } from '../../runner/invoke.ts';
+import type { InvocationResult } from '../../runner/runner.ts';
 import type { Outcome } from '../../runner/outcome.ts';
 import { withoutCredentials } from '../../credentials.ts';
 import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
-import type { InvocationResult } from '../../runner/invoke.ts';
+import type { InvocationResult } from '../../runner/runner.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
 import type { DeadLetter, DeadLetters } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';

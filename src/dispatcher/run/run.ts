@@ -2,7 +2,7 @@ import type { Job, JobResult, RunParts } from './job.ts';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeOf, type Outcome } from '../../runner/outcome.ts';
-import type { InvocationResult } from '../../runner/invoke.ts';
+import type { InvocationResult } from '../../runner/runner.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { MAX_STEPS, openQuestionsOfBatch } from '../../protocol/causality.ts';
 import { PROTOCOL_FILE } from '../../protocol/layout.ts';

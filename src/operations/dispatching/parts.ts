@@ -11,6 +11,7 @@ import { Guards } from '../../dispatcher/run/guards.ts';
 import { Refusals } from '../../dispatcher/run/refusals.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
 import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
+import { processRunner } from '../../runner/process-runner.ts';
 import type { Log } from '../../log.ts';
 import { LAST_HOST_FILE } from '../../state/approvals.ts';
 import { Cursors } from '../../state/cursors.ts';
@@ -203,6 +204,7 @@ function dispatcherOf(
     deadLetters,
     interruptions: new Interruptions(paths.interruptions),
     runs,
+    runner: processRunner,
     desks: {
       folder: paths.run,
       serveRun: (run, request, durable) =>

@@ -1,7 +1,8 @@
 import { access, constants, mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { invoke } from '../../runner/invoke.ts';
+import { invoke, type Invocation } from '../../runner/invoke.ts';
+import { processRunner } from '../../runner/process-runner.ts';
 import { outcomeOf } from '../../runner/outcome.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { loginFiles } from '../../agents/account.ts';
@@ -140,7 +141,7 @@ async function loginOf(agent: AgentCli, env: NodeJS.ProcessEnv): Promise<string 
 
 async function versionOf(path: string, input: AgentsInput): Promise<string | undefined> {
   const result = await inFolder((folder) =>
-    invoke({
+    invoke(processRunner, {
       ...settings(input, folder),
       command: `exec "$CROSSTALK_PROGRAM" --version`,
       env: { ...settings(input, folder).env, CROSSTALK_PROGRAM: path },
@@ -154,7 +155,7 @@ async function versionOf(path: string, input: AgentsInput): Promise<string | und
 /** Runs the headless command of the table on one word, in an empty folder. */
 async function tryOut(agent: AgentCli, input: AgentsInput, timeout: number): Promise<AgentRun> {
   const result = await inFolder((folder) =>
-    invoke({
+    invoke(processRunner, {
       ...settings(input, folder),
       command: agent.headless,
       input: PROMPT,
@@ -181,7 +182,7 @@ async function tryOut(agent: AgentCli, input: AgentsInput, timeout: number): Pro
 function settings(
   { env, signal }: AgentsInput,
   folder: string,
-): Omit<Parameters<typeof invoke>[0], 'command' | 'input' | 'timeout'> {
+): Omit<Invocation, 'command' | 'input' | 'timeout'> {
   const own = Object.entries(env).filter(([name]) => !name.startsWith('CROSSTALK_'));
   return {
     cwd: folder,
