@@ -13,10 +13,13 @@ const TRIES = 200;
 const PAUSE_MS = 20;
 const PATIENCE_MS = 240_000;
 
-/** A clone whose owner does as they like with the branch. */
+/**
+ * A clone whose owner does as they like with the branch. Over the protocol: a clone that copies files fails
+ * when the hub packs its objects meanwhile.
+ */
 function elsewhere({ bus }: World): (...args: string[]) => string {
   const clone = mkdtempSync(join(bus.root, 'clone-'));
-  git(clone, 'clone', '--quiet', bus.hub, '.');
+  git(clone, 'clone', '--quiet', '--no-local', bus.hub, '.');
   return (...args) => git(clone, ...args);
 }
 

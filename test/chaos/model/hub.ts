@@ -152,7 +152,7 @@ export class Hub {
 
   #clone(): string {
     const clone = mkdtempSync(join(this.bus.root, 'clone-'));
-    git(clone, 'clone', '--quiet', '--branch', this.branch, this.bus.hub, '.');
+    git(clone, 'clone', '--quiet', '--no-local', '--branch', this.branch, this.bus.hub, '.');
     git(clone, 'config', 'advice.detachedHead', 'false');
     return clone;
   }
