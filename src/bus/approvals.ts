@@ -1,15 +1,10 @@
-import {
-  acceptWhole,
-  heldSettings,
-  inForce,
-  type HeldChange,
-} from '../protocol/approval/approval.ts';
-import { tierOf } from '../protocol/approval/record.ts';
+import { acceptWhole, inForce, type HeldChange } from '../protocol/approval/approval.ts';
+import { tierOf, type Approved } from '../protocol/approval/record.ts';
 import type { HostFile, Tier } from '../protocol/files/host-file.ts';
 import { approvalHash } from '../state/approval-key.ts';
 import { approvedFor, loadApprovals, updateApprovals, type Approvals } from '../state/approvals.ts';
 import type { Started } from '../state/clone-id.ts';
-import type { SettingChange, Transport } from '../transport/transport.ts';
+import type { Transport } from '../transport/transport.ts';
 import { refusalsOf } from './transport-files.ts';
 
 /** What a host file is judged by: a clone, its record of approvals, and whose machine this is. */
@@ -46,28 +41,55 @@ interface Found {
   file: HostFile;
 }
 
+/** A host file with what it is judged by. */
+export interface JudgedFile {
+  file: HostFile;
+  /** The approvals by which the file runs as it stands, except for what is refused. */
+  whole: () => Approved;
+  /**
+   * The file as it runs here, and the changes that wait. Where nothing was approved yet, this is as it
+   * would be after the first start.
+   */
+  inForce: (approvals: Approvals) => { host: HostFile; held: HeldChange[] };
+}
+
 /**
- * Judges a host file by this machine's approvals, without approving anything (trust.md §2). Where
- * nothing was approved yet, the result is as it would be after the first start.
+ * Prepares to judge a host file; reads which programs lie inside the transport.
+ *
+ * @param known the approvals as they are on disk: the commands in force may be refused by now as well
  */
+export async function judge(
+  { transport, approvals: path, home }: Approving,
+  file: HostFile,
+  known: Approvals,
+): Promise<JudgedFile> {
+  const recorded = Object.values(approvedFor(known, file.alias)).flatMap(({ tiers }) =>
+    Object.entries(tiers).map(([name, options]) => tierOf(name, options)),
+  );
+  const declared = [...file.actors.values()].flat();
+  const hash = await approvalHash(path);
+  const refusal = await refusalsOf(transport, home, [...declared, ...recorded]);
+  const whole = (): Approved => acceptWhole(file, hash, refusal);
+  return {
+    file,
+    whole,
+    inForce: (approvals) => {
+      const approved = approvals.started ? approvedFor(approvals, file.alias) : whole();
+      return inForce(file, approved, hash, refusal);
+    },
+  };
+}
+
+/** Judges a host file by this machine's approvals, without approving anything (trust.md §2). */
 export async function weigh(
   parts: Approving,
   { path, file }: Found,
-): Promise<ActiveHost & { approvals: Approvals }> {
+): Promise<ActiveHost & { approvals: Approvals; judged: JudgedFile }> {
   const approvals = await loadApprovals(parts.approvals, parts.clone);
-  const { hash, refusal } = await judges(parts, file, approvals);
-  const approved = approvals.started
-    ? approvedFor(approvals, file.alias)
-    : acceptWhole(file, hash, refusal);
-  const { host, held } = inForce(file, approved, hash, refusal);
-  return {
-    alias: file.alias,
-    path,
-    actors: host.actors,
-    held,
-    started: approvals.started,
-    approvals,
-  };
+  const judged = await judge(parts, file, approvals);
+  const { host, held } = judged.inForce(approvals);
+  const { started } = approvals;
+  return { alias: file.alias, path, actors: host.actors, held, started, approvals, judged };
 }
 
 /**
@@ -91,7 +113,6 @@ export async function activate(
     before.approvals.alias === alias ||
     (before.approvals.alias !== undefined && how.named !== true);
   if (!isFirst && !trust && isRemembered) return before;
-  const { hash, refusal } = await judges(parts, found.file, before.approvals);
   await updateApprovals(
     parts.approvals,
     (approvals) => ({
@@ -100,37 +121,11 @@ export async function activate(
       alias: how.named === true ? alias : (approvals.alias ?? alias),
       hosts:
         trust || !approvals.started
-          ? { ...approvals.hosts, [alias]: acceptWhole(found.file, hash, refusal) }
+          ? { ...approvals.hosts, [alias]: before.judged.whole() }
           : approvals.hosts,
     }),
     parts.clone,
   );
   const active = await weigh(parts, found);
   return isFirst && !trust ? { ...active, adopted: active.actors } : active;
-}
-
-/** Changed settings of the clone, as held changes. */
-export async function changedSettings({
-  transport,
-  approvals,
-}: Approving): Promise<{ changes: readonly SettingChange[]; held: HeldChange[] }> {
-  const changes = await transport.changedSettings();
-  const held = changes.length === 0 ? [] : heldSettings(changes, await approvalHash(approvals));
-  return { changes, held };
-}
-
-/** What digests are made with, and what may never run; the latter is asked for each command. */
-export async function judges(
-  { transport, approvals, home }: Approving,
-  file: HostFile,
-  known: Approvals,
-): Promise<{ hash: (text: string) => string; refusal: (tier: Tier) => string | undefined }> {
-  const recorded = Object.values(approvedFor(known, file.alias)).flatMap(({ tiers }) =>
-    Object.entries(tiers).map(([name, options]) => tierOf(name, options)),
-  );
-  const declared = [...file.actors.values()].flat();
-  return {
-    hash: await approvalHash(approvals),
-    refusal: await refusalsOf(transport, home, [...declared, ...recorded]),
-  };
 }

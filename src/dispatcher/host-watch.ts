@@ -5,7 +5,8 @@ import { writeDurably } from '../state/files.ts';
 import { optionsOf } from '../protocol/approval/record.ts';
 import type { HeldChange } from '../protocol/approval/approval.ts';
 import { loadApprovals } from '../state/approvals.ts';
-import { activate, changedSettings, type ActiveHost, type Approving } from '../bus/approvals.ts';
+import { settingsThatWait } from '../bus/approvables.ts';
+import { activate, type ActiveHost, type Approving } from '../bus/approvals.ts';
 import { findHost, foreignClaim, readHosts, type FoundHost, type Machine } from '../bus/host.ts';
 import type { Log } from '../log.ts';
 import { profileInForce } from '../bus/profiles.ts';
@@ -95,8 +96,8 @@ export class HostWatch {
 
   /** Reports settings of the clone that are not as they were recorded (trust.md §1). */
   async lookAtSettings(): Promise<void> {
-    const { held } = await changedSettings(this.#parts.approving);
-    this.#report(this.#active?.alias, held);
+    const settings = await settingsThatWait(this.#parts.approving);
+    this.#report(this.#active?.alias, settings.held());
   }
 
   async #enforce(found: Extract<FoundHost, { kind: 'found' }>): Promise<void> {

@@ -1,12 +1,18 @@
-import { changedSettings, judges, weigh, type Approving } from '../../bus/approvals.ts';
+import { approvables, heldOf, settingsThatWait } from '../../bus/approvables.ts';
+import { judge, weigh, type Approving } from '../../bus/approvals.ts';
 import { refusalOf } from '../../bus/transport-files.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { accept, inForce, withTier, type HeldChange } from '../../protocol/approval/approval.ts';
+import { withTier, type HeldChange } from '../../protocol/approval/approval.ts';
 import type { HostFile, Tier } from '../../protocol/files/host-file.ts';
 import { nameText } from '../../protocol/approval/text.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { approvedFor, loadApprovals, updateApprovals } from '../../state/approvals.ts';
+import {
+  approvedFor,
+  loadApprovals,
+  updateApprovals,
+  type Approvals,
+} from '../../state/approvals.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { findServed, findThisHost } from './hosts.ts';
 import type { TierSlot } from './tier-slot.ts';
@@ -33,26 +39,26 @@ export interface HostShown {
 /** This machine's host file and everything that waits for approval, as known here. */
 export async function knownHost(context: Context, alias: string | undefined): Promise<HostShown> {
   const approving = approvingIn(context);
-  const [{ found, served }, settings] = await Promise.all([
-    findServed(context, alias),
-    changedSettings(approving),
-  ]);
-  if (found.kind !== 'found')
+  const { found, served } = await findServed(context, alias);
+  if (found.kind !== 'found') {
+    const settings = await settingsThatWait(approving);
     return {
       host: undefined,
       problem: found.problem,
       ...(served !== undefined && { served }),
       others: [],
       started: true,
-      held: settings.held,
+      held: [...settings.held()],
     };
-  const active = await weigh(approving, found);
+  }
+  const { approvals, judged, ...active } = await weigh(approving, found);
+  const things = await approvables(approving, judged);
   return {
     host: { alias: active.alias, path: found.path, file: found.file, inForce: active.actors },
     served: active.alias,
     others: found.others,
     started: active.started,
-    held: [...active.held, ...settings.held],
+    held: heldOf(things, approvals),
   };
 }
 
@@ -83,50 +89,41 @@ export async function approve(
   digests: readonly string[],
 ): Promise<HeldChange[]> {
   const approving = approvingIn(context);
-  const [found, settings] = await Promise.all([
-    findThisHost(context, alias),
-    changedSettings(approving),
-  ]);
+  const found = await findThisHost(context, alias);
   const file = found.kind === 'found' ? found.file : undefined;
-  const { hash, refusal } =
-    file === undefined
-      ? NO_JUDGES
-      : await judges(approving, file, await loadApprovals(approving.approvals, approving.clone));
+  const known = await loadApprovals(approving.approvals, approving.clone);
+  const judged = file && (await judge(approving, file, known));
+  const things = await approvables(approving, judged);
   let chosen: HeldChange[] = [];
-  const choose = (held: readonly HeldChange[]): void => {
-    chosen = digests.map((digest) => {
-      const change = [...held, ...settings.held].find((one) => one.digest === digest);
-      if (change === undefined) throw unknown(digest);
-      if (change.refused !== undefined)
-        throw new CrosstalkError(
-          'refused',
-          `${nameText(change.name)} cannot be approved: ${change.refused}`,
-        );
-      return change;
-    });
+  const choose = (approvals: Approvals): void => {
+    const held = heldOf(things, approvals);
+    chosen = digests.map((digest) => chooseFrom(held, digest));
   };
-  if (file === undefined) choose([]);
+  if (things.every((thing) => thing.accept === undefined)) choose(known);
   else {
     await updateApprovals(
       approving.approvals,
       (approvals) => {
-        const approved = approvedFor(approvals, file.alias);
-        choose(approvals.started ? inForce(file, approved, hash, refusal).held : []);
-        const hosts = { ...approvals.hosts, [file.alias]: accept(approved, file, chosen) };
-        return { ...approvals, hosts };
+        choose(approvals);
+        return things.reduce((all, { accept }) => accept?.(all, chosen) ?? all, approvals);
       },
       approving.clone,
     );
   }
-  const accepted = settings.held.flatMap(({ digest }, at) =>
-    chosen.some((change) => change.digest === digest) ? (settings.changes[at] ?? []) : [],
-  );
-  if (accepted.length > 0) await context.transport.acceptSettings(accepted);
+  for (const thing of things) await thing.record?.(chosen);
   await ask(context.paths.socket, { op: 'wake' }, 2000);
   return chosen;
 }
 
-const NO_JUDGES = { hash: () => '', refusal: () => undefined };
+function chooseFrom(held: readonly HeldChange[], digest: string): HeldChange {
+  const change = held.find((one) => one.digest === digest);
+  if (change === undefined) throw unknown(digest);
+  if (change.refused === undefined) return change;
+  throw new CrosstalkError(
+    'refused',
+    `${nameText(change.name)} cannot be approved: ${change.refused}`,
+  );
+}
 
 function unknown(digest: string): CrosstalkError {
   return new CrosstalkError(
