@@ -23,7 +23,6 @@ import type { SettingChange } from './clone/settings.ts';
 import { showingOf } from './checkout/showing.ts';
 import { catchUp } from './checkout/solo-checkout.ts';
 import { setInClone } from './checkout/sparse.ts';
-import { Repeats } from './objects/repeats.ts';
 import { Reading } from './reading.ts';
 import type { TreeEntry } from './objects/tree.ts';
 import type { Change } from './objects/walk.ts';
@@ -245,6 +244,7 @@ export class Transport extends Reading {
   }
 }
 
-export { Repeats };
+export { Repeats } from './objects/repeats.ts';
 export type { Ancestor, LogPlace } from './reading.ts';
-export type { Change, CheckoutState, Commit, Failure, Published, SettingChange, TreeEntry, Turns };
+export { failureKind, type Failure } from './git/failure.ts';
+export type { Change, CheckoutState, Commit, Published, SettingChange, TreeEntry, Turns };

@@ -1,5 +1,5 @@
 import { isRecord } from '../../state/files.ts';
-import type { Failure } from '../../transport/transport.ts';
+import { failureKind, type Failure } from '../../transport/transport.ts';
 import type { Outcome } from '../../bus/publisher.ts';
 
 /** What a line asks for; undefined for one that is no request. */
@@ -38,7 +38,7 @@ function parseFailure(value: unknown): Failure | undefined {
   if (!isRecord(value)) return undefined;
   const { kind, reason } = value;
   return typeof kind === 'string' && typeof reason === 'string'
-    ? { kind: kind as Failure['kind'], reason }
+    ? { kind: failureKind(kind), reason }
     : undefined;
 }
 

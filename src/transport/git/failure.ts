@@ -1,24 +1,32 @@
 import { withoutCredentials } from '../../credentials.ts';
 
 /** Why a git call did not do what was asked, as far as cases must be told apart. */
-type FailureKind =
-  | 'behind'
-  | 'contention'
-  | 'no_branch'
-  | 'unreachable'
-  | 'auth'
-  | 'rejected'
-  | 'too_large'
-  | 'no_space'
-  | 'missing_object'
-  | 'not_a_repository'
-  | 'timed_out'
-  | 'not_started'
-  | 'refused'
-  | 'held'
-  | 'set_aside'
-  | 'no_answer'
-  | 'other';
+const KINDS = [
+  'behind',
+  'contention',
+  'no_branch',
+  'unreachable',
+  'auth',
+  'rejected',
+  'too_large',
+  'no_space',
+  'missing_object',
+  'not_a_repository',
+  'timed_out',
+  'not_started',
+  'refused',
+  'held',
+  'set_aside',
+  'no_answer',
+  'other',
+] as const;
+
+type FailureKind = (typeof KINDS)[number];
+
+/** The kind that another process names; `other` for a word that we do not know. */
+export function failureKind(text: string): FailureKind {
+  return KINDS.find((kind) => kind === text) ?? 'other';
+}
 
 export interface Failure {
   kind: FailureKind;
