@@ -29,7 +29,7 @@ import { approvingIn } from '../setup/approvals.ts';
 
 const WRITER_WAIT_MS = 10_000;
 
-/** What the operator has decided about a dispatcher, as far as its parts go by it. */
+/** The operator's decisions that affect the parts of a dispatcher. */
 interface Choices {
   host?: string;
   fromNow: boolean;
@@ -37,7 +37,10 @@ interface Choices {
   log: Log;
 }
 
-/** The parts of a dispatcher, each made of those before it: intake → publisher → host → runs. */
+/**
+ * Constructs the parts of a dispatcher, each from those before it: intake → publisher → host →
+ * runs.
+ */
 export function dispatcherParts(
   context: Context,
   choices: Choices,
@@ -80,7 +83,7 @@ interface Intake {
   lacking: Lacking;
 }
 
-/** What becomes a delivery here. */
+/** The part that turns messages into deliveries. */
 function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expected): Intake {
   const { transport, archive, outbox, deadLetters, paths } = context;
   const silences = new Silences(paths.silences);
@@ -110,7 +113,7 @@ function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expecte
   return { deliveries, silences, lacking };
 }
 
-/** Empties the outbox, and settles the deliveries that were answered by what it publishes. */
+/** The part that empties the outbox and settles the deliveries that the published messages answer. */
 function publisherOf(
   context: Context,
   deliveries: Deliveries,
@@ -153,7 +156,7 @@ function publisherOf(
   return publisher;
 }
 
-/** Which host is served. */
+/** The part that determines which host is served. */
 function hostWatchOf(context: Context, { host, trustHostFile, log }: Choices): HostWatch {
   return new HostWatch({
     approving: approvingIn(context),
@@ -167,7 +170,7 @@ function hostWatchOf(context: Context, { host, trustHostFile, log }: Choices): H
   });
 }
 
-/** What keeps runs from being started. */
+/** The part that decides whether runs may start. */
 function guardsOf({ paths, env, now }: Context, log: Log): Guards {
   return new Guards({
     refusals: new Refusals({
@@ -183,7 +186,7 @@ function guardsOf({ paths, env, now }: Context, log: Log): Guards {
   });
 }
 
-/** Starts runs and records how they end. */
+/** The part that starts runs and records how they end. */
 function dispatcherOf(
   context: Context,
   parts: Intake & {

@@ -6,9 +6,9 @@ import type { ReadMessage } from '../reading/read.ts';
 import type { Replied } from '../reading/replies.ts';
 import type { Sent } from '../sending/input.ts';
 
-// What `--json` prints, under names that every other door uses as well.
+// The output of `--json`; the MCP tools and the page use the same names.
 
-/** A message as it is listed. */
+/** A message in a list. */
 export interface MessageJson {
   relPath: string;
   from: string;
@@ -29,7 +29,7 @@ export function messageJson({ relPath, message }: Located): MessageJson {
   };
 }
 
-/** One message whole. */
+/** One complete message. */
 export interface ReadJson extends MessageJson {
   channel: string;
   channel_name: string;
@@ -49,7 +49,7 @@ export function readJson(read: ReadMessage): ReadJson {
   return { ...place, ...messageJson(read), type, tier, host, cause, extra };
 }
 
-/** A message and what answers it. */
+/** A message and its answers. */
 export interface RepliedJson {
   channel: string;
   message: string;
@@ -66,7 +66,7 @@ export function repliedJson({ ref, replies }: Replied): RepliedJson {
   };
 }
 
-/** What came of sending. */
+/** The result of sending. */
 export interface SentJson {
   channel: string;
   from: string;
@@ -86,7 +86,7 @@ export function sentJson({ delivered, messages, channel, from }: Sent): SentJson
   };
 }
 
-/** A memory as it is listed, without its text. */
+/** A memory in a list, without its text. */
 export interface MemoryJson {
   file: string;
   from: string;
@@ -107,7 +107,7 @@ export function memoryJson(listed: ListedMemory): MemoryJson {
   return { ...facts, supersedes, superseded_by, queued };
 }
 
-/** A memory that was just written. */
+/** A memory that was just created. */
 export type AddedMemoryJson = Omit<MemoryJson, 'channel' | 'superseded_by' | 'queued'> & {
   status: 'remembered' | 'queued';
   reason: string | null;
