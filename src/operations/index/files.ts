@@ -134,7 +134,7 @@ function memoryFileOf(path: string): string | undefined {
 }
 
 const DAY = /^\d{4}\/\d{2}\/\d{2}$/;
-/** How often the same folder is listed again before it counts as repeated on purpose. */
+/** The number of entries that a folder is assumed to contain when it was listed before. */
 const REPEATED = 50;
 
 /** A folder of one day of one channel. */
