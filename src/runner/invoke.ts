@@ -2,25 +2,25 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Invocation {
-  /** Run by `/bin/sh -c` in a process group of its own. */
+  /** Run by `/bin/sh -c` in its own process group. */
   command: string;
   cwd: string;
   env: NodeJS.ProcessEnv;
-  /** Goes to stdin; message text reaches the CLI nowhere else (cli.md). */
+  /** Passed to stdin; the text of messages reaches the CLI in no other way (cli.md). */
   input: string;
-  /** Milliseconds. */
+  /** The longest time of the run, in milliseconds. */
   timeout: number;
-  /** Milliseconds between TERM and KILL. */
+  /** Milliseconds between SIGTERM and SIGKILL. */
   grace: number;
-  /** Bytes of stdout above which the run is ended. */
+  /** The most bytes of stdout; more end the run. */
   maxOutput: number;
-  /** Ends the run as if it had timed out, but as `aborted`. */
+  /** Ends the run like a timeout, but the result is `aborted`. */
   signal: AbortSignal;
   /** Called once the process exists. */
   onStart: (pid: number) => Promise<void>;
 }
 
-/** Success and failure in one shape; booleans say what happened. */
+/** The result of a run; success and failure have the same fields, and booleans say what happened. */
 export interface InvocationResult {
   exitCode: number | null;
   signal: NodeJS.Signals | null;
@@ -31,20 +31,23 @@ export interface InvocationResult {
   timedOut: boolean;
   aborted: boolean;
   tooMuchOutput: boolean;
-  /** Milliseconds. */
+  /** The duration of the run in milliseconds. */
   duration: number;
 }
 
 const STDERR_TAIL = 16 * 1024;
 /**
- * Waits for a line on stdin, our go, before it becomes the command. Dying before we have put the
- * run on record closes the pipe, and nothing was run that nobody knows of.
+ * Waits for a line on stdin, the permission to start, before it becomes the command. If this
+ * process dies before it has recorded the run, the pipe closes, and no unrecorded command has run.
  */
 const GATE = 'IFS= read -r go || exit 125; exec /bin/sh -c "$1"';
-/** How long pipes held open by a grandchild may delay the result after the CLI itself has ended. */
+/**
+ * Milliseconds for which pipes that a grandchild keeps open may delay the result after the CLI has
+ * ended.
+ */
 const DRAIN_MS = 250;
 
-/** Runs a CLI to its end, or ends it. Nothing of its process group outlives the call. */
+/** Runs a CLI until it ends, or ends it. No process of its process group outlives the call. */
 export async function invoke(invocation: Invocation): Promise<InvocationResult> {
   const begun = performance.now();
   const child = spawn('/bin/sh', ['-c', GATE, 'sh', invocation.command], {
@@ -96,17 +99,21 @@ export async function invoke(invocation: Invocation): Promise<InvocationResult> 
   }
 }
 
-/** Milliseconds that are counted at a time. */
+/** The step in which running time is counted, in milliseconds. */
 const STEP_MS = 5000;
-/** So late, the machine was asleep or we were stopped: nobody knows how much of it the CLI had. */
+/**
+ * A timer that is this late means that the machine slept or this process was stopped, and it is
+ * unknown how much of that time the CLI had.
+ */
 const LATE_MS = 1000;
 
 /**
- * Calls back once this process has been running for so long. A laptop that slept, or a process that was
- * stopped, did not: a CLI that has ended meanwhile is heard before its time is said to be up.
+ * Calls back once this process has been running for a time. The time in which a laptop slept, or
+ * this process was stopped, does not count: a CLI that ended meanwhile is noticed before its time
+ * is declared over.
  *
  * @param limit milliseconds
- * @returns what calls it off
+ * @returns a function that cancels the call
  */
 function afterRunning(limit: number, done: () => void): () => void {
   let left = limit;
@@ -154,7 +161,7 @@ function closed(child: ChildProcess): Promise<void> {
   });
 }
 
-/** TERM, grace, KILL. */
+/** Sends SIGTERM, waits for the grace period, then sends SIGKILL. */
 async function endGroup(
   child: ChildProcess,
   grace: number,
@@ -169,16 +176,16 @@ function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid !== undefined) endProcessGroup(child.pid, signal);
 }
 
-/** Signals a whole process group; one that is gone already is fine. */
+/** Signals a whole process group; it may have ended already. */
 export function endProcessGroup(leader: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-leader, signal);
   } catch {
-    // ESRCH: nothing of the group is left.
+    // ESRCH: no process of the group is left.
   }
 }
 
-/** Keeps up to `cap` bytes and reports the first byte beyond; memory never exceeds the cap. */
+/** Keeps up to `cap` bytes and reports when there are more; memory never exceeds the cap. */
 function collect(stream: NodeJS.ReadableStream, cap: number, exceeded: () => void): () => string {
   const chunks: Buffer[] = [];
   let size = 0;
