@@ -18,7 +18,7 @@ const WHY: Record<string, string> = {
  *
  * @param limit bytes
  * @param follow whether the file may be a symlink; symlinks among the folders above it are always
- * followed
+ *   followed
  */
 export async function readPlainFile(
   path: string,

@@ -67,7 +67,7 @@ const UNSEEN = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
  * system may treat as the name.
  *
  * @param command what is about to run there: `npx` and similar programs take their program from
- * that folder
+ *   that folder
  */
 export function isAgentSetting(name: string, command: string): boolean {
   const plain = name.normalize('NFKC').replace(UNSEEN, '').toLowerCase();

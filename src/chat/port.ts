@@ -71,7 +71,7 @@ export interface ChatPort {
   standings(channel: string, known: Entry[], wanted: string[]): Promise<EntryStanding[]>;
   /**
    * @returns immediately the entry to show, and `sent`, which rejects when the message cannot be
-   * sent at all
+   *   sent at all
    */
   send(channel: string, to: string, body: string): { entry: Entry; sent: Promise<SentEntry> };
   thread(message: string): Promise<string[]>;

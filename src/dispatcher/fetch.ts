@@ -28,7 +28,7 @@ export interface News {
  * The first step of a tick: asks the remote for its tip.
  *
  * @param fetch false to use only what is known locally, such as what this machine itself has just
- * pushed
+ *   pushed
  */
 export async function fetchNews(
   parts: FetchParts,

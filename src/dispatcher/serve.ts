@@ -21,7 +21,7 @@ import { listen } from './socket/wake.ts';
  * dispatcher.
  *
  * @throws CrosstalkError `locked` when another one runs; in one pass `unsupported_version` for a
- * transport of an unsupported version
+ *   transport of an unsupported version
  */
 export async function serve(
   parts: Omit<TickParts, 'signal'>,

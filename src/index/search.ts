@@ -143,7 +143,7 @@ const BEGINNING = /^"([\p{L}\p{N}]+)"\*$/u;
  * beginning before it looks at one message, but processes a choice of words message by message.
  *
  * @param alone whether the query has no other terms: then the most frequent words suffice, because
- * only the newest of their messages are ranked anyway
+ *   only the newest of their messages are ranked anyway
  */
 function expanded(database: Database, term: string, alone: boolean): string {
   const typed = BEGINNING.exec(term)?.[1];
@@ -168,7 +168,7 @@ const HAS_WORD = /[\p{L}\p{N}\p{Co}]/u;
  * The terms that somebody typed, quoted so that none of them acts as an operator.
  *
  * @returns at most 32 terms; those without a letter or digit are left out, as nothing could match
- * them
+ *   them
  */
 export function termsOf(words: string): string[] {
   const terms: string[] = [];

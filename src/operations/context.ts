@@ -142,7 +142,7 @@ export async function withContext<T>(
  * The transport in a folder, with the state that belongs to its clone.
  *
  * @param isMade whether this process has just created the clone: then a given state directory is
- * not read as the state of another clone that was at this path before
+ *   not read as the state of another clone that was at this path before
  */
 export async function openTransport(
   dir: string,

@@ -58,7 +58,7 @@ export async function record(
  * running (invariant 2).
  *
  * @param options `wait`: false does not wait for the push; `unreachable`: why the remote was not
- * reached a moment ago, so that it is not asked again immediately
+ *   reached a moment ago, so that it is not asked again immediately
  */
 export async function publish(
   context: Context,

@@ -21,7 +21,7 @@ export interface Synced {
  * Pushes the outbox, fetches news, and fast-forwards the checkout if that is safe.
  *
  * @param options `window`: from now on, the days of messages that the checkout shows, such as `7d`,
- * or `all`; `retry`: also tries what was set aside
+ *   or `all`; `retry`: also tries what was set aside
  * @throws CrosstalkError `usage` for an invalid window
  */
 export async function sync(

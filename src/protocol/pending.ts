@@ -10,7 +10,7 @@ import type { Located } from './message.ts';
  * @param waking messages that wake the actor, oldest first
  * @param own every message of the actor in the channel
  * @param isLater whether one of the actor's messages came after a delivered one; file names cannot
- * decide this, because clocks differ
+ *   decide this, because clocks differ
  */
 export function unanswered<T extends Located>(
   waking: readonly T[],

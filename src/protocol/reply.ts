@@ -201,7 +201,7 @@ function compose(
  * Parses a comma-separated list of addressees; duplicates count once.
  *
  * @param inAnswer whether the sender of an answered message may be named as in its header, which
- * need not be a valid name
+ *   need not be a valid name
  */
 export function parseRecipients(
   text: string,

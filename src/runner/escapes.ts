@@ -58,7 +58,7 @@ export class Escapes {
    * Processes the next bytes.
    *
    * @returns the last position in them, from 0 to their length, where something may be written;
-   * undefined when there is none
+   *   undefined when there is none
    */
   feed(bytes: Uint8Array): number | undefined {
     let resting = this.atRest;

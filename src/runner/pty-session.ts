@@ -32,7 +32,7 @@ type Listener = (...given: never[]) => void;
  * exit code. When this returns the terminal is in its former state, whatever the program did to it.
  *
  * @returns the program's exit code, 128 + the number of the signal that ended it; or why there is
- * no pseudo-terminal
+ *   no pseudo-terminal
  */
 export async function runOnPty(
   session: PtySession,

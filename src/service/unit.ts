@@ -10,7 +10,7 @@ const GROWING = 254;
  *
  * @param version systemd's, such as 252
  * @param user the user as whom a unit of the system runs; without one it is a unit of a user's
- * manager
+ *   manager
  */
 export function systemdUnit(spec: ServiceSpec, version: number, user?: string): string {
   const system = user !== undefined;

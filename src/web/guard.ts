@@ -42,7 +42,7 @@ export function isOurHost(header: string | undefined, door: Door): boolean {
  * request comes from, and no page can change that.
  *
  * @param strict whether the request is authorised by a cookie, which a browser sends automatically,
- * so that it has to declare its origin
+ *   so that it has to declare its origin
  */
 export function isOurOrigin({ host, origin, site }: Origin, strict: boolean): boolean {
   if (site !== undefined && site !== 'same-origin') return false;

@@ -40,7 +40,7 @@ const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
  *
  * @param listening receives the address
  * @throws CrosstalkError `usage` for a token that is too short or missing, `refused` when the port
- * is taken or the address does not belong to this machine
+ *   is taken or the address does not belong to this machine
  */
 export async function serveWeb(
   given: Context,

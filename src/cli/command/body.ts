@@ -10,7 +10,7 @@ import { text, type Call } from './command.ts';
  *
  * @param what the name of the text for errors, such as `message`
  * @throws CrosstalkError `usage` when there is no text, when there are two, and when a file cannot
- * be read
+ *   be read
  */
 export async function readBody(call: Call, what: string): Promise<string> {
   const { io, args } = call;

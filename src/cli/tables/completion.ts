@@ -4,7 +4,7 @@ import type { CommandSpec } from '../command/spec.ts';
  * The rows of the command table that are about completion in a shell.
  *
  * @param commands returns the whole table; called only when a command runs, because the table
- * imports this file
+ *   imports this file
  */
 export function completionCommands(commands: () => readonly CommandSpec[]): CommandSpec[] {
   return [

@@ -115,8 +115,8 @@ export class Deliveries {
    * Scans what was added since the last scan.
    *
    * @param isNews whether the bus was asked after {@link foresee} and answered `tip`. Only such a
-   * tip can show that history was rewritten: a tip known before may be older than what we, or
-   * another clone on our behalf, have pushed since
+   *   tip can show that history was rewritten: a tip known before may be older than what we, or
+   *   another clone on our behalf, have pushed since
    */
   async advance(host: string, tip: string, isNews: boolean): Promise<Scan | undefined> {
     const from = this.mailboxes.scanned;

@@ -81,7 +81,7 @@ export async function stillOpen<T extends Located>(
  * wrote it may have been killed before its answer.
  *
  * @param from a relPath: the search starts at the day before it; undefined for all messages on the
- * bus
+ *   bus
  */
 export async function answersOf(
   { transport, archive }: Sources,

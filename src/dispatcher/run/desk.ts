@@ -156,8 +156,8 @@ export class RunDesk {
 
   /**
    * @param from `dropped`: the name under which it was dropped, which has to be its own; `gone`:
-   * aborted once nobody waits for the answer. The end of the run waits for the answer too: without
-   * it, the sender would believe that a completed request was refused
+   *   aborted once nobody waits for the answer. The end of the run waits for the answer too: without
+   *   it, the sender would believe that a completed request was refused
    */
   #serve(
     request: unknown,

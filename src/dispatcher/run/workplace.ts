@@ -61,7 +61,7 @@ export async function workplaceOf(parts: WorkplaceParts, worker: Worker): Promis
  * The folder that `workdir` names.
  *
  * @throws CrosstalkError `invalid` when it is not a folder, or when others can write to it through
- * the bus
+ *   the bus
  */
 export async function workdirOf(
   { dir, stateDir, environment }: Pick<WorkplaceParts, 'dir' | 'stateDir' | 'environment'>,

@@ -12,7 +12,7 @@ import { onLines } from './lines.ts';
  * socket file belongs to no living process.
  *
  * @param answer learns from `gone` when nobody waits for its answer any more; a sender who is
- * refused an answer finds the socket closed
+ *   refused an answer finds the socket closed
  * @throws CrosstalkError `refused` where other users of this machine could take its place
  */
 export async function listen(

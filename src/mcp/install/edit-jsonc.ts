@@ -16,7 +16,7 @@ export interface Setting {
  * members with the same name, where programs read the last.
  *
  * @throws CrosstalkError `invalid` for a text that cannot be read, and when a part of the path is
- * not an object
+ *   not an object
  */
 export function editJsonc(text: string, settings: readonly Setting[]): string {
   return settings.reduce(set, text);

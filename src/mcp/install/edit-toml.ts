@@ -14,7 +14,7 @@ type Pair = Extract<Statement, { kind: 'pair' }>;
  *
  * @param path of the table
  * @throws CrosstalkError `invalid` for a text that cannot be read, and `refused` when the table is
- * written in a form that cannot be edited
+ *   written in a form that cannot be edited
  */
 export function editToml(text: string, path: readonly string[], entry: TomlEntry): string {
   const statements = withTables(parseToml(text));

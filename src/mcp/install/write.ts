@@ -11,7 +11,7 @@ const MAX_LINKS = 20;
  * one. A symlink is kept, and its target is written; mode and owner are kept.
  *
  * @throws CrosstalkError `refused` when the file has changed since it was read, or cannot be
- * written
+ *   written
  */
 export async function writePlan({ file, before, after }: Plan): Promise<void> {
   try {

@@ -18,7 +18,7 @@ export function silenceLimit(interval: number): number {
  * The verdict: healthy only while nothing is stuck (invariant 8). Every problem says what to do.
  *
  * @param known `locked`: whether a dispatcher process holds the lock; `served`: the alias whose
- * messages this machine serves, if it is known
+ *   messages this machine serves, if it is known
  */
 export function judge(facts: Omit<Status, 'health'>, known: Known): Status['health'] {
   const { version_problem: version } = facts;

@@ -33,7 +33,7 @@ export interface AddedMemory {
  * Writes a shared note (protocol.md §9) in a commit of its own.
  *
  * @throws CrosstalkError `usage` for invalid input, and the errors of resolving the scope and the
- * superseded memory; nothing is written then
+ *   superseded memory; nothing is written then
  */
 export async function addMemory(context: Context, input: MemoryInput): Promise<AddedMemory> {
   assertInput(input);

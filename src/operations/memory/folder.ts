@@ -98,7 +98,7 @@ export interface Imported {
  * before anything is written.
  *
  * @throws CrosstalkError `invalid` when a file of the folder is not a memory, `refused` when one
- * exists with other content; nothing is written then
+ *   exists with other content; nothing is written then
  */
 export async function importMemories(
   context: Context,

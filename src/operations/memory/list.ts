@@ -31,7 +31,7 @@ export async function resolveScope(context: Context, given: string): Promise<str
  * The memories, newest first, without bodies; files that cannot be read are noted.
  *
  * @param input `scope`: only those of this channel and the global ones, or only the global ones for
- * `global`; `all`: also superseded ones
+ *   `global`; `all`: also superseded ones
  * @throws CrosstalkError `not_found` or `ambiguous` for the scope
  */
 export async function listMemories(

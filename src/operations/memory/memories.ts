@@ -164,7 +164,7 @@ function flat(text: string): string {
  * at least 4 digits.
  *
  * @throws CrosstalkError `not_found`, `ambiguous`, `invalid` for a file that is not a memory, or
- * `usage` for what cannot be a memory's name
+ *   `usage` for what cannot be a memory's name
  */
 export function resolveMemory(
   { memories, unreadable: problems }: Memories,

@@ -26,7 +26,7 @@ const LONGEST_MS = 2 ** 31 - 1;
  *
  * @param seen the tip that is already known
  * @param options `timeout` in milliseconds, may be infinite; `look`: milliseconds between looks at
- * the local clone, for processes that wait all day
+ *   the local clone, for processes that wait all day
  * @returns the new tip, or undefined when the time is over
  * @throws the reason of `signal` when that is aborted
  */

@@ -47,7 +47,7 @@ export async function readMessage(context: Context, given: string): Promise<Read
  * not known locally.
  *
  * @throws CrosstalkError `not_found`, `ambiguous` or `usage` for its name, `invalid` when it is too
- * large
+ *   large
  */
 export async function findFile(context: Context, given: string): Promise<FoundFile> {
   const { channel: id, relPath } = await resolve(context, given);

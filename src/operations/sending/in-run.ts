@@ -44,7 +44,7 @@ const LOOK_MS = 50;
  * uses git or the network. Doing it twice has the same outcome.
  *
  * @returns undefined when nobody has answered: the request is in the drop folder and will be
- * carried out
+ *   carried out
  * @throws CrosstalkError whatever the work threw
  */
 export async function askDispatcher(

@@ -14,7 +14,7 @@ import { noteUnserved, withoutHost } from './unserved.ts';
  * outcome.
  *
  * @param options `unanswered`: why no dispatcher is asked to push now (one that took too long
- * continues with it); `onDurable`: called once it is safe on disk
+ *   continues with it); `onDurable`: called once it is safe on disk
  * @throws CrosstalkError `usage` for invalid input; nothing is written then
  */
 export async function perform(

@@ -61,7 +61,7 @@ export type InstallPlan =
  * Plans the service of this clone on this machine without writing anything.
  *
  * @throws CrosstalkError `not_found` when it has no host file; `refused` when another service is in
- * the way
+ *   the way
  */
 export async function planInstall(
   context: Context,

@@ -78,7 +78,7 @@ export async function showHost(context: Context, alias: string | undefined): Pro
  *
  * @returns what was approved
  * @throws CrosstalkError `not_found` for a digest of no held change, `refused` for a change that
- * cannot be approved
+ *   cannot be approved
  */
 export async function approve(
   context: Context,

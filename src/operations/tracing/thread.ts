@@ -55,7 +55,7 @@ const EXCERPT_BYTES = 160;
  * and the state of each message that waits for an answer.
  *
  * @throws CrosstalkError `not_found` for a message that does not exist, `invalid` for a malformed
- * one
+ *   one
  */
 export async function thread(context: Context, given: string): Promise<Thread> {
   await refreshOrNote(context);

@@ -81,7 +81,7 @@ export interface Restored {
  * Hosts do not deliver them again.
  *
  * @throws CrosstalkError `usage` for a file that is not an archive, `refused` when the remote
- * refuses
+ *   refuses
  */
 export async function restore(context: Context, bundle: string): Promise<Restored> {
   const { transport } = context;

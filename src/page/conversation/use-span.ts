@@ -24,7 +24,7 @@ export interface SpanControl {
  *
  * @param onArrived receives new messages after they were added
  * @param near the message the reader looks at; if everything has to be loaded again, it is loaded
- * around it
+ *   around it
  */
 export function useSpan(
   channel: string,

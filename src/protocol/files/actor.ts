@@ -13,7 +13,7 @@ export interface Profile {
  * Parses an actor profile, or returns every problem found in it.
  *
  * @param stem of the file's name, which `name` has to equal; undefined leaves this check to the
- * caller, for content that appears under several names
+ *   caller, for content that appears under several names
  */
 export function parseProfile(text: string, stem: string | undefined): Parsed<Profile> {
   const document = parseDocumentText(text);

@@ -37,7 +37,7 @@ const BREAK = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g;
  * nothing else. {@link unquoted} is its inverse for every text.
  *
  * @param word of this prompt, if it has one: a line with it is marked too, although nobody can know
- * it
+ *   it
  */
 export function quoted(text: string, word?: string): string {
   return marked(text, (line) => isOurs(line, word));
