@@ -26,6 +26,7 @@ export function addressProblem(text: string): string {
   return `${shown(text)} is not an address: expected name or name@host`;
 }
 
+/** Formats an address as `name` or `name@host`. */
 export function formatAddress(address: Address): string {
   return address.host === undefined ? address.name : `${address.name}@${address.host}`;
 }

@@ -180,6 +180,7 @@ export function resolveFrom(context: Context, given: string | undefined, login: 
   );
 }
 
+/** The text, or undefined if it is empty. */
 export function nonEmpty(text: string | undefined): string | undefined {
   return text === undefined || text === '' ? undefined : text;
 }

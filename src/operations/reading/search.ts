@@ -46,8 +46,11 @@ export interface SearchResult {
   complete: boolean;
 }
 
+/** The most hits of one search. */
 export const MAX_HITS = 20;
+/** The most messages shown before and after each hit. */
 export const MAX_CONTEXT = 8;
+/** The most bytes of an excerpt. */
 export const EXCERPT_BYTES = 1024;
 /** The most items of context in one answer. */
 const MAX_ITEMS = 16;

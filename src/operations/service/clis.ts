@@ -34,6 +34,12 @@ export function findClis(
   );
 }
 
+/**
+ * The path of a program as `/bin/sh` finds it in an environment.
+ *
+ * @param cwd the folder in which the shell runs
+ * @returns undefined when the shell does not find it
+ */
 export async function whereIs(
   run: Runner,
   program: string,

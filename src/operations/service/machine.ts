@@ -20,6 +20,7 @@ export interface Machine {
   entry: string;
 }
 
+/** The machine on which this process runs. */
 export async function thisMachine(env: NodeJS.ProcessEnv): Promise<Machine> {
   return {
     platform: process.platform,

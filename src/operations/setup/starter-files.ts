@@ -13,6 +13,7 @@ export function newActor(actor: string, existing: readonly { path: string }[]): 
   return known ? [] : [{ path: local, content: profileText(actor) }];
 }
 
+/** The `CHANNEL.md` of a new channel with a random id. */
 export function newChannel(name: string, createdBy: string): TemplateFile {
   const id = randomUUID();
   return {

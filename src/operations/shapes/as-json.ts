@@ -18,6 +18,7 @@ export interface MessageJson {
   body: string;
 }
 
+/** Converts a message of a list to JSON. */
 export function messageJson({ relPath, message }: Located): MessageJson {
   return {
     relPath,
@@ -42,6 +43,7 @@ export interface ReadJson extends MessageJson {
   extra: Record<string, unknown>;
 }
 
+/** Converts a complete message to JSON. */
 export function readJson(read: ReadMessage): ReadJson {
   const { message, channel, path, queued } = read;
   const { type, tier = null, host = null, cause, extra } = message;
@@ -57,6 +59,7 @@ export interface RepliedJson {
   replies: MessageJson[];
 }
 
+/** Converts a message and its answers to JSON. */
 export function repliedJson({ ref, replies }: Replied): RepliedJson {
   return {
     channel: ref.channel,
@@ -76,6 +79,7 @@ export interface SentJson {
   messages: Sent['messages'];
 }
 
+/** Converts the result of sending to JSON. */
 export function sentJson({ delivered, messages, channel, from }: Sent): SentJson {
   return {
     channel,
@@ -100,6 +104,7 @@ export interface MemoryJson {
   queued: boolean;
 }
 
+/** Converts a memory of a list to JSON. */
 export function memoryJson(listed: ListedMemory): MemoryJson {
   const { file, memory, channel, superseded_by, queued } = listed;
   const { from, timestamp, subject, scope, alias, supersedes = null } = memory;
@@ -113,6 +118,7 @@ export type AddedMemoryJson = Omit<MemoryJson, 'channel' | 'superseded_by' | 'qu
   reason: string | null;
 };
 
+/** Converts a newly created memory to JSON. */
 export function addedMemoryJson({ file, memory, delivered }: AddedMemory): AddedMemoryJson {
   const { from, timestamp, subject, scope, alias, supersedes = null } = memory;
   return {

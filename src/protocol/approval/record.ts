@@ -91,6 +91,7 @@ export function own<T>(record: Readonly<Record<string, T>>, name: string): T | u
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
+/** A copy of the approvals that can be changed without changing the original. */
 export function copy(approved: Approved): Approved {
   return plain(
     Object.fromEntries(
@@ -102,6 +103,7 @@ export function copy(approved: Approved): Approved {
   );
 }
 
+/** A copy without a prototype, so that no name in it is inherited. */
 export function plain<T>(record: Readonly<Record<string, T>>): Record<string, T> {
   return Object.assign(Object.create(null) as Record<string, T>, record);
 }

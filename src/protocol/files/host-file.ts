@@ -36,6 +36,7 @@ export interface HostFile {
   body: string;
 }
 
+/** The values of options that a tier does not set. Times are in milliseconds. */
 export const TIER_DEFAULTS = {
   count: 1,
   timeout: 600_000,

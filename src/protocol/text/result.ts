@@ -3,10 +3,12 @@ import { escapeInvisible } from './quoted.ts';
 /** The result of parsing untrusted text: the typed value, or every problem found in it. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: string[] };
 
+/** The result of successful parsing. */
 export function parsed<T>(value: T): Parsed<T> {
   return { ok: true, value };
 }
 
+/** The result of parsing that failed, with every problem found. */
 export function unreadable(...problems: string[]): Parsed<never> {
   return { ok: false, problems };
 }
