@@ -8,19 +8,19 @@ import type { Fault } from './kills.ts';
 import { isUsed } from './processes.ts';
 import type { World } from './world.ts';
 
-/** What others come before is tried again so often, with a pause. */
+/** How often an attempt that others may overtake is repeated, with a pause. */
 const TRIES = 200;
 const PAUSE_MS = 20;
 const PATIENCE_MS = 240_000;
 
-/** A clone whose owner does as they like with the branch. */
+/** A clone whose owner does whatever they like with the branch. */
 function elsewhere({ bus }: World): (...args: string[]) => string {
   const clone = mkdtempSync(join(bus.root, 'clone-'));
   git(clone, 'clone', '--quiet', bus.hub, '.');
   return (...args) => git(clone, ...args);
 }
 
-/** Repeats what others may come before, or what a lock of theirs is in the way of. */
+/** Repeats an attempt that others may overtake, or that one of their locks may block. */
 async function insist(attempt: () => unknown): Promise<boolean> {
   for (let tries = 0; tries < TRIES; tries++) {
     try {
@@ -33,7 +33,10 @@ async function insist(attempt: () => unknown): Promise<boolean> {
   return false;
 }
 
-/** Sets the bus back by some commits; what it stood at, or undefined where there are none. */
+/**
+ * Sets the bus back by some commits; returns the previous tip, or undefined if there are not enough
+ * commits.
+ */
 async function rewind({ bus, base, random }: World): Promise<string | undefined> {
   let from: string | undefined;
   const done = await insist(() => {
@@ -47,7 +50,7 @@ async function rewind({ bus, base, random }: World): Promise<string | undefined>
   return done ? from : undefined;
 }
 
-/** Waits until a machine has noticed, or for a moment: both happen. */
+/** Waits until a machine has noticed it, or only for a moment, as both happen in practice. */
 async function noticed(world: World, event: string): Promise<void> {
   const before = world.count(event);
   const end = Date.now() + world.random.between(0, 1500);
@@ -86,7 +89,7 @@ export const HISTORIES: Record<string, Fault> = {
       clone('push', '--quiet', 'origin', 'HEAD:main');
     });
     if (!reverted) throw new Error('what was removed could not be put back');
-    // A branch that is set back to where it was empty has nothing to bring back.
+    // A branch that is set back to when it was empty has nothing to bring back.
     world.base = clone('rev-parse', 'HEAD').trim();
     return true;
   },
@@ -178,7 +181,8 @@ export const HISTORIES: Record<string, Fault> = {
       rmSync(host.state, { recursive: true });
       copied(copy, host.state);
     }
-    // What was queued and nowhere else would be lost with the state: then the backup is made anew.
+    // Messages that were queued and exist nowhere else would be lost with the state, so a new
+    // backup is made.
     rmSync(copy, { recursive: true, force: true });
     copied(host.state, copy);
     machine.start();
@@ -197,7 +201,7 @@ export const HISTORIES: Record<string, Fault> = {
     const day = ['--before', '2026-06-10', '--with-waiting'];
     const ran = await host.run('archive', ...day, '--bundle', bundle, '--yes');
     const isDone = ran.code === 0 && existsSync(bundle);
-    // A history that is set back further is another epoch's.
+    // A history that is set back further belongs to another epoch.
     if (isDone) world.base = git(bus.hub, 'rev-list', '--max-parents=0', 'main').trim();
     return isDone;
   },

@@ -30,7 +30,7 @@ export const SPELLINGS: readonly string[] = [
   '% -p # what it is for',
 ];
 
-/** Those in which a shell expands the text that replaces the program. */
+/** The spellings without quotes around the program. */
 export const UNQUOTED = SPELLINGS.filter((spelling) => !/"%"|'%'/.test(spelling));
 
 /** A folder with a program that prints which of its variables are set. */
