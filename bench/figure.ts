@@ -1,9 +1,9 @@
 import type { Spread } from './measure.ts';
 
-/** One line of the table. Times in milliseconds. */
+/** One line of the table. Times are in milliseconds. */
 export interface Figure {
   figure: string;
-  /** What it is compared to, measured in the same run. */
+  /** The lower limit to which it is compared, measured in the same run. */
   floor?: { what: string } & Spread;
   measured?: Spread;
   /** For figures that are not a time: the value with its unit. */
@@ -11,13 +11,13 @@ export interface Figure {
   ratio?: number;
   goal: string;
   met: boolean;
-  /** For the plot of how cost grows: which line, and at how many messages. */
+  /** For the plot of how the cost grows: the line, and the number of messages. */
   at?: { line: string; messages: number };
-  /** What else was seen. */
+  /** Further observations. */
   note?: string;
 }
 
-/** A time against its floor. */
+/** Compares a time to its lower limit. */
 export function against(
   figure: string,
   floor: { what: string } & Spread,
@@ -37,7 +37,7 @@ export function against(
   };
 }
 
-/** Adds up floors that happen one after another. */
+/** Adds up lower limits of steps that happen one after another. */
 export function together(what: string, ...parts: Spread[]): { what: string } & Spread {
   return {
     what,
@@ -47,15 +47,15 @@ export function together(what: string, ...parts: Spread[]): { what: string } & S
   };
 }
 
-/** How much is measured. */
+/** The amount of work that is measured. */
 export interface Scale {
   rounds: number;
-  /** Messages in the transports that are compared, ascending. */
+  /** The numbers of messages in the transports that are compared, ascending. */
   sizes: readonly number[];
-  /** Seconds that an idle dispatcher is watched. */
+  /** Seconds for which an idle dispatcher is watched. */
   idle: number;
   sends: number;
-  /** Pages that look on at the same time, and for how many seconds. */
+  /** The number of pages that follow at the same time, and for how many seconds. */
   streams: number;
   streaming: number;
 }

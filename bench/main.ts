@@ -77,7 +77,7 @@ writeFileSync(
 const grown = figures.filter(({ at }) => at !== undefined);
 if (grown.length > 0) writeFileSync('docs/growth.svg', plot('What a tick costs', linesOf(grown)));
 
-/** Each line and, beside it, its floor. */
+/** Each line with its lower limit. */
 function linesOf(rows: readonly Figure[]): Series[] {
   const names = [...new Set(rows.map(({ at }) => at?.line ?? ''))];
   return names.flatMap((name) => {

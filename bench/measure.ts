@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Milliseconds of some runs. */
+/** The times of some runs in milliseconds. */
 export interface Spread {
   median: number;
   p95: number;
@@ -21,8 +21,8 @@ export async function timed(work: () => unknown): Promise<number> {
 }
 
 /**
- * Runs each of some works in turn, A B A B …, so that all of them meet the same weather; the first
- * round warms up and does not count.
+ * Runs each of some works in turn, A B A B …, so that all of them run under the same conditions;
+ * the first round is for warming up and is not counted.
  */
 export async function inTurn<Name extends string>(
   rounds: number,
@@ -45,7 +45,7 @@ export interface Ended {
   err: string;
 }
 
-/** Runs a program to its end; throws when it fails. */
+/** Runs a program until it ends; throws when it fails. */
 export function ran(
   program: string,
   args: readonly string[],

@@ -1,4 +1,4 @@
-/** A line of points that grow with the size of the transport. */
+/** The points of a line: the cost for each size of the transport. */
 export interface Series {
   name: string;
   points: { messages: number; ms: number }[];
@@ -7,19 +7,22 @@ export interface Series {
 const WIDTH = 640;
 const HEIGHT = 300;
 const MARGIN = { left: 56, right: 176, top: 20, bottom: 40 };
-/** Told apart by colour-blind people too (Okabe and Ito). */
+/** Colours that colour-blind people can distinguish too (Okabe and Ito). */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7'];
 const LABEL_APART = 14;
 const DASHES = ['', '6 3', '2 3', '8 3 2 3'];
 
-/** What the axes are called, and whether the upright one is logarithmic too. */
+/** The labels of the axes, and whether the vertical one is logarithmic too. */
 interface Axes {
   x: string;
   y: string;
   log?: boolean;
 }
 
-/** Cost against size, the size on a logarithmic axis; an SVG that reads on light and dark. */
+/**
+ * Plots cost against size, with a logarithmic axis for the size; an SVG that is readable on light
+ * and dark backgrounds.
+ */
 export function plot(
   title: string,
   series: readonly Series[],
@@ -80,13 +83,13 @@ export function plot(
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${String(WIDTH)} ${String(HEIGHT)}" role="img" aria-label="${title}"><title>${title}</title><style>text{font:12px sans-serif;fill:#777}</style>${parts.join('\n')}</svg>\n`;
 }
 
-/** A round number that goes into `most` about five times. */
+/** A round number of which `most` is about five times as large. */
 function roundStep(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most / 5));
   return ([1, 2, 5, 10].find((step) => step * power * 5.5 >= most) ?? 10) * power;
 }
 
-/** Moves labels apart that would lie on one another, upwards from the lower end of the plot. */
+/** Moves labels apart that would overlap, upwards from the lower end of the plot. */
 function apart(heights: readonly number[]): number[] {
   const moved = [...heights];
   const order = heights

@@ -1,4 +1,5 @@
-// npm run screenshots: pictures of the page for docs/screenshots, of a bus as it is on any day.
+// npm run screenshots: takes pictures of the page for docs/screenshots, with a bus as on an
+// ordinary day.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import { setStage, type Stage } from './stage/stage.ts';
@@ -50,7 +51,7 @@ async function take(
     ['conversation', `/m/${channel}/${question}`, 'article table'],
     ['flow', '/flow', '.timeline .bar'],
   ];
-  // These look alike in all: one of each size, one in each of the colours.
+  // These look similar in all variants: take one of each size, and one in each colour scheme.
   if ((colorScheme === 'light') === (size === 'wide')) {
     views.push(['thread', `/t/${channel}/${question}`, '.node .states']);
     views.push(['write', '/write', '.composer']);
@@ -63,7 +64,7 @@ async function take(
       await page.getByRole('button', { name: 'Preview' }).click();
       await page.getByRole('combobox', { name: 'To' }).fill('concierge, t');
     }
-    // For what is counted and painted after it was loaded.
+    // Wait for what is counted and painted after loading.
     await page.waitForTimeout(500);
     const picture = await page.screenshot();
     writeFileSync(`${FOLDER}/${name}-${size}-${colorScheme}.png`, picture);

@@ -1,6 +1,6 @@
 // npm run bench:simulate [-- --seed 1 --hosts 1,16,256 --latency-ms 600 --minutes 20 --only a,b]:
-// many hosts on one branch, in simulated time; prints one table. `--check` simulates what was
-// measured with real hosts, `--plot docs/scale.svg` draws the delay.
+// simulates many hosts on one branch, in simulated time, and prints one table. `--check` simulates
+// what was measured with real hosts, `--plot docs/scale.svg` draws the delay.
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { plot } from './plot.ts';
@@ -31,7 +31,7 @@ const rows = values.check
 process.stdout.write(tableOf(rows));
 if (values.plot !== undefined) writeFileSync(values.plot, drawn(rows));
 
-/** The delay of the slowest twentieth where each host sends once a minute. */
+/** The 95th percentile of the delay when each host sends once a minute. */
 function drawn(all: readonly Row[]): string {
   const chosen = all.filter(({ load }) => load === '1/min');
   const names = [...new Set(chosen.map(({ scenario }) => scenario))];

@@ -1,4 +1,7 @@
-/** Reproducible texts: words by Zipf's law, lengths as people and agents write them. */
+/**
+ * Reproducible texts: words are distributed by Zipf's law, and lengths are those of people's and
+ * agents' messages.
+ */
 export class Texts {
   #seed: number;
 
@@ -6,7 +9,7 @@ export class Texts {
     this.#seed = seed;
   }
 
-  /** From 0 to 1; the same for the same seed (mulberry32). */
+  /** A number from 0 to 1, which is the same for the same seed (mulberry32). */
   random(): number {
     this.#seed = (this.#seed + 0x6d2b79f5) | 0;
     let t = Math.imul(this.#seed ^ (this.#seed >>> 15), 1 | this.#seed);
@@ -14,7 +17,7 @@ export class Texts {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   }
 
-  /** The word of a rank: the lower, the more frequent. */
+  /** The word of a rank: a lower rank is more frequent. */
   word(rank: number): string {
     const consonants = 'bdfgklmnprstvz';
     const vowels = 'aeiou';
@@ -24,7 +27,7 @@ export class Texts {
     return text;
   }
 
-  /** A rank among 50,000, by Zipf's law. */
+  /** A random rank among 50,000, distributed by Zipf's law. */
   rank(): number {
     return Math.floor(Math.exp(this.random() * Math.log(50_000))) - 1;
   }

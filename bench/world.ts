@@ -12,7 +12,7 @@ import { ran, type Ended } from './measure.ts';
 
 export const BIN = fileURLToPath(new URL('../bin/crosstalk.js', import.meta.url));
 
-/** A bare remote and machines that share it, away from the real HOME and settings. */
+/** A bare remote and the machines that share it, independent of the real HOME and settings. */
 export class World {
   readonly root = mkdtempSync(join(tmpdir(), 'crosstalk-bench-'));
   readonly hub = join(this.root, 'hub.git');
@@ -73,7 +73,7 @@ export class World {
     this.#programs.push(child);
   }
 
-  /** Ends what was started and removes everything. */
+  /** Ends the started processes and removes everything. */
   async end(): Promise<void> {
     for (const child of this.#programs) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
@@ -85,9 +85,9 @@ export class World {
   }
 
   /**
-   * Commits messages to the bus, a thousand to a commit unless told.
+   * Commits messages to the bus, by default a thousand in a commit.
    *
-   * @returns their bytes
+   * @returns their size in bytes
    */
   async fill(
     messages: number,
@@ -127,7 +127,7 @@ export class World {
   }
 }
 
-/** What messages are made of, and how many of them share a commit. */
+/** The content of the messages, and how many of them share a commit. */
 interface Filling {
   perCommit: number;
   body: (n: number) => string;
@@ -195,7 +195,7 @@ export class Machine {
     });
   }
 
-  /** Starts a command and goes on. */
+  /** Starts a command without waiting for it. */
   start(...argv: string[]): Started {
     const child = spawn(process.execPath, [BIN, ...argv], {
       cwd: this.dir,
@@ -220,7 +220,7 @@ export class Machine {
   }
 }
 
-/** A command that is under way. */
+/** A running command. */
 class Started {
   readonly pid: number;
   readonly ended: Promise<unknown>;
@@ -236,7 +236,7 @@ class Started {
     });
   }
 
-  /** When it had printed some words, as `performance.now()` tells. */
+  /** The time at which it had printed some words, as `performance.now()` measures it. */
   printed(words: string): Promise<number> {
     return new Promise((resolve) => {
       const look = (): void => {
@@ -250,7 +250,7 @@ class Started {
   }
 }
 
-/** A dispatcher in a process of its own, and what it has logged. */
+/** A dispatcher in its own process, and what it has logged. */
 export class Serving {
   readonly child: ChildProcess;
   log = '';

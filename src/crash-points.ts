@@ -3,30 +3,31 @@
  * nothing and repeat nothing that was recorded (invariant 3). The code announces each as it passes
  * it; the crash suite (test/chaos) dies there.
  *
- * The argument, in the order a delivery passes them:
+ * Why this holds, in the order in which a delivery passes the points:
  *
  * 1. `fetched`, `scanned`: memory only. The cursor on disk is older, so the next start scans again.
  * 2. `cursors_saved`: a cursor never passes what is unsettled, and nothing was settled since.
- * 3. `cli_started`: a shell that waits for its go on stdin; our death is its end of input, and it
- *    ends without having run the command.
- * 4. `run_recorded`, `cli_ended`: no output is on record, so the run counts as never made. The
- *    next start ends what is left of it, takes over what it has dropped, and delivers again: at
- *    least once.
- * 5. `output_recorded`, `run_removed`: the outbox holds the final bytes. The next start takes the
+ * 3. `cli_started`: a shell that waits on stdin for permission to start. When this process dies,
+ *    the shell reads the end of its input and ends without having run the command.
+ * 4. `run_recorded`, `cli_ended`: no output is on record, so the run counts as never made. The next
+ *    start ends what is left of the run, takes over what it put into its drop folder, and delivers
+ *    again: delivery is at least once.
+ * 5. `output_recorded`, `run_removed`: the outbox holds the final bytes. The next start treats the
  *    delivery as running until they are published, and never runs the CLI for it again.
- * 6. `commits_built`: commits nobody refers to; they are built again. `pushed`: the remote has
- *    them, the outbox still does too; the next publish finds their paths on the tip and pushes
- *    nothing twice.
- * 7. `settled`: the cursor is saved; the outbox entry is published once more, which finds it there.
- *    `letter_removed`, `outbox_removed`: done.
+ * 6. `commits_built`: no reference points to the commits, so they are built again. `pushed`: both
+ *    the remote and the outbox have the messages; the next publish finds their paths at the tip and
+ *    pushes nothing twice.
+ * 7. `settled`: the cursor is saved; the outbox entry is published once more, which finds that it
+ *    is already on the remote. `letter_removed`, `outbox_removed`: done.
  *
- * A failure takes another way: `letter_written` before `letter_settled`. Until the letters are on
- * disk the run counts as never made; afterwards the start finds them and takes the delivery as
- * settled. Several letters of one batch are written one by one: those written are settled, the
- * messages without one are delivered again.
+ * A delivery that fails passes `letter_written` and then `letter_settled`. Until the dead letters
+ * are on disk the run counts as never made; afterwards the next start finds them and treats the
+ * delivery as settled. Several letters of one batch are written one by one: messages with a letter
+ * are settled, and messages without one are delivered again.
  *
- * `file_written` and `file_renamed` stand in every durable write: the temporary file is complete,
- * the new name is in place. What a dead process left under a temporary name is swept at the start.
+ * `file_written` and `file_renamed` are part of every durable write: first the temporary file is
+ * complete, then it has its new name. Temporary files that a dead process left are deleted at the
+ * next start.
  */
 export const CRASH_POINTS = [
   'fetched',
@@ -52,12 +53,15 @@ export type CrashPoint = (typeof CRASH_POINTS)[number];
 
 let watcher: (point: CrashPoint) => void = () => undefined;
 
-/** Announces that a point is passed. Costs a call of an empty function outside the crash suite. */
+/**
+ * Announces that the process has passed a point. Outside the crash suite this calls an empty
+ * function.
+ */
 export function passed(point: CrashPoint): void {
   watcher(point);
 }
 
-/** Watches the points this process passes: the crash suite's way in. */
+/** Watches the points this process passes; for the crash suite. */
 export function watchCrashPoints(watch: (point: CrashPoint) => void): void {
   watcher = watch;
 }

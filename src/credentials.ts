@@ -1,19 +1,20 @@
-/** A character that ends the part of a URL that names a host and who asks. */
+/** A character that ends the part of a URL that holds the user and the host. */
 const AUTHORITY_END = /[\s/?#<>]/g;
 /** `name=value` in a query or fragment. */
 const PARAMETER = /([?&;#][\w.-]{1,64}=)([^\s&;#'"<>]*)/g;
 const SECRET = /token|secret|passw|pwd|auth|key|credential|signature|sig=|jwt|session|pat=/i;
-/** What does not belong to a word that stands before `@`. */
+/** A character that cannot be part of the word before `@`. */
 const BEFORE_WORD = /[\s/'"`<>()[\]{}=,;]/;
-/** `host:path` of ssh, behind `@`. */
+/** The `host:path` of an ssh address, after `@`. */
 const HOST = /[A-Za-z0-9.-]+:(?=\S)/y;
-/** Characters of the path behind such a host that are looked at. */
+/** How many characters of the path after such a host are examined. */
 const PATH_LOOK = 200;
 
 /**
- * A text as it may be printed (trust.md §5): no user and no password in a URL or in `user@host:path`,
- * as a user's name may be a token, and no secret in the query of a URL. Takes time that grows with the
- * text. Too much is taken out rather than too little.
+ * Removes credentials from a text, so that it may be printed (trust.md §5): users and passwords in
+ * URLs and in `user@host:path`, because a user's name may be a token, and secrets in the query of a
+ * URL. In doubt it removes too much rather than too little. The time it takes is linear in the
+ * length of the text.
  */
 export function withoutCredentials(text: string): string {
   const urls = text.includes('://') ? withoutUsers(text) : text;
@@ -24,7 +25,7 @@ export function withoutCredentials(text: string): string {
   );
 }
 
-/** The same for every text in a value, such as the fields of a log event. */
+/** Removes credentials from every text in a value, such as the fields of a log event. */
 export function withoutCredentialsIn<T>(value: T): T {
   if (typeof value === 'string') return withoutCredentials(value) as T;
   if (Array.isArray(value)) return value.map((one: unknown) => withoutCredentialsIn(one)) as T;
@@ -44,7 +45,7 @@ function withoutUsers(text: string): string {
     AUTHORITY_END.lastIndex = start;
     const end = AUTHORITY_END.exec(text)?.index ?? text.length;
     const authority = text.slice(start, end);
-    // The last one: a password may hold others.
+    // The last `@` counts, because a password may contain others.
     parts.push(text.slice(at, start), authority.slice(authority.lastIndexOf('@') + 1));
     at = end;
   }
@@ -57,7 +58,7 @@ function withoutSshUsers(text: string): string {
   let start = 0;
   let looked = 0;
   for (let mark = text.indexOf('@'); mark >= 0; mark = text.indexOf('@', mark + 1)) {
-    // Where the word before it starts; nothing is looked at twice.
+    // Find where the word before the mark starts; no character is examined twice.
     for (; looked < mark; looked++) if (BEFORE_WORD.test(text[looked] ?? '')) start = looked + 1;
     HOST.lastIndex = mark + 1;
     const host = HOST.exec(text)?.[0];
@@ -73,10 +74,13 @@ function withoutSshUsers(text: string): string {
   return parts.join('') + text.slice(at);
 }
 
-/** What lets a browser in at `crosstalk web`. */
+/** The variable with the token that a browser needs for `crosstalk web`. */
 const WEB_TOKEN = 'CROSSTALK_WEB_TOKEN';
 
-/** The environment for what this process starts: editors, agent CLIs and git have no use for the token. */
+/**
+ * The environment for programs that this process starts: editors, agent CLIs and git do not need
+ * the token.
+ */
 export function withoutWebToken(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => name !== WEB_TOKEN));
 }

@@ -3,15 +3,15 @@ import { reasonOf } from './errors.ts';
 type Listener = (...told: unknown[]) => void;
 
 /**
- * Events by their names, each with what its listeners are told; any number may listen to each. They are
- * told at once, in the order in which they began to listen. What one of them throws reaches neither
- * another nor whoever emits.
+ * Events by name, each with the values that its listeners receive; an event may have any number of
+ * listeners. They are called synchronously, in the order in which they subscribed. An error that
+ * one of them throws reaches neither the other listeners nor the caller of `emit`.
  */
 export class Emitter<Events extends { [Name in keyof Events]: unknown[] }> {
   readonly #listeners = new Map<keyof Events, Listener[]>();
   readonly #failed: (error: unknown) => void;
 
-  /** @param failed told of what a listener throws; a warning of the process unless given */
+  /** @param failed receives what a listener throws; by default it becomes a warning of the process */
   constructor(failed: (error: unknown) => void = warn) {
     this.#failed = failed;
   }

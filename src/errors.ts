@@ -1,6 +1,6 @@
 import { withoutCredentials, withoutCredentialsIn } from './credentials.ts';
 
-/** Every failure we expect carries a stable code; see docs/failures.md. */
+/** Every expected failure has a stable code; see docs/failures.md. */
 export type ErrorCode =
   | 'usage'
   | 'not_found'
@@ -15,9 +15,9 @@ export type ErrorCode =
   | 'internal';
 
 /**
- * The one error class that operations throw. `message` is the line the user reads: what, where,
- * the value seen; what to do next. `data` holds the same facts for `--json`. Neither ever holds the
- * credentials of a URL, whatever it was made of (trust.md §5).
+ * The one error class that operations throw. `message` is the line the user reads: what failed,
+ * where, the value that was seen, and what to do next. `data` holds the same facts for `--json`.
+ * Neither ever contains the credentials of a URL, wherever the text came from (trust.md §5).
  */
 export class CrosstalkError extends Error {
   readonly code: ErrorCode;
@@ -38,7 +38,7 @@ export class CrosstalkError extends Error {
   }
 }
 
-/** The message of whatever was thrown, on one line, without credentials. */
+/** The message of any value that was thrown, on one line, without credentials. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const lines = text.split('\n').map((line) => line.trim());

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 
-/** What stands at a path where a text file is expected that somebody else may have put there. */
+/** What was found at a path where a text file is expected, which another program may have written. */
 export type PlainFile =
   { kind: 'text'; text: string } | { kind: 'absent' } | { kind: 'odd'; why: string };
 
@@ -12,12 +12,13 @@ const WHY: Record<string, string> = {
 };
 
 /**
- * Reads a file that others may have written, so that nothing they can put there makes us wait or
- * fills our memory: a named pipe, a device and a file beyond the limit are `odd`. A folder counts as
+ * Reads a file that others may have written, so that nothing they put there can make us wait or
+ * fill our memory: a named pipe, a device and a file beyond the limit are `odd`. A folder counts as
  * absent.
  *
  * @param limit bytes
- * @param follow whether it may be a symlink; those among the folders above it are followed anyway
+ * @param follow whether the file may be a symlink; symlinks among the folders above it are always
+ *   followed
  */
 export async function readPlainFile(
   path: string,
@@ -27,7 +28,8 @@ export async function readPlainFile(
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
   let file: FileHandle | undefined;
   try {
-    // A named pipe would be opened once somebody writes into it; so it is opened at once.
+    // Opening a named pipe normally waits until somebody writes into it; O_NONBLOCK opens it
+    // immediately.
     file = await open(path, O_RDONLY | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
     const stats = await file.stat();
     if (stats.isDirectory()) return { kind: 'absent' };

@@ -5,8 +5,8 @@ import { inTurn, ran } from '../measure.ts';
 import { BIN, World } from '../world.ts';
 
 /**
- * Commands as whole processes, against what the machine can do at best. Each has a bus of its own,
- * so that none meets the others' pushes.
+ * Commands as whole processes, compared to the least time that the machine needs. Each one has its
+ * own bus, so that it does not encounter the pushes of the others.
  */
 export async function commands({ rounds }: Scale): Promise<Figure[]> {
   const [byHand, alone, served] = [await World.make(), await World.make(), await World.make()];

@@ -17,7 +17,7 @@ interface Result {
   attempts: { tried: number; succeeded: number };
 }
 
-/** Many hosts that write to one branch at once. */
+/** Measures many hosts that write to one branch at once. */
 export async function hosts(): Promise<Figure[]> {
   return [
     await writers('one after another', 'each'),
@@ -84,7 +84,7 @@ async function countMessages(world: World): Promise<number> {
 
 const NAIVE_MESSAGES = 3;
 
-/** What people write first: add, commit, pull --rebase, push, until it works. */
+/** The first program that people would write: add, commit, pull --rebase, push, until it works. */
 async function naive(): Promise<Figure> {
   const world = await World.make();
   try {

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Figure, Scale } from '../figure.ts';
 import { World } from '../world.ts';
 
-/** Ticks of /proc's clock in a second, on every Linux that Node runs on. */
+/** Ticks per second of the clock in /proc, on every Linux on which Node runs. */
 const HERTZ = 100;
 const RESIDENT_MB = 90;
 
-/** What a dispatcher takes while nothing happens, in a large transport. */
+/** The processor time of a dispatcher in a large transport while nothing happens. */
 export async function idle({ sizes, idle: seconds }: Scale): Promise<Figure[]> {
   const large = sizes.at(-1) ?? 0;
   const world = await World.make();
@@ -17,10 +17,10 @@ export async function idle({ sizes, idle: seconds }: Scale): Promise<Figure[]> {
     await world.git(machine.dir, 'checkout', '--quiet', '--detach');
     await world.fill(large);
     await world.git(machine.dir, 'fetch', '--quiet');
-    // Caught up once; what is measured is a dispatcher that was started after that.
+    // It has caught up now; the measured dispatcher is started after that.
     await machine.run('dispatch', '--once', '--host', 'idle');
     const serving = await machine.serve();
-    // Until polling has eased to its interval.
+    // Wait until the time between polls has grown to the interval.
     await sleep(Math.min(90, seconds) * 1000);
     const pid = serving.child.pid ?? 0;
     const from = used(pid);
@@ -50,7 +50,7 @@ export async function idle({ sizes, idle: seconds }: Scale): Promise<Figure[]> {
   }
 }
 
-/** Seconds of CPU of a process and of the children it has waited for. */
+/** Seconds of processor time of a process and of the children for which it has waited. */
 function used(pid: number): number {
   const text = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');

@@ -9,7 +9,7 @@ import { World, type Machine } from '../world.ts';
 const SENDERS = 100;
 const BATCH = 1000;
 
-/** Many messages at once. */
+/** Measures many messages at once. */
 export async function many({ rounds }: Scale): Promise<Figure[]> {
   return [await senders(), await batch(Math.ceil(rounds / 3))];
 }
@@ -45,7 +45,7 @@ async function senders(): Promise<Figure> {
   }
 }
 
-/** A thousand messages, a commit each, against a thousand files in one commit. */
+/** A thousand messages with a commit each, compared to a thousand files in one commit. */
 async function batch(rounds: number): Promise<Figure> {
   const world = await World.make();
   try {

@@ -5,10 +5,13 @@ import { outgoing } from '../../src/protocol/outgoing.ts';
 import type { Figure, Scale } from '../figure.ts';
 import { World } from '../world.ts';
 
-/** A push of a busy moment takes this many; every other push is a single message. */
+/** The number of messages in a push at a busy moment; every other push is a single message. */
 const BUSY = 60;
 
-/** How many loose objects are left by very many sends, with the maintenance that comes with them. */
+/**
+ * The number of loose objects that very many sends leave, with the maintenance that belongs to
+ * them.
+ */
 export async function objects({ sends }: Scale): Promise<Figure[]> {
   const world = await World.make();
   try {

@@ -13,10 +13,10 @@ const MESSAGES = 100_000;
 const BUNDLE_KB = 150;
 const SERVER_MB = 30;
 const FOLDER = fileURLToPath(new URL('../../dist/page', import.meta.url));
-/** What is not there: the server answers with a page that has one line. */
+/** A path that does not exist: the server answers with a page of one line. */
 const EMPTY = 'empty.txt';
 
-/** What the page of `crosstalk web` costs, with a large channel behind it. */
+/** The cost of the page of `crosstalk web`, with a large channel behind it. */
 export async function page({ rounds, streams, streaming }: Scale): Promise<Figure[]> {
   const world = await World.make();
   const browser = await chromium.launch({
@@ -53,7 +53,10 @@ interface Times {
   interactive: number;
 }
 
-/** First paint, and when the conversation can be read and used, beside an empty page's paint. */
+/**
+ * The time to the first paint, and until the conversation can be read and used, compared to an
+ * empty page.
+ */
 async function loading(browser: Browser, url: string, rounds: number): Promise<Figure[]> {
   const { origin } = new URL(url);
   const context = await browser.newContext();
@@ -96,7 +99,7 @@ async function loading(browser: Browser, url: string, rounds: number): Promise<F
 async function timesOf(context: BrowserContext, address: string, sign: string): Promise<Times> {
   const page = await context.newPage();
   try {
-    // Noted in the page itself, so that what drives the browser does not count.
+    // Recorded in the page itself, so that the driver of the browser does not count.
     await page.addInitScript(`new MutationObserver((_, seen) => {
       if (document.querySelector(${JSON.stringify(sign)}) === null) return;
       seen.disconnect();
@@ -116,7 +119,7 @@ async function timesOf(context: BrowserContext, address: string, sign: string): 
   }
 }
 
-/** From `Sent:` of a command until an open page shows the message. */
+/** The time from `Sent:` of a command until an open page shows the message. */
 async function arriving(
   browser: Browser,
   url: string,
@@ -134,7 +137,7 @@ async function arriving(
   const sends: number[] = [];
   for (let n = 0; n <= rounds; n++) {
     const words = `message ${String(n)} for the page`;
-    // By the clock of the machine, which both processes share.
+    // Measured with the clock of the machine, which both processes share.
     const shown = page.evaluate<number>(`new Promise((resolve) => {
       const look = () => {
         if (document.querySelector('.talk')?.textContent.includes(${JSON.stringify(words)})) resolve(Date.now());
@@ -193,7 +196,7 @@ function residentOf(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024;
 }
 
-/** Whether many open streams lose anything in a long time. @param seconds how long */
+/** Checks whether many open streams lose anything in a long time. @param seconds how long */
 async function lasting(url: string, host: Machine, many: number, seconds: number): Promise<Figure> {
   const streams = await Streams.open(url, many);
   const until = performance.now() + seconds * 1000;

@@ -7,7 +7,9 @@ import { World } from '../world.ts';
 
 const ACTOR = 'cat > /dev/null; echo done';
 
-/** From the start of `send` to the reply being on the remote, through a running dispatcher. */
+/**
+ * The time from the start of `send` until the reply is on the remote, through a running dispatcher.
+ */
 export async function roundtrip({ rounds }: Scale): Promise<Figure[]> {
   const [byHand, world] = [await World.make(), await World.make()];
   try {
@@ -57,7 +59,7 @@ async function count(world: World): Promise<number> {
   return Number(await world.git(world.hub, 'rev-list', '--count', 'main'));
 }
 
-/** Asks git only when the branch has moved. */
+/** Asks git only if the branch has moved. */
 async function arrived(world: World, wanted: number): Promise<boolean> {
   const tip = tipOf(world);
   if (tip === known) return false;

@@ -7,10 +7,13 @@ import { World } from '../world.ts';
 
 const PUSHES = 5;
 const CLONES = 3;
-/** Above so many messages, where a clone takes minutes, one is made. */
+/** Above this number of messages, where a clone takes minutes, only one is made. */
 const LARGE = 500_000;
 
-/** What a transport with a commit for each message costs as it grows: bytes, clones, pushes; by git alone. */
+/**
+ * The cost of a transport with one commit per message as it grows: bytes, clones and pushes, with
+ * git alone.
+ */
 export async function scale({ sizes }: Scale): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const messages of sizes) figures.push(...(await measure(messages)));
@@ -63,7 +66,7 @@ async function measure(messages: number): Promise<Figure[]> {
   }
 }
 
-/** A clone over the file protocol, which makes a pack as a server does. */
+/** A clone over the file protocol, for which git makes a pack as a server does. */
 async function clones(
   world: World,
   rounds: number,
@@ -86,7 +89,7 @@ async function clones(
   return { times: spread(times), bytes };
 }
 
-/** Pushes of one small file in a folder of its own, as a message makes them. */
+/** Pushes of one small file in its own folder, like those of a message. */
 async function pushes(world: World): Promise<Spread> {
   const clone = join(world.root, 'push');
   await world.git(world.root, 'clone', '--quiet', '--bare', world.hub, clone);

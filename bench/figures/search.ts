@@ -13,7 +13,7 @@ const WORDS = 70;
 const QUERIES = 300;
 const NEW = 1000;
 
-/** What finding things costs as the transport grows. */
+/** The cost of searching as the transport grows. */
 export async function searches({ sizes, rounds }: Scale): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const messages of sizes) figures.push(...(await measure(messages, rounds)));
@@ -22,8 +22,8 @@ export async function searches({ sizes, rounds }: Scale): Promise<Figure[]> {
 }
 
 /**
- * From the moment a message of this machine is on the remote (the `Sent:` of its command) until
- * `log --follow` has printed it; negative when it is on the screen before.
+ * The time from the moment at which a message of this machine is on the remote (the `Sent:` of its
+ * command) until `log --follow` has printed it; negative if it is printed before.
  */
 async function followed(rounds: number, dispatching: boolean): Promise<Figure> {
   const world = await World.make();
@@ -38,7 +38,7 @@ async function followed(rounds: number, dispatching: boolean): Promise<Figure> {
       const send = host.start('send', '--to', 'nobody', '--from', 'me', words);
       const sent = await send.printed('Sent: ');
       const ms = (await printed) - sent;
-      // The first one waits for the log to start.
+      // The first one also waits for the log to start.
       if (n > 0) samples.push(ms);
       await send.ended;
     }
@@ -108,7 +108,7 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Queries of one to three words, of any frequency, some of them beginnings or phrases. */
+/** Queries of one to three words of any frequency, some of them beginnings or phrases. */
 async function queries(host: Machine): Promise<ReturnType<typeof spread> & { p99: number }> {
   const texts = new Texts(2);
   const term = (): string => texts.word(texts.rank());

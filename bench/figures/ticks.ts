@@ -14,12 +14,12 @@ interface Ticks {
   idle: Spread;
   read: Spread;
   withNews: Spread;
-  /** Of a tick with news: git's fetch, and the rest. */
+  /** The parts of a tick with news: git's fetch, and the rest. */
   fetching: Spread;
   ours: Spread;
 }
 
-/** What a poll costs, in small and in large transports. */
+/** The cost of a poll in small and in large transports. */
 export async function ticks({ rounds, sizes }: Scale): Promise<Figure[]> {
   const figures: Figure[] = [];
   const measured: Ticks[] = [];
@@ -68,7 +68,7 @@ async function measure(messages: number, rounds: number): Promise<Ticks> {
     await world.fill(messages);
     const clone = join(world.root, 'raw');
     await world.git(world.root, 'clone', '--quiet', '--no-checkout', world.hub, clone);
-    // Fast-forwarding a checkout of so many files is not what a tick costs.
+    // A tick does not normally fast-forward a checkout of so many files.
     await world.git(machine.dir, 'checkout', '--quiet', '--detach');
     const serving = await machine.serve('--interval', '3600');
     const sh = (script: string) => ran('sh', ['-c', script], { cwd: clone, env: world.env });
@@ -96,13 +96,13 @@ async function measure(messages: number, rounds: number): Promise<Ticks> {
   }
 }
 
-/** Milliseconds of one tick, and of the fetch in it. */
+/** The milliseconds of one tick, and of the fetch in it. */
 interface TickTimes {
   whole: number;
   fetching: number;
 }
 
-/** One tick, as the dispatcher itself tells of it. */
+/** One tick, as the dispatcher itself reports it. */
 async function tick(machine: Machine, serving: Serving): Promise<TickTimes> {
   const before = serving.events('tick').length;
   await ask(join(machine.state, 'wake.sock'), { op: 'wake' }, 10_000);

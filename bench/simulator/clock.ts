@@ -1,10 +1,10 @@
-/** What a task waits for: so many milliseconds, or a gate to open. */
+/** What a task waits for: a number of milliseconds, or the opening of a gate. */
 type Wait = number | Gate;
 
-/** Something that happens in simulated time; runs until it yields what it waits for. */
+/** A process in simulated time; it runs until it yields what it waits for. */
 export type Task<T = void> = Generator<Wait, T, undefined>;
 
-/** Lets through all that wait at it, once. */
+/** Lets all waiting tasks continue, once. */
 export class Gate {
   #waiting: (() => void)[] = [];
 
@@ -25,12 +25,12 @@ interface Event {
   run: () => void;
 }
 
-/** Discrete events in the order of their time, and of their making where that is equal. */
+/** Discrete events in the order of their time, and of their creation if the times are equal. */
 export class Clock {
   /** Milliseconds since the beginning. */
   now = 0;
   #serial = 0;
-  /** A binary heap, the earliest first. */
+  /** A binary heap with the earliest event first. */
   readonly #events: Event[] = [];
 
   after(ms: number, run: () => void): void {
@@ -60,7 +60,7 @@ export class Clock {
       });
   }
 
-  /** Goes on until a time, or until nothing is left to happen. */
+  /** Runs until a time, or until no event is left. */
   run(until: number): void {
     for (let first = this.#events[0]; first !== undefined && first.at <= until;) {
       this.#removeFirst();
@@ -91,7 +91,7 @@ function before(a: Event, b: Event): boolean {
   return a.at < b.at || (a.at === b.at && a.serial < b.serial);
 }
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Random numbers from 0 to 1, which are the same for the same seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

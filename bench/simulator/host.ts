@@ -16,9 +16,9 @@ export interface HostParts {
   machine: Machine;
   costs: Costs;
   writer: Writer;
-  /** The polling interval in milliseconds; undefined for a host that has no dispatcher. */
+  /** The polling interval in milliseconds; undefined for a host without a dispatcher. */
   interval: number | undefined;
-  /** Told of each message that its host knows to be on the remote. */
+  /** Receives each message that its host knows to be on the remote. */
   onPublished: (message: Message) => void;
 }
 
@@ -27,14 +27,14 @@ type Pushed = 'ok' | 'behind' | 'throttled';
 /** One host: group commit as in src/bus/publisher.ts, pushes as in src/transport/publish/publish.ts. */
 export class Host {
   readonly pushes = { tried: 0, won: 0 };
-  /** How many of its messages are on the remote. */
+  /** The number of its messages that are on the remote. */
   published = 0;
   readonly #parts: HostParts;
   readonly #rhythm: Rhythm | undefined;
   #outbox: Message[] = [];
   #flushing = false;
   #again = false;
-  /** The tip as known here. */
+  /** The tip that this host knows. */
   #known = 0;
   #contendedUntil = 0;
 
@@ -43,7 +43,7 @@ export class Host {
     if (parts.interval !== undefined) this.#rhythm = new Rhythm(parts.interval);
   }
 
-  /** How many messages wait. */
+  /** The number of waiting messages. */
   get waiting(): number {
     return this.#outbox.length;
   }
@@ -53,7 +53,7 @@ export class Host {
     this.#parts.clock.start(this.#flush());
   }
 
-  /** Asks the remote for news for ever, and sees that nothing is left in the outbox. */
+  /** Polls the remote forever, and makes sure that nothing is left in the outbox. */
   *poll(): Task {
     const { random, machine } = this.#parts;
     const rhythm = this.#rhythm;
@@ -86,13 +86,13 @@ export class Host {
         for (const message of messages) this.#parts.onPublished(message);
         this.#rhythm?.active();
       }
-      // Without a dispatcher nobody else comes back to it.
+      // Without a dispatcher no other process would try again.
       if (this.#outbox.length > 0 && (published || this.#rhythm === undefined)) this.#again = true;
     }
     this.#flushing = false;
   }
 
-  /** As `publish` in src/transport/publish/publish.ts. */
+  /** Works like `publish` in src/transport/publish/publish.ts. */
   *#publish(messages: readonly Message[]): Task<boolean> {
     const { machine, clock, random, costs } = this.#parts;
     for (let attempt = 1; ; attempt++) {
@@ -153,7 +153,7 @@ export class Host {
     machine.pushes.push(clock.now);
     yield network * reads;
     yield* machine.work(cpu.push * reads);
-    // Git sees for itself that it is behind, before it sends anything.
+    // Git itself notices that it is behind, before it sends anything.
     if (remote.throttles) return 'throttled';
     if (remote.tip !== base) return 'behind';
     yield network * (locks - reads);

@@ -4,34 +4,37 @@ import { LONGEST_WAIT_MS, LOOK_MS, MAX_ALONG } from '../../src/state/turn.ts';
 import { Gate, type Clock, type Task } from './clock.ts';
 import type { Message } from './remote.ts';
 
-/** What somebody who waits for a turn would push, and how he is called. */
+/** What a host that waits for a turn would push, and how it is woken. */
 export interface Ticket {
   since: number;
   messages: readonly Message[];
   called: Gate;
-  /** The tip that brought it to the remote. */
+  /** The tip that contains its messages on the remote. */
   done?: number;
 }
 
 export interface Turn {
   kind: 'turn';
-  /** What the branch stood at after the last turn. */
+  /** The tip of the branch after the last turn. */
   tip: number | undefined;
   along: Ticket[];
 }
 
 const SLICE_MS = 3;
 
-/** What the hosts of one machine share: its cores, its budget for the remote, the turns at pushing. */
+/**
+ * The shared resources of one machine's hosts: its cores, its budget for the remote, and the turns
+ * for pushing.
+ */
 export class Machine {
-  /** When pushes and reads were allowed, within the window. */
+  /** The times at which pushes and reads were allowed, within the window. */
   readonly #taken: { pushes: number[]; reads: number[] } = { pushes: [], reads: [] };
-  /** All pushes ever, and all that the budget allowed: for whoever checks it. */
+  /** All pushes, and all that the budget allowed, for checks afterwards. */
   readonly pushes: number[] = [];
   readonly permits: number[] = [];
   readonly #clock: Clock;
   readonly #limits: Pick<Limits, 'pushesPerMinute' | 'readsPerSecond'>;
-  /** When each core is free. */
+  /** The time from which each core is free. */
   readonly #cores: number[];
   #held = false;
   #lastTip: number | undefined;
@@ -47,7 +50,9 @@ export class Machine {
     this.#cores = Array.from({ length: cores }, () => 0);
   }
 
-  /** Uses a core for some milliseconds, in slices, so that all who want one get on alike. */
+  /**
+   * Uses a core for some milliseconds, in slices, so that all hosts that need one progress equally.
+   */
   *work(ms: number): Task {
     for (let left = ms; left > 0; left -= SLICE_MS) {
       const free = Math.min(...this.#cores);
@@ -57,7 +62,7 @@ export class Machine {
     }
   }
 
-  /** Waits until the budget of this machine allows a push or a read, and takes it. */
+  /** Waits until the budget of this machine allows a push or a read, and uses it. */
   *permit(kind: 'pushes' | 'reads'): Task {
     const [limit, window] =
       kind === 'pushes'
@@ -75,12 +80,12 @@ export class Machine {
     if (kind === 'pushes') this.permits.push(this.#clock.now);
   }
 
-  /** Whether somebody pushes in a turn just now. */
+  /** Whether a host is pushing in a turn at the moment. */
   get taking(): boolean {
     return this.#held;
   }
 
-  /** Waits for a turn, or until somebody has pushed these along with his own. */
+  /** Waits for a turn, or until another host has pushed these messages with its own. */
   *turn(messages: readonly Message[]): Task<Turn | { kind: 'done'; tip: number } | undefined> {
     if (!this.#held && this.#tickets.length === 0) return this.#begin();
     const ticket: Ticket = { since: this.#clock.now, messages, called: new Gate() };
@@ -101,7 +106,9 @@ export class Machine {
     return undefined;
   }
 
-  /** Ends a turn, with the tip if the branch was moved, and calls who has waited longest. */
+  /**
+   * Ends a turn, with the tip if the branch was moved, and wakes the host that has waited longest.
+   */
   end(turn: Turn, tip: number | undefined): void {
     if (tip !== undefined) {
       this.#lastTip = tip;

@@ -1,45 +1,51 @@
 import { waitFor } from '../../src/state/remote-budget.ts';
 import type { Clock, Task } from './clock.ts';
 
-/** A message on its way. Times in milliseconds. */
+/** A message on its way. Times are in milliseconds. */
 export interface Message {
   sent: number;
-  /** Which tip brought it to the remote. */
+  /** The tip with which it reached the remote. */
   landed?: number;
 }
 
-/** How long things take. Milliseconds. */
+/** The durations of steps in milliseconds. */
 export interface Costs {
-  /** Median of a push's time on the network, and of a fetch's. */
+  /** The median time of a push on the network, and of a fetch. */
   push: number;
   fetch: number;
-  /** How far times scatter: sigma of a log-normal distribution. */
+  /** The variation of times: sigma of a log-normal distribution. */
   scatter: number;
-  /** When of its time a push or fetch reads the remote's tip, as a share; and when a push takes the ref's lock. */
+  /**
+   * When a push or fetch reads the remote's tip, and when a push takes the lock of the ref, as
+   * shares of its time.
+   */
   reads: number;
   locks: number;
-  /** What a push keeps the ref locked for. */
+  /** The time for which a push locks the ref. */
   locked: number;
-  /** Time of a core: for a push, for a fetch, for building, and for each message pushed. */
+  /** The processor time of a push, of a fetch, of building, and of each pushed message. */
   cpu: { push: number; fetch: number; build: number; message: number };
 }
 
-/** The branch on the remote: the one thing that everybody contends for. */
+/** The branch on the remote, for which all hosts compete. */
 export class Remote {
-  /** How many pushes have moved the branch. */
+  /** The number of pushes that have moved the branch. */
   tip = 0;
   readonly #clock: Clock;
   readonly #limit: number | undefined;
   #accepted: number[] = [];
   #lockedUntil = 0;
 
-  /** @param limit pushes a minute that the remote accepts for the repository; undefined for any number */
+  /**
+   * @param limit the pushes per minute that the remote accepts for the repository; undefined for
+   * any number
+   */
   constructor(clock: Clock, limit?: number) {
     this.#clock = clock;
     this.#limit = limit;
   }
 
-  /** Whether the remote turns a push away because the repository had its share. */
+  /** Whether the remote rejects a push because the limit of the repository is reached. */
   get throttles(): boolean {
     if (this.#limit === undefined) return false;
     const now = this.#clock.now;
@@ -47,7 +53,7 @@ export class Remote {
     return waitFor(this.#accepted, this.#limit, MINUTE_MS, now) > 0;
   }
 
-  /** Takes the ref's lock, one push after another; whether the branch was moved. */
+  /** Takes the lock of the ref, one push after another; returns whether the branch was moved. */
   *move(base: number, messages: readonly Message[], locked: number): Task<boolean> {
     while (this.#clock.now < this.#lockedUntil) yield this.#lockedUntil - this.#clock.now;
     if (this.tip !== base) return false;

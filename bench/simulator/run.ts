@@ -4,36 +4,36 @@ import { Machine } from './machine.ts';
 import { Remote, type Costs, type Message } from './remote.ts';
 import type { Limits } from '../../src/state/remote-budget.ts';
 
-/** Messages of a host: one after another, or at random times, so many a minute. */
+/** The messages of a host: one after another, or at random times with a rate per minute. */
 export type Load = 'closed' | { perMinute: number };
 
 export interface Setting {
   seed: number;
   hosts: number;
-  /** How many of them share a machine; 1 unless told. */
+  /** The number of hosts that share a machine; 1 by default. */
   hostsPerMachine?: number;
-  /** Cores of a machine; 2 unless told. */
+  /** The number of cores of a machine; 2 by default. */
   cores?: number;
   load: Load;
-  /** Messages are sent for so long; then what waits is let through. */
+  /** The minutes in which messages are sent; after that the waiting ones are sent. */
   minutes: number;
-  /** Under closed load: each host sends so many and then stops. */
+  /** Under closed load, the number of messages that each host sends before it stops. */
   messages?: number;
   costs: Costs;
-  /** What a machine allows itself. */
+  /** The limits that a machine sets itself. */
   limits?: Pick<Limits, 'pushesPerMinute' | 'readsPerSecond'>;
-  /** What the remote allows all machines together, a minute. */
+  /** The pushes per minute that the remote allows all machines together. */
   repositoryLimit?: number;
   writer?: HostParts['writer'];
-  /** Milliseconds between polls at rest; null for hosts without a dispatcher. 30 s unless told. */
+  /** Milliseconds between polls at rest; null for hosts without a dispatcher. 30 s by default. */
   interval?: number | null;
 }
 
-/** What came of it. Times in milliseconds. */
+/** The result of a simulation. Times are in milliseconds. */
 export interface Outcome {
   sent: number;
   published: number;
-  /** Sent and neither on the remote nor waiting. */
+  /** Messages that were sent and are neither on the remote nor waiting. */
   lost: number;
   perSecond: number;
   p50: number;
@@ -41,18 +41,21 @@ export interface Outcome {
   longest: number;
   pushesPerWin: number;
   messagesPerPush: number;
-  /** What the slowest host got through, as a share of the average. */
+  /** The throughput of the slowest host, as a share of the average. */
   slowest: number;
-  /** The most that one machine took from its budget in any sliding minute, and pushes that left. */
+  /**
+   * The most that one machine used of its budget in any sliding minute, and its pushes in that
+   * minute.
+   */
   mostPermits: number;
   mostPushes: number;
 }
 
 const MINUTE_MS = 60_000;
-/** So many times as long as messages were sent, what waits is given to leave. */
+/** The time given to waiting messages, as a multiple of the time in which messages were sent. */
 const DRAIN = 4;
 
-/** Runs one setting; the same seed gives the same outcome. */
+/** Simulates one setting; the same seed gives the same outcome. */
 export function simulate(setting: Setting): Outcome {
   const clock = new Clock();
   const random = randomOf(setting.seed);
@@ -126,7 +129,7 @@ export function simulate(setting: Setting): Outcome {
   };
 }
 
-/** The most of ascending times that lie within one minute. */
+/** The largest number of ascending times that are within one minute. */
 function mostIn(times: readonly number[]): number {
   let [first, most] = [0, 0];
   times.forEach((time, n) => {

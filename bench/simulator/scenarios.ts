@@ -2,14 +2,14 @@ import { remoteLimits } from '../../src/transport/clone/forges.ts';
 import type { Costs } from './remote.ts';
 import { simulate, type Load, type Outcome, type Setting } from './run.ts';
 
-/** What the table is made for. */
+/** The parameters of the table. */
 export interface Wanted {
   seed: number;
   hosts: readonly number[];
-  /** A push over a wide area, milliseconds. */
+  /** The milliseconds of a push over a wide area. */
   latency: number;
   minutes: number;
-  /** Letters of scenarios; all unless told. */
+  /** Letters of scenarios; all by default. */
   only?: readonly string[];
 }
 
@@ -28,7 +28,7 @@ const LOADS: readonly [string, Load][] = [
   ['10/min', { perMinute: 10 }],
 ];
 
-/** The remotes that are looked at, each host on a machine of its own. */
+/** The remotes that are examined, with each host on its own machine. */
 function scenariosOf(latency: number): Scenario[] {
   const lan = over(50, 0.1);
   const wan = over(latency, 0.3);
@@ -47,13 +47,13 @@ function scenariosOf(latency: number): Scenario[] {
   ];
 }
 
-/** A fetch saves the round trip of the pack; half of the time goes into the connection. */
+/** A fetch saves the round trip of the pack; half of the time is spent on the connection. */
 function over(push: number, scatter: number): Costs {
   const cpu = { push: 0, fetch: 0, build: 10, message: 0 };
   return { push, fetch: push * 0.8, scatter, reads: 0.5, locks: 0.8, locked: 5, cpu };
 }
 
-/** Simulates all that is wanted. */
+/** Simulates all requested rows. */
 export function rowsOf({ seed, hosts, latency, minutes, only }: Wanted): Row[] {
   return scenariosOf(latency)
     .filter(({ name }) => only === undefined || only.includes(name.charAt(0)))
@@ -69,7 +69,10 @@ export function rowsOf({ seed, hosts, latency, minutes, only }: Wanted): Row[] {
     );
 }
 
-/** Time of a core that git and we took on a machine with two, for one message and for sixteen. */
+/**
+ * The processor time that git and we used on a machine with two cores, for one message and for
+ * sixteen.
+ */
 const CPU = { push: 16, fetch: 38, build: 10, message: 1.5 };
 const LOCAL: Costs = {
   push: 8,
@@ -80,10 +83,13 @@ const LOCAL: Costs = {
   locked: 3,
   cpu: CPU,
 };
-/** Pushes and fetches that wait 300 ms before the remote's side starts. */
+/** Pushes and fetches that wait for 300 ms before the remote's side starts. */
 const DELAYED: Costs = { ...LOCAL, push: 300, fetch: 300, scatter: 0, reads: 0.98, locks: 0.99 };
 
-/** What was measured with real hosts, simulated: by hosts without dispatcher, one message after another. */
+/**
+ * Simulates what was measured with real hosts: hosts without a dispatcher that send one message
+ * after another.
+ */
 export function checksOf(seed: number): Row[] {
   const check = (scenario: string, setting: Omit<Setting, 'seed' | 'load' | 'minutes'>): Row => ({
     scenario,
@@ -108,7 +114,7 @@ export function checksOf(seed: number): Row[] {
   ];
 }
 
-/** The table, as text in columns. Seconds. */
+/** The table, as text in columns. Times are in seconds. */
 export function tableOf(rows: readonly Row[]): string {
   const seconds = (ms: number): string => (ms / 1000).toFixed(ms < 9950 ? 2 : 0);
   const lines = [

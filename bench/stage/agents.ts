@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Scripted actors: what a model would say, said by a shell. */
+/** Scripted actors: a shell script prints what a model would answer. */
 const SCRIPTS: Record<string, string> = {
   concierge: `
 prompt=$(cat)
@@ -55,7 +55,7 @@ cat > /dev/null
 exec sleep 3600`,
 };
 
-/** Writes the scripts into a folder; returns the command line of each. */
+/** Writes the scripts into a folder; returns the command line of each one. */
 export function writeAgents(folder: string): Record<string, string> {
   mkdirSync(folder, { recursive: true });
   return Object.fromEntries(

@@ -21,7 +21,7 @@ const ANSWERS = [
 const ASKERS = ['anna', 'anna', 'ben'];
 const ACTORS = ['concierge', 'tester', 'librarian'];
 
-/** Questions and answers of some hours, as files: what a bus has in it on an ordinary day. */
+/** Questions and answers of some hours, as files: the content of a bus on an ordinary day. */
 export function historyFiles(channel: string, now: number, hours: number): Record<string, string> {
   const files: Record<string, string> = {};
   const write = (
@@ -47,7 +47,7 @@ export function historyFiles(channel: string, now: number, hours: number): Recor
   };
   const count = hours * 5;
   for (let n = 0; n < count; n++) {
-    // Uneven, and the same at every making.
+    // The times are irregular, and the same for every run.
     const asked = now - ((count - n) * hours * 3_600_000) / count + ((n * 37) % 11) * 20_000;
     const took = 20_000 + ((n * 53) % 17) * 18_000 * (n % 7 === 3 ? 4 : 1);
     const from = ASKERS[n % ASKERS.length] ?? 'anna';

@@ -5,22 +5,22 @@ import { World, type Machine } from '../world.ts';
 import { writeAgents } from './agents.ts';
 import { historyFiles } from './history.ts';
 
-/** A bus as it is on an ordinary day, to be looked at. */
+/** A bus as it looks on an ordinary day, for screenshots. */
 export interface Stage {
   world: World;
   laptop: Machine;
-  /** Id of the channel in which most is said. */
+  /** Id of the channel with the most messages. */
   channel: string;
   /** relPath of a question that several actors worked on. */
   question: string;
-  /** Address of its page, with the token. */
+  /** The address of its page, with the token. */
   url: string;
 }
 
 const HOURS = 6;
 const PATIENCE_MS = 60_000;
 
-/** Two machines with actors that answer, work, fail and wait; and the page of one of them. */
+/** Two machines with actors that answer, work, fail and wait, and the page of one of them. */
 export async function setStage(): Promise<Stage> {
   const world = await World.make();
   world.env['CROSSTALK_FROM'] = 'anna';
@@ -89,7 +89,7 @@ async function channelId(machine: Machine, name: string): Promise<string> {
   return channels.find((one) => one.name === name)?.id ?? '';
 }
 
-/** Commits files to the bus from a clone of their own. */
+/** Commits files to the bus from a separate clone. */
 async function commit(world: World, files: Record<string, string>): Promise<void> {
   const clone = join(world.root, 'by-hand');
   await world.git(world.root, 'clone', '--quiet', world.hub, clone);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const PATIENCE_MS = 30_000;
 
-/** Many open pages, as far as the server can tell: streams of events that are read. */
+/** Many open pages, from the server's point of view: streams of events that are read. */
 export class Streams {
   readonly #texts: string[];
   readonly #agent = new Agent({ keepAlive: false, maxSockets: Infinity });
@@ -40,7 +40,9 @@ export class Streams {
     return streams;
   }
 
-  /** How many of the messages `stream 0` to `stream <sent - 1>` did not come, over all streams. */
+  /**
+   * The number of messages `stream 0` to `stream <sent - 1>` that did not arrive, over all streams.
+   */
   async lost(sent: number): Promise<number> {
     const wanted = Array.from({ length: sent }, (_, n) => `"body":"stream ${String(n)}"`);
     const missing = (): number =>

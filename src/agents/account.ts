@@ -2,16 +2,18 @@ import { knownAgent, type AgentCli } from './agents.ts';
 import { commandLine, inHome, setBy } from './command-line.ts';
 import { withoutTrailing } from '../protocol/text/trailing.ts';
 
-/** The account that a command line of a known agent CLI works with. */
+/** The account that a command line of a known agent CLI uses. */
 export interface AgentAccount {
   agent: AgentCli;
-  /** Commands with the same one share an account: `claude`, or `claude at ~/.claude-work`. */
+  /** Commands with the same id share an account: `claude`, or `claude at ~/.claude-work`. */
   id: string;
-  /** The folder of the login that the command itself names, as it is written there. */
+  /** The folder of the login that the command itself names, as the command line spells it. */
   folder?: string;
 }
 
-/** The account of a command that starts a known agent CLI, after assignments, `exec` or `env`. */
+/**
+ * The account of a command that starts a known agent CLI, also after assignments, `exec` or `env`.
+ */
 export function accountOf(command: string): AgentAccount | undefined {
   const { start } = commandLine(command);
   const agent = start && knownAgent(start.name);
@@ -24,8 +26,8 @@ export function accountOf(command: string): AgentAccount | undefined {
 }
 
 /**
- * The files that a login of the account writes, as absolute paths; none where the folder cannot be
- * known without a shell.
+ * The files that a login of the account writes, as absolute paths; empty when only a shell could
+ * tell which folder is meant.
  */
 export function loginFiles(
   { agent, folder }: AgentAccount,

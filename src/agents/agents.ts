@@ -2,24 +2,27 @@ import { commandLine } from './command-line.ts';
 import { REFUSALS, type RefusalPatterns } from './refusal-patterns.ts';
 
 /**
- * The agent CLIs we know: how each runs without a terminal (prompt on stdin, answer on stdout)
- * and on one. `{text}` stands for the instructions, `{toml}` for the same as a TOML string; the
- * argument that holds them is passed to the program as it is, never through a shell.
+ * The known agent CLIs: how each one runs without a terminal (prompt on stdin, answer on stdout)
+ * and on a terminal. `{text}` stands for the instructions, `{toml}` for the instructions as a TOML
+ * string; the argument that holds them is passed to the program as it is, never through a shell.
  */
 export interface AgentCli {
-  /** Also the program's name. */
+  /** The name, which is also the program's name. */
   name: string;
-  /** The package that brings it, in the npm registry. */
+  /** The npm package that installs it. */
   package: string;
-  /** What an operator types to log in. */
+  /** The command with which an operator logs in. */
   login: string;
-  /** Where a login leaves its traces. */
+  /** Where a login is stored. */
   account: AccountPlace;
-  /** What it prints when it does not work for reasons that time or a login mend. */
+  /**
+   * What it prints when it does not work for a reason that passes with time or that a login fixes.
+   */
   refusals: RefusalPatterns;
   /**
-   * What it reads from the folder it works in as settings or instructions: names of files and folders,
-   * in lower case, `*` at the end for anything. A run may not leave them there (trust.md §1).
+   * The settings and instructions that it reads from the folder it works in: names of files and
+   * folders, in lower case, with `*` at the end for any ending. A run may not leave such files
+   * there (trust.md §1).
    */
   settings: readonly string[];
   /** The command line for a host file. */
@@ -29,13 +32,13 @@ export interface AgentCli {
 }
 
 interface AccountPlace {
-  /** The environment variable that names the folder, if there is one. */
+  /** The environment variable that names the folder, if there is such a variable. */
   variable?: string;
-  /** The folder without it, below HOME. */
+  /** The folder when that variable is unset, relative to HOME. */
   folder: string;
   /** Files in the folder that a login writes. */
   files: readonly string[];
-  /** Environment variables that stand in for a login. */
+  /** Environment variables that replace a login. */
   keys: readonly string[];
 }
 
@@ -152,13 +155,16 @@ export function knownAgent(name: string): AgentCli | undefined {
   return KNOWN_AGENTS.find((agent) => agent.name === name);
 }
 
-/** The known agent CLI that a command line starts, whatever its flags. */
+/** The known agent CLI that a command line starts, with any flags. */
 export function agentOf(command: string): AgentCli | undefined {
   const { start } = commandLine(command);
   return start && knownAgent(start.name);
 }
 
-/** The command line for a host file that somebody means who gives the name of a known agent CLI, or one. */
+/**
+ * The command line for a host file: that of the known agent CLI if `given` is the name of one, else
+ * `given`.
+ */
 export function headlessCommand(given: string): string {
   return knownAgent(given.trim())?.headless ?? given;
 }

@@ -1,53 +1,57 @@
 import { trailingStart } from '../protocol/text/trailing.ts';
 
 /**
- * What a command line of a host file, or of an operator, is made of. Nothing else takes command lines
- * apart: what anybody has to know of one is a function over {@link commandLine}. It reads what `/bin/sh`
- * would read, as far as the text tells, and evaluates nothing.
+ * A parsed command line of a host file or of an operator. All code that needs to know something
+ * about a command line gets it from {@link commandLine}. It reads the line as `/bin/sh` would, as
+ * far as the text alone determines that, and evaluates nothing.
  */
 export interface CommandLine {
   /** The words of its first simple command. */
   words: readonly Word[];
   /**
-   * Whether those are all of it. Where they are not (`;`, `|`, a redirection, a substitution, a comment,
-   * another line, a quote that stays open), only a shell can tell what else is done.
+   * Whether these words are the complete line. If they are not (because of `;`, `|`, a redirection,
+   * a substitution, a comment, another line, or a quote that is never closed), only a shell can
+   * tell what else the line does.
    */
   whole: boolean;
-  /** Words that come after the first simple command, as far as they can be told from the text. */
+  /** The words after the first simple command, as far as the text alone determines them. */
   rest: readonly Word[];
-  /** What the first simple command starts; undefined when it cannot be told. */
+  /** What the first simple command starts; undefined when the text does not determine it. */
   start: Start | undefined;
 }
 
 /** A word of a command line. */
 export interface Word {
-  /** As it was written, quotes and all. */
+  /** As it was written, including its quotes. */
   raw: string;
-  /** Without its quotes, with variables and patterns as they were written. */
+  /** The text without its quotes; variables and patterns are not expanded. */
   text: string;
-  /** What a shell would hand over; undefined where that depends on a variable or on files. */
+  /** The value that a shell would pass on; undefined where it depends on a variable or on files. */
   value: string | undefined;
 }
 
-/** A program that a command line starts, and with what. */
+/** A program that a command line starts, and its arguments and variables. */
 export interface Start {
-  /** `NAME=value` words that the shell itself takes, in order. */
+  /** `NAME=value` words that the shell itself evaluates, in order. */
   assignments: readonly Word[];
-  /** `env` and `nice` with everything that they are given, in order. */
+  /** `env` and `nice` with all their arguments, in order. */
   starters: readonly Word[];
   program: Word;
   /** The program without its folder. */
   name: string;
   args: readonly Word[];
-  /** The variables that are set for the program, by name; empty for one that is taken away. */
+  /**
+   * The variables that are set for the program, by name; an empty value means that the variable is
+   * removed.
+   */
   variables: ReadonlyMap<string, string>;
-  /** Whether nothing of the environment around it reaches the program. */
+  /** Whether the program receives nothing of the environment around it. */
   bare: boolean;
 }
 
 const BLANK = /[ \t]/;
 const MARGIN = /[ \t\n]/;
-/** What makes a line more than one simple command, outside of quotes. */
+/** The characters, outside of quotes, that make a line more than one simple command. */
 const OPERATOR = /[|&;<>()`\r\n]/;
 
 export function commandLine(line: string): CommandLine {
@@ -56,7 +60,7 @@ export function commandLine(line: string): CommandLine {
   let into = words;
   let [raw, text, quote] = ['', '', ''];
   let varies = false;
-  /** Whether the word holds a substitution, so that it is none that could be told. */
+  /** Whether the word contains a substitution, so that its value is unknown. */
   let cut = false;
   const end = (): void => {
     if (raw !== '' && !cut) into.push({ raw, text, value: varies ? undefined : text });
@@ -69,7 +73,7 @@ export function commandLine(line: string): CommandLine {
     if (quote !== "'" && letter === '\\' && next === '\n') at++;
     else if (quote === '' && BLANK.test(letter)) end();
     else if (quote === '' && (OPERATOR.test(letter) || (letter === '#' && raw === ''))) {
-      // A number right before a redirection belongs to it.
+      // A number directly before a redirection belongs to it.
       cut ||= /[(`]/.test(letter) || (/[<>]/.test(letter) && /^\d+$/.test(raw));
       end();
       into = rest;
@@ -97,17 +101,17 @@ export function commandLine(line: string): CommandLine {
   return { words, whole, rest, start: startOf(words) };
 }
 
-/** What does nothing but start another program. */
+/** A program, or a word of the shell, that only starts another program. */
 interface Starter {
-  /** Whether it is the shell itself, so that no program of that name is run. */
+  /** Whether it is a word of the shell itself, so that no program of that name runs. */
   ofShell: boolean;
-  /** What sets a variable for the program. */
+  /** The pattern of a word that sets a variable for the program. */
   sets: RegExp;
-  /** Options that stand alone. */
+  /** Options without a value. */
   flags: RegExp;
-  /** Options that the next word belongs to. */
+  /** Options whose value is the next word. */
   valued: RegExp;
-  /** Options that take the whole environment away, and those that take away the variable they name. */
+  /** Options that remove the whole environment, and options that remove the variable they name. */
   clears: RegExp;
   unsets: RegExp;
 }
@@ -115,7 +119,7 @@ interface Starter {
 const NONE = /(?!)/;
 const NOTHING = { sets: NONE, flags: /^--$/, valued: NONE, clears: NONE, unsets: NONE };
 const OF_SHELL: Starter = { ...NOTHING, ofShell: true };
-/** The shell that reads the line, before any other starter. */
+/** The shell itself, which reads the assignments before any other starter. */
 const SHELL: Starter = { ...OF_SHELL, sets: /^[A-Za-z_][A-Za-z0-9_]*(?==)/ };
 const STARTERS: ReadonlyMap<string, Starter> = new Map([
   ['exec', OF_SHELL],
@@ -142,12 +146,12 @@ function startOf(words: readonly Word[]): Start | undefined {
   const [assignments, starters]: [Word[], Word[]] = [[], []];
   let bare = false;
   let by = SHELL;
-  /** Whether options of the starter may still follow, and which of them waits for its value. */
+  /** Whether options of the starter may still follow, and which option waits for its value. */
   let options = false;
   let waiting = false;
   for (const [at, word] of words.entries()) {
     const { raw, text } = word;
-    // A shell knows an assignment by its name being written without quotes.
+    // A shell recognizes an assignment only when its name is written without quotes.
     const [name] = by.sets.exec(by.ofShell ? raw : text) ?? [];
     if (waiting) {
       waiting = false;
@@ -155,7 +159,8 @@ function startOf(words: readonly Word[]): Start | undefined {
     } else if (at > 0 && text.startsWith('-')) {
       waiting = by.valued.test(text);
       const clears = by.clears.test(text);
-      // What another option does, and whether it takes a value, is not for us to guess.
+      // An unknown option may do anything, and may or may not take a value, so the result is
+      // unknown.
       if (!options || !(waiting || clears || by.flags.test(text))) return undefined;
       options = text !== '--';
       bare ||= clears;
@@ -181,30 +186,34 @@ function startOf(words: readonly Word[]): Start | undefined {
   return undefined;
 }
 
-/** The value that a line sets a variable to, empty where it takes it away; undefined: as it is around it. */
+/**
+ * The value to which a line sets a variable: empty when the line removes it, undefined when it
+ * keeps the value of the environment.
+ */
 export function setBy({ variables, bare }: Start, variable: string): string | undefined {
   return variables.get(variable) ?? (bare ? '' : undefined);
 }
 
-/** What a shell does itself, beside what it has a program for as well. */
+/** Words that the shell executes itself, although a program of that name may exist too. */
 const SHELL_WORDS = new Set(
   '! . : [[ alias bg break case cd command continue do done elif else esac eval exec exit export fg fi for function getopts hash if jobs local read readonly return select set shift source then time times trap type ulimit umask unalias unset until wait while { }'.split(
     ' ',
   ),
 );
-/** A program as it can be looked for and shown. */
+/** A program name that can be looked up and shown. */
 const PROGRAM = /^[\w./+][\w./+@:,= -]*$/;
 
-/** Whether a program is something that the shell does itself. */
+/** Whether the shell executes this word itself. */
 export function isOfShell({ value }: Word): boolean {
   return SHELL_WORDS.has(value ?? '');
 }
 
 /**
- * The program that a line starts, as it can be looked for on a PATH or by its path; undefined where only
- * a shell can tell, where it is none, and where the line brings a PATH of its own.
+ * The program that a line starts, as it can be looked up on a PATH or by its path; undefined when
+ * only a shell can tell which program it is, when the line starts no program, and when the line
+ * sets a PATH of its own.
  *
- * @param home the folder that `~` and `$HOME` stand for, where it is known
+ * @param home the folder that `~` and `$HOME` stand for, if it is known
  */
 export function programToFind({ start }: CommandLine, home = ''): string | undefined {
   if (start === undefined || isOfShell(start.program)) return undefined;
@@ -219,7 +228,7 @@ export function inHome(text: string, home: string): string {
   return text.replace(/^~(?=\/|$)/, () => home).replace(/\$HOME\b|\$\{HOME\}/g, () => home);
 }
 
-/** Whether a line says the name of a variable anywhere, whatever it does with it. */
+/** Whether a line contains the name of a variable anywhere, for any purpose. */
 export function namesVariable(line: string, variable: string): boolean {
   return line.split(/\W+/).includes(variable);
 }

@@ -1,6 +1,9 @@
-/** The dispatch in which a message is written, which links it to what is being processed (protocol.md §4). */
+/**
+ * The dispatch in which a message is written, which links the message to those being processed
+ * (protocol.md §4).
+ */
 export interface DispatchLink {
-  /** Of the run, a ULID: the message counts as sent by it. */
+  /** The ULID of the run that counts as the sender of the message. */
   id?: string;
   /** The alias of the host. */
   host?: string;
@@ -8,19 +11,21 @@ export interface DispatchLink {
   channel?: string;
   /** relPaths of the batch. */
   triggers?: readonly string[];
-  /** The commit that the batch was read at. */
+  /** The commit at which the batch was read. */
   tip?: string;
 }
 
-/** What a command knows of the dispatch it is given in; nothing of it is known outside of one. */
+/**
+ * What a command knows about the dispatch it runs in; every field is absent outside of a dispatch.
+ */
 export interface Dispatch extends DispatchLink {
-  /** Who writes in it. */
+  /** The actor that writes in it. */
   actor?: string;
 }
 
 const PREFIX = 'CROSSTALK_DISPATCH_';
 
-/** How a dispatched CLI is told of its dispatch (cli.md). */
+/** The environment variables that tell a dispatched CLI about its dispatch (cli.md). */
 export function dispatchVariables(dispatch: Required<Dispatch>): Record<string, string> {
   return {
     CROSSTALK_DISPATCH_ACTOR: dispatch.actor,
@@ -32,7 +37,7 @@ export function dispatchVariables(dispatch: Required<Dispatch>): Record<string, 
   };
 }
 
-/** The same read back: the one place where these variables are read. */
+/** Reads these variables back; the only place that does. */
 export function readDispatch(env: Readonly<Record<string, string | undefined>>): Dispatch {
   const value = (name: string): string | undefined => {
     const text = env[`${PREFIX}${name}`];
@@ -50,7 +55,10 @@ export function readDispatch(env: Readonly<Record<string, string | undefined>>):
   };
 }
 
-/** Of a dispatch what links a message: who writes is said by the message itself. */
+/**
+ * The part of a dispatch that links a message. The actor is left out, because the message itself
+ * names its sender.
+ */
 export function linkOf(dispatch: Dispatch): DispatchLink {
   const link = { ...dispatch };
   delete link.actor;

@@ -5,18 +5,18 @@ import { commandLine, isOfShell, programToFind, type Start, type Word } from './
 export interface Interactive {
   /** Program and arguments. */
   argv: readonly string[];
-  /** The program that has to be there, where the command line tells it. */
+  /** The program that has to be installed, if the command line determines it. */
   program?: string;
   /** Whether the arguments hold the instructions. */
   instructed: boolean;
 }
 
-/** What only belongs to a run without a terminal, by the CLI's name. */
+/** The options that only make sense in a run without a terminal, by the name of the CLI. */
 interface Headless {
-  /** The subcommand that makes such a run. */
+  /** The subcommand that starts such a run. */
   verbs?: readonly string[];
   flags: readonly string[];
-  /** Those followed by a value. */
+  /** Options that are followed by a value. */
   valued: readonly string[];
 }
 
@@ -74,10 +74,10 @@ const PROGRAM = /^[\w./~-]+$/;
 
 /**
  * How a command line of a host file, or one an operator gave, is started on a terminal: a known CLI
- * without its headless flags and with its instructions, anything else as it stands.
+ * without its headless flags and with its instructions, and any other command unchanged.
  *
  * @param text the instructions; never part of a command line
- * @param file a file that holds them too, for what is too long for an argument
+ * @param file a file with the same instructions, for those too long for an argument
  */
 export function interactive(command: string, text: string, file: string): Interactive {
   const line = commandLine(command);
@@ -92,11 +92,12 @@ export function interactive(command: string, text: string, file: string): Intera
   const program = programToFind(line);
   const there = program === undefined ? {} : { program };
   const { assignments, starters } = start;
-  // Of a line that only a shell can take apart, it is known what is started and nothing else.
+  // If only a shell can parse the line, the started program is known, but its arguments are not.
   const kept = whole ? withoutHeadless(start.args, HEADLESS.get(known.name)) : [];
   if (start.program.value !== undefined && [...assignments, ...starters, ...kept].length === 0)
     return { argv: [start.program.value, ...instructions], ...there, instructed: true };
-  // `env` and `nice` are programs and start a program: `exec` of the shell comes before them.
+  // `env` and `nice` are themselves programs that start a program, so the shell's `exec` comes
+  // before them.
   const script = [
     ...assignments.map(rawOf),
     'exec',
@@ -108,7 +109,10 @@ export function interactive(command: string, text: string, file: string): Intera
   return { argv: ['/bin/sh', '-c', script, 'sh', ...instructions], ...there, instructed: true };
 }
 
-/** A shell that stays would be ended by signals that the program in it takes its own way. */
+/**
+ * The shell must not stay in front of the program: it would be ended by signals that the program
+ * handles in its own way.
+ */
 function unknown(command: string, start: Start | undefined): string {
   if (start === undefined || [...start.assignments, ...start.starters].length > 0) return command;
   const { program } = start;
@@ -144,7 +148,7 @@ function withoutHeadless(words: readonly Word[], headless: Headless | undefined)
 function filled(part: string, text: string, file: string): string {
   const put = (words: string): string =>
     part.replace('{text}', () => words).replace('{toml}', () => JSON.stringify(words));
-  // What begins like an option could be taken for one, and no argument holds a NUL.
+  // Text that begins like an option could be taken for one, and an argument cannot contain a NUL.
   const clean = text.replaceAll('\0', '').replace(/^(?=-)/, '\n');
   const whole = put(clean);
   return new TextEncoder().encode(whole).length <= LONGEST_ARGUMENT

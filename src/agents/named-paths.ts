@@ -1,26 +1,26 @@
 import { commandLine, inHome, type Word } from './command-line.ts';
 import { withoutTrailing } from '../protocol/text/trailing.ts';
 
-/** Where a command line is looked at, as absolute paths. */
+/** The folders that matter when a command line is examined, as absolute paths. */
 export interface Places {
-  /** Folders that are the transport, under each name it has. */
+  /** The folders of the transport, under each of their names. */
   transport: readonly string[];
   home: string;
 }
 
-/** Paths a command line names, as far as its text tells; see {@link namedPaths}. */
+/** Paths a command line names, as far as its text alone determines them; see {@link namedPaths}. */
 export interface NamedPaths {
   absolute: string[];
   /** Relative to the folder the command starts in. */
   relative: string[];
 }
 
-/** Folders of a transport: what a relative path in them is for, nobody can mistake. */
+/** The folders of a transport: a relative path in one of them cannot mean anything else. */
 const OURS = /^(?:upstream|local|hosts|data)\/./;
 const TRANSPORT = /\$(?:CROSSTALK_TRANSPORT\b|\{CROSSTALK_TRANSPORT[^}]*\}?)/g;
-/** What ends a path in the text of a shell. */
+/** A character that ends a path in the text of a shell. */
 const END = /[\s"'`;|&<>()]/;
-/** What the next word is a script after: for a shell, and for `env`. */
+/** The options whose next word is a script: of a shell, and of `env`. */
 const SCRIPT_OPTION = /^(?:-[a-zA-Z]*[cS]|--split-string)$/;
 const SPLIT_HERE = /^(?:-[a-zA-RT-Z]*S|--split-string=)([^]*)$/;
 /** Empty lines around a command. */
@@ -29,9 +29,9 @@ const MAX_DEPTH = 3;
 
 /**
  * The paths that a command line may name: its words, what follows `=` and `:` in them, the scripts
- * it hands to a shell (`-c`, `eval`, `env -S`), and every mention of the transport's folder in its text. A plain
- * reading of the text, not a shell: it is to keep an operator from a mistake, and what arrives is
- * approved by a person besides (trust.md §2).
+ * it passes to a shell (`-c`, `eval`, `env -S`), and every mention of the transport's folder in its
+ * text. The text is only read, not evaluated: this protects an operator from a mistake, while
+ * commands that arrive from elsewhere are approved by a person anyway (trust.md §2).
  */
 export function namedPaths(command: string, places: Places): NamedPaths {
   const [transport = '/'] = places.transport;
@@ -47,12 +47,12 @@ export function namedPaths(command: string, places: Places): NamedPaths {
   };
 }
 
-/** Whether a relative path lies in a folder that transports have. */
+/** Whether a relative path is in a folder that every transport has. */
 export function isOurs(relative: string): boolean {
   return OURS.test(relative);
 }
 
-/** Whether a normal absolute path is a folder, or lies in it. */
+/** Whether a normalized absolute path is a folder, or is in it. */
 export function isIn(path: string, folder: string): boolean {
   const root = withoutTrailing(folder, /\//);
   return path === root || path.startsWith(`${root}/`);
@@ -77,22 +77,25 @@ function* pieces(command: string, depth: number): Iterable<string> {
     const script = evaluated ? word.text : scriptAt(all, at);
     evaluated ||= word.text === 'eval';
     if (script !== undefined && depth < MAX_DEPTH) yield* pieces(script, depth + 1);
-    // Once as a shell takes the quotes away, and once without any of their signs.
+    // First without quotes, as a shell reads the word, then without any quote character.
     for (const text of new Set([word.text, word.raw.replace(/["'\\]/g, '')]))
       if (!/\s/.test(text)) yield* [text, ...text.split(/[=:]/)];
   }
-  // Of what only a shell can take apart, whatever may be a path.
+  // If only a shell can parse the line, every piece of it may be a path.
   if (!whole || MORE_LINES.test(command)) yield* command.split(/[\s"'`;|&<>()=:,]+/);
 }
 
-/** The script that a word is, or holds, by the option that it follows, or that it begins with. */
+/**
+ * The script that a word is, or contains, because of the option that precedes it or that it begins
+ * with.
+ */
 function scriptAt(words: readonly Word[], at: number): string | undefined {
   const text = words[at]?.text ?? '';
   const before = words[at - 1]?.text === '--' ? words[at - 2] : words[at - 1];
   return SCRIPT_OPTION.test(before?.text ?? '') ? text : SPLIT_HERE.exec(text)?.[1];
 }
 
-/** A path without `.`, `..` and doubled slashes, as far as its text tells. */
+/** A path without `.`, `..` and doubled slashes, as far as its text alone determines it. */
 function normal(path: string): string {
   const parts: string[] = [];
   for (const part of path.split('/')) {

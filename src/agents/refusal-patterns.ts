@@ -1,23 +1,27 @@
 /**
- * How one agent CLI says that it may not work just now (docs/agents.md shows each of these as it is
- * printed). Patterns are tried on single lines, from the first character on: what a model or a
- * message says stands in the middle of lines, or on a stream that is not looked at.
+ * How one agent CLI reports that it may not work at the moment (docs/agents.md shows each of these
+ * reports as it is printed). Patterns are matched against single lines, from the first character
+ * on: text of a model or a message appears in the middle of lines, or on a stream that is not
+ * examined.
  */
 export interface RefusalPatterns {
-  /** Where it says why it failed. */
+  /** The stream on which it reports why it failed. */
   stream: 'stdout' | 'stderr';
   /**
-   * How much of it is the CLI's own words: `whole` when nothing else is printed there by a run that
-   * fails, else so many of its last lines that are not empty.
+   * How much of that stream consists of the CLI's own words: `whole` when a failed run prints
+   * nothing else there, otherwise the number of its last lines that are not empty.
    */
   last: 'whole' | number;
   limited: RegExp;
   notLoggedIn: RegExp;
-  /** Exit codes that by themselves mean that nobody is logged in. */
+  /** Exit codes that alone mean that nobody is logged in. */
   notLoggedInExits: readonly number[];
 }
 
-/** Google's client and its fork: a line that ends in the error's class and text, then where it arose. */
+/**
+ * Google's client and its fork: a line that ends in the error's class and text, then its stack
+ * trace.
+ */
 const GOOGLE = {
   limited:
     /^(?:Error when talking to \w+ API .{0,260}?\b(?:Terminal|Retryable)QuotaError: |\[API Error: (?:You have exhausted your |You exceeded your current quota|Quota exceeded|Resource has been exhausted|429\b)|status: 429\b)/,
@@ -35,7 +39,7 @@ export const REFUSALS = {
       /^(?:Not logged in|Invalid API key|OAuth token revoked|Please run \/login|Failed to authenticate\. API Error: 401|Your ANTHROPIC_API_KEY belongs to a disabled organization|Your organization has disabled)/,
     notLoggedInExits: [],
   },
-  // Above its last line it prints the whole prompt, which holds messages.
+  // Before its last line it prints the whole prompt, which contains messages.
   codex: {
     stream: 'stderr',
     last: 1,

@@ -3,16 +3,16 @@ import { statedTime } from './reset-time.ts';
 
 type RefusalKind = 'rate_limited' | 'not_logged_in';
 
-/** Why an agent CLI did no work, where time or a login mends it (decision 20). */
+/** Why an agent CLI did no work, when waiting or a login fixes that (decision 20). */
 export interface Refusal {
   kind: RefusalKind;
-  /** The line that says so: one line without control characters, at most {@link MAX_SAID} long. */
+  /** The reported line: a single line without control characters, at most {@link MAX_SAID} long. */
   said: string;
-  /** When it goes on, if the CLI stated it. */
+  /** When the CLI will work again, if it reported a time. */
   until?: Date;
 }
 
-/** A run that failed by itself: exit code other than 0, or no answer where one was due. */
+/** A run that failed on its own: its exit code was not 0, or it gave no answer where one was due. */
 export interface FailedRun {
   exitCode: number | null;
   stdout: string;
@@ -20,14 +20,15 @@ export interface FailedRun {
 }
 
 const MAX_SAID = 300;
-/** An answer is longer than any refusal. */
+/** Longer output is an answer, because no refusal is this long. */
 const MAX_WHOLE = 4000;
 
 /**
- * Whether a failed run of a known agent CLI was refused. Pure. Everything printed is hostile: a
- * model can write what a CLI would, so only the lines that the table names are looked at.
+ * Whether a failed run of a known agent CLI was refused. A pure function. All output is treated as
+ * hostile, because a model can write whatever a CLI would, so only the lines that the table names
+ * are looked at.
  *
- * @param now the time, and `zone` the IANA time zone, that stated times are relative to
+ * @param now the time, and `zone` the IANA time zone, to which reported times are relative
  */
 export function refusalOf(
   agent: AgentCli,
@@ -49,7 +50,7 @@ export function refusalOf(
     : undefined;
 }
 
-/** The lines that may say why, the last first. */
+/** The lines that may contain the reason, the last one first. */
 function linesOf({ refusals: { stream, last } }: AgentCli, run: FailedRun): string[] {
   const text = stream === 'stdout' ? run.stdout : run.stderrTail;
   const reported = reportedIn(run.stdout);
@@ -64,7 +65,7 @@ function linesOf({ refusals: { stream, last } }: AgentCli, run: FailedRun): stri
 
 /**
  * What a failed run reports in JSON: `claude --output-format json|stream-json` ends with a result
- * that `is_error`, `codex exec --json` with a turn that failed.
+ * with `is_error`, and `codex exec --json` with a failed turn.
  */
 function reportedIn(stdout: string): string | undefined {
   const line = stdout.trimEnd().split('\n').at(-1) ?? '';
@@ -77,7 +78,7 @@ function reportedIn(stdout: string): string | undefined {
     if (report['type'] === 'turn.failed' && typeof error?.message === 'string')
       return `ERROR: ${error.message}`;
   } catch {
-    // No report: a line that only begins like one.
+    // Not a report: the line only begins like one.
   }
   return undefined;
 }
@@ -86,7 +87,7 @@ function reportedIn(stdout: string): string | undefined {
 // eslint-disable-next-line no-control-regex -- the escape character is what this is about
 const STEERING = /\u001b\[[0-9;?]*[A-Za-z]|\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-/** A path of any length between the words that matter, in what gemini prints. */
+/** A path of any length between the significant words of what gemini prints. */
 const REPORT = / Full report available at: \S+/;
 
 function clean(line: string): string {
@@ -103,11 +104,11 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /**
- * When one run finds out again. A stated time is believed; where it has proved wrong, and where
- * none was stated, the wait grows. A login may leave no trace here (a key chain, a variable), so
- * it is looked for as well.
+ * When one run finds out whether the CLI works again. A reported time is believed; where it has
+ * proved wrong, and where none was reported, the wait grows. The files of a login may not show it
+ * (a key chain, a variable), so one run tries again from time to time as well.
  *
- * @param refusals how often in a row, this one included
+ * @param refusals the number of refusals in a row, including this one
  */
 export function heldUntil({ kind, until }: Refusal, refusals: number, now: Date): Date {
   const after = (base: number, most: number, doublings: number): Date =>

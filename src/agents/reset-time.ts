@@ -1,16 +1,19 @@
-/** No hold is longer, whatever a CLI states: 7 days. */
+/** The longest hold, whatever time a CLI reports: 7 days. */
 export const LONGEST_MS = 7 * 24 * 3_600_000;
-/** A clock time this short ago is meant as now: clocks differ, and minutes are cut off. */
+/**
+ * A clock time that passed this recently means "now", because clocks differ and CLIs omit the
+ * seconds.
+ */
 const JUST_PASSED_MS = 10 * 60_000;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * The time at which a CLI says that it goes on: an ISO time, seconds since the epoch, a duration
- * ("try again in 5 minutes 30s", "retry-after: 60"), or a clock time with or without date and zone
- * ("resets Nov 24, 3pm (Europe/Berlin)"). At most {@link LONGEST_MS} away; undefined when none is
- * stated, or one that is over.
+ * The time at which a CLI reports that it will work again: an ISO time, seconds since the epoch, a
+ * duration ("try again in 5 minutes 30s", "retry-after: 60"), or a clock time with or without date
+ * and zone ("resets Nov 24, 3pm (Europe/Berlin)"). At most {@link LONGEST_MS} away; undefined when
+ * no time is reported, or one that has passed.
  *
- * @param zone the IANA time zone of clock times that name none
+ * @param zone the IANA time zone of clock times without a zone
  */
 export function statedTime(text: string, now: Date, zone: string): Date | undefined {
   const stated = (absolute(text) ?? relative(text, now) ?? onTheClock(text, now, zone))?.getTime();
@@ -38,7 +41,7 @@ const PART =
   /^[ ,]*(?:and )?(\d{1,9}(?:\.\d{1,12})?) ?(ms|milliseconds?|d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)(?![a-z])/i;
 const BEFORE_DURATION =
   /\b(?:again in|resets? (?:in|after)|retry (?:in|after)|retry-after|retryDelay|quotaResetDelay|resets_in_seconds|wait)["']?[:= ]{1,2}["']?/gi;
-/** Of these, a number alone counts seconds. */
+/** After these words a number without a unit means seconds. */
 const COUNTS_SECONDS = /after|seconds/i;
 
 function relative(text: string, now: Date): Date | undefined {
@@ -88,7 +91,7 @@ function onTheClock(text: string, now: Date, zone: string): Date | undefined {
     const day = Number(found['day']);
     if (found['year'] !== undefined) return on(Number(found['year']), month, day);
     const thisYear = on(today.year, month, day);
-    // In December, January is next year's.
+    // In December, a date in January means next year.
     return now.getTime() - thisYear.getTime() > 180 * DAY_MS
       ? on(today.year + 1, month, day)
       : thisYear;
@@ -101,7 +104,7 @@ function onTheClock(text: string, now: Date, zone: string): Date | undefined {
   return on(today.year, today.month, today.day + ahead + (weekday < 0 ? 1 : 7));
 }
 
-/** Midnight when only a day is stated; undefined for what no clock shows. */
+/** Midnight when only a day is reported; undefined when the numbers are not a valid time. */
 function timeOfDay(
   found: Record<string, string | undefined>,
 ): { hour: number; minute: number } | undefined {
@@ -124,11 +127,11 @@ function isZone(zone: string): boolean {
 
 interface Wall {
   year: number;
-  /** From 0. */
+  /** January is 0. */
   month: number;
   day: number;
   weekday: number;
-  /** What the wall shows, as if it were UTC, in milliseconds. */
+  /** The local clock time, as if it were UTC, in milliseconds. */
   asUtc: number;
 }
 
@@ -150,10 +153,10 @@ function wallClock(at: Date, zone: string): Wall {
   return { year, month, day, weekday: new Date(asUtc).getUTCDay(), asUtc };
 }
 
-/** The instant at which a wall in the zone shows a time, given as if it were UTC. */
+/** The instant at which a clock in the zone shows a local time, which is given as if it were UTC. */
 function instantOf(shown: number, zone: string): Date {
   const offsetAt = (at: number): number => wallClock(new Date(at), zone).asUtc - at;
   const guess = shown - offsetAt(shown);
-  // Once more, as the offset may differ there: clocks change between the two.
+  // Computed twice, because the clocks may change between the guess and the result.
   return new Date(shown - offsetAt(guess));
 }

@@ -2,9 +2,9 @@ import { KNOWN_AGENTS } from './agents.ts';
 import { commandLine } from './command-line.ts';
 
 /**
- * What programs that are no agent CLI, but are started with one or by one, take from the folder they are
- * started in, and what makes them run something: `.git` holds hooks and commands that `git status`
- * executes, `.env` and `bunfig.toml` are read by the runtime inside of some CLIs, `.npmrc` by `npx`.
+ * Files that make other programs run something when those programs start an agent CLI, or are
+ * started by one, in this folder: `.git` holds hooks and commands that `git status` executes,
+ * `.env` and `bunfig.toml` are read by the runtime inside some CLIs, `.npmrc` by `npx`.
  */
 const OF_OTHERS: readonly string[] = [
   '.git',
@@ -36,8 +36,8 @@ const BEGINNINGS = [
 ];
 
 /**
- * Programs that look for the one they are to start in the folder they are started in, and where they
- * find it: what a run leaves there would be run in the CLI's place.
+ * Programs that look in their working folder for the program they start, and where they find it: a
+ * file that a run leaves there would run instead of the CLI.
  */
 const RUNNERS = /\b(?:npx|npm|pnpx|pnpm|yarn|yarnpkg|bunx|bun|corepack|deno)\b/;
 const OF_RUNNERS: ReadonlySet<string> = new Set([
@@ -58,15 +58,16 @@ const OF_RUNNERS: ReadonlySet<string> = new Set([
   'deno.lock',
 ]);
 
-/** Letters that some file systems do not tell from none at all. */
+/** Characters that some file systems ignore when they compare names. */
 const UNSEEN = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
 
 /**
- * Whether a file or folder of this name, in the folder an agent CLI works in, is a setting of one. It is
- * asked for all of them, whichever is to run, and for every spelling that a file system may take for the
- * name.
+ * Whether a file or folder of this name, in the folder an agent CLI works in, is a setting of an
+ * agent CLI. All known CLIs count, whichever is about to run, as does every spelling that a file
+ * system may treat as the name.
  *
- * @param command what is to run there: `npx` and its like take their program from that folder
+ * @param command what is about to run there: `npx` and similar programs take their program from
+ *   that folder
  */
 export function isAgentSetting(name: string, command: string): boolean {
   const plain = name.normalize('NFKC').replace(UNSEEN, '').toLowerCase();
@@ -74,7 +75,10 @@ export function isAgentSetting(name: string, command: string): boolean {
   return NAMES.has(plain) || BEGINNINGS.some((beginning) => plain.startsWith(beginning));
 }
 
-/** Whether a command says the name of one of them anywhere: as it is written, or once quotes are gone. */
+/**
+ * Whether a command contains the name of one of these programs, as it is written or with its quotes
+ * removed.
+ */
 function namesRunner(command: string): boolean {
   if (RUNNERS.test(command)) return true;
   const { words, rest } = commandLine(command);

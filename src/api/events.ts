@@ -5,7 +5,7 @@ import type { WebDeadLetter, WebNow, WebOutboxEntry, WebRun } from './now.ts';
 /** Answer of `POST /api/dead-letters/{id}/retry`. */
 export interface WebRetried {
   released: string[];
-  /** Whether a dispatcher was there to be woken. */
+  /** Whether a running dispatcher was woken. */
   woken: boolean;
 }
 
@@ -28,38 +28,38 @@ export interface WebError {
       | 'too_large'
       | 'read_only'
       | 'internal';
-    /** For people: what, where, the value seen; what to do next. */
+    /** For people: what failed, where, the value that was seen, and what to do next. */
     message: string;
   };
 }
 
-/** Something that became known of a message. */
+/** A fact that became known about a message. */
 export interface WebFact extends MessageRef {
   at: string;
   state: 'queued' | 'sent' | 'taken' | 'answered' | 'silent' | 'failed' | 'parked';
-  /** The addressee it is about; null for `queued` and `sent`. */
+  /** The addressee concerned; null for `queued` and `sent`. */
   actor: string | null;
-  /** The run's id, the answer's relPath, the dead letter's id. */
+  /** The run's id, the answer's relPath, or the dead letter's id. */
   detail: string | null;
 }
 
 /**
- * The events of `GET /api/events`, by their `event:` name. All but `hello` are kept for those who come
- * back with `Last-Event-ID` (or `?last_event_id=`); each but `messages` and `facts` holds all there is to
- * say, so that a newer one replaces an older one.
+ * The events of `GET /api/events`, by their `event:` name. All but `hello` are kept for clients
+ * that reconnect with `Last-Event-ID` (or `?last_event_id=`); each but `messages` and `facts` holds
+ * the complete state, so that a newer event replaces an older one.
  */
 export interface WebEvents {
-  /** The first of a stream; `resumed` when nothing was missed since the id that was given. */
+  /** The first of a stream; `resumed` when nothing was missed since the given id. */
   hello: { event_id: string; tip: string; resumed: boolean };
-  /** What was missed is not known any more: load everything again. */
+  /** The missed events are no longer known: the client must load everything again. */
   reset: { reason: string };
-  /** New on the bus, oldest first, of one channel. */
+  /** New messages on the bus of one channel, oldest first. */
   messages: { tip: string; channel: string; channel_name: string; messages: WebMessage[] };
   /** The bus is at this commit, after its `messages`. */
   tip: { tip: string };
   outbox: { outbox: WebOutboxEntry[]; outbox_total: number };
   status: Pick<WebNow, 'health' | 'paused' | 'dispatcher' | 'parked' | 'push_budget'>;
-  /** Those at work on this machine, and those that ended since the last such event. */
+  /** The runs at work on this machine, and those that ended since the last such event. */
   runs: { running: WebRun[]; ended: WebRun[] };
   dead_letters: { dead_letters: WebDeadLetter[]; dead_letters_total: number };
   facts: { facts: WebFact[] };

@@ -1,17 +1,17 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
-/** `GET /api/session`: what this window is onto, and what it may do. */
+/** `GET /api/session`: what this window shows, and what it may do. */
 export interface WebSession {
   version: string;
   /** Name of the transport's folder. */
   transport: string;
   branch: string;
-  /** The sender of what is sent without another. */
+  /** The default sender. */
   from: string;
-  /** This machine's alias; null while no host file is this machine's. */
+  /** This machine's alias; null as long as this machine has no host file. */
   host: string | null;
-  /** Every write is refused with 403. */
+  /** Whether every write is refused with 403. */
   read_only: boolean;
-  /** Bytes that a message may have at most. */
+  /** The maximum size of a message in bytes. */
   message_limit: number;
   event_id: string;
 }
@@ -30,29 +30,35 @@ export interface WebMessage extends MessageRef {
   /** Markdown as it was written, never HTML; only its beginning where `body_cut` says so. */
   body: string;
   body_cut: boolean;
-  /** It waits in this machine's outbox and is not on the bus yet. */
+  /** Whether it waits in this machine's outbox and is not on the bus yet. */
   queued: boolean;
 }
 
-/** `GET /api/message`: never cut. `answered_by` are messages of any writer that name it in `re`. */
+/**
+ * `GET /api/message`: the body is never cut. `answered_by` are messages of any writer that name it
+ * in `re`.
+ */
 export interface WebMessageWhole extends WebMessage {
   answered_by: string[];
 }
 
-/** `GET /api/channels/{channel}/messages`: a window on a channel, oldest message first. */
+/** `GET /api/channels/{channel}/messages`: a part of a channel, oldest message first. */
 export interface WebMessagePage {
   channel: string;
   channel_name: string;
   messages: WebMessage[];
-  /** Messages of the channel on the bus. */
+  /** The number of messages of the channel on the bus. */
   total: number;
-  /** How many of them are older than the first one here: where the window stands. */
+  /** How many of them are older than the first one here: the position of this page in the channel. */
   first: number;
-  /** For `?before=`: null at the beginning of the channel. */
+  /** The value for `?before=`; null at the beginning of the channel. */
   before: string | null;
-  /** For `?after=`: null at its end. */
+  /** The value for `?after=`; null at the end of the channel. */
   after: string | null;
-  /** What this machine has yet to send to the channel; only with a page that ends at the end. */
+  /**
+   * Messages that this machine has yet to send to the channel; only on the page at the end of the
+   * channel.
+   */
   queued: WebMessage[];
   /** False while older messages are still being indexed: `total` and `first` grow. */
   complete: boolean;
@@ -65,15 +71,15 @@ export interface WebMessagePage {
 export interface WebChannel {
   id: string;
   name: string;
-  /** Id of the channel this is a subchannel of. */
+  /** Id of the channel above it; null for a channel at the top. */
   parent: string | null;
-  /** How many channels it is below; the list is in the order of the tree. */
+  /** Its depth in the tree, which is 0 at the top; the list is in the order of the tree. */
   depth: number;
   description: string;
   messages: number;
   /** When its newest message was written. */
   last: string | null;
-  /** Messages for `for` since that name last wrote there. */
+  /** Messages to the name in `for` since that name last wrote there. */
   unread: number;
 }
 
@@ -92,13 +98,11 @@ export interface WebState {
   state: 'answered' | 'queued' | 'running' | 'failed' | 'parked' | 'silent' | 'waiting';
   /** The host that runs it, the dead letter's id, or the answer's relPath. */
   detail: string | null;
-  /** Seconds from the message to its answer. */
+  /** Seconds between the message and its answer. */
   took_s: number | null;
 }
 
-/**
- * A message of a thread, and what came of it.
- */
+/** A message of a thread, and its results. */
 export interface WebThreadNode {
   relPath: string;
   from: string;
@@ -117,7 +121,7 @@ export interface WebThread {
   channel_name: string;
   /** The message that was asked for. */
   message: string;
-  /** False for a part of a very long thread. */
+  /** False when this is only a part of a very long thread. */
   complete: boolean;
   roots: WebThreadNode[];
 }
@@ -140,10 +144,10 @@ export interface WebSearch {
 
 /** Body of `POST /api/send`. */
 export interface WebSendRequest {
-  /** Names, `name@host`, `all`; separated by commas. */
+  /** Names, `name@host` and `all`, separated by commas. */
   to: string;
   body: string;
-  /** Id, unique id prefix or name; may be left out where there is only one. */
+  /** Id, unique id prefix or name; optional when there is only one. */
   channel?: string;
   from?: string;
   tier?: string;
@@ -151,14 +155,17 @@ export interface WebSendRequest {
   re?: string;
 }
 
-/** Answer of `POST /api/send`, 202: it is safe on this machine's disk; what comes of it are events. */
+/**
+ * Answer of `POST /api/send`, 202: the message is safe on this machine's disk; its results arrive
+ * as events.
+ */
 export interface WebSent {
-  /** Of the outbox entry. */
+  /** Id of the outbox entry. */
   id: string;
   channel: string;
   from: string;
   messages: { relPath: string; to: string[]; re: string[]; cause: string[] }[];
   state: 'queued';
-  /** For the sender, such as that no host serves an addressee. */
+  /** Notes for the sender, for example that no host serves an addressee. */
   notes: string[];
 }

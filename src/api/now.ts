@@ -9,18 +9,18 @@ export interface WebActor {
   hosts: { alias: string; tiers: string[] }[];
 }
 
-/** `GET /api/actors`: whom one can write to. */
+/** `GET /api/actors`: the actors one can write to. */
 export interface WebActors {
   actors: WebActor[];
 }
 
 export interface WebHost {
   alias: string;
-  /** Whether it is the machine of this server, whose dispatcher's heartbeat can be read. */
+  /** Whether it is this server's machine, where the dispatcher's heartbeat can be read. */
   this_machine: boolean;
-  /** Age of the heartbeat; null for other machines, and while no dispatcher runs here. */
+  /** Age of the heartbeat in seconds; null for other machines, and when no dispatcher runs here. */
   heartbeat_age_s: number | null;
-  /** When one of its actors last wrote a message; null when none is among the recent ones. */
+  /** When one of its actors last wrote a message; null when none of the recent messages is theirs. */
   last_wrote: string | null;
   actors: string[];
   /** What is wrong with its host file. */
@@ -32,9 +32,9 @@ export interface WebHosts {
   hosts: WebHost[];
 }
 
-/** A CLI at work, or one that has ended. */
+/** A run of a CLI, which is at work or has ended. */
 export interface WebRun {
-  /** The dispatch id; for runs known from the messages alone, that of the answer. */
+  /** The dispatch id; for runs known only from messages, the id of the answer. */
   id: string;
   actor: string;
   host: string | null;
@@ -45,11 +45,14 @@ export interface WebRun {
   /** Null while it runs. */
   until: string | null;
   outcome: 'running' | 'answered' | 'silent' | 'failed' | 'parked';
-  /** What it was run for. */
+  /** The messages it was started for. */
   messages: string[];
-  /** What it wrote. */
+  /** The messages it wrote. */
   answers: string[];
-  /** `observed`: this machine saw it begin; `record`: told from the messages, so it began after `since`. */
+  /**
+   * `observed`: this machine saw it begin; `record`: concluded from the messages, so it began after
+   * `since`.
+   */
   known_from: 'observed' | 'record' | 'dead_letter';
 }
 
@@ -84,9 +87,7 @@ export interface WebOutboxEntry {
   messages: MessageRef[];
 }
 
-/**
- * The verdict: `problems` each say what is stuck and what to do.
- */
+/** The verdict: `problems` each name what is stuck and what to do. */
 interface WebHealth {
   ok: boolean;
   problems: string[];
@@ -105,7 +106,7 @@ export interface WebNow {
   tip: string;
   health: WebHealth;
   paused: { since: string; by: string } | null;
-  /** Null while none runs on this machine. */
+  /** Null when no dispatcher runs on this machine. */
   dispatcher: {
     pid: number;
     version: string;
@@ -119,22 +120,25 @@ export interface WebNow {
   waiting: {
     total: number;
     oldest_s: number | null;
-    /** How many have waited less than `under_s`, and not less than the one before; null: the rest. */
+    /**
+     * How many messages have waited less than `under_s`, but at least as long as the previous
+     * entry's `under_s`; null stands for all others.
+     */
     ages: { under_s: number | null; messages: number }[];
-    /** The oldest first, at most 100. */
+    /** At most 100, the oldest first. */
     messages: WebWaiting[];
     /** False when messages older than the recent ones may wait too. */
     complete: boolean;
   };
-  /** Tiers whose mail waits because `max_runs_per_hour` is used up. */
+  /** Tiers whose messages wait because `max_runs_per_hour` is used up. */
   parked: { actor: string; tier: string; reason: string; until: string }[];
-  /** The newest first, at most 100 of `dead_letters_total`. */
+  /** At most 100 of `dead_letters_total`, the newest first. */
   dead_letters: WebDeadLetter[];
   dead_letters_total: number;
   /** At most 100 of `outbox_total`. */
   outbox: WebOutboxEntry[];
   outbox_total: number;
-  /** Null for a remote without a limit. */
+  /** Null when the remote has no limit. */
   push_budget: {
     host: string;
     pushes_per_minute: number;
@@ -146,9 +150,7 @@ export interface WebNow {
   event_id: string;
 }
 
-/**
- * A message as an arrow of the picture.
- */
+/** A message as an arrow in the picture. */
 export interface WebArrow extends MessageRef {
   from: string;
   to: string[];
@@ -162,14 +164,14 @@ export interface WebArrow extends MessageRef {
 export interface WebFlow {
   from: string;
   to: string;
-  /** Who wrote, ran or was written to, those that hosts serve first. */
+  /** The names that wrote, ran or were addressed; those that hosts serve come first. */
   lanes: { name: string; hosts: string[] }[];
   runs: WebRun[];
   messages: WebArrow[];
-  /** Per hour, in order, hours without any left out: seconds from a message to its answer. */
+  /** Per hour, in order and without gaps: the seconds between a message and its answer. */
   answer_times: { hour: string; answers: number; median_s: number; p90_s: number }[];
   /** Messages that waited for an answer at the end of each hour. */
   backlog: { hour: string; waiting: number }[];
-  /** False when only the newest messages of the time are here. */
+  /** False when only the newest messages of the period are included. */
   complete: boolean;
 }

@@ -11,15 +11,15 @@ import { ChannelReader } from './channel-reader.ts';
 import { Kept } from './kept.ts';
 import { OddFiles } from './odd-files.ts';
 
-/** Bytes of messages, and as many of channels, that are kept as they were read. */
+/** The most bytes of messages, and of channels, that are kept after they were read. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 
 /** No chain reads more messages than this, however many a hostile message names. */
 const MAX_CHAIN = 2000;
-/** So many characters of a chain's messages are kept; of messages beyond that only their links. */
+/** The most characters of a chain's messages that are kept; beyond it only links are kept. */
 const MAX_CHAIN_TEXT = 32 * 1024 * 1024;
 const LEFT_OUT = '(left out: there is too much text in this thread)\n';
-/** Messages read at a time. Where more are wanted, those with the same content are read once. */
+/** Messages read at a time; if more are wanted, those with the same content are read once. */
 const AT_A_TIME = 100;
 
 /** Messages and channels as they are at a commit, read through one open git process. */
@@ -50,7 +50,7 @@ export class Archive {
     return message.ok ? message.value : undefined;
   }
 
-  /** The messages at some paths of a channel as they look from it; what can't be read is left out. */
+  /** The messages at some paths of a channel, with names relative to it, without unreadable ones. */
   async messages(
     commit: string,
     channel: string,
@@ -141,8 +141,8 @@ export class Archive {
   }
 
   /**
-   * Everything the messages answer or were caused by, in whichever channel, followed to its roots, for
-   * the pure functions of protocol.md §3 and §4.
+   * Everything that the messages answer or were caused by, in any channel, followed to its roots,
+   * for the pure functions of protocol.md §3 and §4.
    */
   async chain(commit: string, channel: string, from: readonly Located[]): Promise<Lookup> {
     return (await this.chainBehind(commit, channel, from)).lookup;

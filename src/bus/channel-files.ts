@@ -39,7 +39,7 @@ async function foldersFrom(
   return [...inside, ...folders.filter((path) => path > edge)];
 }
 
-/** A file as a tree or a comparison of trees names it. */
+/** A file, as a tree or a comparison of trees lists it. */
 export interface FileRef {
   path: string;
   oid: string;

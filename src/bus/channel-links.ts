@@ -82,7 +82,7 @@ export class ChannelLinks {
     return kept;
   }
 
-  /** Brings what is kept to another commit. */
+  /** Updates what is kept to another commit. */
   async #brought(kept: Kept, tip: string, channel: string): Promise<Kept> {
     const { from, messages, room } = kept;
     if (kept.tip === tip) return kept;

@@ -5,16 +5,16 @@ import { Repeats, type Transport } from '../transport/transport.ts';
 import { Kept } from './kept.ts';
 
 /**
- * Where there are more channels, each of their contents is read once, at the cost of another look
- * at the tree.
+ * If there are more channels than this, each different content is read only once, at the cost of
+ * another look at the tree.
  */
 const MANY_CHANNELS = 1000;
-/** Bytes of channel files that are kept as they were read. */
+/** The most bytes of channel files that are kept after they were read. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 
 /**
- * The ids of the channels at a commit; of folders with the same content, no more than is
- * reasonable.
+ * The ids of the channels at a commit. Of folders with the same content, only a reasonable number
+ * is returned.
  */
 export async function channelIds(transport: Transport, commit: string): Promise<string[]> {
   const entries = await transport.list(commit, [CHANNELS]);
@@ -37,7 +37,7 @@ export class ChannelReader {
     this.#transport = transport;
   }
 
-  /** Every channel; one without a readable `CHANNEL.md` goes by its id (protocol.md §9). */
+  /** Every channel; one without a readable `CHANNEL.md` has its id as its name (protocol.md §9). */
   async all(commit: string): Promise<Channel[]> {
     const ids = await channelIds(this.#transport, commit);
     if (ids.length <= MANY_CHANNELS) return Promise.all(ids.map((id) => this.one(commit, id)));

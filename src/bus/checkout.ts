@@ -5,7 +5,7 @@ import { parseWindow, windowFolders } from '../protocol/window.ts';
 import { acquire } from '../state/lock.ts';
 import type { CheckoutState, Transport } from '../transport/transport.ts';
 
-/** How many milliseconds to wait for another process that moves the checkout. */
+/** Milliseconds to wait for another process that moves the checkout. */
 const WAIT_MS = 3000;
 
 /**
@@ -44,7 +44,7 @@ export class Checkout {
     try {
       return await this.#transport.fastForward(await this.#folders());
     } catch (error) {
-      // The checkout follows after what was asked for is done, so nobody is told when this fails.
+      // The checkout follows after the request was carried out, so a failure is not reported.
       return left(reasonOf(error));
     } finally {
       await lock.release();

@@ -2,7 +2,7 @@ import { CHANNELS, messageFile } from '../protocol/layout.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** More paths than this would not fit a command line. */
+/** The most paths that fit into a command line. */
 export const MAX_ORDERED_PATHS = 1000;
 
 /** Deliveries in the order in which history added their messages, since a commit or the root. */

@@ -2,8 +2,7 @@ import type { Commit } from '../protocol/commit.ts';
 import { placeOf } from '../protocol/layout.ts';
 
 /**
- * A commit of the outbox as it is to be made: besides its own requirements, its messages have to be
- * new.
+ * A commit of the outbox with all requirements: besides its own ones, its messages have to be new.
  */
 export function committed(commit: Commit): Commit {
   const messages = commit.files.filter(({ path }) => placeOf(path).kind === 'message');

@@ -15,29 +15,29 @@ export interface Crossing extends Located {
 /** The crossings of the bus at a commit. */
 interface Kept {
   tip: string;
-  /** The first day that was read whole. */
+  /** The first day that was read completely. */
   from: string;
   messages: Map<string, Crossing>;
   room: NamesRoom;
 }
 
 /**
- * So many crossings are known at a time, the first ones by path; a thread that needs more gets
- * these.
+ * The most crossings that are known at a time, the first ones by path; a thread that needs more
+ * gets only these.
  */
 const MAX_CROSSINGS = 50_000;
 /**
- * So many messages are looked at to find crossings, the first ones of each channel: a thread leads
- * elsewhere soon after it began, and a thread that is months old must not cost reading all that was
- * said since.
+ * The most messages that are searched for crossings, the first ones of each channel: a thread leads
+ * into another channel soon after it began, and a thread that is months old must not require
+ * reading everything written since.
  */
 const MAX_READ = 20_000;
-/** At least so many messages of each channel are looked at. */
+/** The least number of messages of each channel that are searched. */
 const MIN_READ = 200;
 
 /**
- * The messages that lead from one channel into another, of the whole bus, without their text. They are
- * read from the first day that somebody asks for, and from then on kept up with the bus by what was added.
+ * The messages that lead from one channel into another, of the whole bus, without their text. They
+ * are read from the first requested day on, and then kept up to date with what is added to the bus.
  */
 export class Crossings {
   readonly #transport: Transport;

@@ -8,10 +8,10 @@ export type Continuity =
 
 /**
  * How history leads from some commits to another one: by adding to them; by archiving them, which
- * removes files and adds none; or not at all. In the first two cases the difference of the trees is
- * what was added since.
+ * removes files and adds none; or not at all. In the first two cases the difference of the trees
+ * shows what was added since.
  *
- * @returns for a rewritten history also those of the commits that it left behind
+ * @returns for a rewritten history also those of the commits that are no longer part of it
  */
 export async function continuity(
   transport: Transport,
@@ -30,8 +30,9 @@ const COMMITTED = /^committer .* (\d+) [+-]\d{4}$/m;
 const DAY_SECONDS = 86_400;
 
 /**
- * Leaves out what came back from an archive: it was delivered before it was archived. Git is asked
- * only when a message is older than the commit that brought it by more than a day.
+ * Leaves out messages that were restored from an archive, because they were delivered before they
+ * were archived. Git is asked only when a message is older by more than a day than the commit that
+ * added it.
  */
 export async function withoutRestored<T extends Pick<Delivery, 'channel' | 'relPath'>>(
   transport: Transport,

@@ -1,8 +1,9 @@
 import type { OutboxEntry } from '../state/outbox.ts';
 
 /**
- * Outbox entries that deliver something here, until they are settled, whoever publishes them: a command
- * that finds no dispatcher empties the whole outbox, also while one is just starting.
+ * Outbox entries that deliver something on this machine, until they are settled, whichever process
+ * publishes them: a command that finds no dispatcher empties the whole outbox, even while a
+ * dispatcher is just starting.
  */
 export class Expected {
   readonly #entries = new Map<string, OutboxEntry>();

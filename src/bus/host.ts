@@ -35,9 +35,9 @@ export interface HostEntry {
 
 /** Host files that were read before. */
 const kept = new Kept<HostEntry['result']>(4 * 1024 * 1024);
-/** Files read at a time. */
+/** The number of files read at a time. */
 const CHUNK = 100;
-/** Paths named in one line. */
+/** The most paths named in one line. */
 const MAX_NAMED = 5;
 
 /** Reads every host file at a commit. */
@@ -117,7 +117,7 @@ export function findHost(entries: readonly HostEntry[], machine: Machine): Found
 }
 
 /**
- * What is reported of a file that claims to be this machine's and is not.
+ * The line that reports a file which claims to be this machine's and is not.
  *
  * @param path the other file's
  */
@@ -129,7 +129,7 @@ function sameHostname(declared: string | undefined, actual: string): boolean {
   return declared?.toLowerCase() === actual.toLowerCase();
 }
 
-/** Why a transport's version is not ours, or undefined (protocol.md §1). */
+/** Why a transport's version is not supported, or undefined (protocol.md §1). */
 export async function checkVersion(
   transport: Transport,
   tip: string | undefined,

@@ -1,17 +1,17 @@
-/** What each entry counts in addition to the bytes it was read from. */
+/** The size that each entry counts in addition to the bytes from which it was read. */
 const EACH = 1000;
 
 /**
- * What files were parsed to, by the id of their content: the same content in many places, or asked
- * for again and again, is parsed once. The entry that was not asked for longest is forgotten first.
- * All who ask get the same value, so nobody may change it.
+ * The results of parsing files, by the id of their content: content that appears in many places, or
+ * is requested repeatedly, is parsed once. The entry that was not requested for the longest time is
+ * dropped first. All callers get the same value, so none of them may change it.
  */
 export class Kept<T extends object> {
   readonly #limit: number;
   readonly #kept = new Map<string, { value: T; bytes: number }>();
   #bytes = 0;
 
-  /** @param limit bytes of files whose reading is kept */
+  /** @param limit the bytes of the files whose results are kept */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -24,7 +24,7 @@ export class Kept<T extends object> {
     return kept.value;
   }
 
-  /** @param bytes of the file, or as much as is kept of it */
+  /** @param bytes the size of the file, or of the part that is kept */
   keep(oid: string, value: T, bytes: number): T {
     this.#bytes += bytes + EACH - (this.#kept.get(oid)?.bytes ?? 0);
     this.#kept.delete(oid);

@@ -2,14 +2,14 @@ import { parseTree } from '../transport/objects/tree-object.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Kept } from './kept.ts';
 
-/** Bytes of folders whose reading is kept. */
+/** The most bytes of folders whose names are kept. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 const PLAIN = '100';
 
 /**
- * What is at a path without being a file of its own: a symlink, whose content git hands out like
- * that of a file when it is asked for by path, or a submodule. Nobody reads a message or a channel
- * from one of these (protocol.md §2), whichever way it is found.
+ * Finds paths that are not files of their own: symlinks, whose content git returns like that of a
+ * file when it is requested by path, and submodules. Neither is ever read as a message or a channel
+ * (protocol.md §2), in whatever way it is found.
  */
 export class OddFiles {
   readonly #transport: Transport;
@@ -20,7 +20,7 @@ export class OddFiles {
     this.#transport = transport;
   }
 
-  /** Those of some paths at a commit at which there is something odd. */
+  /** Selects the paths at which there is a symlink or a submodule at a commit. */
   async among(commit: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
     const odd = new Set<string>();
     const byFolder = new Map<string, string[]>();

@@ -5,14 +5,14 @@ import { profileFiles } from '../protocol/layout.ts';
 import { isRecord, readJson, writeDurably } from '../state/files.ts';
 import type { Transport } from '../transport/transport.ts';
 
-/** A profile as it was read, and the path it was read from. */
+/** A profile and the path from which it was read. */
 interface ReadProfile {
   path: string;
   description: string;
   body: string;
 }
 
-/** The profile of an actor that is in force, and what is wrong with the one on the bus. */
+/** The profile of an actor that is in force, and the problem of the one on the bus. */
 export interface ProfileInForce {
   /** Undefined for an actor that has none. */
   profile?: ReadProfile;
@@ -64,7 +64,7 @@ export async function profileInForce(
       return { profile: last, problem: `${problem}; the last readable one stays in force` };
   }
   if (problem !== undefined) return { problem: `${problem}; ${actor} is run without a profile` };
-  // What was taken off the bus does not come back in the place of a later one that cannot be read.
+  // A profile that was removed from the bus must not come back in place of a later unreadable one.
   if (last !== undefined) await rm(file, { force: true }).catch(() => undefined);
   return {};
 }
@@ -107,6 +107,6 @@ async function keep(file: string, profile: ReadProfile): Promise<void> {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await writeDurably(file, JSON.stringify(profile));
   } catch {
-    // A full disk is reported by what has to be written.
+    // A full disk is reported by writes that are necessary.
   }
 }

@@ -10,7 +10,7 @@ import { Expected } from './expected.ts';
 import { PushParts } from './push-parts.ts';
 import { Troubles, type Trouble } from './troubles.ts';
 
-/** What became of one outbox entry: on the remote, or still in the outbox and why. */
+/** The result of one outbox entry: it is on the remote, or still in the outbox with the reason. */
 export type Outcome = { published: true } | { published: false; failure: Failure };
 
 export interface PublisherParts {
@@ -21,22 +21,22 @@ export interface PublisherParts {
   /** Takes the machine's writer lock; waits for it no longer than until `signal` is aborted. */
   lock: (signal: AbortSignal) => Promise<Acquired>;
   now: () => Date;
-  /** What is to be settled that others know of before there is a publisher. */
+  /** Deliveries to settle that other parts know of before there is a publisher. */
   expected?: Expected;
   /** Settles what an entry delivered; done before the entry leaves the outbox. */
   onPublished?: (entry: OutboxEntry) => Promise<void>;
 }
 
 export interface PublisherEvents {
-  /** There was a push, or it failed. */
+  /** A push has succeeded or failed. */
   push: [result: Published];
-  /** A push added something, which may wake an actor of this very machine. */
+  /** A push added messages, which may wake an actor of this machine. */
   news: [];
-  /** An entry can't be published as it is, and is kept aside. */
+  /** An entry cannot be published as it is, and is set aside. */
   setAside: [entry: OutboxEntry, reason: string];
 }
 
-/** Whoever would wait longer for the push budget is told that the message is queued (cli.md). */
+/** Milliseconds to wait for the push budget before a message is reported as queued (cli.md). */
 const LONGEST_HOLD_MS = 10_000;
 const ALL = '';
 
@@ -58,13 +58,13 @@ export class Publisher {
   readonly #abandoned = new AbortController();
   #flushing: Promise<void> | undefined;
   #again = false;
-  /** Several may ask for one entry: the run that wrote it, and an operator's `sync`. */
+  /** Several callers may wait for one entry: the run that wrote it, and an operator's `sync`. */
   readonly #waiting = new Map<string, ((outcome: Outcome) => void)[]>();
-  /** What is to be settled here, whoever publishes it. */
+  /** Deliveries to settle on this machine, whichever process publishes them. */
   readonly expected: Expected;
   readonly events = new Emitter<PublisherEvents>();
   #heldUntil = 0;
-  /** By entry; by {@link ALL} what concerns none alone. */
+  /** By entry; problems that concern no single entry are stored under {@link ALL}. */
   readonly #failing: Troubles;
   readonly #inParts = new PushParts();
 
@@ -74,12 +74,12 @@ export class Publisher {
     this.expected = parts.expected ?? new Expected();
   }
 
-  /** Since when pushing fails, and why; undefined once all that could not be pushed was. */
+  /** Since when pushing fails, and why; undefined once everything was pushed. */
   get failing(): Trouble | undefined {
     return this.#failing.first;
   }
 
-  /** Resolves once an entry that is in the outbox was pushed, or failed to be. */
+  /** Resolves once an entry of the outbox was pushed, or failed to be pushed. */
   publish(id: string): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), resolve]);
@@ -88,12 +88,12 @@ export class Publisher {
     });
   }
 
-  /** Ends the push under way and lets no other begin: what is in the outbox stays there. */
+  /** Ends the current push and prevents further ones: the entries stay in the outbox. */
   abandon(): void {
     this.#abandoned.abort();
   }
 
-  /** Pushes whatever is in the outbox; joins a flush under way and then runs once more. */
+  /** Pushes the contents of the outbox; joins a current flush and then runs once more. */
   async flush(): Promise<void> {
     if (this.#flushing !== undefined) {
       this.#again = true;
@@ -107,7 +107,7 @@ export class Publisher {
     try {
       do {
         this.#again = false;
-        // Who asks from now on may have an entry that is put while the outbox is being read.
+        // Later callers may wait for an entry that is added while the outbox is being read.
         const asked = [...this.#waiting.keys()];
         const expected = this.expected.all();
         let all = await this.#parts.outbox.all();
@@ -120,12 +120,12 @@ export class Publisher {
       this.#fail([], { kind: 'other', reason: reasonOf(error) });
       throw error;
     } finally {
-      // In the same breath as the look at #again: nobody joins a flush that is over.
+      // Nothing may be awaited since the look at #again: nobody may join a flush that is over.
       this.#flushing = undefined;
     }
   }
 
-  /** Waits until the budget allows a push; whether that took time, in which more may have gathered. */
+  /** Waits until the budget allows a push; returns whether it waited, so that more may have come. */
   async #held(signal: AbortSignal): Promise<boolean> {
     for (let waited = false; ; waited = true) {
       const wait = (await this.#parts.mayPush?.()) ?? 0;
@@ -146,12 +146,12 @@ export class Publisher {
       this.#tell(id, { published: false, failure: { kind: 'held', reason } });
   }
 
-  /** Whether a flush was asked for while one was under way. */
+  /** Whether a flush was requested during the current one. */
   #askedAgain(): boolean {
     return this.#again;
   }
 
-  /** What was in the outbox and is no more was published by another process. */
+  /** Entries that are no longer in the outbox were published by another process. */
   async #settleGone(
     left: ReadonlySet<string>,
     asked: readonly string[],
@@ -166,7 +166,7 @@ export class Publisher {
     try {
       lock = await this.#parts.lock(signal);
     } catch (error) {
-      // A full disk: the entries are in the outbox, and stay there.
+      // The disk is full: the entries are in the outbox, and stay there.
       this.#fail(entries, { kind: 'other', reason: reasonOf(error) });
       return;
     }

@@ -1,19 +1,20 @@
 import type { OutboxEntry } from '../state/outbox.ts';
 import type { Failure, Published } from '../transport/transport.ts';
 
-/** One push takes at most this many entries. */
+/** The most entries of one push. */
 export const MAX_ENTRIES = 1000;
 /**
- * After so many refusals with no push in between, the remote is taken to refuse everything for now.
+ * After this many refusals without a successful push, the remote is assumed to refuse everything
+ * for now.
  */
 const MOST_REFUSALS = 20;
 
 type Entries = readonly OutboxEntry[];
 
-/** What is reported of the parts. */
+/** The listeners for the results of the parts. */
 export interface Told {
   pushed: (entries: Entries, result: Published & { ok: true }) => Promise<void>;
-  /** The remote takes no push as large as this one entry. */
+  /** The remote does not accept a push as large as this one entry. */
   tooLarge: (entry: OutboxEntry, reason: string) => Promise<void>;
   failed: (entries: Entries, failure: Failure) => void;
 }
@@ -28,8 +29,7 @@ export class PushParts {
   #refused = new Set<string>();
 
   /**
-   * What is to be pushed together of all that waits, in order: entries that were refused before
-   * come last.
+   * Divides the waiting entries into pushes, in order: entries that were refused before come last.
    */
   of(all: Entries): OutboxEntry[][] {
     const last = all.filter(({ id }) => this.#refused.has(id));

@@ -6,11 +6,12 @@ import { visible } from '../protocol/text/quoted.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /**
- * Why a command is never run here: it names a file inside the transport, and whoever can push can
- * change that file (trust.md §2). Undefined when it names none.
+ * Why a command is never run on this machine: it names a file inside the transport, and anybody who
+ * can push can change that file (trust.md §2). Undefined when it names no such file.
  *
- * A relative path counts by the folder it names, and not by whether such a file is on the bus: nothing
- * runs in the transport, and whoever pushes could stop a command by pushing a file of that name.
+ * A relative path is judged by the folder it names, and not by whether such a file is on the bus:
+ * nothing runs in the transport, and anybody who can push could stop a command by pushing a file of
+ * that name.
  */
 export async function refusalOf(
   transport: Transport,
@@ -27,7 +28,7 @@ export async function refusalOf(
     if (places.transport.some((folder) => isIn(path, folder) || isIn(real, folder)))
       return reason(path);
   }
-  // A command that runs in a folder of its own means the files of that folder.
+  // In a command that runs in its own folder, relative paths name files of that folder.
   const named = workdir === undefined ? relative.find(isOurs) : undefined;
   return named === undefined ? undefined : reason(named);
 }

@@ -1,10 +1,10 @@
-/** What goes wrong at present, and since when (ISO 8601 UTC). */
+/** A current problem, and since when it exists (ISO 8601 in UTC). */
 export interface Trouble {
   since: string;
   reason: string;
 }
 
-/** Problems that last until they are over, by what they concern. */
+/** Problems that last until they are over, by the thing they concern. */
 export class Troubles {
   readonly #found = new Map<string, Trouble>();
   readonly #now: () => Date;
@@ -13,7 +13,7 @@ export class Troubles {
     this.#now = now;
   }
 
-  /** The problem that was noted first of those that go on. */
+  /** The current problem that was noted first. */
   get first(): Trouble | undefined {
     return this.#found.values().next().value;
   }
@@ -22,10 +22,7 @@ export class Troubles {
     return this.#found.get(key);
   }
 
-  /**
-   * Notes that something goes wrong, or no longer does; the time since when it does stays as it
-   * was.
-   */
+  /** Notes that a problem exists, or no longer exists; the time since when it exists is kept. */
   note(key: string, reason: string | undefined): void {
     if (reason === undefined) this.#found.delete(key);
     else {

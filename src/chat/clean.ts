@@ -1,11 +1,13 @@
 import { colourless } from '../protocol/text/steering.ts';
 
-/** Characters that show nothing, some of which terminals give a column; emoji need the joiners. */
+/**
+ * Characters that show nothing, although some terminals give them a column; emoji need the joiners.
+ */
 const INVISIBLE = /(?![\u200c\u200d])\p{Cf}/gu;
 
 /**
- * A text of somebody's as it may stand on the screen: nothing in it steers the terminal, is hidden,
- * or has another width than is counted here.
+ * Makes a text that somebody else wrote safe for the screen: nothing in it can control the
+ * terminal, is hidden, or has another width than the one computed here.
  */
 export function clean(text: string): string {
   return colourless(text)
@@ -14,7 +16,7 @@ export function clean(text: string): string {
     .replaceAll('\t', '    ');
 }
 
-/** The same on one line. */
+/** As {@link clean}, on one line. */
 export function oneLine(text: string): string {
   return clean(text).replace(/\s+/g, ' ').trim();
 }

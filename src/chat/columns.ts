@@ -2,16 +2,16 @@ import stringWidth from 'string-width';
 
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const MARK = '…';
-/** Characters that are segmented at a time: the time that takes grows with the square of them. */
+/** Characters that are segmented at a time, because the time this takes grows with their square. */
 const PIECE = 500;
 
-/** Columns a text takes on a terminal. */
+/** The number of columns a text takes on a terminal. */
 export function widthOf(text: string): number {
   if (text.length <= PIECE) return stringWidth(text);
   return graphemes(text).reduce((width, one) => width + stringWidth(one), 0);
 }
 
-/** What a reader takes for single characters. */
+/** The graphemes of a text: what a reader sees as single characters. */
 export function graphemes(text: string): string[] {
   const found: string[] = [];
   for (let at = 0; at < text.length;) {
@@ -19,7 +19,7 @@ export function graphemes(text: string): string[] {
       GRAPHEMES.segment(text.slice(at, at + PIECE)),
       ({ segment }) => segment,
     );
-    // The last one may go on in the next piece.
+    // The last grapheme may continue in the next piece.
     if (at + PIECE < text.length && parts.length > 1) parts.pop();
     for (const part of parts) {
       found.push(part);
@@ -29,14 +29,14 @@ export function graphemes(text: string): string[] {
   return found;
 }
 
-/** The beginning of a text that fits, with `…` where something is missing. */
+/** The beginning of a text that fits, with `…` at its end if something was cut. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   if (width <= 0) return '';
   return `${take(text, width - 1)}${MARK}`;
 }
 
-/** A text in exactly so many columns. */
+/** A text cut or padded to exactly this many columns. */
 export function fit(text: string, width: number): string {
   const shown = cut(text, width);
   return shown + ' '.repeat(Math.max(0, width - widthOf(shown)));
@@ -54,8 +54,9 @@ function take(text: string, width: number): string {
 }
 
 /**
- * The lines of a text, broken between words where they are too long, inside a word only where that
- * is longer than a line. What begins a line stays: code keeps its indentation.
+ * The lines of a text, broken between words where they are too long, and inside a word only if the
+ * word is longer than a line. Blanks at the beginning of a line stay, so code keeps its
+ * indentation.
  *
  * @param width columns, at least 1
  */
@@ -81,7 +82,7 @@ function wrapLine(line: string, width: number): string[] {
   return [...lines, current];
 }
 
-/** Breaks wherever a line is full; `…` stands for a character that is wider than a line. */
+/** Breaks a text wherever a line is full; `…` replaces a character that is wider than a line. */
 export function broken(text: string, width: number): string[] {
   const lines: string[] = [];
   let current = '';

@@ -1,4 +1,4 @@
-/** What can be typed after a `/`. */
+/** The commands that can be typed after a `/`. */
 export const COMMANDS = [
   { name: 'help', usage: '/help', summary: 'keys and commands' },
   { name: 'to', usage: '/to <names>', summary: 'who is spoken to when nobody is named' },
@@ -17,7 +17,7 @@ export const COMMANDS = [
 
 export type CommandName = (typeof COMMANDS)[number]['name'];
 
-/** What a typed text asks for. */
+/** The request that a typed text expresses. */
 export type Said =
   | { kind: 'nothing' }
   | { kind: 'message'; to: string; body: string }
@@ -25,8 +25,8 @@ export type Said =
   | { kind: 'wrong'; problem: string };
 
 /**
- * Reads what was typed: `/command argument`, `@name text`, or a text to the default addressees. A
- * text that begins with `/` is written `//`.
+ * Reads what was typed: `/command argument`, `@name text`, or a text to the default addressees. To
+ * send a text that begins with `/`, one types `//`.
  *
  * @param known addresses that may follow an `@`
  * @param to default addressees
@@ -67,7 +67,7 @@ function command(text: string): Said {
     : { kind: 'command', name: chosen.name, argument };
 }
 
-/** The names at the beginning of a text, each after an `@`. */
+/** The names at the beginning of a text, each preceded by an `@`. */
 function addressed(text: string): { names: string[]; rest: string } {
   const names: string[] = [];
   let rest = text;

@@ -4,7 +4,7 @@ import { COMMANDS } from './commands.ts';
 import { trailingStart } from '../protocol/text/trailing.ts';
 
 /**
- * The words that could stand where the cursor is: addresses after `@` and `/to`, channels after
+ * The words that can be inserted at the cursor: addresses after `@` and `/to`, channels after
  * `/channel`, and commands after `/` at the beginning.
  *
  * @returns undefined where nothing can be completed
@@ -42,7 +42,7 @@ function completionAt(state: ChatState): Completion | undefined {
   return word.startsWith('@') ? found(state.addresses, start + 1, ' ') : undefined;
 }
 
-/** Puts the next (1) or previous (-1) choice where the cursor is. */
+/** Inserts the next (1) or previous (-1) choice at the cursor. */
 export function cycle(state: ChatState, by: 1 | -1): ChatState {
   const completion = state.completion ?? completionAt(state);
   if (completion === undefined) return state;

@@ -5,20 +5,20 @@ import type { Entry } from './port.ts';
 import { describeState, isOpen, TONES, type Tone } from './states.ts';
 import { answersIn, threadsOf, type Thread } from './threads.ts';
 
-/** A piece of a line, in the columns its text takes. */
+/** A piece of a line, which takes as many columns as its text. */
 export interface Segment {
   text: string;
   style?: Tone | 'dim' | 'bold' | 'name';
-  /** For `name`: whose colour it has. */
+  /** For the style `name`: the name that determines the colour. */
   of?: string;
 }
 
 export type Line = readonly Segment[];
 
-/** What the line of the selected thread begins with. */
+/** The prefix of the selected thread's first line. */
 export const SELECTED = '» ';
 
-/** Of one message; `crosstalk read` shows more. */
+/** Lines shown of one message; `crosstalk read` shows the rest. */
 const MAX_LINES = 200;
 const MAX_CHARACTERS = 50_000;
 const wrapped = new WeakMap<Entry, { width: number; lines: string[] }>();
@@ -33,7 +33,10 @@ export function foldedThreads(state: ChatState): { thread: Thread; folded: boole
   }));
 }
 
-/** What was there before folds; what happens while somebody looks on, and what is newest, does not. */
+/**
+ * A thread that was there before is folded; the newest thread, and one that received messages while
+ * the chat was open, are not.
+ */
 function isFolded({ folds, live }: Room, { root, others }: Thread, isLast: boolean): boolean {
   const chosen = folds[root.relPath];
   if (chosen !== undefined) return chosen;
@@ -41,7 +44,7 @@ function isFolded({ folds, live }: Room, { root, others }: Thread, isLast: boole
   return others.length > 0 && !isLast && !isLive;
 }
 
-/** The conversation on the screen, all of what is loaded, a line each. */
+/** The conversation on the screen: everything that is loaded, as lines. */
 export function conversationLines(state: ChatState, width: number): Line[] {
   const { older, entries } = roomOf(state, state.current);
   const lines: Line[] = [];
@@ -84,7 +87,7 @@ function message(
   width: number,
   mark: string,
 ): Line[] {
-  // Where there is little room none is spent on showing who is below whom.
+  // A narrow terminal has no room to indent answers further.
   const indent = ' '.repeat(width < 40 ? Math.min(depth, 1) : 2 * depth);
   const head: Segment[] = [
     { text: depth === 0 ? gutter(state, entry, mark) : `  ${indent}` },
@@ -134,7 +137,10 @@ function gutter({ selected }: ChatState, { relPath }: Entry, mark: string): stri
   return selected === relPath ? SELECTED : `${mark} `;
 }
 
-/** Two parts of a line: the first gives way, the second down to what leaves it a third. */
+/**
+ * Puts two parts on one line: the first is shortened to make room for the second, which is
+ * shortened only if the first would get less than a third.
+ */
 function beside(left: readonly Segment[], right: readonly Segment[], width: number): Line {
   const room = Math.floor((width * 2) / 3);
   const end = fitted(right, room);
@@ -142,7 +148,7 @@ function beside(left: readonly Segment[], right: readonly Segment[], width: numb
   return [...fitted(left, width - taken), ...end];
 }
 
-/** Segments as far as they fit, the last one cut. */
+/** The segments that fit, the last of them cut. */
 export function fitted(segments: readonly Segment[], width: number): Segment[] {
   const shown: Segment[] = [];
   let left = width;
@@ -155,7 +161,7 @@ export function fitted(segments: readonly Segment[], width: number): Segment[] {
   return shown;
 }
 
-/** A moment in local time: the clock alone for today, with the day for what is older. */
+/** A time in local time: hours and minutes for today, with the date for earlier days. */
 function clock(at: number, now: number): string {
   const two = (value: number): string => String(value).padStart(2, '0');
   const [then, today] = [new Date(at), new Date(now)];

@@ -3,24 +3,27 @@ import { isWaiting, lookAll } from './looking.ts';
 import type { ChatPort, Opening } from './port.ts';
 import { update } from './update.ts';
 
-/** Milliseconds between looks at what is waited for: the clock on the screen shows seconds. */
+/**
+ * Milliseconds between two looks at messages that still wait; the clock on the screen shows
+ * seconds.
+ */
 const TICK_MS = 1000;
-/** After a failure to be told of news. */
+/** Milliseconds to wait after the stream of news failed. */
 const PAUSE_MS = 5000;
 
 interface DriverOptions {
   port: ChatPort;
   opening: Opening;
   size: { columns: number; rows: number };
-  /** Shows a state; called for every change. */
+  /** Shows a state; called after every change. */
   show: (state: ChatState) => void;
-  /** Draws everything anew: something else wrote on the terminal. */
+  /** Draws everything anew, because something else wrote on the terminal. */
   redraw: () => void;
-  /** Aborted, the chat ends. */
+  /** Aborting it ends the chat. */
   signal: AbortSignal;
 }
 
-/** Runs a chat: events change the state, and what follows from them is asked of the port. */
+/** Runs a chat: events change the state, and the effects that follow are carried out by the port. */
 export class Driver {
   readonly #options: DriverOptions;
   readonly ended: Promise<void>;
@@ -47,7 +50,7 @@ export class Driver {
     return this.#state;
   }
 
-  /** Something happened. */
+  /** Processes an event. */
   dispatch(event: ChatEvent): void {
     if (this.#isOver) return;
     this.#take(update({ ...this.#state, now: Date.now() }, event));
@@ -124,7 +127,7 @@ export class Driver {
     this.dispatch({ type: 'sending', entry });
   }
 
-  /** One look at a time: for what was asked meanwhile there is another one for everything. */
+  /** Only one look runs at a time; requests that arrive meanwhile are combined into the next one. */
   #look({ channel, known, wanted }: Extract<Effect, { do: 'look' }>): void {
     if (this.#looking !== 'no') {
       this.#looking = 'again';
@@ -157,14 +160,17 @@ export class Driver {
     );
   }
 
-  /** Once, after the first messages are there: an index that has to be built keeps nobody waiting. */
+  /**
+   * Counts unread messages once, after the first messages are shown, so that nobody waits for an
+   * index that has to be built.
+   */
   #count(): void {
     if (this.#isCounted) return;
     this.#isCounted = true;
     this.#ask(this.#options.port.unread(), (unread) => ({ type: 'unread', unread }));
   }
 
-  /** Takes in news until the end; a failure is shown, and it is tried again. */
+  /** Reads news until the chat ends; after a failure it is shown and reading starts again. */
   async #follow(): Promise<void> {
     for (;;) {
       try {
@@ -186,7 +192,7 @@ export class Driver {
     this.dispatch({ type: 'addresses', addresses });
   }
 
-  /** Time goes on only while something is waited for. */
+  /** The timer runs only while something is waited for. */
   #watch(): void {
     if (this.#isOver || this.#timer !== undefined || !isWaiting(this.#state)) return;
     this.#timer = setTimeout(() => {

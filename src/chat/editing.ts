@@ -1,7 +1,7 @@
 import { broken, graphemes, widthOf } from './columns.ts';
 import { trailingStart, withoutTrailing } from '../protocol/text/trailing.ts';
 
-/** What is being typed; `cursor` counts UTF-16 units and stands between characters. */
+/** The text being typed; `cursor` counts UTF-16 units and is a position between characters. */
 export interface Input {
   text: string;
   cursor: number;
@@ -14,7 +14,7 @@ export function typed(text: string): Input {
   return { text, cursor: text.length };
 }
 
-/** What moves the cursor, and what deletes up to where it would move. */
+/** The ways to move the cursor; deleting removes the text up to where the cursor would move. */
 export type Motion =
   'left' | 'right' | 'wordLeft' | 'wordRight' | 'lineStart' | 'lineEnd' | 'start' | 'end';
 
@@ -29,14 +29,14 @@ export function move(input: Input, motion: Motion): Input {
   return { ...input, cursor: target(input, motion) };
 }
 
-/** Deletes between the cursor and where a motion would take it. */
+/** Deletes the text between the cursor and where a motion would move it. */
 export function erase(input: Input, motion: Motion): Input {
   const to = target(input, motion);
   const [from, end] = to < input.cursor ? [to, input.cursor] : [input.cursor, to];
   return { text: input.text.slice(0, from) + input.text.slice(end), cursor: from };
 }
 
-/** The cursor a line up (-1) or down (1); undefined where there is no such line. */
+/** Moves the cursor one line up (-1) or down (1); undefined if there is no such line. */
 export function vertical(input: Input, by: -1 | 1): Input | undefined {
   const { text, cursor } = input;
   const start = target(input, 'lineStart');
@@ -73,19 +73,19 @@ function target({ text, cursor }: Input, motion: Motion): number {
   }
 }
 
-/** What is typed as it stands on the screen, and where the cursor is in it. */
+/** The text being typed as rows on the screen, and the position of the cursor in them. */
 export interface InputRows {
   rows: string[];
   row: number;
   column: number;
 }
 
-/** Breaks what is typed into rows, at any character, as it would run on a terminal. */
+/** Breaks the typed text into rows, at any character, as a terminal does. */
 export function inputRows({ text, cursor }: Input, width: number): InputRows {
   const before = rowsOf(text.slice(0, cursor), width);
   const column = widthOf(before.at(-1) ?? '');
   const whole = rowsOf(text, width);
-  // At the end of a full row the cursor is at the beginning of the next.
+  // At the end of a full row the cursor is at the beginning of the next row.
   const over = column >= width;
   if (over && whole.length === before.length) whole.push('');
   return {

@@ -1,6 +1,6 @@
 import type { Key } from './model.ts';
 
-/** A key as `node:readline` tells of it. */
+/** A key as `node:readline` reports it. */
 export interface Keypress {
   sequence?: string | undefined;
   name?: string | undefined;
@@ -9,10 +9,10 @@ export interface Keypress {
   shift?: boolean | undefined;
 }
 
-/** Shift-Enter of terminals that tell it from Enter. */
+/** The sequences of Shift-Enter on terminals that distinguish it from Enter. */
 const SHIFT_ENTER = new Set(['\u001b[13;2u', '\u001b[27;2;13~']);
 
-/** Makes keys of what `node:readline` tells; what is pasted comes as one text. */
+/** Turns what `node:readline` reports into keys; pasted text becomes one key. */
 export class Keyboard {
   readonly #press: (key: Key) => void;
   #pasted: string | undefined;
@@ -32,7 +32,7 @@ export class Keyboard {
   }
 }
 
-/** One key; `text` for what it types. */
+/** Converts one key; its name is `text` if it types characters. */
 function keyOf(text: string | undefined, key: Keypress): Key {
   const { sequence = '', name = '', ctrl = false, meta = false, shift = false } = key;
   if (SHIFT_ENTER.has(sequence)) return { name: 'alt-return', text: '' };

@@ -33,10 +33,10 @@ const ERASURES: Readonly<Record<string, Motion>> = {
   'alt-d': 'wordRight',
 };
 
-/** Milliseconds that somebody who is typing gets to see what is said meanwhile. */
+/** Milliseconds for which a notice stays visible while somebody is typing. */
 const NOTICE_MS = 3000;
 
-/** What a key does. */
+/** Applies a key to the state. */
 export function pressed(before: ChatState, key: Key): Step {
   const { name } = key;
   if (name === 'tab' || name === 'shift-tab')
@@ -99,13 +99,17 @@ function entered(state: ChatState): Step {
   return toggleSelected(state);
 }
 
-/** First a panel is closed, then a selection dropped, then the newest shown. */
+/**
+ * Closes the panel if one is open, otherwise drops the selection and scrolls to the newest message.
+ */
 function escaped(state: ChatState): Step {
   if (state.panel !== undefined) return step({ ...state, panel: undefined });
   return step({ ...state, selected: undefined, scroll: 0, below: 0 });
 }
 
-/** First clears what is typed, which stays in the history of this session. */
+/**
+ * Closes the panel, or clears the typed text, which stays in the history of this session, or quits.
+ */
 function interrupted(state: ChatState): Step {
   const { text } = state.input;
   if (state.panel !== undefined) return step({ ...state, panel: undefined });
@@ -129,7 +133,7 @@ function edited(state: ChatState, input: Input): Step {
   return typing(state, { ...state, input, browsing: undefined });
 }
 
-/** Keeps what is typed as a draft where it changed. */
+/** Stores the typed text as a draft if it changed. */
 function typing(before: ChatState, state: ChatState): Step {
   const { text } = state.input;
   return text === before.input.text ? step(state) : step(state, draft(state, text));

@@ -4,25 +4,25 @@ import type { Entry } from './port.ts';
 import type { Session } from './session.ts';
 
 export interface LinesInput {
-  /** What is typed, a line at a time. */
+  /** The typed lines. */
   lines: AsyncIterable<string>;
-  /** Somebody types them: commands are obeyed, and what others write is shown too. */
+  /** Whether a person types them: then commands are obeyed, and messages of others are shown too. */
   isPerson: boolean;
-  /** Milliseconds to wait for answers once there are no more lines. */
+  /** Milliseconds to wait for answers after the last line. */
   timeout: number;
-  /** Shows a message that came. */
+  /** Shows a message that arrived. */
   show: (entry: Entry) => void;
-  /** Says something that is no message. */
+  /** Prints a notice, which is not a message. */
   note: (line: string) => void;
   signal: AbortSignal;
 }
 
 /**
- * A chat without a screen: each line is sent, and what answers it is shown as it comes. A backslash at
- * the end of a line joins the next one to it.
+ * A chat without a screen: each line is sent, and answers to it are shown as they arrive. A
+ * backslash at the end of a line joins the next line to it.
  *
- * @returns `complete` is false when something that was sent has no answer
- * @throws CrosstalkError for a message that cannot be sent; those before it were
+ * @returns `complete` is false when a sent message has no answer
+ * @throws CrosstalkError for a message that cannot be sent; the messages before it were sent
  */
 export async function chatByLines(
   session: Session,
@@ -43,7 +43,7 @@ export async function chatByLines(
     }
   };
   const following = follow();
-  // What ends it is waited for below.
+  // Its end is awaited below.
   following.catch(() => undefined);
   const sending = sendAll(session, input, (relPath) => {
     own.add(relPath);
@@ -63,9 +63,10 @@ export async function chatByLines(
 }
 
 /**
- * Sends line by line, each when the one before it is on its way, so that they stay in order.
+ * Sends the lines one by one, each after the previous one is on its way, so that they stay in
+ * order.
  *
- * @param onSend told where a message will stand, before it is sent
+ * @param onSend receives the place of a message before it is sent
  */
 async function sendAll(
   session: Session,
@@ -93,7 +94,7 @@ async function sendAll(
   }
 }
 
-/** Lines with those that a backslash continues. */
+/** Joins a line that ends with a backslash to the next one. */
 async function* joined(lines: AsyncIterable<string>): AsyncGenerator<string> {
   let begun: string[] = [];
   for await (const line of lines) {
@@ -106,7 +107,10 @@ async function* joined(lines: AsyncIterable<string>): AsyncGenerator<string> {
   if (begun.length > 0) yield begun.join('\n');
 }
 
-/** A message as lines: who wrote it before the first, the others indented, so that none can pass for one. */
+/**
+ * A message as lines: its sender is on the first line and all others are indented, so that no line
+ * can pass for another message.
+ */
 export function entryLines(entry: Entry): string {
   const [first = '', ...others] = clean(entry.body).trimEnd().split('\n');
   return [`${entry.from}: ${first}`, ...others.map((line) => `  ${line}`)].join('\n');

@@ -1,11 +1,11 @@
 import { roomOf, type ChatState, type Effect } from './model.ts';
 import { isOpen } from './states.ts';
 
-/** Messages whose addressees are looked after: the newest. */
+/** The number of newest messages whose addressees are watched. */
 const LOOKED_AFTER = 60;
-/** Of those that are still open, so many are looked at again and again. */
+/** The number of unfinished messages that are looked at again and again. */
 const WATCHED = 8;
-/** Milliseconds after which nobody sits and waits for an answer any more. */
+/** Milliseconds after which an answer is no longer expected while somebody waits for it. */
 const PATIENCE_MS = 3_600_000;
 
 /** Marks the newest message of the channel on the screen as seen. */
@@ -15,7 +15,7 @@ export function seen(state: ChatState): Effect[] {
   return [{ do: 'seen', channel: state.current, relPath: newest.relPath }];
 }
 
-/** The messages of the channel on the screen whose addressees may still get on. */
+/** The messages of the channel on the screen whose addressees may still make progress. */
 function openOnes(state: ChatState): string[] {
   return roomOf(state, state.current)
     .entries.filter(
@@ -27,12 +27,12 @@ function openOnes(state: ChatState): string[] {
     .slice(-WATCHED);
 }
 
-/** Whether time has to go on, because something on the screen changes with it. */
+/** Whether the clock has to run, because something on the screen changes with time. */
 export function isWaiting(state: ChatState): boolean {
   return openOnes(state).length > 0;
 }
 
-/** Looks after the addressees of the messages on the screen. */
+/** Looks up the state of the addressees of all messages on the screen. */
 export function lookAll(state: ChatState): Effect[] {
   const newest = roomOf(state, state.current).entries.slice(-LOOKED_AFTER);
   return look(
@@ -41,7 +41,7 @@ export function lookAll(state: ChatState): Effect[] {
   );
 }
 
-/** Looks after those that may get on by themselves. */
+/** Looks up the addressees whose state may still change without anybody's action. */
 export function lookAfter(state: ChatState): Effect[] {
   return look(state, openOnes(state));
 }

@@ -2,36 +2,36 @@ import type { Input } from './editing.ts';
 import { EMPTY, typed } from './editing.ts';
 import type { ChannelRow, Choice, Entry, EntryStanding, Opening, SentEntry } from './port.ts';
 
-/** What is loaded of a channel. */
+/** The loaded part of a channel. */
 export interface Room {
-  /** By relPath. */
+  /** In the order of their relPath. */
   entries: Entry[];
-  /** Whether older ones may be loaded, and whether they are being loaded. */
+  /** Whether older messages may be loaded, and whether they are being loaded. */
   older: 'unknown' | 'loading' | 'more' | 'none';
-  /** relPaths of the roots that were folded (true) or unfolded (false) by hand. */
+  /** relPaths of the threads' roots that the user folded (true) or unfolded (false). */
   folds: Record<string, boolean>;
-  /** Messages that came while this was open: their threads stand unfolded. */
+  /** Messages that arrived while the channel was open: their threads are shown unfolded. */
   live: Record<string, true>;
 }
 
-/** The words that could stand where the cursor is. */
+/** The words that can be inserted at the cursor. */
 export interface Completion {
   choices: Choice[];
   index: number;
-  /** Where in the text the present choice stands. */
+  /** Where in the text the current choice begins. */
   start: number;
   end: number;
 }
 
-/** Something to be read in place of the conversation. */
+/** A text that is shown instead of the conversation. */
 export interface Panel {
   title: string;
   lines: string[];
-  /** Lines above the first one shown. */
+  /** The number of lines above the first visible one. */
   top: number;
 }
 
-/** Everything that is on the screen follows from this. */
+/** The state of the chat, from which everything on the screen is computed. */
 export interface ChatState {
   columns: number;
   rows: number;
@@ -39,7 +39,7 @@ export interface ChatState {
   now: number;
   me: string;
   channels: ChannelRow[];
-  /** By id of the channel. */
+  /** The number of unread messages, by id of the channel. */
   unread: Record<string, number>;
   /** Id of the channel on the screen. */
   current: string;
@@ -50,30 +50,35 @@ export interface ChatState {
   input: Input;
   drafts: Record<string, string>;
   history: string[];
-  /** Where in the history the input comes from, and what was typed before. */
+  /** The position in the history that the input came from, and the text that was typed before. */
   browsing: { at: number; draft: string } | undefined;
   completion: Completion | undefined;
   notice: { text: string; bad: boolean; at: number } | undefined;
   panel: Panel | undefined;
-  /** Lines of the conversation below the window; 0 follows it. */
+  /**
+   * The number of lines of the conversation below the window; at 0 the window follows new messages.
+   */
   scroll: number;
-  /** Messages that came while scrolled up. */
+  /** The number of messages that arrived while the window was scrolled up. */
   below: number;
-  /** relPath of the root that a key folds. */
+  /** relPath of the root of the selected thread, which a key folds or unfolds. */
   selected: string | undefined;
   standings: Record<string, EntryStanding['states']>;
-  /** Messages of this chat that are not on the bus yet. */
+  /** Messages sent from this chat that are not on the bus yet. */
   queued: Record<string, true>;
 }
 
 /** A key as it was pressed. */
 export interface Key {
-  /** As `node:readline` names them, with `ctrl-` and `alt-` before it; `text` for what is typed. */
+  /**
+   * The name that `node:readline` gives it, with `ctrl-` and `alt-` as prefixes; `text` for typed
+   * characters.
+   */
   name: string;
   text: string;
 }
 
-/** What can happen. */
+/** The events of a chat. */
 export type ChatEvent =
   | { type: 'key'; key: Key }
   | { type: 'size'; columns: number; rows: number }
@@ -91,7 +96,7 @@ export type ChatEvent =
   | { type: 'notice'; text: string; bad: boolean }
   | { type: 'panel'; title: string; lines: string[] };
 
-/** What is to be done outside. */
+/** The effects to carry out outside of the state. */
 export type Effect =
   | { do: 'send'; channel: string; to: string; body: string; typed: string }
   | { do: 'older'; channel: string }
@@ -106,7 +111,7 @@ export type Effect =
   | { do: 'redraw' }
   | { do: 'quit' };
 
-/** What comes of an event. */
+/** The result of an event: the next state and the effects. */
 export interface Step {
   state: ChatState;
   effects: Effect[];
@@ -127,7 +132,7 @@ export function withRoom(state: ChatState, channel: string, change: Partial<Room
   return { ...state, rooms: { ...state.rooms, [channel]: room } };
 }
 
-/** @param size in columns and rows */
+/** @param size of the terminal, in columns and rows */
 export function begin(
   { me, channels, current, to, history, drafts }: Opening,
   size: { columns: number; rows: number },
@@ -159,7 +164,7 @@ export function begin(
   return step(state, { do: 'older', channel: current });
 }
 
-/** The input emptied, as after sending. */
+/** The state with the input emptied, as after sending. */
 export function cleared(state: ChatState): ChatState {
   return { ...state, input: EMPTY, browsing: undefined, completion: undefined };
 }

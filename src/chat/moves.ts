@@ -4,7 +4,7 @@ import { lookAll, seen } from './looking.ts';
 import { roomOf, step, withRoom, type ChatState, type Step } from './model.ts';
 import { selectedLine, windowOf } from './view.ts';
 
-/** A page up (1) or down (-1); at the top older messages are asked for. */
+/** Scrolls a page up (1) or down (-1); at the top, older messages are requested. */
 export function scrolled(state: ChatState, by: 1 | -1): Step {
   const { height, total } = windowOf(state);
   const page = Math.max(1, height - 1);
@@ -23,7 +23,7 @@ export function scrolled(state: ChatState, by: 1 | -1): Step {
   });
 }
 
-/** Selects the thread above (-1) or below (1); from nothing the last one. */
+/** Selects the thread above (-1) or below (1); without a selection, the last thread. */
 export function selectThread(state: ChatState, by: -1 | 1): Step {
   const roots = foldedThreads(state).map(({ thread }) => thread.root.relPath);
   const at = state.selected === undefined ? -1 : roots.indexOf(state.selected);
@@ -31,7 +31,7 @@ export function selectThread(state: ChatState, by: -1 | 1): Step {
   const chosen = { ...state, selected: roots[next] };
   const { height, total } = windowOf(chosen);
   const below = total - selectedLine(chosen);
-  // It is brought into the window, from whichever side.
+  // Scroll as little as possible to make the thread visible.
   const scroll = Math.max(below - height, Math.min(chosen.scroll, below - 1), 0);
   return step({ ...chosen, scroll });
 }
@@ -46,7 +46,7 @@ export function toggleSelected(state: ChatState): Step {
   return step(bounded(withRoom(state, state.current, change)));
 }
 
-/** Folds every thread with answers; when all are, unfolds them. */
+/** Folds every thread with answers; if all of them are folded, unfolds them. */
 export function answersFold(state: ChatState): ChatState {
   const threads = foldedThreads(state).filter(({ thread }) => thread.others.length > 0);
   const fold = threads.some(({ folded }) => !folded);
@@ -54,13 +54,13 @@ export function answersFold(state: ChatState): ChatState {
   return bounded(withRoom(state, state.current, { folds }));
 }
 
-/** The conversation became shorter: it is not scrolled beyond its beginning. */
+/** Limits the scroll position after the conversation became shorter. */
 function bounded(state: ChatState): ChatState {
   const { height, total } = windowOf(state);
   return { ...state, scroll: Math.min(state.scroll, Math.max(0, total - height)) };
 }
 
-/** The next channel of the list (1), or the one before (-1). */
+/** Switches to the next channel of the list (1), or to the previous one (-1). */
 export function switchedBy(state: ChatState, by: 1 | -1): Step {
   const ids = state.channels.map(({ id }) => id);
   if (ids.length < 2) return step(state);
@@ -68,7 +68,7 @@ export function switchedBy(state: ChatState, by: 1 | -1): Step {
   return switchedTo(state, ids[(at + by + ids.length) % ids.length] ?? state.current);
 }
 
-/** Shows another channel; what was typed stays with the one that is left. */
+/** Switches to another channel; the typed text stays with the previous channel. */
 export function switchedTo(state: ChatState, channel: string): Step {
   if (channel === state.current) return step(state);
   const drafts = { ...state.drafts, [state.current]: state.input.text };

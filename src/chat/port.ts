@@ -1,6 +1,6 @@
 import type { NodeState } from '../operations/tracing/thread.ts';
 
-/** A message on the screen. Texts are as they were written: the view makes them harmless. */
+/** A message on the screen. Texts are as they were written; the view makes them safe to print. */
 export interface Entry {
   channel: string;
   relPath: string;
@@ -17,19 +17,19 @@ export interface Entry {
 export interface ChannelRow {
   id: string;
   name: string;
-  /** How many channels it is below. */
+  /** Its depth in the tree of channels, 0 at the top. */
   depth: number;
 }
 
-/** Something that can be completed. */
+/** A candidate for completion. */
 export interface Choice {
   value: string;
   description: string;
 }
 
-/** What a chat begins with. */
+/** The data with which a chat begins. */
 export interface Opening {
-  /** Who writes. */
+  /** The name of the user. */
   me: string;
   channels: ChannelRow[];
   /** Id of the channel that is opened first. */
@@ -40,41 +40,44 @@ export interface Opening {
   drafts: Record<string, string>;
 }
 
-/** How far the addressees of a message are. */
+/** The state of a message at one of its addressees. */
 export interface EntryStanding {
   relPath: string;
   states: NodeState[];
 }
 
-/** What a message is when it was sent. */
+/** The state of a message after it was sent. */
 export interface SentEntry {
   relPath: string;
-  /** Undefined when it is on the bus; else why it only waits in the outbox. */
+  /** Undefined when the message is on the bus; otherwise the reason why it waits in the outbox. */
   queued: string | undefined;
 }
 
 /**
- * What the screen asks of the rest of the program. It is bundled apart, so it imports none of it
- * (build.js).
+ * What the screen requires from the rest of the program. The screen is bundled separately, so it
+ * imports nothing from the rest (build.js).
  */
 export interface ChatPort {
-  /** Channels with their place in the tree. */
+  /** The channels with their places in the tree. */
   channels(): Promise<ChannelRow[]>;
-  /** Unread messages by id of the channel; waits for the index. */
+  /** The number of unread messages by id of the channel; waits for the index. */
   unread(): Promise<Record<string, number>>;
-  /** What can be addressed. */
+  /** Everything that can be an address. */
   addresses(): Promise<Choice[]>;
-  /** The next older messages of a channel, oldest first; the newest at first. */
+  /** The next older messages of a channel, oldest first; the first call returns the newest ones. */
   older(channel: string): Promise<{ entries: Entry[]; more: boolean }>;
-  /** Messages that come to the bus, as they come. */
+  /** New messages on the bus, as they arrive. */
   news(): AsyncGenerator<Entry[]>;
   standings(channel: string, known: Entry[], wanted: string[]): Promise<EntryStanding[]>;
-  /** @returns at once what is shown, and `sent`, which rejects when it cannot be sent at all */
+  /**
+   * @returns immediately the entry to show, and `sent`, which rejects when the message cannot be
+   *   sent at all
+   */
   send(channel: string, to: string, body: string): { entry: Entry; sent: Promise<SentEntry> };
   thread(message: string): Promise<string[]>;
   search(channel: string, words: string): Promise<string[]>;
   status(): Promise<string[]>;
-  /** Releases dead letters; what is to be said of it. */
+  /** Releases dead letters and returns the notice to show. */
   retry(id: string): Promise<string>;
   remember: {
     sent: (line: string) => void;

@@ -8,7 +8,7 @@ import { describeState } from './states.ts';
 const SHORT = 8;
 const HITS = 10;
 
-/** A thread as a tree, a line a message. @throws CrosstalkError as `thread` does */
+/** A thread as a tree, one line per message. @throws CrosstalkError as `thread` does */
 export async function threadLines(context: Context, message: string): Promise<string[]> {
   const { roots } = await thread(context, message);
   return roots.flatMap((root) => branch(root));
@@ -25,7 +25,7 @@ function branch(node: ThreadNode): string[] {
   return [head, ...node.children.flatMap((child) => branch(child).map((line) => `  ${line}`))];
 }
 
-/** What a search finds in a channel, best first. @throws CrosstalkError as `search` does */
+/** The results of a search in a channel, best first. @throws CrosstalkError as `search` does */
 export async function searchLines(
   context: Context,
   channel: string,
@@ -39,7 +39,7 @@ export async function searchLines(
   ]);
 }
 
-/** Health and what is stuck, as `crosstalk status` knows it. */
+/** The health of the bus and what is stuck, as in `crosstalk status`. */
 export async function statusLines(context: Context): Promise<string[]> {
   const { health, dispatcher, outbox, dead_letters: letters } = await status(context, undefined);
   return [

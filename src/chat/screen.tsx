@@ -6,21 +6,21 @@ import type { ChatPort, Opening } from './port.ts';
 import { Terminal } from './terminal.ts';
 import { heightOf, view, type Frame } from './view.ts';
 
-/** What a screen is opened with. */
+/** The options with which a screen is opened. */
 export interface ScreenOptions {
   port: ChatPort;
   opening: Opening;
-  /** Told of a function that shows a line to the operator. */
+  /** Receives a function that shows a line to the operator. */
   onNote: (say: (line: string) => void) => void;
   colour: boolean;
-  /** Whether the terminal shows more than ASCII. */
+  /** Whether the terminal can show characters beyond ASCII. */
   unicode: boolean;
   signal: AbortSignal;
 }
 
 const COLOURS = { good: 'green', busy: 'yellow', bad: 'red' } as const;
 const NAMES = ['cyan', 'green', 'yellow', 'magenta', 'blue', 'red'] as const;
-/** For terminals without the signs of ours. */
+/** Replacements for terminals that cannot show our symbols. */
 const ASCII: Readonly<Record<string, string>> = {
   '…': '.',
   '▸': '+',
@@ -32,12 +32,12 @@ const ASCII: Readonly<Record<string, string>> = {
   '→': '>',
 };
 
-/** Loads what draws, so that it is at hand once there is something to show. */
+/** Loads the drawing library in advance, so that it is ready when there is something to show. */
 export async function prepareScreen(): Promise<void> {
-  // Being here is all.
+  // Importing it is enough.
 }
 
-/** A chat on this process's terminal, until it is left or `signal` is aborted. */
+/** A chat on this process's terminal, until the user leaves it or `signal` is aborted. */
 export async function openChat(options: ScreenOptions): Promise<void> {
   const { port, opening, signal, onNote } = options;
   let instance: Instance | undefined;
@@ -81,7 +81,7 @@ export async function openChat(options: ScreenOptions): Promise<void> {
     size: terminal.size,
     signal,
     redraw: () => setImmediate(anew),
-    // Keys that come together are drawn together.
+    // Keys that arrive together lead to one redraw.
     show: () => {
       if (isDue) return;
       isDue = true;
@@ -139,7 +139,7 @@ function Lines({ lines, ...look }: Look & { lines: readonly Line[] }): ReactElem
   );
 }
 
-/** Without colour everything is said by words and signs alone. */
+/** Without colour, words and symbols alone carry the meaning. */
 function Part({ part, colour, unicode }: Look & { part: Segment }): ReactElement {
   const { text: shown, style, of = '' } = part;
   const text = unicode ? shown : shown.replace(/[…▸▾»↓│·→]/g, (sign) => ASCII[sign] ?? '?');
@@ -150,7 +150,7 @@ function Part({ part, colour, unicode }: Look & { part: Segment }): ReactElement
   return <Text color={COLOURS[style]}>{text}</Text>;
 }
 
-/** A name has its own colour, the same everywhere. */
+/** The colour of a name, which is the same everywhere. */
 function colourOf(name: string): string {
   let hash = 0;
   for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 0xffffff;

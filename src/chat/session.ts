@@ -26,23 +26,23 @@ import type {
 import { searchLines, statusLines, threadLines } from './reports.ts';
 
 export interface SessionInput {
-  /** In any of the forms a channel may be given in. */
+  /** In any form in which a channel may be named. */
   channel?: string;
   from?: string;
   /** Default addressees, as `send --to` takes them. */
   to?: string;
   login: string;
-  /** Without a channel and with several, begin with the one that was looked at last. */
+  /** Whether to begin with the last open channel when there are several and none was named. */
   choose: boolean;
   signal: AbortSignal;
 }
 
-/** Messages read at a time. */
+/** The number of messages read at a time. */
 const PAGE = 40;
-/** An actor of this name is spoken to where several are served. */
+/** The default addressee when hosts serve several actors and one has this name. */
 const USUAL = 'concierge';
 
-/** A chat's side of the bus: everything it asks for, over one open transport. */
+/** The port of a chat to the bus: everything it requests, over one open transport. */
 export class Session implements ChatPort {
   readonly opening: Opening;
   readonly remember: Remembered;
@@ -50,7 +50,7 @@ export class Session implements ChatPort {
   readonly #input: SessionInput;
   readonly #histories = new Map<string, ChannelHistory>();
   readonly #sending = new Set<Promise<unknown>>();
-  /** The tip up to which news were told. */
+  /** The commit up to which news were delivered. */
   #told: string;
   readonly #seen: Record<string, string>;
 
@@ -68,8 +68,8 @@ export class Session implements ChatPort {
   }
 
   /**
-   * Opens a screen with what is known here: the remote is asked while somebody reads. A script, which
-   * chooses nothing, gets what is true now.
+   * Opens a screen with what is known locally, and fetches from the remote while the user reads. A
+   * script, which does not choose a channel, gets the current state instead.
    *
    * @throws CrosstalkError `not_found` or `ambiguous` for the channel, `usage` for a name
    */
@@ -168,7 +168,7 @@ export class Session implements ChatPort {
       const onSent = ({ delivered }: Sent): void => {
         resolve({ relPath, queued: delivered.published ? undefined : delivered.reason });
       };
-      // An operator starts something new, also where the chat was opened from a dispatch.
+      // An operator starts a new conversation, even if the chat was opened inside a dispatch.
       const input = { to, body, channel, from: me, login, isNew: true, wait: true };
       this.#hold(send(senderIn(this.#context), input, { marks, onSent }).catch(reject));
     });
@@ -193,7 +193,7 @@ export class Session implements ChatPort {
     return woken ? what : `${what}; no dispatcher runs here: crosstalk dispatch`;
   }
 
-  /** Waits for what is under way; what takes longer is safe in the outbox or with the dispatcher. */
+  /** Waits for messages that are being sent; slower ones are safe in the outbox or the dispatcher. */
   async end(patience: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const enough = new Promise((resolve) => (timer = setTimeout(resolve, patience)));
@@ -236,7 +236,7 @@ function entryOf({ channel, relPath, message }: Arrival): Entry {
   };
 }
 
-/** The only actor that hosts serve, else the one that usually answers; empty for none. */
+/** The only actor that hosts serve, or the one that usually answers; empty if there is none. */
 async function usualAddressee(context: Context): Promise<string> {
   const served = (await knownActors(context)).filter(({ hosts }) => hosts.length > 0);
   const [only, ...others] = served;

@@ -1,6 +1,6 @@
 import type { NodeState } from '../operations/tracing/thread.ts';
 
-/** What colour says of a state; words say the same. */
+/** The meaning that a colour gives a state; the words express the same. */
 export type Tone = 'good' | 'busy' | 'bad' | 'quiet';
 
 export const TONES: Readonly<Record<NodeState['state'], Tone>> = {
@@ -13,16 +13,16 @@ export const TONES: Readonly<Record<NodeState['state'], Tone>> = {
   parked: 'bad',
 };
 
-/** States that go over into another by themselves. */
+/** Whether the state can change into another without anybody's action. */
 export function isOpen({ state }: NodeState): boolean {
   return state === 'queued' || state === 'running' || state === 'waiting' || state === 'failed';
 }
 
 /**
- * A state in words.
+ * Describes a state in words.
  *
- * @param waited seconds since the message was written, where that is of interest
- * @param isOnly nobody else was asked, so that it is plain who answered
+ * @param waited seconds since the message was written, if they matter
+ * @param isOnly whether the message has only one addressee, so that it is clear who answered
  */
 export function describeState(
   { actor, state, detail, took_s: took }: NodeState,
@@ -49,7 +49,7 @@ export function describeState(
   }
 }
 
-/** By which a dead letter may be named. */
+/** The ending by which a dead letter can be named. */
 function ending(id: string | null): string {
   return (id ?? '').slice(-6);
 }

@@ -3,7 +3,10 @@ import { help, read, type CommandName } from './commands.ts';
 import { cleared, noticed, step, type ChatState, type Effect, type Step } from './model.ts';
 import { answersFold, switchedTo } from './moves.ts';
 
-/** Does what was typed: sends it, or obeys it. What is wrong stays as it was typed. */
+/**
+ * Handles the typed text: sends it, or executes it as a command. A text with an error stays in the
+ * input.
+ */
 export function submitted(state: ChatState): Step {
   const { text } = state.input;
   const known = state.addresses.map(({ value }) => value);
@@ -31,12 +34,12 @@ export function submitted(state: ChatState): Step {
   }
 }
 
-/** Adds what was typed to the history, once in a row, and forgets the draft. */
+/** Adds the typed text to the history, without repeating the last entry, and forgets the draft. */
 function kept(before: ChatState, state: ChatState, ...effects: Effect[]): Step {
   const line = before.input.text.trim();
   const history = state.history.at(-1) === line ? state.history : [...state.history, line];
   const drafts = { ...state.drafts, [before.current]: '' };
-  // Another channel has a draft of its own.
+  // After a switch of the channel, that channel's own draft is in the input.
   const input =
     state.current === before.current
       ? state.input

@@ -3,15 +3,21 @@ import { emitKeypressEvents, type Interface } from 'node:readline';
 import { Keyboard, type Keypress } from './keypress.ts';
 import type { Key } from './model.ts';
 
-/** The other screen; lines end at the margin, whatever width a terminal gives a character; pasting. */
+/**
+ * Switches to the alternate screen, turns off line wrapping (so that a wrongly measured character
+ * cannot break a line) and turns on bracketed paste.
+ */
 const ENTER = '\u001b[?1049h\u001b[?7l\u001b[?2004h\u001b[2J\u001b[H';
 const LEAVE = '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[0m\u001b[?1049l';
 const CLEAR = '\u001b[2J\u001b[H';
-/** Milliseconds after which an Escape is a key, and not the beginning of another. */
+/**
+ * Milliseconds after which an Escape counts as a key, and not as the beginning of an escape
+ * sequence.
+ */
 const ESCAPE_MS = 50;
 const FALLBACK = { columns: 80, rows: 24 };
 
-/** The process's terminal while a chat has it. */
+/** The process's terminal while a chat uses it. */
 export class Terminal {
   readonly #stdin = process.stdin;
   readonly #stdout = process.stdout;
@@ -19,13 +25,13 @@ export class Terminal {
   readonly #resized: () => void;
   #isOpen = true;
 
-  /** Takes the terminal over; from then on it is given back however the process ends. */
+  /** Takes over the terminal; it is restored in whatever way the process ends. */
   constructor(on: { press: (key: Key) => void; resize: () => void }) {
     this.#keyboard = new Keyboard(on.press);
     this.#resized = on.resize;
     process.on('exit', this.#restore);
     this.#stdin.setRawMode(true);
-    // Typed as an interface of readline, of which only this is asked.
+    // Cast to an interface of readline, because only this property of it is used.
     emitKeypressEvents(this.#stdin, { escapeCodeTimeout: ESCAPE_MS } as unknown as Interface);
     this.#stdin.on('keypress', this.#pressed);
     this.#stdin.resume();
@@ -46,8 +52,8 @@ export class Terminal {
   }
 
   /**
-   * The output for the library that draws. It learns of no resizing, since everything is drawn anew
-   * then, and it does not erase what the terminal keeps of the time before.
+   * The output stream for the drawing library. The library does not learn of resizes, because
+   * everything is drawn anew then, and it does not erase what the terminal showed before.
    */
   output(): NodeJS.WriteStream {
     const stdout = this.#stdout;
@@ -83,7 +89,7 @@ export class Terminal {
       this.#stdin.setRawMode(false);
       writeSync(this.#stdout.fd, LEAVE);
     } catch {
-      // The terminal is gone.
+      // The terminal no longer exists.
     }
   };
 }

@@ -1,22 +1,22 @@
 import type { Entry } from './port.ts';
 
-/** A message and everything that came of it. */
+/** A message and all messages that it led to. */
 export interface Thread {
   root: Entry;
-  /** By time; `depth` is 1 for what answers or was caused by the root. */
+  /** In order of time; `depth` is 1 for messages that answer, or were caused by, the root. */
   others: { entry: Entry; depth: number }[];
-  /** relPath of the newest. */
+  /** relPath of the newest message. */
   last: string;
 }
 
-/** Deeper ones stand no further to the right. */
+/** Messages deeper than this are not indented further. */
 const MAX_DEPTH = 4;
 
 /**
- * Messages by thread: each belongs below the first message here that it answers or was caused by.
- * The thread in which something was said last comes last.
+ * Groups messages by thread: each belongs to the first message here that it answers or was caused
+ * by. The thread with the newest message comes last.
  *
- * @param entries by relPath
+ * @param entries in the order of their relPath
  */
 export function threadsOf(entries: readonly Entry[]): Thread[] {
   const threads = new Map<string, Thread>();
@@ -39,12 +39,12 @@ export function threadsOf(entries: readonly Entry[]): Thread[] {
   return [...threads.values()].sort((a, b) => (a.last < b.last ? -1 : 1));
 }
 
-/** How many messages of a thread answer another. */
+/** How many messages of a thread answer another one. */
 export function answersIn({ others }: Thread): number {
   return others.filter(({ entry }) => entry.re.length > 0).length;
 }
 
-/** Adds messages to others, by relPath; the same one counts once. */
+/** Merges messages into others, in the order of their relPath; duplicates are dropped. */
 export function merged(known: readonly Entry[], more: readonly Entry[]): Entry[] {
   const byPath = new Map([...known, ...more].map((entry) => [entry.relPath, entry]));
   return [...byPath.values()].sort((a, b) => (a.relPath < b.relPath ? -1 : 1));

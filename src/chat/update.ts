@@ -13,7 +13,7 @@ import type { Entry } from './port.ts';
 import { merged } from './threads.ts';
 import { windowOf } from './view.ts';
 
-/** What comes of an event: the next state, and what is to be done outside. Pure. */
+/** Applies an event: returns the next state, and the effects to carry out. A pure function. */
 export function update(state: ChatState, event: ChatEvent): Step {
   switch (event.type) {
     case 'key':
@@ -55,7 +55,7 @@ export function update(state: ChatState, event: ChatEvent): Step {
   }
 }
 
-/** Adds to a conversation; what is on the screen stays where it is when scrolled up. */
+/** Adds messages to a conversation; if it is scrolled up, the visible lines stay in place. */
 function added(state: ChatState, channel: string, entries: readonly Entry[]): ChatState {
   const known = roomOf(state, channel).entries;
   const next = withRoom(state, channel, { entries: merged(known, entries) });
@@ -65,7 +65,10 @@ function added(state: ChatState, channel: string, entries: readonly Entry[]): Ch
   return { ...next, scroll: Math.max(1, state.scroll + grown - before) };
 }
 
-/** Older ones come above: what is seen is counted from below, and stays. */
+/**
+ * Adds older messages above. The scroll position is counted from the bottom, so the visible lines
+ * stay in place.
+ */
 function page(state: ChatState, channel: string, entries: Entry[], more: boolean): Step {
   const known = roomOf(state, channel).entries;
   const next = withRoom(state, channel, {
@@ -73,7 +76,7 @@ function page(state: ChatState, channel: string, entries: Entry[], more: boolean
     older: more ? 'more' : 'none',
   });
   const { height, total } = windowOf({ ...next, panel: undefined });
-  // Folded threads take a line: there is room for more.
+  // Folded threads take one line each, so there may be room for more.
   if (more && channel === next.current && total < height) {
     return step(withRoom(next, channel, { older: 'loading' }), ...lookAll(next), ...seen(next), {
       do: 'older',
@@ -90,7 +93,7 @@ function arrived(state: ChatState, entries: readonly Entry[]): Step {
   );
   let next = state;
   for (const channel of new Set(entries.map((entry) => entry.channel))) {
-    // What is not open is read when it is.
+    // A channel that was never opened is read when it is opened.
     if (next.rooms[channel] === undefined) continue;
     const own = entries.filter((entry) => entry.channel === channel);
     const marks = Object.fromEntries(own.map(({ relPath }) => [relPath, true as const]));
@@ -134,7 +137,10 @@ function sent(state: ChatState, relPath: string, why: string | undefined): Step 
   return step(next, ...lookAll(next));
 }
 
-/** It was not sent at all: what was typed comes back, to the draft or at least to the history. */
+/**
+ * The message could not be sent at all: its text goes back into the draft, or at least into the
+ * history.
+ */
 function refused(state: ChatState, entry: Entry, typedText: string, why: string): Step {
   const { channel, relPath } = entry;
   const entries = roomOf(state, channel).entries.filter((known) => known.relPath !== relPath);

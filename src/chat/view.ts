@@ -4,21 +4,21 @@ import { conversationLines, fitted, SELECTED, type Line, type Segment } from './
 import { inputRows, type InputRows } from './editing.ts';
 import { channelName, type ChatState, type Panel } from './model.ts';
 
-/** What stands on the screen. */
+/** Everything on the screen. */
 export interface Frame {
-  /** The channels, where there is room for them. */
+  /** The list of channels, if there is room for it. */
   sidebar: { width: number; lines: Line[] } | undefined;
   /** As many lines as {@link heightOf}. */
   lines: Line[];
-  /** From the left and the top, from 0. */
+  /** Counted from the left and from the top, starting at 0. */
   cursor: { x: number; y: number };
 }
 
-/** Narrower terminals have no room for the list of channels. */
+/** The number of columns from which there is room for the list of channels. */
 const SIDEBAR_FROM = 60;
 const MAX_SIDEBAR = 24;
 
-/** Where things are; lines not columns. */
+/** The layout of the screen, in lines unless columns are named. */
 interface Layout {
   sidebar: number;
   width: number;
@@ -29,7 +29,7 @@ interface Layout {
   prompt: string;
 }
 
-/** One less than the terminal has: a full one scrolls when its last line is written. */
+/** One less than the terminal's number of rows: writing to the last row would scroll the screen. */
 export function heightOf({ rows }: ChatState): number {
   return Math.max(1, rows - 1);
 }
@@ -53,13 +53,13 @@ function layoutOf(state: ChatState): Layout {
   return { sidebar, width, title, bar, body: height - used - bar - title, input, prompt };
 }
 
-/** Where the selected thread begins among the lines of the conversation; below 0 for none. */
+/** The line of the conversation at which the selected thread begins; negative if none is selected. */
 export function selectedLine(state: ChatState): number {
   const { width } = layoutOf(state);
   return conversationLines(state, width).findIndex(([first]) => first?.text === SELECTED);
 }
 
-/** Lines of the conversation, or the panel, that are seen at a time, and all of them. */
+/** The number of visible lines of the conversation, or of the panel, and the number of all lines. */
 export function windowOf(state: ChatState): { height: number; total: number } {
   const { body, width } = layoutOf(state);
   const { panel } = state;
@@ -71,7 +71,7 @@ function panelLines({ lines }: Panel, width: number): string[] {
   return lines.flatMap((line) => wrap(clean(line), width));
 }
 
-/** The screen as it follows from the state. */
+/** Computes the screen from the state. */
 export function view(state: ChatState): Frame {
   const layout = layoutOf(state);
   const { input, prompt, sidebar, width } = layout;
@@ -107,7 +107,7 @@ function titleLine(state: ChatState, width: number): Line {
   );
 }
 
-/** The conversation or the panel, filled up to its height. */
+/** The lines of the conversation or the panel, filled up to the height. */
 function bodyLines(state: ChatState, { body, width }: Layout): Line[] {
   const { panel, scroll } = state;
   if (panel !== undefined) {
@@ -128,7 +128,7 @@ function filled(lines: readonly Line[], height: number, where: 'above' | 'below'
   return where === 'above' ? [...empty, ...lines] : [...lines, ...empty];
 }
 
-/** What there is to say: choices to complete with, an error, news, or what can be done. */
+/** The line below: completion candidates, an error, news, or the available keys. */
 function barLine(state: ChatState, width: number): Line {
   const { completion, notice, below, scroll } = state;
   if (completion !== undefined) {

@@ -8,11 +8,14 @@ import type { Io } from './command/io.ts';
 import type { Chosen } from './program.ts';
 import { FROM, type CommandSpec } from './command/spec.ts';
 
-/** Said where a command is not for runs at all. */
+/** The addition to the error for a command that is not meant for runs at all. */
 const WHO_MAY =
   'which has the commands to send, to read and to look things up; an operator may, in a terminal of their own';
 
-/** Finds out whether a run gives the command, and fixes what a run cannot choose (trust.md §3). */
+/**
+ * Determines whether an agent's run gives the command, and sets the options that a run cannot
+ * choose (trust.md §3).
+ */
 export async function inAgentMode(
   argv: readonly string[],
   io: Io,
@@ -28,7 +31,7 @@ export async function inAgentMode(
 }
 
 /**
- * Refuses a command that a run does not have, before its arguments are looked at.
+ * Refuses a command that a run may not use, before its arguments are parsed.
  *
  * @throws CrosstalkError `usage`
  */
@@ -42,7 +45,7 @@ export async function assertCommandInRun(argv: readonly string[]): Promise<void>
 }
 
 /**
- * Refuses what a run does not have.
+ * Refuses a command, or an option of it, that a run may not use.
  *
  * @throws CrosstalkError `usage` for another command, another sender or another transport
  */
@@ -69,7 +72,7 @@ export async function assertInRun(
     );
 }
 
-/** Whether `--from` says who writes, and does not choose among messages. */
+/** Whether `--from` names the sender rather than filtering messages. */
 function writes({ options }: CommandSpec): boolean {
   return options?.includes(FROM) === true;
 }

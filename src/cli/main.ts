@@ -5,7 +5,10 @@ import { EXIT } from './command/exit.ts';
 import { colourless, harmless } from './view/render.ts';
 import { run } from './run.ts';
 
-/** The entry of the command line tool: the process's own streams, signals and exit code. */
+/**
+ * The entry point of the command line tool, which connects the process's own streams, signals and
+ * exit code.
+ */
 export async function main(argv: string[]): Promise<void> {
   const stop = new AbortController();
   const hurry = new AbortController();
@@ -23,9 +26,9 @@ export async function main(argv: string[]): Promise<void> {
   };
   process.on('SIGINT', interrupted);
   process.on('SIGTERM', interrupted);
-  // A terminal that is closed takes along what runs in it; under nohup nothing is on the terminal.
+  // Closing a terminal ends the programs in it. Under nohup, neither stream is a terminal.
   if (process.stdin.isTTY || process.stderr.isTTY) process.on('SIGHUP', interrupted);
-  // A reader that went away (`| head`) is no failure of ours.
+  // A reader that closed the pipe (`| head`) is not a failure of this program.
   process.stdout.on('error', () => process.exit(process.exitCode ?? EXIT.ok));
   const io = processIo(stop.signal, hurry.signal, (text) => {
     lastWord = text;
@@ -34,7 +37,8 @@ export async function main(argv: string[]): Promise<void> {
     interrupt = spec.interrupt ?? 'exit';
   });
   process.exitCode = code === EXIT.ok ? (process.exitCode ?? EXIT.ok) : code;
-  // What is left open (a socket, a git that sees its input closed) need not be waited for.
+  // Do not wait for handles that are still open (a socket, or a git process that sees its input
+  // closed).
   if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit();
 }
 
@@ -63,7 +67,7 @@ function processIo(stop: AbortSignal, hurry: AbortSignal, lastWord: Io['lastWord
   };
 }
 
-/** What this process was given. What it starts does not inherit all of it. */
+/** The environment of this process. The programs that it starts do not inherit all of it. */
 function givenEnvironment(): NodeJS.ProcessEnv {
   const given = { ...process.env };
   const inherited = withoutWebToken(given);

@@ -7,7 +7,7 @@ import type { Io } from './command/io.ts';
 import { GROUPS, optionsOf, type CommandSpec } from './command/spec.ts';
 import { COMMANDS } from './tables/table.ts';
 
-/** What the command line asked for: a command to run. */
+/** The command that the command line selects. */
 export interface Chosen {
   spec: CommandSpec;
   args: (string | undefined)[];
@@ -15,9 +15,9 @@ export interface Chosen {
 }
 
 /**
- * Builds the parser from the command table; `choose` is told which command was asked for.
+ * Builds the parser from the command table; `choose` receives the selected command.
  *
- * @param first the first word of the command line: one that names a command needs no others
+ * @param first the first word of the command line: if it names a command, no other command is added
  */
 export function buildProgram(
   io: Io,
@@ -51,7 +51,7 @@ export function buildProgram(
   return program;
 }
 
-/** What the help of the whole program says below its commands. */
+/** The text below the commands in the help of the whole program. */
 function facts(): string {
   const codes = EXIT_CODES.map(([code, meaning]) => `${code} ${meaning}`).join(', ');
   return `Example:\n  ${EXAMPLE}\n\nExit: ${codes}\nMore: crosstalk <command> --help, man crosstalk`;

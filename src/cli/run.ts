@@ -7,10 +7,10 @@ import type { Chosen } from './program.ts';
 import type { CommandSpec } from './command/spec.ts';
 
 /**
- * Runs one command line in this process. The only place that prints an error and decides on the
+ * Runs one command line in this process. This is the only place that prints errors and decides the
  * exit code (cli.md, Conventions).
  *
- * @param onChosen told which command runs, before it does
+ * @param onChosen receives the command before it runs
  * @returns the exit code
  */
 export async function run(
@@ -52,7 +52,7 @@ async function parse(argv: readonly string[], io: Io): Promise<Chosen | number> 
   return chosen ?? EXIT.usage;
 }
 
-/** Commander's own complaints and its help; both come as exceptions with a code. */
+/** Reports Commander's own errors and its help, both of which arrive as exceptions with a code. */
 function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
   const {
     code = '',

@@ -21,7 +21,7 @@ import {
 } from './machine.ts';
 import { causalTree } from './tree.ts';
 
-/** What the demo needs of the terminal. */
+/** What the demo requires of the terminal. */
 export interface DemoIo {
   env: NodeJS.ProcessEnv;
   cwd: string;
@@ -35,8 +35,9 @@ const WORKERS = ['languages', 'history', 'marks', 'structure'];
 const LIMIT_MS = 60_000;
 
 /**
- * The main job, live, without network, account or identity: a hub and two machines in a temporary
- * folder, two real dispatchers, a question that is delegated across machines and answered once.
+ * Shows the purpose of the program live, without network, account or identity: a hub and two
+ * machines in a temporary folder, two real dispatchers, and a question that is delegated across
+ * machines and answered once.
  *
  * @returns the exit code
  */
@@ -191,7 +192,7 @@ function inMachine<T>(
   );
 }
 
-/** Prints what happens with the seconds since the start. */
+/** Prints events with the seconds since the start. */
 function storyteller(io: DemoIo): (who: string, what: string) => void {
   const begun = performance.now();
   return (who, what) => {

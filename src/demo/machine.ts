@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { binPath } from '../package.ts';
 import type { EventName } from '../log.ts';
 
-/** One of the demo's two machines: a clone and a state directory of its own. Nothing is kept elsewhere. */
+/**
+ * One of the demo's two machines: a clone and a state directory of its own. Nothing is stored
+ * anywhere else.
+ */
 export interface Machine {
   alias: string;
   dir: string;
@@ -28,7 +31,7 @@ export function machine(root: string, alias: string, environment: NodeJS.Process
       ...environment,
       CROSSTALK_TRANSPORT: dir,
       CROSSTALK_STATE_DIR: join(root, `${alias}-state`),
-      // What all transports of a user share.
+      // This folder holds what all transports of a user share.
       XDG_STATE_HOME: join(root, 'shared-state'),
     },
   };
@@ -44,7 +47,10 @@ export function agentCommand(name: string): string {
     : `${node} ${quote(join(binPath(), '..', '..', 'dist', 'demo', 'agents', `${name}.js`))}`;
 }
 
-/** Starts a real dispatcher process; its log goes to `onLine`, or to a file when it is to stay. */
+/**
+ * Starts a real dispatcher process; its log goes to `onLine`, or to a file if the demo's folder is
+ * kept.
+ */
 export function startDispatcher(
   { alias, dir, env }: Machine,
   output: { onLine: (line: LogLine) => void } | { file: string },
@@ -70,7 +76,7 @@ export function startDispatcher(
   return child;
 }
 
-/** Ends dispatchers and waits until they are gone. */
+/** Ends dispatchers and waits until their processes have exited. */
 export async function stopDispatchers(children: readonly ChildProcess[]): Promise<void> {
   await Promise.all(
     children.map(async (child) => {

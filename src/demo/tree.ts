@@ -8,7 +8,7 @@ interface Node extends Located {
 }
 
 /**
- * The causal tree of some messages as text: who wrote to whom, and how long after what caused it.
+ * The causal tree of some messages as text: who wrote to whom, and how long after its cause.
  *
  * @param messages in any order
  */

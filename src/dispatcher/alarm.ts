@@ -1,9 +1,12 @@
 import type { Bell, Ring } from './socket/bell.ts';
 
-/** What ended a wait. */
+/** The reason why a wait ended. */
 export type Rang = Ring | 'time' | 'aborted';
 
-/** A wait that a bell cuts short; when it rings while nobody waits, that is kept for the next wait. */
+/**
+ * A wait that a bell can end early; if the bell rings while nobody waits, the next wait ends at
+ * once.
+ */
 export class Alarm {
   #wake: ((rang: Rang) => void) | undefined;
   #pending: Ring | undefined;
@@ -11,7 +14,7 @@ export class Alarm {
   constructor(bell: Pick<Bell, 'onRing'>) {
     bell.onRing((what) => {
       if (this.#wake !== undefined) this.#wake(what);
-      // Who asks the remote looks at what is known here too.
+      // Asking the remote includes looking at what is known locally.
       else this.#pending = this.#pending === 'ask' ? 'ask' : what;
     });
   }
@@ -46,14 +49,15 @@ export class Alarm {
 const FASTEST_MS = 1000;
 
 /**
- * The polling rhythm (architecture, "Polling"): every second after activity, each quiet poll
- * doubling the wait up to the interval, give or take a tenth so that machines do not march in step.
+ * The polling rhythm (architecture, "Polling"): a second after activity; each quiet poll doubles
+ * the wait up to the interval. A random tenth is added or subtracted, so that machines do not poll
+ * at the same time.
  */
 export class Rhythm {
   readonly #interval: number;
   #delay: number;
 
-  /** @param interval milliseconds */
+  /** @param interval the longest wait, in milliseconds */
   constructor(interval: number) {
     this.#interval = interval;
     this.#delay = Math.min(FASTEST_MS, interval);

@@ -8,9 +8,9 @@ import type { Archive } from '../bus/archive.ts';
 import type { FanIn } from './fan-ins.ts';
 
 /**
- * Which of the pending mail of an actor and channel goes to one run: a batch is one conversation
- * (protocol.md §5). A conversation is looked up once for each delivery, since what a message answers
- * does not change.
+ * Decides which pending messages of an actor and channel go into one run: a batch is one
+ * conversation (protocol.md §5). The conversation of a delivery is looked up only once, since what
+ * a message answers does not change.
  */
 export class Batches {
   readonly #archive: Archive;
@@ -20,12 +20,15 @@ export class Batches {
     this.#archive = archive;
   }
 
-  /** What a batch of peers' answers to the same questions is for; undefined for any other batch. */
+  /** The questions that a batch of peers' answers belongs to; undefined for any other batch. */
   fanInOf([first]: readonly Delivery[]): FanIn | undefined {
     return first && fanInNamed(this.#names.get(first) ?? '', first);
   }
 
-  /** The same of what a dead letter is about, at the commit that it would be read at. */
+  /**
+   * As {@link fanInOf}, for the messages of a dead letter, at the commit at which they would be
+   * read.
+   */
   async fanInOfLetter(tip: string, letter: DeadLetter): Promise<FanIn | undefined> {
     const { actor, channel, messages } = letter;
     const [first] = await this.#archive.messages(tip, channel, messages.slice(0, 1));
@@ -35,8 +38,8 @@ export class Batches {
   }
 
   /**
-   * @param tip the commit that the chains behind the messages are read at
-   * @param messages what is pending, in commit order; at most {@link MAX_BATCH} are looked at
+   * @param tip the commit at which the chains behind the messages are read
+   * @param messages the pending messages, in commit order; at most {@link MAX_BATCH} are examined
    */
   async of(
     tip: string,
@@ -52,7 +55,7 @@ export class Batches {
   }
 }
 
-/** @param conversation as `conversationOf` calls it, of mail of this actor in this channel */
+/** @param conversation as `conversationOf` names it, of messages to this actor in this channel */
 function fanInNamed(
   conversation: string,
   { actor, channel }: { actor: string; channel: string },
@@ -66,8 +69,8 @@ function fanInNamed(
 }
 
 /**
- * Of more mail than is looked at, what is for a tier that may start something now: nothing waits
- * behind a thousand messages for another tier.
+ * Selects the messages to examine when there are too many: those for a tier that can start a run
+ * now, so that no tier waits behind a thousand messages for another.
  */
 export async function lookedAt(
   messages: Delivery[],

@@ -15,7 +15,7 @@ import type { Log } from '../log.ts';
 import type { Publisher } from '../bus/publisher.ts';
 import type { RunParts } from './run/job.ts';
 
-/** Everything a dispatcher is made of; one file constructs it (operations/dispatching/parts). */
+/** The parts of a dispatcher; they are constructed in one place (operations/dispatching/parts). */
 export interface DispatcherParts {
   transport: Transport;
   archive: Archive;
@@ -45,11 +45,11 @@ export interface DispatcherParts {
 }
 
 export interface DispatcherEvents {
-  /** A run has ended: there may be room for the next. */
+  /** A run has ended, so there may be room for the next one. */
   room: [];
 }
 
-/** One run under way, as the heartbeat shows it. */
+/** A current run, as the heartbeat shows it. */
 export interface Running {
   actor: string;
   channel: string;

@@ -19,14 +19,14 @@ import { WaitingMail } from './waiting-mail.ts';
 import { work } from './run/work.ts';
 
 /**
- * Starts runs for what is deliverable and records how they end. A job's life: taken from its
- * mailbox (or due in the dead letters) → a free place in its tier's lane → CLI run → outcome on
- * record → lane free → push → settled.
+ * Starts runs for messages that can be delivered and records how the runs end. The life of a job:
+ * taken from its mailbox (or due in the dead letters) → a free place in its tier's lane → CLI run →
+ * outcome recorded → lane free → push → settled.
  */
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #lanes = new Lanes();
-  /** What runs are started for, in this order. */
+  /** The sources of runs, in the order in which they are asked. */
   readonly #sources: readonly DueSource[];
   readonly #fanIns: FanIns;
   readonly #links: ChannelLinks;
@@ -36,9 +36,9 @@ export class Dispatcher {
   readonly #stopRuns = new AbortController();
   #accepting = true;
   #pumping: Promise<void> = Promise.resolve();
-  /** Runs whose outcome cannot be put on disk. */
+  /** Runs whose outcome cannot be written to disk. */
   readonly unrecorded: Troubles;
-  /** Jobs that fail for no fault of their CLI. */
+  /** Jobs that fail through no fault of their CLI. */
   readonly stalled: Troubles;
   readonly events: Emitter<DispatcherEvents>;
 
@@ -59,7 +59,10 @@ export class Dispatcher {
     this.#crossings = new Crossings(parts.transport, parts.archive);
   }
 
-  /** When something is due by the clock alone: a retry, or an agent CLI that refused to work. */
+  /**
+   * The time at which a run becomes due without news: a retry, or a trial of an agent CLI that
+   * refused to work.
+   */
   nextStart(): Promise<Date | undefined> {
     return firstDue(this.#sources, this.#parts.now());
   }
@@ -68,15 +71,19 @@ export class Dispatcher {
     return [...this.#jobs.values()].map(({ running }) => running);
   }
 
-  /** Ends what the CLIs of a dispatcher that died left running: their mail is delivered again. */
+  /**
+   * Ends the processes that the CLIs of a dead dispatcher left running; their messages are
+   * delivered again.
+   */
   async endLeftovers(): Promise<void> {
     const { desks, log } = this.#parts;
     await endLeftovers(this.#parts, { ...desks, log });
   }
 
   /**
-   * Starts every job that has a free lane; resolves when they are started, not when they end. One
-   * call at a time: two that read the same due letters would start them twice.
+   * Starts every job that has a free lane; resolves when they have started, not when they have
+   * ended. Calls run one after another, because two calls that read the same due letters would
+   * start them twice.
    */
   pump(): Promise<void> {
     this.#pumping = this.#pumping.then(
@@ -102,13 +109,18 @@ export class Dispatcher {
     this.#start(host.alias, tier, startable);
   }
 
-  /** Takes a place in a tier's lane, unless it has none or its hour is used up. */
+  /**
+   * Checks whether a run may start in a tier's lane: the lane has room and the hourly limit is not
+   * reached.
+   */
   async #mayStart(actor: string, tier: Tier): Promise<boolean> {
     if (!(await this.#parts.guards.allows(actor, tier))) return false;
     return this.#accepting && this.#lanes.enter(actor, tier);
   }
 
-  /** Waits until nothing runs and nothing is being pushed, starting what finds room meanwhile. */
+  /**
+   * Waits until no run and no push is under way, and meanwhile starts runs for which there is room.
+   */
   async drain(): Promise<void> {
     for (;;) {
       if (this.#accepting) await this.pump();
@@ -118,7 +130,7 @@ export class Dispatcher {
     }
   }
 
-  /** Starts nothing more; lets runs finish for `grace` milliseconds, then ends them. */
+  /** Starts no more runs; lets current runs finish for `grace` milliseconds, then ends them. */
   async stop(grace: number): Promise<void> {
     this.#accepting = false;
     await this.#pumping.catch(() => undefined);
@@ -134,13 +146,13 @@ export class Dispatcher {
     return [...this.#jobs.values()].map(({ done }) => done);
   }
 
-  /** Ends the runs now: a second signal. */
+  /** Ends the runs immediately, after a second signal. */
   stopNow(): void {
     this.#accepting = false;
     this.#stopRuns.abort();
   }
 
-  /** The batch is read at what is scanned by now, which holds all of it. */
+  /** The batch is read at the tip scanned last, which contains all of its messages. */
   #start(host: string, tier: Tier, startable: Startable): void {
     const { fanIn } = startable;
     const { letter, ...batch } = startable.begin();

@@ -13,7 +13,7 @@ export interface DueRetriesParts {
   batches: Batches;
 }
 
-/** Runs for dead letters that are to be tried again: each at its time. */
+/** Runs for dead letters that are to be retried, each one at its time. */
 export class DueRetries implements DueSource {
   readonly #parts: DueRetriesParts;
 

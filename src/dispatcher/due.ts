@@ -3,38 +3,44 @@ import type { DeadLetter } from '../state/dead-letters.ts';
 import type { FanIn } from './fan-ins.ts';
 import type { Job } from './run/job.ts';
 
-/** What a run is started for. */
+/** The messages for which a run is started. */
 interface Batch extends Pick<
   Job,
   'actor' | 'channel' | 'messages' | 'released' | 'isRest' | 'isDealt'
 > {
-  /** The dead letter that it tries again. */
+  /** The dead letter that the run retries. */
   letter?: DeadLetter;
 }
 
-/** Something for which a run may be started now, if there is room. */
+/** Work for which a run may be started now, if there is room. */
 export interface Startable {
   actor: string;
-  /** The tiers that its messages ask for. */
+  /** The tiers that its messages request. */
   tiers: (string | undefined)[];
   fanIn: FanIn | undefined;
-  /** The commit that it was looked up at. */
+  /** The commit at which it was looked up. */
   tip: string;
-  /** There is room: takes it from where it waits. */
+  /** Called when there is room: takes it from where it waits. */
   begin: () => Batch;
-  /** Its run is over. */
+  /** Called when its run is over. */
   end?: () => void;
 }
 
-/** Where runs come from: mail that waits and retries; schedules would be a third one. */
+/** Where runs come from: waiting messages and retries. */
 export interface DueSource {
-  /** When more of it will be due by the clock alone; undefined when only news can bring more. */
+  /** The time at which more becomes due without news; undefined when only news can bring more. */
   next: () => Promise<Date | undefined>;
-  /** What is due now, one after another: a place in a lane that one takes is gone for the next. */
+  /**
+   * The work that is due now, one item after another: a place in a lane that one item takes is not
+   * available to the next.
+   */
   due: (host: ActiveHost) => AsyncIterable<Startable>;
 }
 
-/** When the first of some sources will be due; what is due already does not count. */
+/**
+ * The earliest time at which one of the sources becomes due; work that is due already does not
+ * count.
+ */
 export async function firstDue(
   sources: readonly Pick<DueSource, 'next'>[],
   now: Date,

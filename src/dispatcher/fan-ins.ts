@@ -6,17 +6,17 @@ import type { Transport } from '../transport/transport.ts';
 /** What a run would be for: answers of peers that lead to open questions. */
 export interface FanIn {
   actor: string;
-  /** The open questions, of whichever channel: `<channel id>/<relPath>`. */
+  /** The open questions, in any channel, as `<channel id>/<relPath>`. */
   questions: string[];
 }
 
-/** Questions whose last answers are remembered. */
+/** The number of questions whose last answers are remembered. */
 const MAX_SAID = 10_000;
 
 /**
- * One run at a time for what peers answer to a question, in whichever channels they do, and the next one
- * once the answer of the last can be seen where it reads: an actor that does not see its own answer gives
- * it again.
+ * Allows one run at a time for the answers of peers to a question, in any channel. The next run
+ * starts when the answer of the previous one is visible in what it reads, because an actor that
+ * does not see its own answer gives it again.
  */
 export class FanIns {
   readonly #outbox: Outbox;
@@ -24,8 +24,9 @@ export class FanIns {
   /** By actor and question. */
   readonly #running = new Set<string>();
   /**
-   * By actor and question the files of answers that were recorded here, and not seen on the bus yet: of
-   * runs that ended, and of what a set-back took and is published again.
+   * By actor and question, the files of answers that were recorded here and not yet seen on the
+   * bus: answers of runs that ended, and answers that are published again after the branch was set
+   * back.
    */
   readonly #said = new Map<string, readonly string[]>();
 
@@ -41,7 +42,7 @@ export class FanIns {
     for (const key of keysOf(fanIn)) this.#running.add(key);
   }
 
-  /** @param files what the run answered, if it did */
+  /** @param files the files of the run's answer, if it gave one */
   end(fanIn: FanIn | undefined, files: readonly string[] = []): void {
     for (const key of keysOf(fanIn)) {
       this.#running.delete(key);
@@ -49,7 +50,10 @@ export class FanIns {
     }
   }
 
-  /** What an entry answers may leave the outbox before anybody looks at what is scanned. */
+  /**
+   * Remembers the answer of an outbox entry: it may leave the outbox before the next look at the
+   * scanned tip.
+   */
   #note({ delivery, commits }: OutboxEntry): void {
     if (delivery === undefined) return;
     for (const file of commits.flatMap(({ files }) => files))
@@ -65,7 +69,7 @@ export class FanIns {
     }
   }
 
-  /** Whether a run may begin that reads the bus at `tip`. */
+  /** Whether a run that reads the bus at `tip` may begin. */
   async mayBegin(fanIn: FanIn | undefined, tip: string): Promise<boolean> {
     if (fanIn === undefined) return true;
     const keys = keysOf(fanIn);
@@ -73,13 +77,14 @@ export class FanIns {
     const files = [...new Set(keys.flatMap((key) => this.#said.get(key) ?? []))];
     if (files.length === 0) return true;
     const standing = await this.#transport.standing(tip, files);
-    // What is neither queued nor on the newest tip was kept aside, or is lost: nothing to wait for.
+    // A file that is neither queued nor at the newest tip was set aside or lost, so do not wait for
+    // it.
     if (standing.size < files.length && (await this.#transport.tip()) !== tip) return false;
     for (const key of keys) this.#said.delete(key);
     return true;
   }
 
-  /** Whether an answer waits to be pushed, also one of a dispatcher that died. */
+  /** Whether an answer waits to be pushed, including one of a dispatcher that died. */
   async #isQueued({ actor, questions }: FanIn): Promise<boolean> {
     const entries = await this.#outbox.all();
     return entries.some(
@@ -90,7 +95,7 @@ export class FanIns {
   }
 }
 
-/** Whether a file is a message that answers one of some questions. */
+/** Whether a file is a message that answers one of the questions. */
 function answersOne(file: QueuedFile, questions: readonly string[]): boolean {
   return questionsOf(file).some(({ channel, relPath }) =>
     questions.includes(messageKey({ channel, relPath })),

@@ -13,21 +13,22 @@ export interface FetchParts {
   signal: AbortSignal;
 }
 
-/** What the bus was found at. */
+/** The result of a fetch. */
 export interface News {
   tip: string | undefined;
-  /** The remote was asked, and has answered. */
+  /** Whether the remote was asked and has answered. */
   isNews: boolean;
-  /** The tip is another than what was scanned last; so is the first one. */
+  /** Whether the tip differs from the one scanned last; true for the first tip. */
   isNew: boolean;
-  /** Why the remote has not answered. */
+  /** Why the remote did not answer. */
   failure?: Failure;
 }
 
 /**
  * The first step of a tick: asks the remote for its tip.
  *
- * @param fetch false to look only at what is known here: what this machine itself has just pushed
+ * @param fetch false to use only what is known locally, such as what this machine itself has just
+ *   pushed
  */
 export async function fetchNews(
   parts: FetchParts,

@@ -6,11 +6,14 @@ import type { HostWatch } from './host-watch.ts';
 import type { Scan } from './intake/scan.ts';
 
 /*
- * Under which conditions a tick serves its host: the version of the transport is ours, and a host file is
- * in force, with what was approved of it.
+ * The conditions under which a tick serves its host: this program supports the version of the
+ * transport, and a host file with approved commands is in force.
  */
 
-/** Why nothing of a tip may be processed: a version that is not ours. What was scanned before was ours. */
+/**
+ * Why no message of a tip may be processed: the version is not supported. What was scanned before
+ * had a supported version.
+ */
 export async function versionRefused(
   transport: Transport,
   { tip, isNew }: News,
@@ -18,19 +21,19 @@ export async function versionRefused(
   return tip !== undefined && isNew ? checkVersion(transport, tip) : undefined;
 }
 
-/** The host that is served now. */
+/** The host that is served at the moment. */
 export interface InForce {
   host: ActiveHost;
-  /** Who is served may be others than before. */
+  /** Whether the actors that are served may have changed. */
   isChanged: boolean;
 }
 
 /**
- * Brings the host file in force up to what a tip says of it, what was approved meanwhile, and reports
- * what is held: changes of commands, of profiles and of the clone's settings.
+ * Updates the host file in force from a tip, applies approvals given meanwhile, and reports what is
+ * held: changes of commands, of profiles and of the clone's settings.
  *
  * @param scan what was found between the last tip and this one, for the host that was in force
- * @returns undefined when no host file is in force: nobody is served
+ * @returns undefined when no host file is in force, so that no actor is served
  */
 export async function hostInForce(
   hosts: HostWatch,

@@ -11,22 +11,25 @@ import { findHost, foreignClaim, readHosts, type FoundHost, type Machine } from 
 import type { Log } from '../log.ts';
 import { profileInForce } from '../bus/profiles.ts';
 
-/** A flood of held changes must not bury what matters; `host show` prints them all. */
+/**
+ * The most changes reported, so that a flood cannot hide what matters; `host show` prints all of
+ * them.
+ */
 const MOST_REPORTED = 50;
 
 export interface HostWatchParts {
   approving: Approving;
   machine: Machine;
-  /** Where the last host file that could be read is kept, for a start when it is broken. */
+  /** Where the last readable host file is kept, for a start at which the current file is broken. */
   lastGood: string;
   trust: boolean;
   log: Log;
 }
 
 /**
- * Keeps this machine's host file in force: found, re-read when it changes, its commands held
- * until approved (protocol.md §6). A broken or ambiguous one leaves the last good one in force;
- * one that is gone leaves nobody to serve.
+ * Keeps this machine's host file in force: finds it, reads it again when it changes, and holds its
+ * commands until they are approved (protocol.md §6). If the file is broken or ambiguous, the last
+ * good one stays in force; if it was deleted, no actor is served.
  */
 export class HostWatch {
   readonly #parts: HostWatchParts;
@@ -53,7 +56,7 @@ export class HostWatch {
   async load(tip: string): Promise<void> {
     const { approving, machine, lastGood } = this.#parts;
     const { transport } = approving;
-    // First of all: approvals of 6.0.0 are completed from the host file that was last in force.
+    // This comes first: approvals of 6.0.0 are completed from the host file that was last in force.
     const { alias } = await loadApprovals(approving.approvals, approving.clone);
     this.#remembered = alias;
     const found = findHost(await readHosts(transport, tip), {
@@ -86,7 +89,7 @@ export class HostWatch {
     }
   }
 
-  /** Applies approvals given meanwhile; costs one stat when there are none. */
+  /** Applies approvals given meanwhile; if there are none, this costs a single stat. */
   async applyApprovals(): Promise<boolean> {
     if (this.#found === undefined || (await this.#approvalTime()) === this.#approvedAt)
       return false;
@@ -94,7 +97,7 @@ export class HostWatch {
     return true;
   }
 
-  /** Reports settings of the clone that are not as they were recorded (trust.md §1). */
+  /** Reports settings of the clone that differ from what was recorded (trust.md §1). */
   async lookAtSettings(): Promise<void> {
     const settings = await settingsThatWait(this.#parts.approving);
     this.#report(this.#active?.alias, settings.held());
@@ -103,7 +106,8 @@ export class HostWatch {
   async #enforce(found: Extract<FoundHost, { kind: 'found' }>): Promise<void> {
     const { approving, trust, machine, log } = this.#parts;
     const before = JSON.stringify(this.#active && [...this.#active.actors]);
-    // Looked at first: what is approved while this goes on is seen by the next look.
+    // Read the time before the approvals, so that an approval given meanwhile is noticed by the
+    // next look.
     this.#approvedAt = await this.#approvalTime();
     const named = machine.alias !== undefined;
     this.#active = await activate(approving, found, { trust, named });
@@ -145,7 +149,7 @@ export class HostWatch {
     }
   }
 
-  /** Keeps the profiles that can be read, and tells of those that can't. */
+  /** Keeps the profiles that can be read, and reports those that cannot. */
   async #lookAtProfiles(tip: string): Promise<void> {
     const { approving, lastGood } = this.#parts;
     for (const actor of this.#active?.actors.keys() ?? []) {
@@ -177,7 +181,7 @@ function namesOf(actors: Map<string, Tier[]>): Record<string, string[]> {
   );
 }
 
-/** What a first start has approved, whole. */
+/** The complete commands that a first start has approved. */
 function textsOf(actors: Map<string, Tier[]>): unknown[] {
   return [...actors].flatMap(([actor, tiers]) =>
     tiers.map((tier) => ({ actor, tier: tier.name, ...optionsOf(tier) })),

@@ -4,14 +4,14 @@ import { Checkout } from '../bus/checkout.ts';
 import type { Log } from '../log.ts';
 
 /**
- * What is done beside the hot path, because mail needs none of it: the checkout follows, so that
- * people and agents can read files in it, and loose objects are packed before they are too many.
+ * Work beside the delivery of messages, which does not need it: updating the checkout, so that
+ * people and agents can read files in it, and packing loose objects before there are too many.
  */
 export class Housekeeping {
   readonly #transport: Transport;
   readonly #log: Log;
   readonly #checkout: Checkout;
-  /** Paths of the bus that are no transport's, and were said. */
+  /** Paths on the bus that do not belong to a transport, and were already reported. */
   readonly #foreign = new Set<string>();
   #doneFor: string | undefined;
   #working: Promise<void> | undefined;
@@ -22,7 +22,7 @@ export class Housekeeping {
     this.#checkout = new Checkout(transport, now);
   }
 
-  /** Starts it for a new tip, unless it is under way: then at a later call. */
+  /** Starts the work for a new tip; if it is already under way, a later call starts it. */
   follow(tip: string | undefined): void {
     if (tip === this.#doneFor || this.#working !== undefined) return;
     this.#doneFor = tip;
@@ -31,7 +31,10 @@ export class Housekeeping {
     });
   }
 
-  /** Ends what is under way and does it a last time, so that a stopped dispatcher leaves order. */
+  /**
+   * Waits for the work under way and does it one last time, so that a stopped dispatcher leaves
+   * everything in order.
+   */
   async finish(): Promise<void> {
     await this.#working;
     await this.#work();

@@ -1,10 +1,10 @@
 import type { Tier } from '../protocol/files/host-file.ts';
 
-/** How many runs of each actor's tiers go on, against their `count` (protocol.md §6). */
+/** Counts the current runs of each actor's tiers, up to their `count` (protocol.md §6). */
 export class Lanes {
   #busy = new Map<string, number>();
 
-  /** Takes a place for one run; false when the tier has none free. */
+  /** Takes a place for one run; false when the tier has no free place. */
   enter(actor: string, tier: Tier): boolean {
     const key = `${actor} ${tier.name}`;
     const busy = this.#busy.get(key) ?? 0;

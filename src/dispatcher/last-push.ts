@@ -1,16 +1,19 @@
 import type { Outbox } from '../state/outbox.ts';
 import type { Publisher } from '../bus/publisher.ts';
 
-/** A push that is still under way when the dispatcher stops gets this long. */
+/** Milliseconds given to a push that is still under way when the dispatcher stops. */
 const LAST_PUSH_MS = 15_000;
 
-/** Pushes what is in the outbox when a dispatcher stops; what does not leave in time stays there. */
+/**
+ * Pushes the contents of the outbox when a dispatcher stops; what is not pushed in time stays
+ * there.
+ */
 export async function lastPush(outbox: Outbox, publisher: Publisher): Promise<void> {
   if (await outbox.isEmpty()) return;
   await inTime(publisher, () => publisher.flush().catch(() => undefined));
 }
 
-/** Waits for pushes, and has them abandoned when they take too long. */
+/** Waits for pushes, and abandons them when they take too long. */
 export async function inTime(publisher: Publisher, pushes: () => Promise<void>): Promise<void> {
   const timer = setTimeout(() => {
     publisher.abandon();

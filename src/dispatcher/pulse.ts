@@ -2,21 +2,21 @@ import type { Heartbeat } from '../state/heartbeat.ts';
 import type { TickParts } from './tick.ts';
 import type { Trouble } from '../bus/troubles.ts';
 
-/** What the service knows of itself beside its parts. */
+/** Facts that the service knows and its parts do not. */
 export interface ServiceFacts {
   version: string;
-  /** ISO 8601 UTC. */
+  /** As ISO 8601 in UTC. */
   startedAt: string;
-  /** Now; ISO 8601 UTC. */
+  /** The current time, as ISO 8601 in UTC. */
   at: string;
   /** Milliseconds. */
   interval: number;
   fetchFailing: Trouble | undefined;
-  /** Since when ticks fail, and why. */
+  /** Since when ticks fail, and the reason. */
   tickFailing: Trouble | undefined;
 }
 
-/** What a dispatcher says of itself just now, for `crosstalk status`. */
+/** The current state of a dispatcher, for `crosstalk status`. */
 export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Heartbeat> {
   const { dispatcher, deliveries, hosts, publisher, transport } = parts;
   const { fetchFailing } = facts;

@@ -7,7 +7,7 @@ export interface RetriesParts {
   now: () => Date;
 }
 
-/** Which dead letters are to be tried again, and when (protocol.md §8). */
+/** Decides which dead letters are retried, and when (protocol.md §8). */
 export class Retries {
   readonly #parts: RetriesParts;
   readonly #running = new Set<string>();
@@ -24,15 +24,19 @@ export class Retries {
     this.#running.delete(id);
   }
 
-  /** Dead letters whose time has come, that nobody is trying and whose answer is not on its way. */
+  /**
+   * The dead letters whose time has come, that nobody is retrying and whose answer is not being
+   * published.
+   */
   async due(): Promise<DeadLetter[]> {
     if (await this.#parts.deadLetters.isEmpty()) return [];
     const now = this.#parts.now();
-    // No delay is that long: the clock was set back since.
+    // No delay is that long, so a later time means that the clock was set back.
     const never = new Date(now.getTime() + 2 * MAX_DELAY_MS).toISOString();
-    // A retry that ends while we read is neither due nor, in what we read, on its way out yet.
+    // Copied first, so that a retry which ends while we read still counts as running.
     const running = new Set(this.#running);
-    // In this order: an answer leaves the outbox only after its letter is gone.
+    // Read the outbox before the letters, because an answer leaves the outbox only after its letter
+    // is deleted.
     const entries = await this.#parts.outbox.all();
     const letters = await this.#parts.deadLetters.all();
     const awaitingPush = new Set(entries.map(({ delivery }) => delivery?.deadLetter));

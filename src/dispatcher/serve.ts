@@ -16,11 +16,12 @@ import { VersionWatch } from './version-watch.ts';
 import { listen } from './socket/wake.ts';
 
 /**
- * Runs the dispatcher of one transport on this machine, until `stop` or for one pass. A version that
- * is not ours ends a pass alone, since anybody who can push could otherwise end every dispatcher.
+ * Runs the dispatcher of one transport on this machine, until `stop` or for one pass. An
+ * unsupported version ends only a single pass: otherwise anybody who can push could end every
+ * dispatcher.
  *
  * @throws CrosstalkError `locked` when another one runs; in one pass `unsupported_version` for a
- *   transport that is not ours
+ *   transport of an unsupported version
  */
 export async function serve(
   parts: Omit<TickParts, 'signal'>,
@@ -95,7 +96,8 @@ class Service {
         () => lastPush(outbox, publisher),
         () => this.#housekeeping.finish(),
         () => deliveries.save(),
-        // Who answers is taken for a dispatcher that serves.
+        // Commands treat any process that answers as a serving dispatcher, so it stops answering
+        // now.
         () => ear.close(),
         () => this.#beat(),
       ];
@@ -145,24 +147,24 @@ class Service {
     return {};
   }
 
-  /** A disk that fails must not end the dispatcher: it looks again at the next round. */
+  /** A failing disk must not end the dispatcher: it tries again at the next round. */
   readonly #report = (error: unknown): undefined => {
     this.#parts.log('internal_error', { error: reasonOf(error) });
     return undefined;
   };
 
-  /** The version to make room for, at a moment when nothing runs, is queued or is handed over. */
+  /** The version to make room for, if nothing runs, is queued or is being passed on at the moment. */
   async #successor(): Promise<string | undefined> {
     const successor = await this.#options.successor?.();
     if (successor === undefined || this.#answers.handedOver > 0) return undefined;
     const { dispatcher, outbox } = this.#parts;
     if (dispatcher.running.length > 0) return undefined;
-    // While the version is not ours nothing leaves the outbox: the successor may be able to.
+    // With an unsupported version nothing leaves the outbox; the successor may be able to push it.
     const quiet = this.#version.refused !== undefined || (await outbox.isEmpty());
     return quiet ? successor : undefined;
   }
 
-  /** Milliseconds to wait: the rhythm's, or until something is due by itself. */
+  /** Milliseconds to wait: those of the rhythm, or fewer when something becomes due earlier. */
   async #delay(rhythm: Rhythm): Promise<number> {
     const { now, random } = this.#options;
     const poll = Math.min(rhythm.next(random()), this.#news.longestPoll);

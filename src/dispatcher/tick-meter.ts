@@ -1,6 +1,6 @@
 import type { Transport } from '../transport/transport.ts';
 
-/** What one tick costs, for its line in the log: time, git processes, objects and bytes read. */
+/** Measures one tick for its line in the log: time, git processes, objects and bytes read. */
 export class TickMeter {
   readonly #transport: Pick<Transport, 'cost'>;
   readonly #begun = performance.now();
@@ -14,7 +14,7 @@ export class TickMeter {
     this.#after = this.#before;
   }
 
-  /** The remote is asked now: what git does counts from here. */
+  /** Called before the remote is asked: the work of git counts from here. */
   asks(): void {
     this.#before = this.#transport.cost;
   }
@@ -23,7 +23,7 @@ export class TickMeter {
     this.#asked = performance.now();
   }
 
-  /** All that is new was read: what git does for runs and pushes does not count. */
+  /** Called after everything new was read: the work of git for runs and pushes does not count. */
   hasRead(): void {
     this.#after = this.#transport.cost;
   }

@@ -20,23 +20,17 @@ export interface TickParts extends FetchParts {
   sweep: WorkspaceSweep;
 }
 
-/** What one tick saw. */
+/** The result of one tick. */
 export interface Ticked {
   tip: string | undefined;
-  /** Something happened: poll again soon. */
+  /** Whether something happened, so that the next poll should be soon. */
   active: boolean;
   failure?: Failure;
-  /** Why nothing may be processed: a version that is not ours. */
+  /** Why nothing may be processed: the version is not supported. */
   refused?: string;
 }
 
-/**
- * The pipeline, once: fetch → added → parse → activate → batch → invoke → reply → outbox →
- * publish → settle. Runs are started here and end on their own; their answers leave through the
- * publisher. Whether a host is served at all is decided in `host-conditions.ts`.
- *
- * @param fetch false when the news is what this machine itself has just pushed
- */
+/** Runs the pipeline once:~Runs */
 export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   const { transport, deliveries, hosts, dispatcher, sweep, log } = parts;
   const meter = new TickMeter(transport);
@@ -52,10 +46,10 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   const added = await takeIn(parts, news);
   meter.hasRead();
 
-  // batch → invoke → reply → outbox: begun here for what finds room
+  // batch → invoke → reply → outbox: started here for jobs that find room
   await dispatcher.pump();
 
-  // publish → settle: begun here for what is left in the outbox
+  // publish → settle: started here for what is left in the outbox
   await publishQueued(parts);
   await deliveries.save();
   passed('cursors_saved');
@@ -66,7 +60,10 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   return { tip, active, ...failed };
 }
 
-/** What was added wakes the actors of this host; returns how many messages were added. */
+/**
+ * Scans what was added and delivers it to the actors of this host; returns how many messages were
+ * added.
+ */
 async function takeIn({ deliveries, hosts }: TickParts, news: News): Promise<number> {
   const { tip, isNews } = news;
   if (tip === undefined) return 0;
@@ -80,7 +77,7 @@ async function takeIn({ deliveries, hosts }: TickParts, news: News): Promise<num
   return scan?.added ?? 0;
 }
 
-/** Does not wait for the push; what it settles is settled when it is over. */
+/** Starts a push without waiting for it; its deliveries are settled when it is over. */
 async function publishQueued({ publisher, outbox, log }: TickParts): Promise<void> {
   if (!publisher.expected.isEmpty || !(await outbox.isEmpty()))
     void publisher.flush().catch((error: unknown) => {

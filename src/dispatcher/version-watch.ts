@@ -1,8 +1,8 @@
 import type { Log } from '../log.ts';
 
 /**
- * Why a running dispatcher processes nothing just now: the transport's version is not ours (protocol.md
- * §1). It is said once, and once when it is ours again.
+ * Remembers why a running dispatcher processes nothing: the transport's version is not supported
+ * (protocol.md §1). This is logged once, and once more when the version is supported again.
  */
 export class VersionWatch {
   readonly #log: Log;
@@ -16,7 +16,7 @@ export class VersionWatch {
     return this.#refused;
   }
 
-  /** @param refused why, as the newest tick has found it */
+  /** @param refused the reason that the newest tick found */
   note(refused: string | undefined): void {
     if (refused !== undefined && refused !== this.#refused)
       this.#log('version_refused', { problem: refused });

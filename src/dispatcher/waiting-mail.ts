@@ -14,8 +14,9 @@ export interface WaitingMailParts {
 }
 
 /**
- * Runs for the mail in the mailboxes. It is due as soon as there is room; by the clock alone when an agent
- * CLI that refuses to work is to be tried again, since its mail waits in the mailboxes meanwhile.
+ * Runs for the messages in the mailboxes. They are due as soon as there is room. They become due at
+ * a certain time only when an agent CLI that refused to work is to be tried again, since its
+ * messages wait in the mailboxes meanwhile.
  */
 export class WaitingMail implements DueSource {
   readonly #parts: WaitingMailParts;

@@ -19,15 +19,15 @@ export interface SweepParts {
 }
 
 const HOUR_MS = 3_600_000;
-/** How long a workspace outlives its thread (trust.md §1). */
+/** How long a workspace is kept after its thread's last activity (trust.md §1). */
 const KEPT_MS = 7 * 24 * HOUR_MS;
-/** Messages of a channel that are looked at. With more than these nothing is removed there. */
+/** The most messages of a channel that are examined. In a channel with more, nothing is removed. */
 const MAX_RECENT = 5000;
 
 /**
- * Removes workspaces whose thread has had no message and no run for seven days and that no delivery needs.
- * It looks at the start and every hour, beside the hot path; and at messages only where a workspace has not
- * been used for so long.
+ * Removes workspaces whose thread has had no message and no run for seven days and that no delivery
+ * needs. It runs at the start and every hour, beside the delivery of messages, and reads messages
+ * only if a workspace has not been used for that long.
  */
 export class WorkspaceSweep {
   readonly #parts: SweepParts;
@@ -64,7 +64,7 @@ export class WorkspaceSweep {
     if (unused.length === 0) return;
     const alive = new Set<string>();
     const crowded = new Set<string>();
-    // A thread may go on in another channel than it began in.
+    // A thread may continue in another channel than the one it began in.
     for (const { id } of await this.#parts.archive.channels(tip)) {
       const roots = await this.#aliveIn(tip, id, edge);
       if (roots === undefined) crowded.add(id);
@@ -80,8 +80,8 @@ export class WorkspaceSweep {
   }
 
   /**
-   * The first messages, with their channels, of the threads in which something goes on in a channel;
-   * undefined when its messages are too many.
+   * The first messages, with their channels, of the threads that are active in a channel; undefined
+   * when the channel has too many messages.
    */
   async #aliveIn(tip: string, channel: string, edge: Date): Promise<Set<string> | undefined> {
     const { archive, deliveries, deadLetters } = this.#parts;

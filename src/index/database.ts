@@ -6,17 +6,18 @@ import type {
 } from '@photostructure/sqlite';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 
-/** Changes with every change of the tables below or of what is written to them. */
+/** Has to change with every change of the tables below or of what is written to them. */
 const VERSION = 1;
 
 /**
- * The `id` of a message grows as messages arrive, and counts down while older ones are taken in: so
- * the newest come first without sorting, and neighbours have neighbouring ids, which keeps the lists
- * of `texts` small. Links name their target by a hash; whoever follows one looks at the message.
+ * The `id` of a message grows as messages arrive, and counts down while older ones are added: so
+ * the newest come first without sorting, and neighbours have neighbouring ids, which keeps the
+ * lists of `texts` small. Links name their target by a hash, so code that follows a link checks the
+ * message.
  *
- * `texts` holds words only; the text itself is in git. Its column `tags` has one word for the channel,
- * one for the sender and one for each addressee, which makes filters a part of the search. The words
- * of the first column take the least room.
+ * `texts` contains words only; the text itself is in git. Its column `tags` has one word for the
+ * channel, one for the sender and one for each addressee, so that filters are a part of the search.
+ * The words of the first column take the least space.
  */
 const TABLES = `
 CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -48,18 +49,21 @@ CREATE VIRTUAL TABLE notes USING fts5 (
 );
 `;
 
-/** SQLite's result codes for a file that is damaged, or no database at all. */
+/** SQLite's result codes for a file that is damaged, or is not a database. */
 const BROKEN = new Set([11, 26]);
-/** For a file that may not be written, read or locked as a writer does: permission, read-only, I/O, open. */
+/**
+ * SQLite's result codes for a file that cannot be written, read or locked for writing: permission,
+ * read-only, I/O, open.
+ */
 const UNWRITABLE = new Set([3, 8, 10, 14, 23]);
 const BUSY = 5;
 const BUSY_TRIES = 500;
 const BUSY_WAIT_MS = 10;
 
-/** A value of a row as SQLite gives it. */
+/** A row as SQLite returns it. */
 export type Row = Record<string, string | number | null>;
 
-/** One open connection, its statements prepared once. All calls are synchronous. */
+/** One open connection with prepared statements. All calls are synchronous. */
 export class Database {
   readonly #connection: DatabaseSyncInstance;
   readonly #statements = new Map<string, StatementSyncInstance>();
@@ -80,7 +84,7 @@ export class Database {
     return this.#prepare(sql).get(...values) as Row | undefined;
   }
 
-  /** All or nothing, alone among the processes that write. */
+  /** Carries out all of the work or none of it, excluding other processes that write. */
   transaction(work: () => void): void {
     this.#connection.exec('BEGIN IMMEDIATE');
     try {
@@ -92,7 +96,7 @@ export class Database {
     }
   }
 
-  /** Takes the write-ahead log into the file, where nobody reads it just now. */
+  /** Moves the write-ahead log into the file, unless somebody is reading it. */
   checkpoint(): void {
     this.#connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
@@ -111,22 +115,22 @@ export class Database {
   }
 }
 
-/** Whether an error says that the file, or what has to be beside it, cannot be written. */
+/** Whether an error means that the file, or a file beside it, cannot be written. */
 export function isUnwritable(error: unknown): boolean {
   return UNWRITABLE.has(codeOf(error) & 0xff);
 }
 
-/** Whether an error says that the file is damaged. */
+/** Whether an error means that the file is damaged. */
 export function isBroken(error: unknown): boolean {
   return BROKEN.has(codeOf(error) & 0xff);
 }
 
 /**
- * Opens an index, or makes it. One that is damaged or of another version is moved aside, to
- * `<path>.aside`: everything in it comes from git.
+ * Opens an index, or creates it. A file that is damaged or of another version is moved to
+ * `<path>.aside`, because everything in it can be read from git again.
  *
- * @param path `:memory:` for one of this process alone
- * @throws CrosstalkError `internal` where the database cannot be loaded or opened
+ * @param path `:memory:` for an index that only this process uses
+ * @throws CrosstalkError `internal` when the database cannot be loaded or opened
  */
 export async function openDatabase(path: string, say: (line: string) => void): Promise<Database> {
   const sqlite = await loadSqlite();
@@ -138,7 +142,7 @@ export async function openDatabase(path: string, say: (line: string) => void): P
       return new Database(connection);
     } catch (error) {
       connection.close();
-      // Switching the journal does not wait for others, whatever the timeout.
+      // Switching the journal mode does not wait for other processes, whatever the timeout is.
       if (codeOf(error) === BUSY && tries < BUSY_TRIES) {
         await new Promise((resolve) => setTimeout(resolve, BUSY_WAIT_MS));
         continue;
@@ -151,18 +155,18 @@ export async function openDatabase(path: string, say: (line: string) => void): P
   }
 }
 
-/** Moves a database out of the way; other processes that have it open keep what they have. */
+/** Moves a database out of the way; other processes that have it open keep using it. */
 export function moveAside(path: string): void {
   if (existsSync(path)) renameSync(path, `${path}.aside`);
   for (const part of ['-wal', '-shm']) rmSync(`${path}${part}`, { force: true });
 }
 
 /**
- * Makes the file, if need be, so that only its owner may read it, whatever the umask: SQLite gives its
- * other files the same rights. What was made with more loses them.
+ * Creates the file if it is missing, readable only by its owner whatever the umask is: SQLite gives
+ * its other files the same permissions. An existing file loses further permissions.
  */
 function keepPrivate(path: string): void {
-  // A place that cannot be written is SQLite's to complain about.
+  // SQLite reports a place that cannot be written.
   try {
     closeSync(openSync(path, 'a', 0o600));
     for (const part of [path, `${path}-wal`, `${path}-shm`])
@@ -196,7 +200,7 @@ function prepare(connection: DatabaseSyncInstance): void {
   if (found === VERSION) return;
   if (found !== 0) throw new OtherVersion(`of version ${String(found)}, not ${String(VERSION)}`);
   connection.exec('BEGIN IMMEDIATE');
-  // Somebody else may have made it in the meantime.
+  // Another process may have created it meanwhile.
   if (version() === 0) connection.exec(`${TABLES} PRAGMA user_version = ${String(VERSION)};`);
   connection.exec('COMMIT');
 }
@@ -206,12 +210,12 @@ function codeOf(error: unknown): number {
   return typeof code === 'number' ? code : 0;
 }
 
-/** A text column. */
+/** The value of a text column. */
 export function text(row: Row, column: string): string {
   return String(row[column] ?? '');
 }
 
-/** A number column. */
+/** The value of a number column. */
 export function number(row: Row, column: string): number {
   return Number(row[column] ?? 0);
 }

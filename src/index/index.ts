@@ -5,31 +5,31 @@ import { moveAside, number, openDatabase, text, type Database } from './database
 import { hashOf, placeIn, relPathIn } from './keys.ts';
 import { Writer, type Batch } from './writer.ts';
 
-/** How far the index is: at a commit, or on its way to one. */
+/** How far the index is: complete up to a commit, or being built. */
 export interface Progress {
-  /** The commit whose files are all in it. */
+  /** The commit whose files are all in the index. */
   tip: string | undefined;
-  /** While it is built: to which commit, and the day down to which it is complete. */
+  /** While the index is built: the target commit, and the day down to which it is complete. */
   building: { tip: string; day: string } | undefined;
 }
 
 /** Counts as `status` shows them. */
 export interface Counts {
   channels: Record<string, { messages: number; last: string }>;
-  /** Some of the malformed files, the first by path, with what is wrong with each. */
+  /** Some of the malformed files, the first ones by path, with the problem of each. */
   malformed: Record<string, string>;
   malformedTotal: number;
 }
 
-/** Malformed files that are named; a hostile push has any number of them. */
+/** The most malformed files that are named; a hostile push may contain any number of them. */
 const MAX_MALFORMED = 1000;
 
-/** FTS5 merges parts of its lists when there are so many of one size. */
+/** FTS5 merges parts of its lists when there are this many of one size. */
 const USUAL_MERGE = 4;
 
 /**
- * The derived view over a transport: messages, what answers them, words. It can be deleted at any
- * time. Writing the same thing twice changes nothing, so a writer that was killed begins again.
+ * The derived view of a transport: messages, their answers, and words. It can be deleted at any
+ * time. Writing the same batch twice changes nothing, so a writer that was killed can start again.
  */
 export class Index {
   readonly database: Database;
@@ -56,7 +56,7 @@ export class Index {
     };
   }
 
-  /** Writes a batch, and with it how far the index is then. */
+  /** Writes a batch together with the progress that the index has then made. */
   write(batch: Batch, progress: Progress): void {
     this.database.transaction(() => {
       this.#writer.write(batch, progress.building !== undefined);
@@ -65,7 +65,7 @@ export class Index {
     });
   }
 
-  /** Forgets everything, as one that was just made. */
+  /** Empties the index, so that it is like a new one. */
   clear(): void {
     this.database.transaction(() => {
       for (const table of ['channels', 'names', 'messages', 'links', 'malformed'])
@@ -75,12 +75,14 @@ export class Index {
         this.database.run(`INSERT INTO ${table} (${table}) VALUES ('delete-all')`);
       this.#setFact('tip', undefined);
       this.#setFact('building', undefined);
-      // What is merged while it grows is merged again later.
+      // Merging while the index grows would be repeated later.
       this.#merge(0);
     });
   }
 
-  /** For an index that was built: from now on small parts of the lists are merged as they come. */
+  /**
+   * Called once the index is built: from now on small parts of the lists are merged as they arrive.
+   */
   settle(): void {
     this.database.transaction(() => {
       this.#merge(USUAL_MERGE);
@@ -92,14 +94,14 @@ export class Index {
     this.database.run("INSERT INTO texts (texts, rank) VALUES ('automerge', ?)", parts);
   }
 
-  /** Files that could not be read for this reason. */
+  /** The files that could not be read for this reason. */
   missing(reason: string): string[] {
     return this.database
       .all('SELECT path FROM malformed WHERE reason = ?', reason)
       .map((row) => text(row, 'path'));
   }
 
-  /** Whether a channel that has messages goes by another name until now. */
+  /** Whether a channel with messages has had another name until now. */
   isRenamed(uuid: string, name: string): boolean {
     const row = this.database.get(
       'SELECT 1 FROM channels WHERE uuid = ? AND name <> ? AND messages > 0',
@@ -132,8 +134,8 @@ export class Index {
   }
 
   /**
-   * How many messages of a channel are for a name, directly or for all, that came since it last wrote
-   * there itself.
+   * The number of messages of a channel to a name, directly or to all, that arrived since that name
+   * last wrote there.
    */
   unread(channel: string, name: string): number {
     const id = (sql: string, value: string): string =>
@@ -153,7 +155,7 @@ export class Index {
     return number(row ?? {}, 'count');
   }
 
-  /** relPaths of messages that may name one in `re`, or also in `cause`, oldest first. */
+  /** relPaths of messages that may name the given one in `re`, or also in `cause`, oldest first. */
   naming(channel: string, relPath: string, inCause: boolean): string[] {
     const rows = this.database.all(
       `SELECT DISTINCT m.* FROM links l JOIN messages m ON m.id = l.message
@@ -164,7 +166,10 @@ export class Index {
     return rows.map(relPathIn).sort();
   }
 
-  /** Messages whose hex suffix begins so, malformed ones too; at most `limit` of each. */
+  /**
+   * Messages whose hex suffix begins with a prefix, including malformed ones; at most `limit` of
+   * each.
+   */
   withSuffix(prefix: string, limit: number): MessageRef[] {
     return this.database
       .all(
@@ -188,7 +193,7 @@ export class Index {
       });
   }
 
-  /** The messages of a channel before and after one, by time. */
+  /** The messages of a channel before and after one, in the order of time. */
   around(channel: string, relPath: string, each: number): { before: string[]; after: string[] } {
     const { day, clock, suffix } = placeIn(relPath);
     const side = (sign: string, order: string): string[] =>
@@ -208,7 +213,7 @@ export class Index {
     return { before: side('<', 'DESC').reverse(), after: side('>', 'ASC') };
   }
 
-  /** For what is damaged, or no longer wanted: the file goes out of the way. */
+  /** Moves the file of a damaged or unwanted index out of the way. */
   abandon(): void {
     this.database.close();
     moveAside(this.#path);

@@ -1,10 +1,10 @@
 import { number, text, type Row } from './database.ts';
 
-/** A relPath in the columns `day`, `clock` and `suffix`, by its digits: as small as it gets. */
+/** A relPath as the columns `day`, `clock` and `suffix`, stored as numbers to save space. */
 export interface Place {
-  /** YYYYMMDD. */
+  /** The digits YYYYMMDD. */
   day: number;
-  /** HHMMSSmmm. */
+  /** The digits HHMMSSmmm. */
   clock: number;
   suffix: string;
 }
@@ -21,7 +21,7 @@ export function relPathIn(row: Row): string {
 }
 
 /**
- * A number of 53 bits for a message (cyrb53, public domain); two messages may have the same.
+ * A hash of 53 bits for a message (cyrb53, public domain); two messages may have the same hash.
  *
  * @param channel the channel's uuid
  */

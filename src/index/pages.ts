@@ -3,7 +3,7 @@ import { placeIn, relPathIn } from './keys.ts';
 
 const CHANNEL = 'channel = (SELECT id FROM channels WHERE uuid = ?)';
 
-/** How many messages of a channel are older than this relPath. */
+/** The number of messages of a channel that are older than this relPath. */
 export function rankOf(database: Database, channel: string, relPath: string): number {
   const { day, clock, suffix } = placeIn(relPath);
   const row = database.get(
@@ -17,7 +17,10 @@ export function rankOf(database: Database, channel: string, relPath: string): nu
   return number(row ?? {}, 'count');
 }
 
-/** relPaths of a channel's messages by time, oldest first, without the first `skip` of them. */
+/**
+ * relPaths of a channel's messages in the order of time, oldest first, without the first `skip` of
+ * them.
+ */
 export function slice(database: Database, channel: string, skip: number, limit: number): string[] {
   return database
     .all(

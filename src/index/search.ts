@@ -3,12 +3,12 @@ import { placeIn, relPathIn } from './keys.ts';
 import { withoutTrailing } from '../protocol/text/trailing.ts';
 
 export interface Query {
-  /** Words, `"phrases"` and `beginnings*`, in any order; all of them are wanted. */
+  /** Words, `"phrases"` and `beginnings*`, in any order; a message has to contain all of them. */
   words: string;
   /** The channel's uuid. */
   channel?: string | undefined;
   from?: string | undefined;
-  /** Messages of this relPath, or day `YYYY/MM/DD`, or later. */
+  /** Only messages from this relPath, or this day `YYYY/MM/DD`, on. */
   since?: string | undefined;
   limit: number;
 }
@@ -16,27 +16,30 @@ export interface Query {
 export interface Hit {
   channel: string;
   relPath: string;
-  /** Larger is better; comparable within one search. */
+  /** A larger score is better; scores are comparable within one search only. */
   score: number;
 }
 
 export interface Hits {
   hits: Hit[];
-  /** True when none had all the words, and these have some of them. */
+  /** Whether no message has all the words, so that these have only some of them. */
   some: boolean;
-  /** True when more matched than were ranked: the newest were. */
+  /** Whether more messages matched than were ranked, in which case the newest were ranked. */
   capped: boolean;
 }
 
-/** Of more matches than this the newest are ranked, so that a word in every message costs no more. */
+/**
+ * Of more matches than this only the newest are ranked, so that a word in every message costs no
+ * more.
+ */
 const MAX_RANKED = 5000;
 
-/** How much a word counts in each column of `texts`: body, opening, channel, tags. */
+/** The weight of a word in each column of `texts`: body, opening, channel, tags. */
 const WEIGHTS = '1.0, 4.0, 3.0, 0.0';
 
 /**
- * Finds messages by their words, best first (BM25; the opening line of a task and the name of a
- * channel count more).
+ * Finds messages by their words, best first, ranked by BM25. The opening line of a task and the
+ * name of a channel count more than other text.
  */
 export function search(database: Database, query: Query): Hits {
   const typed = termsOf(query.words);
@@ -50,7 +53,7 @@ export function search(database: Database, query: Query): Hits {
   return { ...any, some: any.hits.length > 0 };
 }
 
-/** Files of memories by their words, best first. */
+/** Finds files of memories by their words, best first. */
 export function searchNotes(database: Database, words: string, limit: number): string[] {
   const terms = termsOf(words);
   const find = (join: string): string[] =>
@@ -98,10 +101,12 @@ function ranked(
   return { hits, capped: found.length > MAX_RANKED };
 }
 
-/** Messages arrive nearly as they are dated; so many may come before the first of a day. */
+/**
+ * Messages arrive nearly in the order of their dates; at most about this many arrive out of order.
+ */
 const LATECOMERS = 1000;
 
-/** An id that hardly a message since then is below of. */
+/** An id below which there is hardly a message written since then. */
 function firstSince(database: Database, since: string): number {
   const { day, clock } = placeIn(since);
   const row = database.get(
@@ -112,7 +117,7 @@ function firstSince(database: Database, since: string): number {
   return row === undefined ? Number.MAX_SAFE_INTEGER : number(row, 'id') - LATECOMERS;
 }
 
-/** The filters as a part of the match; undefined when nothing can match them. */
+/** The filters as a part of the query; undefined when nothing can match them. */
 function tagsOf(database: Database, { channel, from }: Query): string | undefined {
   const id = (sql: string, value: string): number => number(database.get(sql, value) ?? {}, 'id');
   const tags: string[] = [];
@@ -129,16 +134,16 @@ function tagsOf(database: Database, { channel, from }: Query): string | undefine
   return tags.map((tag) => `tags : ${tag} AND `).join('');
 }
 
-/** A beginning that so many words have at most is looked up as these words. */
+/** A beginning of at most this many words is looked up as these words. */
 const MAX_WORDS = 64;
 const BEGINNING = /^"([\p{L}\p{N}]+)"\*$/u;
 
 /**
- * The words that a beginning stands for, as one term: FTS5 merges the lists of all words with a
- * beginning before it looks at one message, but takes a choice of words message by message.
+ * Expands a beginning into one term of its words: FTS5 merges the lists of all words with a
+ * beginning before it looks at one message, but processes a choice of words message by message.
  *
- * @param alone whether it is all that is looked for: then the most frequent words are enough, of whose
- *   messages the newest are ranked anyway
+ * @param alone whether the query has no other terms: then the most frequent words suffice, because
+ *   only the newest of their messages are ranked anyway
  */
 function expanded(database: Database, term: string, alone: boolean): string {
   const typed = BEGINNING.exec(term)?.[1];
@@ -155,14 +160,15 @@ function expanded(database: Database, term: string, alone: boolean): string {
   return `(${words.map((row) => `"${text(row, 'term')}"`).join(' OR ')})`;
 }
 
-/** A phrase in quotes, or a word; with a star behind it, the beginning of one. */
+/** A phrase in quotes, or a word; with a star after it, the beginning of a word. */
 const TERM = /"([^"]*)"(\*?)|([^\s"]+)/gu;
 const HAS_WORD = /[\p{L}\p{N}\p{Co}]/u;
 
 /**
- * The terms of what somebody typed, quoted so that none of it is an operator.
+ * The terms that somebody typed, quoted so that none of them acts as an operator.
  *
- * @returns at most 32; what holds no letter or digit is left out, as nothing could match it
+ * @returns at most 32 terms; those without a letter or digit are left out, as nothing could match
+ *   them
  */
 export function termsOf(words: string): string[] {
   const terms: string[] = [];

@@ -4,21 +4,21 @@ import type { Message } from '../protocol/message.ts';
 import { number, text, type Database } from './database.ts';
 import { hashOf, placeIn, relPathIn } from './keys.ts';
 
-/** A message as it is put into the index. */
+/** A message in the form in which it is indexed. */
 export interface IndexedMessage {
   channel: string;
   relPath: string;
   message: Message;
 }
 
-/** What a part of the tree turned out to hold. Paths are those of files in the transport. */
+/** The content of a part of the tree. Paths are those of files in the transport. */
 export interface Batch {
   messages: IndexedMessage[];
   malformed: { path: string; reason: string }[];
   memories: { file: string; memory: Memory }[];
-  /** Channels by the names they go by now. */
+  /** Channels with their current names. */
   channels: { uuid: string; name: string }[];
-  /** Messages that are there no more, or were something else before. */
+  /** Messages that no longer exist, or were malformed before. */
   goneMessages: MessageRef[];
   goneMemories: string[];
   goneMalformed: string[];
@@ -36,9 +36,9 @@ export function emptyBatch(): Batch {
   };
 }
 
-/** Far from both ends of what a JavaScript number holds. */
+/** The first id, which is far from both limits of JavaScript's integers. */
 const FIRST_ID = 2 ** 40;
-/** Longest opening line that counts as such. */
+/** The most characters of an opening line. */
 const OPENING = 200;
 
 interface Counted {
@@ -49,12 +49,12 @@ interface Counted {
   last: string;
 }
 
-/** Writes batches, within a transaction of the caller's. Writing one twice changes nothing. */
+/** Writes batches within a transaction of the caller. Writing a batch twice changes nothing. */
 export class Writer {
   readonly #database: Database;
   readonly #names = new Map<string, number>();
   readonly #channels = new Map<string, Counted>();
-  /** Channels whose counts are to be written, and of them those that lost a message. */
+  /** Channels whose counts have to be written, and those of them that lost a message. */
   readonly #counted = new Set<Counted>();
   readonly #shrunk = new Set<Counted>();
 
@@ -62,9 +62,9 @@ export class Writer {
     this.#database = database;
   }
 
-  /** @param older whether its messages are older than all that were written before */
+  /** @param older whether the messages are older than all that were written before */
   write(batch: Batch, older: boolean): void {
-    // What was remembered may have been rolled back, or written by others.
+    // What was remembered may have been rolled back, or changed by other processes.
     this.#names.clear();
     this.#channels.clear();
     for (const { uuid, name } of batch.channels) {
@@ -113,7 +113,7 @@ export class Writer {
     );
   }
 
-  /** The id of a message that is there already, cleared of its words and links. */
+  /** The id of a message that already exists, after its words and links were removed. */
   #find(channel: Counted, relPath: string): number | undefined {
     const { day, clock, suffix } = placeIn(relPath);
     const row = this.#database.get(
@@ -130,7 +130,7 @@ export class Writer {
     return id;
   }
 
-  /** Gives a message its id, unless it is there already. */
+  /** Gives a message its id, unless it already has one. */
   #add(channel: Counted, relPath: string, id: number): number | undefined {
     const { day, clock, suffix } = placeIn(relPath);
     const insert = 'INSERT OR IGNORE INTO messages VALUES (?, ?, ?, ?, ?)';
@@ -141,7 +141,7 @@ export class Writer {
     return id;
   }
 
-  /** The first of as many free ids: below all others for older messages, else above. */
+  /** The first of a number of free ids: below all others for older messages, otherwise above. */
   #freeIds(count: number, older: boolean): number {
     const sql = `SELECT ${older ? 'min' : 'max'}(id) AS id FROM messages`;
     const id = this.#database.get(sql)?.['id'];
@@ -206,7 +206,7 @@ export class Writer {
     this.#database.run('DELETE FROM memories WHERE id = ?', number(row, 'id'));
   }
 
-  /** A channel, made when it is new; without a `CHANNEL.md` it goes by its uuid. */
+  /** The channel of a uuid, created if it is new; without a `CHANNEL.md` its name is its uuid. */
   #channel(uuid: string): Counted {
     const known = this.#channels.get(uuid);
     if (known !== undefined) return known;
@@ -243,7 +243,7 @@ function firstLine(body: string): string {
   return withoutNul((/\S.*/.exec(body)?.[0] ?? '').slice(0, OPENING));
 }
 
-/** SQLite's text ends at a NUL. */
+/** Removes NUL characters, because SQLite's text ends at a NUL. */
 function withoutNul(value: string): string {
   return value.includes('\0') ? value.replaceAll('\0', ' ') : value;
 }

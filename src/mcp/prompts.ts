@@ -5,7 +5,7 @@ import { opening } from './kit/call.ts';
 import type { GetPromptResult } from './kit/sdk.ts';
 import type { Sdk, Server, Session } from './kit/tool.ts';
 
-/** How what OPERATOR.md says about commands is to be read by a client of this server. */
+/** Explains to a client of this server how to read what OPERATOR.md says about commands. */
 const WITH_TOOLS = `# With the tools of this server
 
 You have the tools of the MCP server "crosstalk". Where the text below names a command, use the tool:
@@ -19,7 +19,7 @@ function asUser(text: string): GetPromptResult {
   return { messages: [{ role: 'user', content: { type: 'text', text } }] };
 }
 
-/** Offers operator mode, and a question to an actor, as prompts. */
+/** Offers operator mode and a question to an actor as prompts. */
 export function registerPrompts({ completable, z }: Sdk, server: Server, session: Session): void {
   server.registerPrompt(
     'operator',
@@ -28,7 +28,7 @@ export function registerPrompts({ completable, z }: Sdk, server: Server, session
       description: 'Make the model your assistant on the bus: what you wish becomes messages.',
     },
     async () => {
-      // This version's own text: the transport's may have been edited by whoever can push.
+      // This version's own text, because anybody who can push may have edited the transport's.
       const files = await templateFiles('upstream');
       const operator = files.find(({ path }) => path === OPERATOR_FILE)?.content ?? '';
       return asUser(`${WITH_TOOLS}\n${operator}`);

@@ -13,7 +13,7 @@ import { oneLine, Untrusted } from './kit/untrusted.ts';
 const SCHEME = 'crosstalk://';
 const CHANNEL = `${SCHEME}channel/`;
 const JSON_TYPE = 'application/json';
-/** Messages of a channel's resource. */
+/** The number of messages in a channel's resource. */
 const NEWEST = 30;
 
 /** The URI of a channel's resource. */
@@ -21,13 +21,16 @@ export function channelUri(id: string): string {
   return `${CHANNEL}${id}`;
 }
 
-/** The channel a URI is about; undefined for any other URI. */
+/** The channel that a URI names; undefined for any other URI. */
 export function channelOf(uri: string): string | undefined {
   const id = uri.startsWith(CHANNEL) ? uri.slice(CHANNEL.length) : '';
   return /^[0-9a-f-]{36}$/.test(id) ? id : undefined;
 }
 
-/** Offers channels, messages and memories to be read: channels are listed, all have templates. */
+/**
+ * Offers channels, messages and memories as resources: channels are listed, and all three have
+ * templates.
+ */
 export function registerResources(
   { ResourceTemplate }: Sdk,
   server: Server,

@@ -7,10 +7,10 @@ import { opening } from './kit/call.ts';
 import { channelOf, channelUri } from './resources.ts';
 import type { Session } from './kit/tool.ts';
 
-/** Milliseconds before a watch that failed begins again. */
+/** Milliseconds until a failed watch starts again. */
 const AGAIN_MS = 5000;
 
-/** Whom a watch tells. */
+/** The receiver of a watch's notifications. */
 export interface Watcher {
   updated: (uri: string) => void;
   listChanged: () => void;
@@ -24,8 +24,8 @@ interface Running {
 }
 
 /**
- * Watches the channels that a client has subscribed to. It runs from the first subscription to the
- * last one's end, and asks the dispatcher for news as commands that wait do.
+ * Watches the channels to which a client has subscribed. It runs from the first subscription to the
+ * end of the last one, and asks the dispatcher for news as waiting commands do.
  */
 export class Watch {
   readonly #session: Session;
@@ -38,7 +38,7 @@ export class Watch {
     this.#watcher = watcher;
   }
 
-  /** Resolves when whatever arrives from now on is told. */
+  /** Resolves once everything that arrives from now on will be announced. */
   async subscribe(uri: string): Promise<void> {
     this.#uris.add(uri);
     this.#running ??= this.#start();
@@ -96,7 +96,7 @@ export class Watch {
   }
 }
 
-/** Whether a URI is of a kind that can change. */
+/** Whether a URI names something that can change. */
 export function canChange(uri: string): boolean {
   return channelOf(uri) !== undefined;
 }

@@ -4,17 +4,17 @@ import { readDispatch } from '../agents/dispatch-variables.ts';
 import { hasCode } from '../errors.ts';
 import { Runs } from '../state/runs.ts';
 
-/** What fixes a command that a run, or a session as an actor, gives (trust.md §3). */
+/** What is fixed for a command that a run, or a session as an actor, gives (trust.md §3). */
 export interface AgentMode {
-  /** The state directory, where it is known. */
+  /** The state directory, if it is known. */
   state?: string;
-  /** The only transport there is. */
+  /** The only transport that the command may use. */
   transport?: string;
-  /** Who writes, as far as this process can know: for a run the dispatcher decides. */
+  /** The sender, as far as this process can know it; for a run the dispatcher decides. */
   actor?: string;
   /** The run's own directory; absent in a session as an actor. */
   runDir?: string;
-  /** The directory that the environment names is gone, and so is the run. */
+  /** Whether the directory named by the environment no longer exists, so that the run has ended. */
   ended?: boolean;
   /** Where the run works. */
   workdir?: string;
@@ -23,7 +23,10 @@ export interface AgentMode {
 /** The first word on the command line of the `crosstalk` that a run finds on its PATH. */
 const FLAG = '--agent-mode';
 
-/** What such a command line begins with. Runs share it, so for them actor and folder are left open. */
+/**
+ * The words with which such a command line begins. Runs share it, so it names neither actor nor
+ * folder for them.
+ */
 export function agentModeWords(mode: {
   state: string;
   transport: string;
@@ -34,10 +37,10 @@ export function agentModeWords(mode: {
 }
 
 /**
- * The agent mode of a command line: what the line says, which no variable undoes, else what
- * `CROSSTALK_RUN_DIR` implies, for a `crosstalk` that was found in another way.
+ * The agent mode of a command line: that of the line itself, which no variable can undo; otherwise
+ * what `CROSSTALK_RUN_DIR` implies, for a `crosstalk` that was found in another way.
  *
- * @returns and the words that are left for the command; undefined outside of a run
+ * @returns the mode, and the words left for the command; undefined outside of a run
  */
 export async function readAgentMode(
   argv: readonly string[],
@@ -55,7 +58,7 @@ export async function readAgentMode(
         transport: nonEmpty(env['CROSSTALK_TRANSPORT']),
         actor: said.actor,
       };
-  // A session as an actor has no run, whatever the environment says.
+  // A session as an actor has no run, whatever the environment contains.
   const inSession = onLine && fixed.actor !== undefined;
   const found =
     named === undefined || inSession ? undefined : await ownRunDirectory(named, fixed.state);
@@ -79,13 +82,16 @@ export async function readAgentMode(
   };
 }
 
-/** Where the run of a directory works, by the dispatcher's record of it. */
+/** The folder in which the run of a directory works, by the dispatcher's record of the run. */
 async function recordedWorkdir(runDir: string): Promise<string | undefined> {
   const runs = new Runs(join(dirname(dirname(runDir)), 'runs'));
   return (await runs.ofDirectory(basename(runDir)))?.workdir;
 }
 
-/** A run's directory, where the path is one or was: `<state>/run/<id>`, a folder of ours alone. */
+/**
+ * A run's directory, if the path is one or was one: `<state>/run/<id>`, a folder that only this
+ * user can write.
+ */
 async function ownRunDirectory(
   path: string,
   state: string | undefined,

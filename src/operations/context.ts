@@ -34,8 +34,8 @@ import { dispatchOf, locateTransport, type Surroundings } from './locate.ts';
 import { permission, publishing } from './publishing.ts';
 
 /**
- * The bus at one commit, for all parts of one answer: read part by part, an answer would mix commits,
- * since news may come in between. What is read of it is read once.
+ * The bus at one commit, shared by all parts of one answer: if each part read on its own, an answer
+ * could mix commits, since news may arrive in between. What is read of it is read once.
  */
 interface View {
   tip: string;
@@ -48,36 +48,36 @@ export interface Context extends Surroundings {
   transport: Transport;
   archive: Archive;
   paths: StatePaths;
-  /** Whether anything was approved on this machine for this clone (trust.md §2). */
+  /** Whether something was approved on this machine for this clone (trust.md §2). */
   started: Started;
   outbox: Outbox;
   turns: Turns;
   budget: RemoteBudget;
   deadLetters: DeadLetters;
   runs: Runs;
-  /** What is known of the dispatch that the work belongs to: nothing outside of one. */
+  /** The dispatch that the work belongs to; empty outside of a dispatch. */
   dispatch: Dispatch;
   hostname: string;
   now: () => Date;
   random: () => number;
   newId: () => string;
   suffix: () => string;
-  /** Where several parts give one answer: the commit that all of them see, and what is read of it once. */
+  /** For an answer with several parts: the commit that all of them see, with what was read of it. */
   view?: View;
-  /** Something follows the bus all the time, so commands need not ask the remote for news. */
+  /** Whether another process follows the bus all the time, so that commands need not fetch news. */
   isFollowed?: boolean;
-  /** Inside a dispatcher: hands an outbox entry to its publisher. */
+  /** Inside a dispatcher: passes an outbox entry to its publisher. */
   publish?: (id: string) => Promise<Outcome>;
-  /** Says something to the operator that is not a result: one line on stderr. */
+  /** Reports something to the operator that is not a result, as one line on stderr. */
   note: (line: string) => void;
 }
 
-/** Milliseconds a command waits for another process that is publishing. */
+/** Milliseconds that a command waits for another process that is publishing. */
 const LOCK_WAIT_MS = 60_000;
 
 /**
- * Opens the transport and its state for one command, and closes it afterwards. The one place
- * that constructs the edges.
+ * Opens the transport and its state for one command, and closes it afterwards. This is the only
+ * place that constructs the parts which access git and the disk.
  *
  * @throws CrosstalkError `not_found` without a transport, `unsupported_version` for another version
  */
@@ -86,7 +86,10 @@ export async function withContext<T>(
   options: {
     transport?: string;
     note: (line: string) => void;
-    /** `told`: a clone that was in use is opened all the same, by those who say what is wrong. */
+    /**
+     * `told`: a clone that was in use is opened in spite of its version, for commands that report
+     * problems.
+     */
     anyVersion?: boolean | 'told';
   },
   work: (context: Context) => Promise<T>,
@@ -119,7 +122,7 @@ export async function withContext<T>(
       note: (line) => {
         options.note(withoutCredentials(line));
       },
-      // Something else follows the bus for a run, which may be kept from the network.
+      // Another process follows the bus for a run, which may not have access to the network.
       ...(surroundings.agentMode?.runDir !== undefined && { isFollowed: true }),
     };
     if (context.isFollowed !== true) {
@@ -136,10 +139,10 @@ export async function withContext<T>(
 }
 
 /**
- * The transport at a folder, with the state that belongs to its clone.
+ * The transport in a folder, with the state that belongs to its clone.
  *
- * @param isMade the clone was made just now, by this process: what a state directory that was given
- *   recorded of another clone at its path does not count
+ * @param isMade whether this process has just created the clone: then a given state directory is
+ *   not read as the state of another clone that was at this path before
  */
 export async function openTransport(
   dir: string,
@@ -171,11 +174,7 @@ export async function openTransport(
   }
 }
 
-/**
- * Lets ssh connections be shared where the remote is reached by ssh; see {@link Transport}.
- *
- * @param open whether this process opens the connection that is shared
- */
+/** Shares ssh connections if the remote is reached by ssh; see {@link Transport}. */
 export async function shareConnections(
   transport: Transport,
   paths: StatePaths,
@@ -196,7 +195,7 @@ async function requireVersion(context: Context, isTold: boolean): Promise<void> 
     throw new CrosstalkError('unsupported_version', still);
 }
 
-/** Asks the remote for news, as soon as its budget of reads allows. */
+/** Asks the remote for news as soon as the budget of reads allows it. */
 export async function refreshed(context: Context, signal?: AbortSignal): Promise<Refreshed> {
   await permission(context.budget, signal)('read');
   return context.transport.refresh(signal);
@@ -214,7 +213,7 @@ export async function tipOf({ transport, view }: Context): Promise<string> {
   return tip;
 }
 
-/** Publishes from this process, under the writer lock: for when no dispatcher is running. */
+/** Publishes from this process, under the writer lock, when no dispatcher is running. */
 export function directPublisher(context: Context): Publisher {
   const { outbox, deadLetters, paths } = context;
   return new Publisher({
@@ -223,7 +222,8 @@ export function directPublisher(context: Context): Publisher {
     mayPush: () => context.budget.push(),
     lock: (signal) => acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS, signal }),
     now: context.now,
-    // The cursor moves when a dispatcher starts and finds the answer; a dead letter must go now.
+    // A dispatcher that starts later finds the answer and moves the cursor; a dead letter is
+    // removed now.
     onPublished: async ({ delivery }) => {
       if (delivery?.deadLetter !== undefined) await deadLetters.remove(delivery.deadLetter);
     },
@@ -231,7 +231,7 @@ export function directPublisher(context: Context): Publisher {
 }
 
 /**
- * Asks the remote for news and goes on without them when it cannot be reached, saying so.
+ * Asks the remote for news; if it cannot be reached, notes that and continues without news.
  *
  * @returns why it could not be reached
  */

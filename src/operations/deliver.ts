@@ -6,16 +6,20 @@ import { inBulk } from '../protocol/outgoing.ts';
 import type { Commit } from '../protocol/commit.ts';
 import { directPublisher, type Context } from './context.ts';
 
-/** Whether something is on the remote, or waits in the outbox and why. */
+/** Whether something is on the remote, or why it waits in the outbox. */
 export type Delivered = { published: true; direct: boolean } | { published: false; reason: string };
 
-/** A dispatcher that takes longer than this has the message safely in the outbox anyway. */
+/**
+ * Milliseconds to wait for a dispatcher; one that takes longer has the message safely in the
+ * outbox.
+ */
 const ANSWER_LIMIT_MS = 30_000;
 
 /**
- * Puts commits on the bus: recorded first, then published. What cannot be pushed now stays recorded.
+ * Puts commits on the bus: first records them, then publishes them. What cannot be pushed now stays
+ * recorded.
  *
- * @param wait false returns as soon as it is durable
+ * @param wait false returns as soon as the commits are durable
  */
 export async function deliver(
   context: Context,
@@ -28,10 +32,10 @@ export async function deliver(
 }
 
 /**
- * Puts commits into the outbox: once that is done nothing of them is lost.
+ * Puts commits into the outbox; after that none of them can be lost.
  *
- * @param id of the outbox entry
- * @throws CrosstalkError `refused` where nothing can be written; nothing is then
+ * @param id the id of the outbox entry
+ * @throws CrosstalkError `refused` when they cannot be written, in which case nothing is written
  */
 export async function record(
   { outbox, paths }: Context,
@@ -50,11 +54,11 @@ export async function record(
 }
 
 /**
- * Publishes what was recorded: through the running dispatcher, or by this process when there is none
- * (invariant 2).
+ * Publishes what was recorded: through the running dispatcher, or from this process when none is
+ * running (invariant 2).
  *
  * @param options `wait`: false does not wait for the push; `unreachable`: why the remote was not
- *   reached a moment ago, it is not asked again at once
+ *   reached a moment ago, so that it is not asked again immediately
  */
 export async function publish(
   context: Context,
@@ -85,7 +89,7 @@ export async function publish(
   return delivered(outcome, asked.kind === 'nobody');
 }
 
-/** It is in the outbox already: whatever keeps it from leaving just now, it is queued. */
+/** The entry is already in the outbox, so it counts as queued, whatever prevents the push. */
 async function untilTried(publishing: Promise<Outcome>): Promise<Outcome> {
   try {
     return await publishing;
@@ -105,7 +109,10 @@ function delivered(outcome: Outcome | undefined, direct: boolean): Delivered {
   return { published: false, reason: outcome?.failure.reason ?? 'the dispatcher gave no reason' };
 }
 
-/** Like {@link deliver} for set-up changes, which the caller reports as done only when they are. */
+/**
+ * Like {@link deliver} for set-up changes, which the caller reports as done only when they are
+ * published.
+ */
 export async function deliverOrNote(context: Context, commits: Commit[]): Promise<Delivered> {
   const delivered = await deliver(context, commits, true);
   if (!delivered.published) {
@@ -113,12 +120,12 @@ export async function deliverOrNote(context: Context, commits: Commit[]): Promis
       `queued, not on the remote yet: ${delivered.reason}; it is pushed by the dispatcher or by: crosstalk sync`,
     );
   }
-  // A dispatcher keeps it readable itself.
+  // A dispatcher updates the checkout itself.
   if (context.publish === undefined) await new Checkout(context.transport, context.now).follow();
   return delivered;
 }
 
-/** For a process without a dispatcher beside it: keeps the checkout readable and the objects packed. */
+/** For a process without a running dispatcher: updates the checkout and packs the objects. */
 export async function followCheckout({ transport, now }: Context): Promise<void> {
   await new Checkout(transport, now).follow();
   await transport.maintain().catch(() => undefined);

@@ -5,17 +5,20 @@ import { CrosstalkError } from '../errors.ts';
 import type { AgentMode } from './agent-mode.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
 
-/** The surroundings a command runs in; read once, passed along. */
+/** The surroundings in which a command runs; read once and passed along. */
 export interface Surroundings {
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** Set where a run gives the command (trust.md §3). */
+  /** Set when an agent's run gives the command (trust.md §3). */
   agentMode?: AgentMode;
-  /** The dispatch it is given in, where that is known already; else `env` says it. */
+  /** The dispatch in which it is given, if that is already known; otherwise `env` names it. */
   dispatch?: Dispatch;
 }
 
-/** Who writes by what surrounds a command: the actor of its dispatch, else `CROSSTALK_FROM`. */
+/**
+ * The sender that the surroundings determine: the actor of the dispatch, otherwise
+ * `CROSSTALK_FROM`.
+ */
 export function writerOf(surroundings: Surroundings): string | undefined {
   const from = surroundings.env['CROSSTALK_FROM'];
   return dispatchOf(surroundings).actor ?? (from === '' ? undefined : from);
@@ -27,9 +30,9 @@ export function dispatchOf({ env, dispatch }: Surroundings): Dispatch {
 }
 
 /**
- * The transport a command is about (cli.md): `--transport`, `CROSSTALK_TRANSPORT`, the nearest
- * folder upward that holds `upstream/CROSSTALK-VERSION`; failing that the nearest repository, for
- * a checkout that is on another branch.
+ * The transport that a command is about (cli.md): `--transport`, `CROSSTALK_TRANSPORT`, or the
+ * nearest folder upward that contains `upstream/CROSSTALK-VERSION`; failing that, the nearest
+ * repository, for a checkout that is on another branch.
  */
 export async function locateTransport(
   { env, cwd }: Surroundings,

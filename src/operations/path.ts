@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 
-/** The first of some programs that a PATH holds. */
+/** The first of some programs that is found on a PATH. */
 export async function firstOnPath(
   programs: readonly string[],
   path: string,
@@ -15,7 +15,7 @@ export async function firstOnPath(
   return undefined;
 }
 
-/** Whether a program can be started from a folder: by its path, or by a PATH that holds it. */
+/** Whether a program can be started in a folder, by its path or through a PATH. */
 export async function canStart(program: string, path: string, cwd: string): Promise<boolean> {
   if (program.includes('/')) return isExecutable(resolve(cwd, program));
   return (await firstOnPath([program], path)) !== undefined;

@@ -13,8 +13,9 @@ import type {
 } from '../transport/transport.ts';
 
 /**
- * How a transport is published to from here: onto a tip of our version alone (an upgrade brings the
- * version itself), in turns with the other clones of the remote on this machine.
+ * The rules for publishing to a transport from here: only onto a tip with a supported version (an
+ * upgrade brings the version itself), and in turns with the other clones of the remote on this
+ * machine.
  */
 export function publishing(parts: {
   transport: Transport;
@@ -36,7 +37,7 @@ export function publishing(parts: {
   };
 }
 
-/** Waits until the remote may be asked again, or `signal` is aborted. */
+/** Waits until the remote may be asked again or `signal` is aborted. */
 export function permission(
   budget: RemoteBudget,
   signal?: AbortSignal,
@@ -51,8 +52,9 @@ export function permission(
 }
 
 /**
- * Commits as they stand on a ticket, and back. What replaces folders, or requires that a file has a
- * certain content, others do not take along: a neighbour of an older version would not look.
+ * Converts commits to tickets and back. Commits that replace folders, or that require a file to
+ * have a certain content, are not passed to other clones: a process of an older version would
+ * ignore these conditions.
  */
 function inTurns(turns: Turns): PublishTurns {
   return {

@@ -4,11 +4,11 @@ import { binPath } from '../package.ts';
 import { agentModeWords } from './agent-mode.ts';
 
 /**
- * Makes a folder whose `crosstalk` and `ct` are this very program, for the PATH of agent CLIs.
+ * Creates a folder whose `crosstalk` and `ct` start this very program, for the PATH of agent CLIs.
  *
- * @param mode makes it the smaller program that runs have (trust.md §3). It stands on the command line
- *   of the program, where whoever may run `crosstalk` and nothing else cannot change it; and variables
- *   by which node would load other code are not handed on.
+ * @param mode makes it the smaller program for runs (trust.md §3). The mode is on the command line
+ *   of the program, where a process that may only run `crosstalk` cannot change it; and variables
+ *   that would make node load other code are not passed on.
  */
 export async function prepareBin(
   folder: string,
@@ -21,7 +21,7 @@ export async function prepareBin(
   const guard = mode === undefined ? '' : 'unset NODE_OPTIONS NODE_PATH\n';
   const script = `#!/bin/sh\n${guard}exec ${line} "$@"\n`;
   for (const name of ['crosstalk', 'ct']) {
-    // Whole at any moment: a run may be calling it.
+    // Renaming keeps the program complete at any moment, because a run may be calling it.
     const fresh = join(folder, `${name}.${String(process.pid)}.0.tmp`);
     await writeFile(fresh, script, { mode: 0o700 });
     await chmod(fresh, 0o700);

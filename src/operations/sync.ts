@@ -8,7 +8,7 @@ import { directPublisher, refreshed, type Context } from './context.ts';
 
 export interface Synced {
   pushed: number;
-  /** Entries that could not be pushed, or were set aside. */
+  /** The number of entries that could not be pushed, or were set aside. */
   left: number;
   reason: string | null;
   checkout: CheckoutState;
@@ -18,11 +18,11 @@ export interface Synced {
 }
 
 /**
- * Pushes the outbox, brings news, fast-forwards the checkout where that is safe.
+ * Pushes the outbox, fetches news, and fast-forwards the checkout if that is safe.
  *
- * @param options `window`: `7d` and the like, the days of messages the checkout shows from now on, or
- *   `all`; `retry`: what was set aside is tried again
- * @throws CrosstalkError `usage` for what is no window
+ * @param options `window`: from now on, the days of messages that the checkout shows, such as `7d`,
+ *   or `all`; `retry`: also tries what was set aside
+ * @throws CrosstalkError `usage` for an invalid window
  */
 export async function sync(
   context: Context,
@@ -63,7 +63,10 @@ export async function sync(
   };
 }
 
-/** The days of a `--window`; undefined for all. @throws CrosstalkError `usage` for what is none */
+/**
+ * The number of days of a `--window`; undefined for all. @throws CrosstalkError `usage` for an
+ * invalid one
+ */
 export function daysOf(window: string): number | undefined {
   const days = parseWindow(window);
   if (days !== null) return days;
@@ -73,7 +76,7 @@ export function daysOf(window: string): number | undefined {
   );
 }
 
-/** Records the window in this clone's configuration, where the dispatcher finds it too. */
+/** Stores the window in this clone's configuration, where the dispatcher finds it too. */
 async function setWindow(context: Context, window: string): Promise<void> {
   daysOf(window);
   await context.transport.configure('crosstalk.window', window);

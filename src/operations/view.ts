@@ -2,19 +2,19 @@ import { readHosts, type HostEntry } from '../bus/host.ts';
 import type { Channel } from '../protocol/files/channel.ts';
 import { tipOf, type Context } from './context.ts';
 
-/** The same context, in which everybody sees the bus at `tip`. */
+/** The same context, in which every part sees the bus at `tip`. */
 export function viewedAt(context: Context, tip: string): Context {
   const channels = once(() => context.archive.channels(tip));
   const hosts = once(() => readHosts(context.transport, tip));
   return { ...context, view: { tip, channels, hosts } };
 }
 
-/** The channels, at the commit that this answer is given from. */
+/** The channels, at the commit on which this answer is based. */
 export async function channelsOf(context: Context): Promise<Channel[]> {
   return context.view?.channels() ?? context.archive.channels(await tipOf(context));
 }
 
-/** The host files, at the commit that this answer is given from. */
+/** The host files, at the commit on which this answer is based. */
 export async function hostsOf(context: Context): Promise<HostEntry[]> {
   return context.view?.hosts() ?? readHosts(context.transport, await tipOf(context));
 }

@@ -46,7 +46,7 @@ function Shell({ route, go }: Navigation): JSX.Element {
   useEffect(() => {
     document.title = titleOf(route, channels, session?.transport);
   }, [route, channels, session]);
-  // Going somewhere is told to screen readers by the heading that gets the focus.
+  // After navigation the heading gets the focus, which tells screen readers where the reader is.
   const here = route.view === 'message' || route.view === 'channel' ? 'channel' : route.view;
   const place = `${here} ${'channel' in route ? (route.channel ?? '') : ''}`;
   const first = useRef(true);

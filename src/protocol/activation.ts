@@ -1,10 +1,10 @@
 import { reach } from './address.ts';
 import type { Message } from './message.ts';
 
-/** Who sent the message at a relPath of the same channel; undefined when there is none. */
+/** The sender of the message at a relPath of the same channel; undefined when there is no message. */
 export type SenderOf = (relPath: string) => string | undefined;
 
-/** The clause of protocol.md §3 (with §2 and §7) that decided. */
+/** The clause of protocol.md §3 (with §2 and §7) that was decisive. */
 export type Clause =
   | 'not_text'
   | 'own_message'
@@ -17,14 +17,14 @@ export type Clause =
 export interface Activation {
   wakes: boolean;
   clause: Clause;
-  /** For `answers_addressee`: the entries of `re` that name messages the addressee sent. */
+  /** For `answers_addressee`: the entries of `re` that name messages which the addressee sent. */
   answered: string[];
 }
 
 /**
- * The one rule (protocol.md §3): a message wakes its addressee if it has no `re:`, or if any
- * `re:` names a message the addressee sent. `@host` narrows who is addressed and plays no part
- * in comparing senders.
+ * The rule of activation (protocol.md §3): a message wakes its addressee if it has no `re:`, or if
+ * any `re:` names a message the addressee sent. `@host` limits who is addressed and is ignored when
+ * senders are compared.
  */
 export function activation(
   message: Pick<Message, 'from' | 'to' | 'type' | 're'>,
@@ -48,7 +48,7 @@ export function activation(
   return reached === 'other_host' ? asleep('other_host') : { wakes: true, clause, answered };
 }
 
-/** One sentence per clause, for `crosstalk explain`. */
+/** A sentence that explains a clause, for `crosstalk explain`. */
 export function explainClause(clause: Clause, actor: string): string {
   switch (clause) {
     case 'not_text':

@@ -1,7 +1,10 @@
 import { isName, isSender } from './names.ts';
 import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
 
-/** One addressee: a name or a sender’s, everybody (`all`), either narrowed to one host (protocol.md §7). */
+/**
+ * One addressee: a name or a sender’s name, or everybody (`all`), either one optionally limited to
+ * one host (protocol.md §7).
+ */
 export interface Address {
   name: string;
   host?: string;
@@ -9,7 +12,7 @@ export interface Address {
 
 export const EVERYONE = 'all';
 
-/** Reads `name` or `name@host`. */
+/** Parses `name` or `name@host`. */
 export function parseAddress(text: string): Parsed<Address> {
   const [name = '', host, ...rest] = text.split('@');
   if (!isSender(name) || rest.length > 0 || (host !== undefined && !isName(host))) {
@@ -18,11 +21,12 @@ export function parseAddress(text: string): Parsed<Address> {
   return parsed(host === undefined ? { name } : { name, host });
 }
 
-/** The problem of a text that is none. */
+/** The problem of a text that is not an address. */
 export function addressProblem(text: string): string {
   return `${shown(text)} is not an address: expected name or name@host`;
 }
 
+/** Formats an address as `name` or `name@host`. */
 export function formatAddress(address: Address): string {
   return address.host === undefined ? address.name : `${address.name}@${address.host}`;
 }

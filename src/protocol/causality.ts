@@ -3,43 +3,44 @@ import type { Located, Message } from './message.ts';
 import { isForeign } from './reference.ts';
 
 /**
- * The message of a name, as it looks from the channel at hand (`seenFrom`): a relPath is in this channel,
- * `<channel id>/<relPath>` in another. Undefined when missing or malformed.
+ * The message with a name, relative to the current channel (`seenFrom`): a relPath is in this
+ * channel, `<channel id>/<relPath>` in another one. Undefined when it is missing or malformed.
  */
 export type Lookup = (ref: string) => Message | undefined;
 
-/** No chain is followed further than this (protocol.md §4). */
+/** No chain is followed further than this many steps (protocol.md §4). */
 export const MAX_STEPS = 64;
 
-/** A question somebody waits for an answer to: a message without `re:`, and who asked it. */
+/** A question whose sender waits for an answer: a message without `re:`, and its sender. */
 export interface Question {
-  /** Its name in the channel at hand. */
+  /** Its name in the current channel. */
   relPath: string;
   asker: string;
   /** The host that wrote it, to which the answer is addressed. */
   host?: string;
 }
 
-/** What a message was written in reaction to: its `cause`, else its `re` (protocol.md §4). */
+/** The messages to which a message reacts: its `cause`, otherwise its `re` (protocol.md §4). */
 export function originsOf(message: Message): string[] {
   return message.cause.length > 0 ? message.cause : message.re;
 }
 
 /**
- * The open questions of a message delivered to `actor` (protocol.md §4): itself when it has no
- * `re:`; otherwise, for each of the actor's messages that it answers, what the actor was
- * processing when it wrote that, followed to messages without `re:` that the actor did not send.
+ * The open questions of a message delivered to `actor` (protocol.md §4): the message itself when it
+ * has no `re:`; otherwise, for each of the actor's messages that it answers, what the actor was
+ * processing when it wrote that one, followed to messages without `re:` that the actor did not
+ * send.
  *
- * What was processed in another channel counts only where that message is one which asked the actor:
- * `origin` is a claim of whoever pushed it, and nobody is answered who did not ask.
+ * What was processed in another channel counts only if that message is one which asked the actor:
+ * `origin` is a claim of whoever pushed the message, and nobody who did not ask is answered.
  */
 export function openQuestions(delivered: Located, actor: string, lookup: Lookup): Question[] {
   return walk(delivered, actor, lookup).questions;
 }
 
 /**
- * What an actor was processing when it wrote what a batch answers, and what is not there: with it the
- * batch may have more open questions.
+ * The messages that are missing among those an actor was processing when it wrote what a batch
+ * answers; with them the batch may have more open questions.
  */
 export function missingOrigins(batch: readonly Located[], actor: string, lookup: Lookup): string[] {
   return [...new Set(batch.flatMap((delivered) => walk(delivered, actor, lookup).missing))];
@@ -76,7 +77,7 @@ function walk(
   return { questions: found, missing };
 }
 
-/** Whether a message is mail for an actor, on whatever host. */
+/** Whether a message is addressed to an actor, on any host. */
 export function isTo({ type, to }: Message, actor: string): boolean {
   return type === 'text' && to.some(({ name }) => name === actor || name === EVERYONE);
 }
@@ -89,7 +90,7 @@ function questionOf(relPath: string, message: Message): Question {
   };
 }
 
-/** The open questions of a whole batch, each once, in the order found. */
+/** The open questions of a whole batch, each once, in the order in which they are found. */
 export function openQuestionsOfBatch(
   batch: readonly Located[],
   actor: string,
@@ -104,8 +105,8 @@ export function openQuestionsOfBatch(
 }
 
 /**
- * Of open questions those that still want an answer: one that has its final answer is left out as
- * long as others remain (protocol.md §4).
+ * Selects the open questions that still need an answer: one that has its final answer is left out
+ * as long as others remain (protocol.md §4).
  *
  * @param answered paths of what the actor has answered on its host
  */
@@ -118,8 +119,8 @@ export function stillOpen(
 }
 
 /**
- * The causal chain behind some messages, breadth first: what they answer or were caused by, and
- * so on. Level 0 holds the messages themselves.
+ * The causal chain behind some messages, breadth first: the messages that they answer or were
+ * caused by, then those of these, and so on. Level 0 contains the messages themselves.
  */
 export function chainLevels(triggers: readonly Located[], lookup: Lookup): Located[][] {
   const levels: Located[][] = [];
@@ -135,10 +136,11 @@ export function chainLevels(triggers: readonly Located[], lookup: Lookup): Locat
 }
 
 /**
- * What a message to `addressee` answers when it is sent while `triggers` are processed: the
- * nearest messages of the chain that the addressee sent; none makes it a new task (protocol.md §4).
+ * The messages that a message to `addressee` answers when it is sent while `triggers` are
+ * processed: the nearest messages of the chain that the addressee sent. If there are none, it is a
+ * new task (protocol.md §4).
  *
- * @param isEligible for a message that can go to some channels only: whether it may name this one
+ * @param isEligible for a message that may only go to some channels: whether it may name this one
  */
 export function answeredBySend(
   triggers: readonly Located[],

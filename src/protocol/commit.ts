@@ -1,22 +1,22 @@
-/** What must hold on the tip that a commit is built on; otherwise the commit is not made. */
+/** A condition on the tip on which a commit is built; if it does not hold, the commit is not made. */
 export interface Requirement {
   path: string;
-  /** The id of the file's content; null for no file at all. */
+  /** The id of the file's content; null if the file must not exist. */
   oid: string | null;
 }
 
 /**
- * One commit to be: files added or replaced, under an author of its own (architecture, group commit).
- * What is handed over, waits in the outbox and is built on a tip is one and the same.
+ * A commit to be made: added or replaced files with their own author (architecture, group commit).
+ * The same form is passed on, waits in the outbox and is built on a tip.
  */
 export interface Commit {
   author: { name: string; email: string };
-  /** ISO 8601 UTC; the date of the commit. */
+  /** The date of the commit, as ISO 8601 in UTC. */
   at: string;
   subject: string;
   files: { path: string; content: string }[];
-  /** A folder that is emptied first, so that it is replaced as a whole. */
+  /** A folder that is emptied first, so that its content is replaced completely. */
   clear?: string;
-  /** These are checked at every attempt, on the tip that the attempt builds on. */
+  /** Checked at every attempt, on the tip on which the attempt builds. */
   requires?: readonly Requirement[];
 }

@@ -4,17 +4,21 @@ import type { Delivery } from './mailbox.ts';
 import type { Located } from './message.ts';
 import { threadRoot, threadRoots } from './thread.ts';
 
-/** The answer to a batch names all of it in its header, which has room for so many (protocol.md §2). */
+/**
+ * The answer to a batch names all of its messages in its header, which has room for this many
+ * (protocol.md §2).
+ */
 export const MAX_BATCH = 1500;
-/** Bytes of the bodies that one run is handed; a single message is never larger (protocol.md §5). */
+/** The most bytes of bodies for one run; a single message is never larger (protocol.md §5). */
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
 /**
- * Which conversation a message delivered to `actor` belongs to: messages with the same name may be
- * handed to one run, and no others (protocol.md §5). New tasks go together when one asker on one
- * host sent them, and an actor, which asks for others, sent them for the same first messages. Answers
- * of peers go together when they lead to the same open questions, and where `actor` began the exchange
- * itself, what descends from the same first message does.
+ * The name of the conversation to which a message delivered to `actor` belongs: only messages with
+ * the same name may go to one run (protocol.md §5). New tasks belong together when one asker on one
+ * host sent them; if the asker is an actor, which asks on behalf of others, it must have sent them
+ * for the same first messages. Answers of peers belong together when they lead to the same open
+ * questions, and, if `actor` began the exchange itself, when they descend from the same first
+ * message.
  */
 export function conversationOf(delivered: Located, actor: string, lookup: Lookup): string {
   const { message } = delivered;
@@ -29,12 +33,13 @@ export function conversationOf(delivered: Located, actor: string, lookup: Lookup
 }
 
 /**
- * Splits what is pending in one mailbox into batches, one for each conversation, as many messages as
- * fit a run: {@link MAX_BATCH} whose paths have room in a header, and {@link MAX_BATCH_BYTES}.
+ * Splits the pending messages of one mailbox into batches, one for each conversation, with as many
+ * messages as fit a run: at most {@link MAX_BATCH} messages whose paths fit into a header, and
+ * {@link MAX_BATCH_BYTES}.
  *
  * @param pending in commit order
- * @param nameOf the conversation of each; see {@link conversationOf}
- * @returns in the order of their oldest message
+ * @param nameOf the conversation of each message; see {@link conversationOf}
+ * @returns the batches in the order of their oldest message
  */
 export function batchesOf(
   pending: readonly Delivery[],
@@ -50,7 +55,7 @@ export function batchesOf(
     const bytes = batch.bytes + (delivery.bytes ?? 0);
     const room =
       batch.messages.length < MAX_BATCH && links <= MAX_LINKS_BYTES && bytes <= MAX_BATCH_BYTES;
-    // What does not fit waits for the next batch, and so does everything after it.
+    // A message that does not fit waits for the next batch, and so does everything after it.
     if (!room && batch.messages.length > 0) {
       full.add(name);
       continue;

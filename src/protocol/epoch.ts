@@ -5,7 +5,7 @@ import type { Located } from './message.ts';
 import { unanswered } from './pending.ts';
 import { byTime } from './reference.ts';
 
-/** An actor as a host serves it. */
+/** An actor and the host that serves it. */
 export interface Served {
   host: string;
   actor: string;
@@ -15,34 +15,37 @@ export interface Served {
 export interface Split {
   /** relPaths of conversations that ended before the day. */
   ended: string[];
-  /** Messages before the day that somebody still owes an answer to. */
+  /** Messages before the day that still have to be answered. */
   waiting: string[];
-  /** How many messages stay: the day's and later ones, what waits, and the rest of their conversations. */
+  /**
+   * The number of messages that stay: those of the day and later, those that wait, and the rest of
+   * their conversations.
+   */
   kept: number;
 }
 
-/** What other channels have to do with a channel that is divided. */
+/** The relations of a channel that is divided to other channels. */
 export interface Beyond {
   /**
-   * Messages of other channels, as they look from this one: those that name messages of it, those that
-   * its own name, and what answers these.
+   * Messages of other channels, with names relative to this one: those that name messages of this
+   * channel, those that its own messages name, and answers to the latter.
    */
   others: readonly Located[];
-  /** What lies further behind its messages, in whichever channel. */
+  /** The messages further back in the causal chains, in any channel. */
   lookup: Lookup;
-  /** Messages of this channel that stay, because what they belong to stays elsewhere. */
+  /** Messages of this channel that stay because other parts of their conversations stay elsewhere. */
   staying: readonly string[];
 }
 
 /**
- * Divides a channel at a day. A conversation (everything that `re` and `cause` connect) goes as a
- * whole, when its last message is older than the day and nothing in it waits for an answer: so a
- * scan of what is left finds neither a question without its answer nor an answer without its
- * question (protocol.md §5).
+ * Divides a channel at a day. A conversation (everything connected by `re` and `cause`) is archived
+ * as a whole when its last message is older than the day and nothing in it waits for an answer.
+ * Therefore a scan of the rest finds neither a question without its answer nor an answer without
+ * its question (protocol.md §5).
  *
- * @param messages of one channel, as they look from it, in path order; bodies play no part
- * @param before the first day that stays, `YYYY/MM/DD`
- * @param withWaiting also what waits for an answer
+ * @param messages of one channel, with names relative to it, in path order; bodies are ignored
+ * @param before the first day that stays, as `YYYY/MM/DD`
+ * @param withWaiting whether conversations that wait for an answer are archived too
  */
 export function splitAt(
   messages: readonly Located[],
@@ -64,7 +67,7 @@ export function splitAt(
   return { ended, waiting, kept: messages.length - ended.length };
 }
 
-/** Messages that are still to be answered: by actors that hosts serve, or tasks for other names. */
+/** Messages that still have to be answered: by actors that hosts serve, or tasks for other names. */
 function waitingOf(
   messages: readonly Located[],
   { others, lookup: further }: Pick<Beyond, 'others' | 'lookup'>,
@@ -88,11 +91,11 @@ function waitingOf(
         message.to.some(({ name }) => name === actor || name === EVERYONE) &&
         activation(message, actor, host, senderOf).wakes,
     );
-    // By file name: where a clock was behind, a message more stays.
+    // Compared by file name: if a clock was behind, one message more stays.
     const isLater = (answer: string, delivered: string): boolean => byTime(answer, delivered) > 0;
     for (const open of unanswered(waking, byName.get(actor) ?? [], actor, lookup, isLater)) {
       const isTask = open.message.re.length === 0;
-      // The end of an exchange that the actor began on its own asks for nothing.
+      // The end of an exchange that the actor began itself needs no answer.
       if (isTask || openQuestions(open, actor, lookup).length > 0) found.add(open.relPath);
     }
   }
@@ -114,7 +117,7 @@ function waitingOf(
 class Sets {
   readonly #parents = new Map<string, string>();
 
-  /** The member that stands for the set of this one. */
+  /** The member that represents the set of this one. */
   of(member: string): string {
     let root = member;
     for (let up = this.#parents.get(root); up !== undefined; up = this.#parents.get(root))

@@ -1,6 +1,8 @@
 import { isChannelId, isName, isRelPath } from './names.ts';
 
-/** The version this program speaks; a transport of any other is refused (protocol.md §1). */
+/**
+ * The version this program supports; a transport of any other version is refused (protocol.md §1).
+ */
 const PROTOCOL_VERSION = '6.0';
 
 export const VERSION_FILE = 'upstream/CROSSTALK-VERSION';
@@ -12,8 +14,8 @@ export const HOSTS = 'hosts';
 export const MEMORIES = 'data/memories';
 
 /**
- * What a checkout shows of a transport (trust.md §1). Everything else stays in git's objects, so that
- * nothing that arrives lies where a program looks for its settings.
+ * The parts of a transport that a checkout shows (trust.md §1). Everything else stays in git's
+ * objects, so that no file that arrives is in a place where a program looks for its settings.
  */
 export const SHOWN_FILES: readonly string[] = ['.gitignore', 'AGENTS.md', 'CLAUDE.md'];
 export const SHOWN_FOLDERS: readonly string[] = [UPSTREAM, 'local', HOSTS, CHANNELS, MEMORIES];
@@ -24,13 +26,13 @@ export const channelFile = (id: string): string => `${CHANNELS}/${id}/CHANNEL.md
 export const messageFile = (id: string, relPath: string): string => `${CHANNELS}/${id}/${relPath}`;
 export const memoryFile = (file: string): string => `${MEMORIES}/${file}`;
 export const hostFile = (alias: string): string => `${HOSTS}/${alias}.md`;
-/** Where an actor's profile may be; the operator's own wins (protocol.md §1). */
+/** Where an actor's profile may be; the operator's own has precedence (protocol.md §1). */
 export const profileFiles = (name: string): [local: string, upstream: string] => [
   `local/actors/${name}.md`,
   `upstream/actors/${name}.md`,
 ];
 
-/** What a path of the transport holds, decided from the path alone. */
+/** The kind of a path in the transport, determined from the path alone. */
 export type Place =
   | { kind: 'message'; channel: string; relPath: string }
   | { kind: 'channel'; channel: string }
@@ -40,7 +42,10 @@ export type Place =
   | { kind: 'upstream' }
   | { kind: 'other' };
 
-/** Classifies a path; a stray file is one below `data/channels/` that is no message's place. */
+/**
+ * Determines the kind of a path; a stray file is one below `data/channels/` whose path is not that
+ * of a message.
+ */
 export function placeOf(path: string): Place {
   const parts = path.split('/');
   if (path.startsWith(`${CHANNELS}/`)) return channelPlace(parts.slice(2));
@@ -63,9 +68,9 @@ function channelPlace([id = '', ...inside]: string[]): Place {
   };
 }
 
-/** Names of folders in `data/channels/<uuid>/`, one below another. */
+/** The names of the nested folders in `data/channels/<uuid>/`. */
 const DATED = [/^\d{4}$/, /^\d{2}$/, /^\d{2}$/];
-/** Folders that have files of ours in them, or folders that do. */
+/** Folders that contain Crosstalk's files, or folders with such files. */
 const OURS = new Set([
   'data',
   CHANNELS,
@@ -78,8 +83,8 @@ const OURS = new Set([
 ]);
 
 /**
- * What somebody who walks through a transport does with a folder: it is entered where a file of ours
- * can be in it, named as if it were a file where that is to be told, else passed over.
+ * How code that walks through a transport treats a folder: it enters a folder that may contain
+ * Crosstalk's files, names one that should be reported as if it were a file, and skips all others.
  */
 export function folderUse(path: string): 'enter' | 'name' | 'skip' {
   if (OURS.has(path)) return 'enter';
@@ -91,7 +96,7 @@ export function folderUse(path: string): 'enter' | 'name' | 'skip' {
     : 'name';
 }
 
-/** Undefined when the version is ours, else the line that says why it is refused. */
+/** Undefined when the version is supported, otherwise the line that says why it is refused. */
 export function versionProblem(content: string | undefined, where: string): string | undefined {
   if (content === undefined) {
     return `no Crosstalk transport, ${where} has no ${VERSION_FILE}; make one with: crosstalk init, or, if somebody removed that file, push it again with the one line ${PROTOCOL_VERSION}`;

@@ -1,14 +1,14 @@
 import { isForeign, refsFrom } from './reference.ts';
 
-/** Bytes of a list of paths in a header of 64 KiB, with room for the other fields. */
+/** The most bytes of a list of paths: a header has 64 KiB, including its other fields. */
 export const MAX_LINKS_BYTES = 60 * 1024;
 
-/** Bytes of a list of paths in a header. */
+/** The number of bytes that a list of paths takes in a header. */
 export function linksBytes(relPaths: readonly string[]): number {
   return relPaths.reduce((sum, relPath) => sum + relPath.length + '  - \n'.length, 0);
 }
 
-/** What a message names, as it stands in its header. */
+/** The names of other messages in a message's header. */
 export interface Links {
   re: string[];
   cause: string[];
@@ -16,10 +16,11 @@ export interface Links {
 }
 
 /**
- * The links of a message for one channel, written while messages of another may be processed.
+ * The links of a message for one channel that is written while messages of another channel may be
+ * processed.
  *
  * @param re names in `home` of messages of `target`
- * @param cause names in `home` of what is being processed
+ * @param cause names in `home` of the messages being processed
  */
 export function linksIn(
   target: string,
@@ -39,7 +40,9 @@ export function linksIn(
   };
 }
 
-/** The last of some names that a header has room for: they are longer than those inside a channel. */
+/**
+ * The last of some names that fit into a header, since they are longer than names inside a channel.
+ */
 function fitting(refs: readonly string[], room: number): string[] {
   const fit: string[] = [];
   let bytes = 0;

@@ -1,20 +1,20 @@
 import type { Located, Message } from './message.ts';
 
-/** A waking message for one actor in one channel, and the scan that found it. */
+/** A message that wakes one actor in one channel, and the scan that found it. */
 export interface Delivery extends Located {
   actor: string;
   channel: string;
-  /** Of its body, which is read again when it is handed over. */
+  /** The size of its body, which is read again when it is delivered. */
   bytes?: number;
-  /** An answer met with silence that was gone since: handed over again once nobody owes the rest. */
+  /** An answer met with silence that was gone since: delivered again once no other answer is due. */
   rest?: true;
-  /** Dealt with once, while its question was not there: nothing runs for it when that is answered. */
+  /** Handled before, while its question was missing: nothing runs if the question is answered. */
   dealt?: true;
-  /** Its content is missing from this clone, so that nobody knows whom it wakes. */
+  /** Its content is missing from this clone, so that it is not known whom it wakes. */
   unread?: true;
 }
 
-/** Stands in for a message whose content is missing. */
+/** The replacement for a message whose content is missing. */
 export const UNREAD: Message = {
   from: '',
   to: [],
@@ -27,35 +27,35 @@ export const UNREAD: Message = {
 };
 
 /**
- * How far an actor and channel are settled (protocol.md §5): everything up to `commit`, and of
- * what was added after it the messages in `settled`.
+ * How far an actor and channel are settled (protocol.md §5): everything up to `commit`, and the
+ * messages in `settled` of what was added after it.
  */
 export interface Cursor {
-  /** Empty while the first scan is not settled. */
+  /** Empty as long as the first scan is not settled. */
   commit: string;
   settled: string[];
 }
 
-/** `running` until the outcome is on record and published; `held` while its content is missing. */
+/** `running` until the outcome is recorded and published; `held` while its content is missing. */
 export type DeliveryState = 'pending' | 'running' | 'held' | 'settled';
 
 interface Item extends Delivery {
-  /** The commit the scan started from, and its number: a cursor may not pass it yet. */
+  /** The commit at which the scan started, and the scan's number: a cursor may not pass it yet. */
   since: string;
   scan: number;
   state: DeliveryState;
-  /** It is pending again once it is settled. */
+  /** Whether it becomes pending again once it is settled. */
   again?: boolean;
 }
 
 /**
  * The mailboxes of one dispatcher: what is pending, running and settled per actor and channel.
  *
- * A delivery is `pending` until a batch takes it, `running` until its outcome is on record, then
- * `settled`. One whose content is missing, when it is found or when it is to be handed over, is
- * `held`, and after that `pending` or `settled`. The
- * cursor of a mailbox is where the scan began that found its oldest unsettled
- * delivery, so it never passes one; with none left it is the last commit scanned.
+ * A delivery is `pending` until a batch takes it, `running` until its outcome is recorded, then
+ * `settled`. If its content is missing, when it is found or when it is to be delivered, it is
+ * `held`, and after that `pending` or `settled`. The cursor of a mailbox is the start of the scan
+ * that found its oldest unsettled delivery, so it never passes one; if there is none, the cursor is
+ * the last scanned commit.
  */
 export class Mailboxes {
   #boxes = new Map<string, Item[]>();
@@ -63,9 +63,9 @@ export class Mailboxes {
   #scan = 0;
 
   /**
-   * Takes in what one scan from `since` to `tip` found, in commit order.
+   * Adds what one scan from `since` to `tip` found, in commit order.
    *
-   * @param stateOf for scans after a restart: what is already known of a delivery
+   * @param stateOf for scans after a restart: the known state of a delivery
    */
   addScan(
     since: string,
@@ -99,7 +99,7 @@ export class Mailboxes {
     }
   }
 
-  /** A message that was settled is back on the bus and open: the next scan that finds it counts. */
+  /** A settled message is back on the bus and open: the next scan that finds it counts. */
   reopen({ actor, channel, relPath }: Delivery): void {
     const key = keyOf({ actor, channel });
     const box = this.#boxes.get(key) ?? [];
@@ -108,10 +108,11 @@ export class Mailboxes {
   }
 
   /**
-   * Takes in what is to be made again, whatever came of it; what an outcome is on record of is, once that
-   * is published. No scan of news finds it after a restart: its cursor asks for a look at everything.
+   * Adds deliveries that have to be made again, whatever their outcome was; one with a recorded
+   * outcome is delivered once that is published. No scan of news finds them after a restart, so the
+   * cursor requests a look at everything.
    *
-   * @param stateOf as for {@link addScan}: `running` for what an outcome is on record of
+   * @param stateOf as for {@link addScan}: `running` for deliveries with a recorded outcome
    */
   addAgain(
     deliveries: readonly Delivery[],
@@ -124,7 +125,7 @@ export class Mailboxes {
       const found = stateOf(delivery) === 'running' ? 'running' : 'pending';
       const { scan, state } = box[at] ?? { scan: this.#scan, state: found };
       const again = state === 'running';
-      // In the place of what it was: what it is about may be found now.
+      // It replaces the earlier delivery, because the messages it refers to may be found now.
       box.splice(at < 0 ? box.length : at, 1, { ...delivery, since: '', scan, state, again });
     }
   }
@@ -134,7 +135,7 @@ export class Mailboxes {
     return this.#scanned;
   }
 
-  /** The mailboxes with something pending. */
+  /** The mailboxes with pending deliveries. */
   waiting(): { actor: string; channel: string; messages: Delivery[] }[] {
     return [...this.#boxes.values()].flatMap((box) => {
       const messages = box.filter(({ state }) => state === 'pending');
@@ -143,7 +144,7 @@ export class Mailboxes {
     });
   }
 
-  /** Hands over these messages of a mailbox, as far as they are pending: one batch for one run. */
+  /** Takes those of the messages from a mailbox that are pending, as one batch for one run. */
   take(actor: string, channel: string, relPaths: readonly string[]): Delivery[] {
     const wanted = new Set(relPaths);
     const batch = this.#box({ actor, channel }).filter(
@@ -153,7 +154,7 @@ export class Mailboxes {
     return batch;
   }
 
-  /** Keeps back what a run was handed and whose content turned out to be missing. */
+  /** Holds deliveries that a run received and whose content turned out to be missing. */
   hold(actor: string, channel: string, relPaths: readonly string[]): void {
     const wanted = new Set(relPaths);
     for (const item of this.#box({ actor, channel }))
@@ -165,13 +166,15 @@ export class Mailboxes {
     return [...this.#boxes.values()].flat().filter(({ state }) => state === 'held');
   }
 
-  /** The content of a held delivery was found, and it wakes the actor. */
+  /** Called when the content of a held delivery was found, and it wakes the actor. */
   release({ actor, channel, relPath, message }: Delivery): void {
     const item = this.#box({ actor, channel }).find((one) => one.relPath === relPath);
     if (item?.state === 'held') Object.assign(item, { message, state: 'pending' });
   }
 
-  /** Undoes `take` for a run without an outcome; what was settled before (a retry) stays so. */
+  /**
+   * Reverts `take` for a run without an outcome; deliveries settled before (a retry) stay settled.
+   */
   giveBack(actor: string, channel: string, relPaths: readonly string[]): void {
     const wanted = new Set(relPaths);
     for (const item of this.#box({ actor, channel }))
@@ -195,7 +198,7 @@ export class Mailboxes {
     return { commit: oldest.since, settled: settled.map(({ relPath }) => relPath) };
   }
 
-  /** What is not settled in a channel, whoever it is for. */
+  /** The unsettled messages of a channel, for any actor. */
   unsettled(channel: string): string[] {
     const items = [...this.#boxes.values()].flat();
     return items
@@ -203,7 +206,7 @@ export class Mailboxes {
       .map(({ relPath }) => relPath);
   }
 
-  /** The channels in which an actor has something unsettled. */
+  /** The channels in which an actor has unsettled deliveries. */
   lagging(actor: string): string[] {
     return [...this.#boxes.values()].flatMap((box) => {
       const first = box[0];
@@ -211,7 +214,7 @@ export class Mailboxes {
     });
   }
 
-  /** How many deliveries are pending, running and held. */
+  /** The number of deliveries that are pending, running and held. */
   counts(): { pending: number; running: number; held: number } {
     const items = [...this.#boxes.values()].flat();
     const count = (wanted: Item['state']): number =>

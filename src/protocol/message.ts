@@ -13,22 +13,25 @@ export interface Message {
   from: string;
   to: Address[];
   type: string;
-  /** ISO 8601 UTC; what was written without `T` or `Z` has both. */
+  /** As ISO 8601 in UTC; a value written without `T` or `Z` is completed. */
   timestamp: string;
   re: string[];
   cause: string[];
-  /** What was being processed in other channels, each `<channel id>/<relPath>`; absent for nothing. */
+  /**
+   * The messages of other channels being processed, each as `<channel id>/<relPath>`; absent if
+   * there were none.
+   */
   origin?: string[];
   tier?: string;
   /** Alias of the host whose dispatcher wrote it. */
   host?: string;
-  /** Fields we do not know, kept as they were read. */
+  /** Unknown fields, kept as they were read. */
   extra: Fields;
   /** Markdown, byte for byte. */
   body: string;
 }
 
-/** A message and where it lives: its path inside the channel folder. */
+/** A message and its path inside the channel folder. */
 export interface Located {
   relPath: string;
   message: Message;
@@ -37,7 +40,7 @@ export interface Located {
 const KNOWN = new Set(['from', 'to', 'type', 'timestamp', 're', 'tier', 'host', 'cause']);
 const TIER = /^[^\s\p{C}][^\p{C}]{0,63}$/u;
 
-/** Reads a message file; every problem found makes it malformed, never an exception. */
+/** Parses a message file; every problem found makes it malformed, never an exception. */
 export function parseMessage(bytes: Uint8Array): Parsed<Message> {
   const text = fileText(bytes);
   if (!text.ok) return text;
@@ -45,7 +48,7 @@ export function parseMessage(bytes: Uint8Array): Parsed<Message> {
   return document.ok ? fromFields(document.value.fields, document.value.body) : document;
 }
 
-/** The text of a file as it is, unless it is larger than 1 MiB or not UTF-8 (protocol.md §2). */
+/** The unchanged text of a file, unless it is larger than 1 MiB or not UTF-8 (protocol.md §2). */
 export function fileText(bytes: Uint8Array): Parsed<string> {
   if (bytes.byteLength > MAX_MESSAGE_BYTES) {
     return unreadable(`larger than 1 MiB: ${String(bytes.byteLength)} bytes`);
@@ -112,7 +115,7 @@ function fromFields(fields: Fields, body: string): Parsed<Message> {
   });
 }
 
-/** Writes a message; `parseMessage` of the result gives it back unchanged. */
+/** Formats a message; `parseMessage` of the result returns it unchanged. */
 export function formatMessage(message: Message): string {
   const one = (list: readonly string[]): unknown => (list.length === 1 ? list[0] : [...list]);
   const fields: Fields = {
@@ -152,8 +155,8 @@ function relPaths(value: unknown): string[] | undefined {
 }
 
 /**
- * A link into other channels. A plain 6.0 reader knows no such field, so that one which can't be read
- * leaves the message as it is, with the field among those that are merely kept.
+ * A link into other channels. A plain 6.0 reader does not know this field, so an unreadable value
+ * leaves the message valid, and the field is kept like any unknown one.
  */
 function originsIn(value: unknown): string[] | undefined {
   const list: unknown[] = Array.isArray(value) ? value : [value];

@@ -1,5 +1,8 @@
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-/** What 6.0 takes for a sender beside a name: also words with single blanks, in any script. */
+/**
+ * What 6.0 accepts as a sender in addition to names: words separated by single blanks, in any
+ * script.
+ */
 const SENDER = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]*(?: [\p{L}\p{M}\p{N}._-]+)*$/u;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const REL_PATH = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{9})Z-([0-9a-fA-F]{8,64})\.md$/;
@@ -10,14 +13,14 @@ export function isName(text: unknown): text is string {
 }
 
 /**
- * Who a message may say it is from, and may be addressed to: a name, or words such as a person's, which
- * plain 6.0 writes. Never part of a path.
+ * Whether a message may name this as its sender or addressee: a name, or words such as a person's
+ * name, which plain 6.0 writes. Such a text is never part of a path.
  */
 export function isSender(text: unknown): text is string {
   return typeof text === 'string' && text.length <= 64 && SENDER.test(text);
 }
 
-/** A channel id: a UUID, in the spelling that names its folder (protocol.md §2). */
+/** A channel id: a UUID, in the spelling of its folder's name (protocol.md §2). */
 export function isChannelId(text: unknown): text is string {
   return typeof text === 'string' && UUID.test(text);
 }
@@ -28,7 +31,7 @@ export function isRelPath(text: unknown): text is string {
 }
 
 /**
- * The relPath of a message written at `at`.
+ * The relPath of a message written at the time `at`.
  *
  * @param suffix at least 8 lower-case hex digits from a CSPRNG
  */
@@ -37,7 +40,7 @@ export function relPathAt(at: Date, suffix: string): string {
   return `${date.replaceAll('-', '/')}/${time.replace(/[:.Z]/g, '')}Z-${suffix}.md`;
 }
 
-/** The hex suffix of a relPath, by which a message may be named when it is unique (cli.md). */
+/** The hex suffix of a relPath, by which a message may be named if it is unique (cli.md). */
 export function suffixOf(relPath: string): string {
   return REL_PATH.exec(relPath)?.[5] ?? '';
 }
@@ -47,7 +50,7 @@ function dayOf(relPath: string): string {
   return relPath.slice(0, 10);
 }
 
-/** A free text made into a valid name, or undefined when nothing of it is left. */
+/** Turns free text into a valid name; undefined when nothing of it can be used. */
 export function toName(text: string): string | undefined {
   const name = text
     .replace(/[^A-Za-z0-9._-]+/g, '-')

@@ -4,20 +4,20 @@ import { placeOf, messageFile } from './layout.ts';
 import { parseMessage, type Message, formatMessage } from './message.ts';
 import { relPathAt } from './names.ts';
 
-/** The commit author of a logical name writing on a host (or from an operator's machine). */
+/** The commit author for a logical name that writes on a host (or from an operator's machine). */
 export function authorOf(name: string, host: string): { name: string; email: string } {
   return { name, email: `${name}@${host}.crosstalk.local` };
 }
 
-/** From so many messages on that are handed over at once, one author's share commits. */
+/** The number of messages in one batch from which one author's messages share commits. */
 const BULK = 50;
 const FILES_PER_COMMIT = 500;
 
 /**
- * Messages handed over in one go. Few keep a commit each, and so does every answer and `send`; of
- * very many, those of one author that follow one another share commits: git rewrites the folders
- * above a file for every commit, which for a thousand of them is nearly all of its work. Within a
- * commit the order is that of the paths.
+ * Combines the commits of messages that are recorded together. If there are few, each keeps its own
+ * commit, as does every answer and `send`; if there are very many, successive messages of one
+ * author share commits: for every commit git rewrites the folders above a file, which for a
+ * thousand messages is nearly all of the work. Within a commit the order is that of the paths.
  */
 export function inBulk<C extends Commit>(commits: readonly C[]): C[] {
   if (commits.length < BULK) return [...commits];
@@ -45,9 +45,9 @@ export function inBulk<C extends Commit>(commits: readonly C[]): C[] {
 }
 
 /**
- * Final path and bytes of a message, and the commit that carries it.
+ * The final path and bytes of a message, and the commit that contains it.
  *
- * @param origin what the commit's author address names the machine
+ * @param origin the machine's name in the commit's author address
  * @param suffix at least 8 hex digits from a CSPRNG
  */
 export function outgoing(
@@ -75,7 +75,7 @@ export interface QueuedFile {
   content: string;
 }
 
-/** What a file answers, if it is a message that answers something. */
+/** The messages that a file answers, if it is a message with answers. */
 export function questionsOf({ path, content }: QueuedFile): MessageRef[] {
   const place = placeOf(path);
   const message = place.kind === 'message' ? parseMessage(Buffer.from(content)) : undefined;

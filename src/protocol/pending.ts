@@ -2,15 +2,15 @@ import { openQuestions, type Lookup } from './causality.ts';
 import type { Located } from './message.ts';
 
 /**
- * Which of an actor's waking messages are still unanswered (protocol.md §5, first scan): those
- * that no message of the actor names in `re` or `cause`. A waking reply whose open questions
- * were all answered afterwards counts as answered too: the actor was silent on a partial answer
- * and spoke once it had the rest.
+ * Selects the waking messages of an actor that are still unanswered (protocol.md §5, first scan):
+ * those that no message of the actor names in `re` or `cause`. A waking reply whose open questions
+ * were all answered afterwards counts as answered too: the actor gave no answer to a part, and
+ * answered once it had the rest.
  *
  * @param waking messages that wake the actor, oldest first
  * @param own every message of the actor in the channel
- * @param isLater whether one of the actor's messages came after a delivered one; file names do not
- *   tell, since clocks differ
+ * @param isLater whether one of the actor's messages came after a delivered one; file names cannot
+ *   decide this, because clocks differ
  */
 export function unanswered<T extends Located>(
   waking: readonly T[],
@@ -35,9 +35,9 @@ export function unanswered<T extends Located>(
 }
 
 /**
- * Whether silence is legitimate (protocol.md §5): nothing was asked, several messages came, the
- * actor wrote during the run, a peer it asked for the same question still owes an answer, or the
- * question was answered before and this comes late.
+ * Whether an actor may give no answer (protocol.md §5): nothing was asked, several messages
+ * arrived, the actor wrote during the run, a peer it asked for the same question still owes an
+ * answer, or the question was answered before and this message is late.
  */
 export function mayBeSilent(facts: {
   openQuestions: number;
@@ -56,9 +56,9 @@ export function mayBeSilent(facts: {
 }
 
 /**
- * Whether somebody whom `actor` wrote to, for one of these questions, still owes an answer. An
- * answer to a peer's counter-question renews the debt; a message back to the actor that names
- * what it wrote, in `re` or `cause`, pays it.
+ * Whether an addressee of a message that `actor` wrote for one of these questions still owes an
+ * answer. An answer to a peer's counter-question makes a new answer due; a message back to the
+ * actor that names what it wrote, in `re` or `cause`, counts as that answer.
  *
  * @param channel messages of the channel since the oldest of the questions
  */
@@ -84,7 +84,7 @@ export function awaitsPeers(
 /**
  * What an actor has answered on one of its hosts.
  *
- * @param channel messages since the oldest of the questions that matter
+ * @param channel messages since the oldest of the relevant questions
  */
 export function answeredOn(actor: string, host: string, channel: readonly Located[]): Set<string> {
   return new Set(

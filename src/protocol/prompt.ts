@@ -3,9 +3,12 @@ import type { Located } from './message.ts';
 import type { AnswerPlan } from './reply.ts';
 import { HEADINGS, indented, inLine, MARK, quoted, wordLine } from './text/structure.ts';
 
-/** Everything a prompt is made of (protocol.md §5, §6); all of it read by the caller. */
+/** Everything from which a prompt is built (protocol.md §5, §6), read by the caller. */
 export interface PromptParts {
-  /** Made for this prompt by a CSPRNG, at least 16 hex digits: no text in it can know it (trust.md §4). */
+  /**
+   * Made for this prompt by a CSPRNG, with at least 16 hex digits, so that no text in the prompt
+   * can contain it (trust.md §4).
+   */
   word: string;
   protocol: string;
   /** The body of the actor's profile; empty when there is none. */
@@ -14,20 +17,23 @@ export interface PromptParts {
   actor: string;
   host: string;
   tier: string;
-  /** Where the run works; `workspace`: in a folder of its own, kept for the thread. */
+  /**
+   * Where the run works; `workspace`: whether this is its own folder, which is kept for the thread.
+   */
   workdir: { path: string; workspace: boolean };
   answers: AnswerPlan[];
-  /** The causal chain of the batch and what else came of it, oldest first. */
+  /** The causal chain of the batch and the messages it led to, oldest first. */
   thread: Located[];
   batch: Located[];
 }
 
-/** What the thread may hold; the rest is cut and said to be. */
+/** The limits of the thread; the rest is cut, and the prompt says so. */
 export const THREAD_LIMITS = { messages: 40, bytes: 64 * 1024, bodyBytes: 8 * 1024 };
 
 /**
- * The text a dispatched CLI gets on stdin. Only we write lines that are its structure: a line of
- * somebody's text that looks like one is marked as quoted (trust.md §4).
+ * The text that a dispatched CLI receives on stdin. Only Crosstalk writes the lines of its
+ * structure: a line of somebody else's text that looks like one of them is marked as quoted
+ * (trust.md §4).
  */
 export function formatPrompt(parts: PromptParts): string {
   const { word, actor, channel } = parts;
@@ -75,7 +81,7 @@ function stdoutGoesTo(answers: readonly AnswerPlan[]): string {
     : `is only put on record, as a message to ${text}: nobody waits for an answer and nobody will be woken.`;
 }
 
-/** The batch, each message behind the line with the word and its delimiter line (cli.md). */
+/** The batch, with the line of the word and a delimiter line before each message (cli.md). */
 export function formatBatch(batch: readonly Located[], word: string): string {
   return batch
     .map(({ relPath, message }, index) => {
@@ -88,8 +94,8 @@ export function formatBatch(batch: readonly Located[], word: string): string {
 }
 
 /**
- * The thread: who wrote to whom behind one `>`, the text behind two, so that no text can begin an
- * entry. Cut to {@link THREAD_LIMITS}: the oldest message and the newest ones stay.
+ * The thread: who wrote to whom after one `>`, the text after two, so that no text can begin an
+ * entry. Cut to {@link THREAD_LIMITS}: the oldest message and the newest ones are kept.
  */
 export function formatThread(thread: readonly Located[], actor: string): string {
   const entries = thread.map((item) => entry(item, actor));

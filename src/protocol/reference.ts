@@ -2,8 +2,8 @@ import type { MessageRef } from './message-ref.ts';
 import { isChannelId, isRelPath } from './names.ts';
 
 /**
- * How a message is named from where one stands: by its relPath inside the channel at hand, and by
- * `<channel id>/<relPath>` in any other (talk.md, "Across channels").
+ * The name of a message relative to a channel: its relPath inside that channel, and `<channel
+ * id>/<relPath>` in any other (talk.md, "Across channels").
  */
 export type Ref = string;
 
@@ -14,41 +14,43 @@ export function isOrigin(text: unknown): text is string {
   return slash > 0 && isChannelId(text.slice(0, slash)) && isRelPath(text.slice(slash + 1));
 }
 
-/** How a message of `channel` is named in `home`. */
+/** The name in `home` of a message of `channel`. */
 export function refFrom(home: string, channel: string, relPath: string): Ref {
   return channel === home ? relPath : `${channel}/${relPath}`;
 }
 
-/** The channel and relPath that a name stands for in `home`. */
+/** The channel and relPath to which a name in `home` refers. */
 export function placeOfRef(home: string, ref: Ref): MessageRef {
   if (!isForeign(ref)) return { channel: home, relPath: ref };
   const slash = ref.indexOf('/');
   return { channel: ref.slice(0, slash), relPath: ref.slice(slash + 1) };
 }
 
-/** The order of messages of several channels: by relPath, whichever channel they are in. */
+/**
+ * Compares messages of several channels by time, that is by relPath, in whichever channel they are.
+ */
 export function byTime(one: Ref, other: Ref): number {
   const [a, b] = [placeOfRef('', one).relPath, placeOfRef('', other).relPath];
   return a === b ? (one < other ? -1 : Number(one > other)) : a < b ? -1 : 1;
 }
 
-/** Whether a name stands for a message of another channel than the one at hand. */
+/** Whether a name refers to a message of another channel than the current one. */
 export function isForeign(ref: Ref): boolean {
   return isOrigin(ref);
 }
 
-/** Names of `channel` as they are in `home`. */
+/** Converts names in `channel` to names in `home`. */
 export function refsFrom(home: string, channel: string, refs: readonly Ref[]): Ref[] {
   return refs.map((ref) => {
     const place = placeOfRef(channel, ref);
-    // The text itself where it stays the same: a header names hundreds.
+    // Return the same string where it does not change, because a header may contain hundreds.
     return isForeign(ref) && place.channel !== home
       ? ref
       : refFrom(home, place.channel, place.relPath);
   });
 }
 
-/** Names in `home`: the relPaths of each channel they stand for. */
+/** Groups names in `home` by channel, as relPaths. */
 export function byChannel(home: string, refs: readonly string[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const ref of refs) {

@@ -13,7 +13,7 @@ import type { Located, Message } from './message.ts';
 import { isName } from './names.ts';
 import { isForeign, placeOfRef } from './reference.ts';
 
-/** Who writes, and when; the clock is the caller's. */
+/** Who writes, and when; the caller supplies the time. */
 export interface Writer {
   actor: string;
   /** Alias of the dispatcher's host; absent for operators. */
@@ -21,19 +21,19 @@ export interface Writer {
   at: Date;
 }
 
-/** One message that stdout will become. */
+/** One message into which stdout will be turned. */
 export interface AnswerPlan {
   to: Address;
   /** Messages of one channel, by their names in the channel of the batch. */
   re: string[];
-  /** False when nothing was asked and the text is only put on record. */
+  /** False when nothing was asked and the text is only recorded. */
   answers: boolean;
 }
 
 /**
- * Who gets the stdout of a run, and what that answers (protocol.md §4).
+ * Determines the recipients of a run's stdout, and which questions it answers (protocol.md §4).
  *
- * @param answered paths of what the actor has answered already
+ * @param answered paths of what the actor has already answered
  */
 export function planAnswers(
   batch: readonly Located[],
@@ -78,17 +78,17 @@ function group(parts: { to: Address; re: string[] }[], answers: boolean): Answer
   return [...plans.values()];
 }
 
-/** A message that is to be written, and the id of the channel it goes to. */
+/** A message to be written, and the id of its channel. */
 export interface Placed {
   channel: string;
   message: Message;
 }
 
 /**
- * The messages a non-empty stdout becomes: one per asker, body as printed, each in the channel of the
- * questions it answers (talk.md, "Across channels").
+ * The messages into which a non-empty stdout is turned: one per asker, with the body as printed,
+ * each in the channel of the questions it answers (talk.md, "Across channels").
  *
- * @param channel of the batch
+ * @param channel the channel of the batch
  */
 export function answerMessages(
   plans: readonly AnswerPlan[],
@@ -105,7 +105,7 @@ export function answerMessages(
   });
 }
 
-/** What a `send` asks for, before it is linked. */
+/** The request of a `send`, before it is linked. */
 export interface SendRequest {
   to: Address[];
   body: string;
@@ -116,14 +116,17 @@ export interface SendRequest {
   home: string;
   /** The id of the channel it is for. */
   channel: string;
-  /** Whether an answer goes to the channel of what it answers, instead of staying in `channel`. */
+  /**
+   * Whether an answer goes to the channel of the message it answers, instead of staying in
+   * `channel`.
+   */
   follows: boolean;
 }
 
 /**
- * The messages a `send` becomes: addressees who sent something in the causal chain get an answer
- * to it, the others a new task, so at most two messages in one channel (protocol.md §4). An answer
- * leaves the channel only for one where its addressee wrote to the sender.
+ * The messages of a `send`: addressees who sent something in the causal chain receive an answer to
+ * it, the others a new task, so there are at most two messages in one channel (protocol.md §4). An
+ * answer goes to another channel only if its addressee wrote to the sender there.
  */
 export function sendMessages(request: SendRequest, writer: Writer, lookup: Lookup): Placed[] {
   const { home, triggers, channel, follows } = request;
@@ -157,7 +160,10 @@ export function sendMessages(request: SendRequest, writer: Writer, lookup: Looku
   ];
 }
 
-/** Whoever is answered by a bare name is meant where it asked: a twin on another host knows of nothing. */
+/**
+ * An addressee without a host is the one on the host from which it asked: a twin on another host
+ * would not know the question.
+ */
 function askedFrom(address: Address, answered: readonly string[], lookup: Lookup): Address {
   if (address.host !== undefined) return address;
   const hosts = new Set(answered.map((relPath) => lookup(relPath)?.host));
@@ -172,7 +178,8 @@ function compose(
   writer: Writer,
   tier?: string,
 ): Message {
-  // What does not fit into a header is left out where what is answered says nearly the same.
+  // Links that do not fit into a header are left out if the answered messages contain nearly the
+  // same.
   const isLong = linksBytes(re) + linksBytes(cause) > MAX_LINKS_BYTES;
   const omitted = sameSet(cause, re) || (isLong && re.length > 0);
   return {
@@ -191,9 +198,10 @@ function compose(
 }
 
 /**
- * Reads a comma-separated list of addressees; duplicates count once.
+ * Parses a comma-separated list of addressees; duplicates count once.
  *
- * @param inAnswer whether whoever wrote may be named as they signed, which need not be a name
+ * @param inAnswer whether the sender of an answered message may be named as in its header, which
+ *   need not be a valid name
  */
 export function parseRecipients(
   text: string,

@@ -1,10 +1,10 @@
 import { refFrom, refsFrom, type Ref } from './reference.ts';
 import type { Located } from './message.ts';
 
-/** By the origins of a message: one that stands under thousands of paths is looked through once. */
+/** Cached by the origins of a message, so that one with thousands of paths is processed once. */
 const merged = new WeakMap<readonly Ref[], { channel: string; cause: Ref[]; causes: Ref[] }>();
 
-/** What a message was caused by, in its channel and in others, each once. */
+/** The causes of a message, in its channel and in others, each once. */
 function withOrigins(channel: string, cause: Ref[], origin?: readonly Ref[]): Ref[] {
   if (origin === undefined) return cause;
   const known = merged.get(origin);
@@ -15,11 +15,11 @@ function withOrigins(channel: string, cause: Ref[], origin?: readonly Ref[]): Re
 }
 
 /**
- * A message of `channel` as it looks from `home`: every message it names goes by the name it has there,
- * and what was being processed in another channel stands with its causes, so that whoever follows `re`
- * and `cause` follows it too. Seen twice it stays the same.
+ * A message of `channel` as it is seen from `home`: every message it names has the name relative to
+ * `home`, and messages of other channels that were being processed are among its causes, so that
+ * code which follows `re` and `cause` follows them too. Applying it twice changes nothing.
  *
- * @param located named, and naming others, as in `channel`
+ * @param located a message whose names are relative to `channel`
  */
 export function seenFrom(home: string, channel: string, located: Located): Located {
   const { relPath, message } = located;

@@ -3,12 +3,12 @@ import type { Located } from './message.ts';
 import { byTime, placeOfRef } from './reference.ts';
 
 /**
- * The thread behind a batch (issue of the prompt, protocol.md §4): the causal chain of what is
- * delivered, and what else the actor wrote for the same questions, its answers to them too, with what
- * came back, so that a CLI without memory knows what it asked whom and what it has said. The batch
+ * The thread behind a batch (protocol.md §4): the causal chain of what is delivered, the other
+ * messages that the actor wrote for the same questions, including its answers, and the reactions to
+ * them. So a CLI without memory knows whom it asked what, and what it has answered. The batch
  * itself is left out.
  *
- * @param channel the channel's messages since the chain's oldest, in any order
+ * @param channel the channel's messages since the oldest one of the chain, in any order
  * @returns oldest first, by path
  */
 export function threadOf(
@@ -40,9 +40,9 @@ export function threadOf(
 }
 
 /**
- * The first message of the thread that a batch belongs to: what it descends from, by `re` and `cause`,
- * that descends from nothing itself; the oldest by path where there are several, and where the beginning
- * is not known.
+ * The first message of the thread to which a batch belongs: the message from which the batch
+ * descends by `re` and `cause` and that descends from nothing itself. If there are several, or the
+ * beginning is unknown, the oldest one by path.
  *
  * @param batch at least one message
  */
@@ -50,7 +50,10 @@ export function threadRoot(batch: readonly Located[], lookup: Lookup): string {
   return threadRoots(batch, lookup)[0] ?? '';
 }
 
-/** All that a batch descends from and that descends from nothing itself, by path; see {@link threadRoot}. */
+/**
+ * All messages from which a batch descends and that descend from nothing themselves, by path; see
+ * {@link threadRoot}.
+ */
 export function threadRoots(batch: readonly Located[], lookup: Lookup): string[] {
   const all = chainLevels(batch, lookup).flat();
   const roots = all.filter(({ message }) => message.re.length === 0 && message.cause.length === 0);
@@ -58,7 +61,10 @@ export function threadRoots(batch: readonly Located[], lookup: Lookup): string[]
   return paths.sort(byTime);
 }
 
-/** The relPath of the oldest message the thread of a batch can hold; undefined when nothing precedes it. */
+/**
+ * The relPath of the oldest message that can be in the thread of a batch; undefined when nothing
+ * precedes the batch.
+ */
 export function threadStart(batch: readonly Located[], lookup: Lookup): string | undefined {
   const [, ...behind] = chainLevels(batch, lookup);
   const paths = behind.flat().map(({ relPath }) => relPath);

@@ -1,16 +1,16 @@
 import type { Located } from './message.ts';
 
-/** A message of a thread, under what it answers, or else under what it was caused by. */
+/** A message of a thread, below the message it answers, or otherwise below the one that caused it. */
 export interface Branch extends Located {
   children: Branch[];
 }
 
 /**
- * The causal tree of some messages of one channel. Each stands under the first message it answers,
- * or without one of those, under the first it was caused by; in a loop of messages that name one
- * another the oldest is the root.
+ * The causal tree of some messages of one channel. Each is below the first message it answers, or,
+ * without one, below the first message that caused it; in a cycle of messages that name each other
+ * the oldest is the root.
  *
- * @returns the messages that stand under no other, oldest first
+ * @returns the messages that are below no other, oldest first
  */
 export function treesOf(messages: readonly Located[]): Branch[] {
   const sorted = [...messages].sort((a, b) => (a.relPath < b.relPath ? -1 : 1));
@@ -24,7 +24,7 @@ export function treesOf(messages: readonly Located[]): Branch[] {
     return false;
   };
   const roots: Branch[] = [];
-  // From the newest, so that in a loop the oldest finds all others below itself.
+  // Starting with the newest, so that in a cycle the oldest message finds all others below itself.
   for (const branch of [...branches.values()].reverse()) {
     const { re, cause } = branch.message;
     const named = [...re, ...cause].flatMap((relPath) => branches.get(relPath) ?? []);

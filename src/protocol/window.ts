@@ -3,9 +3,9 @@ import { CHANNELS, MEMORIES } from './layout.ts';
 const MAX_DAYS = 3660;
 
 /**
- * How many days of messages a checkout shows, from `7d` or `7`.
+ * Parses the number of days of messages that a checkout shows, from `7d` or `7`.
  *
- * @returns undefined for all of them (`all`), null for what is no window
+ * @returns undefined for all days (`all`), null for an invalid window
  */
 export function parseWindow(text: string): number | undefined | null {
   if (text === 'all') return undefined;
@@ -14,10 +14,11 @@ export function parseWindow(text: string): number | undefined | null {
 }
 
 /**
- * The folders of a checkout that shows the last days of every channel, and everything that is no
- * message (protocol.md §1). Files beside a folder of a path come with it: so every CHANNEL.md.
+ * The folders of a checkout that shows the last days of every channel, and everything that is not a
+ * message (protocol.md §1). Files next to a folder of a path are included, therefore so is every
+ * CHANNEL.md.
  *
- * @param days how many, today (UTC) included
+ * @param days the number of days, including today (UTC)
  */
 export function windowFolders(channels: readonly string[], days: number, today: Date): string[] {
   const dates = Array.from({ length: days }, (_, back) => {
@@ -25,7 +26,7 @@ export function windowFolders(channels: readonly string[], days: number, today: 
     day.setUTCDate(day.getUTCDate() - back);
     return day.toISOString().slice(0, 10).replaceAll('-', '/');
   });
-  // Clocks differ: what another machine dates tomorrow is shown too.
+  // Clocks differ, so messages that another machine dates tomorrow are shown too.
   const ahead = new Date(today);
   ahead.setUTCDate(ahead.getUTCDate() + 1);
   dates.unshift(ahead.toISOString().slice(0, 10).replaceAll('-', '/'));

@@ -1,8 +1,10 @@
-/** A complete control sequence of a terminal's input, without what introduces and ends it. */
+/** A complete control sequence in a terminal's input, without its introducer and terminator. */
 export interface Sequence {
   /** `ESC [ …`, `ESC ] …`, or `ESC` and a letter. */
   kind: 'csi' | 'osc' | 'esc';
-  /** Parameters, intermediates and the final letter; an OSC's text; one that is too long is ''. */
+  /**
+   * Parameters, intermediates and the final letter, or the text of an OSC; empty if it is too long.
+   */
   text: string;
 }
 
@@ -16,7 +18,7 @@ const SUB = 0x1a;
 const SCREEN_TITLE = 0x6b;
 const MAX_CSI = 256;
 const MAX_OSC = 4096;
-/** C1 controls, which are ESC and a letter in one: that letter's code less 0x40. */
+/** C1 controls, each of which is equivalent to ESC and a letter: the letter's code is 0x40 less. */
 const C1: ReadonlyMap<number, State> = new Map([
   [0x90, 'string'],
   [0x98, 'string'],
@@ -28,15 +30,15 @@ const C1: ReadonlyMap<number, State> = new Map([
 
 /**
  * Follows what a program writes to a terminal, byte by byte, to know where something else may be
- * written without ending up inside of a control sequence or a character. It changes nothing.
+ * written without breaking a control sequence or a character. It changes nothing.
  *
- * Where terminals differ (C1 controls, of which those in UTF-8 take only some) it assumes that a
- * sequence begins: that only makes a later place the next safe one.
+ * Where terminals differ (only some of them accept C1 controls in UTF-8) it assumes that a sequence
+ * begins, which at worst delays the next safe place.
  */
 export class Escapes {
   readonly #onSequence: (sequence: Sequence) => void;
   #state: State = 'ground';
-  /** Bytes of a UTF-8 character that are still to come. */
+  /** The number of bytes of a UTF-8 character that are still to come. */
   #missing = 0;
   /** Whether it is one of the characters U+0080 to U+00BF, which may be a C1 control. */
   #latin = false;
@@ -53,9 +55,9 @@ export class Escapes {
   }
 
   /**
-   * Takes the next bytes.
+   * Processes the next bytes.
    *
-   * @returns the last place in them, from 0 to their length, where something may be written;
+   * @returns the last position in them, from 0 to their length, where something may be written;
    *   undefined when there is none
    */
   feed(bytes: Uint8Array): number | undefined {
@@ -63,7 +65,7 @@ export class Escapes {
     let safe = resting ? 0 : undefined;
     for (let at = 0; at < bytes.length; at++) {
       const byte = bytes[at] ?? 0;
-      // Most of it is plain text.
+      // Most of the input is plain text.
       if (!resting || byte === ESC || byte >= 0x80) {
         this.#step(byte);
         resting = this.atRest;
@@ -92,7 +94,7 @@ export class Escapes {
       case 'string escape':
         if (byte === 0x5c) this.#end(this.#state === 'osc escape' ? 'osc' : undefined);
         else {
-          // Without its backslash it ends the text and begins another sequence.
+          // An ESC without its backslash ends the text and begins another sequence.
           this.#begin('escape');
           this.#escape(byte);
         }
@@ -126,7 +128,7 @@ export class Escapes {
     else if (byte === ESC) this.#begin('escape');
     else if (byte < 0x20 || byte === 0x7f) return;
     else if (byte >= 0x80) {
-      // No sequence goes on like that: it is the text that comes next.
+      // No sequence contains this byte, so it is the beginning of the following text.
       this.#end();
       this.#ground(byte);
     } else if (byte < 0x30) this.#hold(byte, MAX_CSI);
@@ -144,7 +146,7 @@ export class Escapes {
   #csi(byte: number): void {
     if (byte === CAN || byte === SUB) this.#end();
     else if (byte === ESC) this.#begin('escape');
-    // A terminal carries out other controls on the way.
+    // A terminal executes other controls within a sequence.
     else if (byte < 0x20 || byte >= 0x7f) return;
     else {
       this.#hold(byte, MAX_CSI);

@@ -5,16 +5,16 @@ import { readFileSync } from 'node:fs';
 export interface Job {
   /** Whether that process is stopped. */
   stopped: boolean;
-  /** The process group that the terminal's keys reach. */
+  /** The process group that receives the terminal's keys. */
   foreground: number;
 }
 
 /**
- * Runs a program as the foreground job of a session, as the operator's shell would: only so can it
- * be stopped by Ctrl-Z, which the kernel does not let happen to a session's first process. When it
- * stops, so does the shell, and once that is continued it continues the job. `$1` holds terminal
- * settings, the rest is the program and its arguments. Output of `fg` and nothing else goes away:
- * bash needs its stderr to be the terminal.
+ * Runs a program as the foreground job of a session, as the operator's shell would: only then can
+ * Ctrl-Z stop it, because the kernel does not stop a session's first process in this way. When the
+ * program stops, so does the shell, and once the shell is continued it continues the job. `$1`
+ * contains terminal settings, the rest is the program and its arguments. Only the output of `fg` is
+ * discarded: bash needs its stderr to be the terminal.
  */
 export const JOB_SCRIPT = `stty "$1" 2>/dev/null
 shift
@@ -31,7 +31,10 @@ exit $code
 
 const LIMIT_MS = 5000;
 
-/** What a session does; undefined when its first process is gone. Waits for nothing on Linux. */
+/**
+ * The current state of a session; undefined when its first process has ended. Does not block on
+ * Linux.
+ */
 export function jobOf(leader: number): Job | undefined {
   const [state, foreground] = process.platform === 'linux' ? fromProc(leader) : fromPs(leader);
   if (state === undefined || /^[ZX]/.test(state)) return undefined;
@@ -56,7 +59,7 @@ function fromPs(leader: number): string[] {
   return stdout.trim().split(/\s+/).filter(Boolean);
 }
 
-/** Signals a session's foreground job; continues it too when it is stopped, so that it can react. */
+/** Signals a session's foreground job; if it is stopped, also continues it so that it can react. */
 export function signalJob(leader: number, signal: NodeJS.Signals): void {
   const job = jobOf(leader);
   if (job === undefined) return;
@@ -65,7 +68,7 @@ export function signalJob(leader: number, signal: NodeJS.Signals): void {
   if (job.stopped && signal !== 'SIGCONT') signalGroup(group, 'SIGCONT');
 }
 
-/** Ends a session for good. */
+/** Ends all processes of a session. */
 export function killSession(leader: number): void {
   signalJob(leader, 'SIGKILL');
   signalGroup(leader, 'SIGKILL');
@@ -75,6 +78,6 @@ function signalGroup(group: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-group, signal);
   } catch {
-    // ESRCH: it is gone.
+    // ESRCH: it has already ended.
   }
 }

@@ -1,11 +1,11 @@
 import type { Sequence } from './escapes.ts';
 
 const ESC = '\u001b';
-/** Leaves the alternate screen, so they come last. */
+/** Modes that leave the alternate screen, so they come last. */
 const SCREENS = new Set([47, 1047, 1049]);
 /**
- * The private modes that spoil a shell when a program leaves them changed: keys, mouse, focus,
- * screens, cursor, paste, drawing held back.
+ * The private modes that disturb a shell if a program leaves them changed: keys, mouse, focus,
+ * screens, cursor, paste, delayed drawing.
  */
 const WATCHED = new Set([
   1,
@@ -28,18 +28,18 @@ const WATCHED = new Set([
   9001,
   ...SCREENS,
 ]);
-/** On in a terminal that nobody has changed. */
+/** Modes that are on in a terminal that nobody has changed. */
 const ON_AT_FIRST = new Set([7, 25]);
 
 /**
- * What a program has changed of its terminal, for a program that stops or ends without putting it
- * back.
+ * Records what a program has changed of its terminal, in case the program stops or ends without
+ * restoring it.
  */
 export class Modes {
   readonly #changed = new Set<number>();
   /** Flags pushed by the kitty keyboard protocol. */
   readonly #keyboard: string[] = [];
-  /** Sequences that undo the rest, by what they undo. */
+  /** Sequences that undo the rest, by the change they undo. */
   readonly #undo = new Map<string, string>();
 
   see({ kind, text }: Sequence): void {
@@ -47,7 +47,7 @@ export class Modes {
     else if (kind === 'esc') this.#esc(text);
   }
 
-  /** What puts the terminal back as it was before the program. */
+  /** The sequences that restore the terminal to its state before the program. */
   undo(): string {
     const changed = [...this.#changed];
     const set = (modes: number[]): string =>
@@ -61,7 +61,7 @@ export class Modes {
     ].join('');
   }
 
-  /** What makes the terminal again what the program had made of it. */
+  /** The sequences that restore the terminal to the state in which the program left it. */
   redo(): string {
     const changed = [...this.#changed].sort(
       (a, b) => Number(SCREENS.has(b)) - Number(SCREENS.has(a)),
@@ -85,7 +85,7 @@ export class Modes {
     else if (/^[\d:;]*m$/.test(text)) this.#note('colour', !/^0?m$/.test(text), `${ESC}[0m`);
     else if (/^\d* q$/.test(text)) this.#note('cursor', !/^0? q$/.test(text), `${ESC}[0 q`);
     else if (/^[\d;]*r$/.test(text))
-      // Setting the region moves the cursor.
+      // Setting the scroll region moves the cursor, so save and restore it.
       this.#note('region', text !== 'r', `${ESC}7${ESC}[r${ESC}8`);
     else if (text === '!p') this.#forget();
   }
@@ -107,7 +107,7 @@ export class Modes {
     else if (how === '<')
       this.#keyboard.length = Math.max(0, this.#keyboard.length - Number(flags || 1));
     else this.#note('keyboard', !/^0?(;|$)/.test(flags), `${ESC}[=0u`);
-    // A program that only ever pushes is not to be remembered for ever.
+    // Limit the memory for a program that only pushes and never pops.
     if (this.#keyboard.length > 99) this.#keyboard.shift();
   }
 

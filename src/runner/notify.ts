@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** A notification of the desktop: plain text of one line each. */
+/** A desktop notification: plain text, one line each. */
 export interface Notification {
   summary: string;
   body: string;
@@ -9,18 +9,21 @@ export interface Notification {
 /** How notifications reach the operator's desktop. */
 export type Desktop =
   | { kind: 'none' }
-  /** By a control sequence to the terminal, which shows it wherever it runs. */
+  /** By a control sequence to the terminal, which works wherever the terminal runs. */
   | { kind: 'terminal'; format: (notification: Notification) => string }
   | { kind: 'program'; command: (notification: Notification) => readonly string[] };
 
 const LIMIT_MS = 5000;
-/** Terminals that show OSC 777 with a summary and a text, and those that show OSC 9 with a text. */
+/**
+ * Terminals that support OSC 777 with a summary and a text, and those that support OSC 9 with a
+ * text.
+ */
 const OSC_777 = /^(foot|ghostty|xterm-ghostty|wezterm|rxvt-unicode)/i;
 const OSC_9 = /^(iterm\.app|xterm-kitty|kitty)/i;
 
 /**
- * How to notify, told from the environment. Where it is not known for sure there is no way: a
- * sequence that a terminal does not know might be printed.
+ * Determines from the environment how to notify. In doubt there is no way, because a terminal might
+ * print a sequence that it does not know.
  *
  * @param platform as in `process.platform`
  * @param has whether a program is on the PATH
@@ -31,7 +34,7 @@ export function desktopOf(
   has: (program: string) => boolean,
 ): Desktop {
   const names = [env['TERM_PROGRAM'] ?? '', env['TERM'] ?? ''];
-  // A multiplexer passes on what it knows, and it says so in TERM.
+  // A multiplexer passes on only the sequences it knows, and names itself in TERM.
   const inside = (env['TMUX'] ?? '') !== '' || /^(tmux|screen)/.test(env['TERM'] ?? '');
   if (!inside && names.some((name) => OSC_777.test(name)))
     return {
@@ -44,7 +47,7 @@ export function desktopOf(
       kind: 'terminal',
       format: ({ summary, body }) => `\u001b]9;${summary}: ${body}\u001b\\`,
     };
-  // Another machine's desktop is not where the operator sits.
+  // The operator does not sit at the desktop of this machine.
   if ((env['SSH_CONNECTION'] ?? '') !== '') return { kind: 'none' };
   if (platform === 'darwin' && has('osascript'))
     return {
@@ -66,7 +69,7 @@ export function desktopOf(
   return { kind: 'none' };
 }
 
-/** The texts are its arguments, never part of the script. */
+/** The texts are arguments of the script, never part of it. */
 const APPLE_SCRIPT = [
   '-e',
   'on run argv',
@@ -76,12 +79,12 @@ const APPLE_SCRIPT = [
   'end run',
 ];
 
-/** Most notification servers read the text as markup. */
+/** Escapes a text, because most notification servers read it as markup. */
 function markup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Runs a notifier to its end; whether it could do anything does not matter. */
+/** Runs a notifier until it ends; whether it succeeded does not matter. */
 export function runNotifier([program = '', ...args]: readonly string[], signal: AbortSignal): void {
   const child = spawn(program, args, { stdio: 'ignore', timeout: LIMIT_MS, signal });
   child.on('error', () => undefined);

@@ -1,6 +1,6 @@
 import type { InvocationResult } from './runner.ts';
 
-/** What a run comes to; `failed` carries what the dead letter records (protocol.md §8). */
+/** The outcome of a run; `failed` carries what the dead letter records (protocol.md §8). */
 export type Outcome =
   | { kind: 'answered'; text: string }
   | { kind: 'silent' }
@@ -18,10 +18,10 @@ export type Outcome =
       detail: string;
     };
 
-/** `sh` says 126 for a command it may not execute and 127 for one it cannot find. */
+/** `sh` returns 126 for a command that it may not execute and 127 for one that it cannot find. */
 const NOT_STARTED = [126, 127];
 
-/** Judges a run; whether silence is legitimate is the caller's to know. */
+/** Judges a run; the caller has to know whether giving no answer is allowed. */
 export function outcomeOf(
   result: InvocationResult,
   limits: { timeout: number; maxOutput: number },
@@ -49,7 +49,7 @@ export function outcomeOf(
     : { kind: 'answered', text: result.stdout };
 }
 
-/** Some CLIs say on stdout why they failed. */
+/** The last line of the output, because some CLIs report on stdout why they failed. */
 function lastLine(output: string): string {
   const line = output.trim().split('\n').at(-1)?.trim() ?? '';
   return line === '' ? '' : `: ${line.slice(0, 200)}`;

@@ -1,16 +1,18 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
-/** Ctrl-C and Ctrl-\ reach the program directly, being of the same foreground process group. */
+/**
+ * Ctrl-C and Ctrl-\ reach the program directly, because it is in the same foreground process group.
+ */
 const REACHED = ['SIGINT', 'SIGQUIT'] as const;
-/** These are for us alone. */
+/** These signals reach only this process. */
 const PASSED_ON = ['SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs an interactive program on the standard streams of this process until it ends. We only must
- * not end before it does.
+ * Runs an interactive program on the standard streams of this process until it ends. All that this
+ * process has to do is not to end before it.
  *
- * @param grace milliseconds between a signal that ends it and KILL
+ * @param grace milliseconds between a signal that ends the program and SIGKILL
  * @returns its exit code, 128 + the number of the signal that ended it, or why it did not start
  */
 export function runPlain(

@@ -8,7 +8,10 @@ const STDERR_TAIL = 16 * 1024;
  * before the run is on record, the pipe is closed, and nothing runs that is not on record.
  */
 const GATE = 'IFS= read -r go || exit 125; exec /bin/sh -c "$1"';
-/** How long pipes held open by a grandchild may delay the result after the CLI itself has ended. */
+/**
+ * Milliseconds for which pipes that a grandchild keeps open may delay the result after the CLI has
+ * ended.
+ */
 const DRAIN_MS = 250;
 /** Milliseconds between TERM and KILL for a CLI that is cancelled before its first prompt. */
 const USUAL_GRACE_MS = 5000;
@@ -88,17 +91,21 @@ function spawnGated({ command, cwd, env }: Start) {
   });
 }
 
-/** Milliseconds that are counted at a time. */
+/** The step in which running time is counted, in milliseconds. */
 const STEP_MS = 5000;
-/** So late, the machine was asleep or we were stopped: nobody knows how much of it the CLI had. */
+/**
+ * A timer that is this late means that the machine slept or this process was stopped, and it is
+ * unknown how much of that time the CLI had.
+ */
 const LATE_MS = 1000;
 
 /**
- * Calls back once this process has been running for so long. A laptop that slept, or a process that was
- * stopped, did not: a CLI that has ended meanwhile is heard before its time is said to be up.
+ * Calls back once this process has been running for a time. The time in which a laptop slept, or
+ * this process was stopped, does not count: a CLI that ended meanwhile is noticed before its time
+ * is declared over.
  *
  * @param limit milliseconds
- * @returns what calls it off
+ * @returns a function that cancels the call
  */
 function afterRunning(limit: number, done: () => void): () => void {
   let left = limit;
@@ -146,7 +153,7 @@ function closed(child: ChildProcess): Promise<void> {
   });
 }
 
-/** TERM, grace, KILL. */
+/** Sends SIGTERM, waits for the grace period, then sends SIGKILL. */
 async function endGroup(
   child: ChildProcess,
   grace: number,
@@ -161,16 +168,16 @@ function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid !== undefined) endProcessGroup(child.pid, signal);
 }
 
-/** Signals a whole process group; one that is gone already is fine. */
+/** Signals a whole process group; it may have ended already. */
 export function endProcessGroup(leader: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-leader, signal);
   } catch {
-    // ESRCH: nothing of the group is left.
+    // ESRCH: no process of the group is left.
   }
 }
 
-/** Keeps up to `cap` bytes and reports the first byte beyond; memory never exceeds the cap. */
+/** Keeps up to `cap` bytes and reports when there are more; memory never exceeds the cap. */
 function collect(stream: NodeJS.ReadableStream, cap: number, exceeded: () => void): () => string {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -10,26 +10,26 @@ export interface PtySession {
   env: NodeJS.ProcessEnv;
   terminal: Terminal;
   open: OpenPty;
-  /** Milliseconds between a signal that ends it and KILL. */
+  /** Milliseconds between a signal that ends it and SIGKILL. */
   grace: number;
-  /** Announces things until it is aborted; its failure is nobody's business here. */
+  /** Announces messages until it is aborted; its failure is ignored here. */
   announcer: (announce: (what: Announcement) => void, signal: AbortSignal) => Promise<void>;
 }
 
-/** Passed on to the program, which decides what they mean. */
+/** Signals passed on to the program, which decides what they mean. */
 const PASSED_ON = ['SIGINT', 'SIGQUIT', 'SIGUSR2', 'SIGTSTP'] as const;
-/** After these it has a time to end. */
+/** After these signals it is given some time to end. */
 const ENDING = ['SIGTERM', 'SIGHUP'] as const;
 
-/** Between a stop that did not happen and going on. */
+/** Milliseconds between a stop that did not happen and continuing. */
 const UNSTOPPED_MS = 50;
 
 type Listener = (...given: never[]) => void;
 
 /**
- * Runs a program on a pseudo-terminal of its own, between it and the terminal of this process:
- * every byte goes through as it is, in both directions, and so do size, signals, stops and the exit
- * code. The terminal is as it was when this returns, whatever the program did to it.
+ * Runs a program on its own pseudo-terminal, and connects that to the terminal of this process:
+ * every byte is passed on unchanged in both directions, and so are size, signals, stops and the
+ * exit code. When this returns the terminal is in its former state, whatever the program did to it.
  *
  * @returns the program's exit code, 128 + the number of the signal that ended it; or why there is
  *   no pseudo-terminal
@@ -63,19 +63,22 @@ export async function runOnPty(
   }
 }
 
-/** The traffic between the terminal and a program. */
+/** Passes data between the terminal and a program. */
 class Between {
   readonly #screen = new Screen();
   readonly #pty: Pty;
   readonly #terminal: Terminal;
   readonly #grace: number;
-  /** The terminal went away: nothing is to be written to it. */
+  /** Whether the terminal no longer exists, so that nothing may be written to it. */
   #gone = false;
   #last: NodeJS.Timeout | undefined;
-  /** From when the session stopped until it is continued: it is still stopped when we go on. */
+  /**
+   * Set from the stop of the session until it is continued: it is still stopped when this process
+   * continues.
+   */
   #stopped = false;
   #unstopped: NodeJS.Timeout | undefined;
-  /** The size was changed while the program was stopped, and so not told. */
+  /** Whether the size was changed while the program was stopped, so that it was not told. */
   #tellSize = false;
 
   constructor(pty: Pty, terminal: Terminal, grace: number) {
@@ -84,7 +87,7 @@ class Between {
     this.#grace = grace;
   }
 
-  /** Until the program has ended; returns its exit code. */
+  /** Resolves with the exit code once the program has ended. */
   run(): Promise<number> {
     const listeners = this.#listeners();
     const each = (what: 'on' | 'off'): void => {
@@ -162,7 +165,10 @@ class Between {
     }, this.#grace);
   };
 
-  /** A child has changed: if the session has stopped, so do we, and our shell takes over. */
+  /**
+   * Called when a child's state has changed: if the session has stopped, this process stops too,
+   * and the operator's shell takes over.
+   */
   readonly #changed = (): void => {
     if (this.#stopped || jobOf(this.#pty.pid)?.stopped !== true) return;
     this.#stopped = true;
@@ -170,25 +176,26 @@ class Between {
     this.#terminal.restore();
     const passedOn = process.listeners('SIGTSTP');
     process.removeAllListeners('SIGTSTP');
-    // The whole group: what started us is part of the job. Where no shell is there to continue it,
-    // the kernel lets nothing stop. Either way this returns when it is to go on.
+    // Stop the whole group, because the process that started this one is part of the job. If no
+    // shell could continue it, the kernel does not stop it. In both cases this returns when it
+    // should continue.
     process.kill(0, 'SIGTSTP');
     for (const listener of passedOn) process.on('SIGTSTP', listener);
-    // Whoever was stopped is told by SIGCONT, at once.
+    // A process that was really stopped receives SIGCONT immediately after it is continued.
     this.#unstopped = setTimeout(this.#resume, UNSTOPPED_MS);
   };
 
-  /** Continued: by `fg`, or because there was nobody to stop for. */
+  /** Called when this process continues: through `fg`, or because it was not stopped. */
   readonly #resume = (): void => {
     clearTimeout(this.#unstopped);
-    // The kernel also continues those whose terminal it takes away.
+    // The kernel also continues processes whose terminal it takes away.
     if (!this.#terminal.raw()) {
       this.#hangUp();
       return;
     }
     this.#show(Buffer.from(this.#screen.enter()));
     const { cols, rows } = this.#terminal.size();
-    // Who is stopped is not told of a new size.
+    // A stopped process is not told of a new size.
     process.emit('SIGWINCH', 'SIGWINCH');
     const now = this.#terminal.size();
     this.#tellSize ||= now.cols !== cols || now.rows !== rows;

@@ -7,7 +7,7 @@ export interface Pty {
   write: (bytes: Uint8Array) => void;
   resize: (cols: number, rows: number) => void;
   onData: (listener: (bytes: Uint8Array) => void) => void;
-  /** Once it has ended and all that it wrote was told. */
+  /** Called once it has ended and all of its output was passed on. */
   onExit: (listener: (end: { exitCode: number; signal?: number }) => void) => void;
 }
 
@@ -20,7 +20,10 @@ interface PtyOptions {
 
 export type OpenPty = (file: string, args: readonly string[], options: PtyOptions) => Pty;
 
-/** What we use of the package: with `encoding: null` it passes bytes, which its types do not say. */
+/**
+ * The part of the package that is used: with `encoding: null` it passes bytes, which its types do
+ * not express.
+ */
 interface Package {
   spawn: (
     file: string,
@@ -31,13 +34,13 @@ interface Package {
 
 interface PackagePty extends Pty {
   on?: (event: 'error', listener: () => void) => void;
-  /** Of our end of the pseudo-terminal, and the path of the other. */
+  /** The descriptor of this end of the pseudo-terminal, and the path of the other end. */
   fd?: number;
   ptsName?: string;
 }
 
 /**
- * Loads the package with the native part, which is not there for every platform.
+ * Loads the package with its native part, which does not exist for every platform.
  *
  * @returns why it cannot be loaded, on one line
  */
@@ -54,13 +57,13 @@ export async function loadPty(): Promise<OpenPty | { problem: string }> {
 const READ_BYTES = 64 * 1024;
 
 /**
- * Lets no output be lost at the end. Node takes the hang-up that follows the end of a program for
- * the end of what it wrote, though the kernel still holds some. So we keep the other side open, and
- * close it when the program is gone and everything was read: a read that would have to wait says so,
- * because Linux brings all that was written before it lets a read wait.
+ * Prevents the loss of output at the end. Node treats the hang-up that follows the end of a program
+ * as the end of its output, although the kernel still holds some. Therefore this keeps the other
+ * end open, and closes it when the program has ended and everything was read: then a read would
+ * have to wait, because on Linux a read returns everything written before it waits.
  */
 function whole(pty: PackagePty): Pty {
-  // A write to a program that has just ended: its end is told in any case.
+  // An error of a write to a program that has just ended; its end is reported anyway.
   pty.on?.('error', () => undefined);
   const { fd, ptsName } = pty;
   let other = ptsName === undefined ? undefined : hold(ptsName);
@@ -95,7 +98,7 @@ function whole(pty: PackagePty): Pty {
         letGo();
         listener(end);
       });
-      // It may have ended before anybody listened.
+      // It may have ended before a listener was added.
       setImmediate(changed);
     },
   };
@@ -109,7 +112,7 @@ function hold(path: string): number | undefined {
   }
 }
 
-/** What can be read without waiting; nothing at the end. */
+/** Reads what is available without waiting; empty at the end. */
 function readSome(fd: number): Uint8Array {
   const bytes = Buffer.alloc(READ_BYTES);
   try {

@@ -2,27 +2,27 @@ import { Escapes, type Sequence } from './escapes.ts';
 import { Modes } from './modes.ts';
 import { Title } from './title.ts';
 
-/** What somebody at the terminal is told. */
+/** An announcement for the person at the terminal. */
 export interface Announcement {
-  /** Who has written, once for each message, for the window's title. */
+  /** The senders, once for each message, for the window's title. */
   names?: readonly string[];
   bell?: boolean;
-  /** Further control sequences, as they are. */
+  /** Further control sequences, unchanged. */
   extra?: string;
 }
 
-/** The key, and the same in the kitty keyboard protocol. */
+/** The key, and its encoding in the kitty keyboard protocol. */
 const ENTER = ['\r', '\u001b[13u'];
-/** Terminals say so when they were asked to. */
+/** What terminals send when they get the focus, if that was requested. */
 const FOCUS = '\u001b[I';
 const BELL = '\u0007';
-/** Ends a sequence that its program did not. */
+/** Ends a sequence that the program did not end. */
 const CANCEL = '\u0018';
 
 /**
- * The way from a program to the terminal. Its bytes go through as they are; announcements go in
- * between them, where neither a control sequence nor a character is cut. Pure: it returns what is
- * to be written.
+ * The connection from a program to the terminal. The program's bytes pass unchanged; announcements
+ * are inserted where they break neither a control sequence nor a character. Pure: it returns what
+ * should be written.
  */
 export class Screen {
   readonly #modes = new Modes();
@@ -30,25 +30,25 @@ export class Screen {
   readonly #escapes = new Escapes((sequence) => {
     this.#see(sequence);
   });
-  /** What waits for a safe place. */
+  /** Text that waits for a safe place. */
   #waiting = '';
 
-  /** Takes output of the program. @returns what to write for it */
+  /** Processes output of the program. @returns what to write for it */
   output(bytes: Uint8Array): Uint8Array {
     const safe = this.#escapes.feed(bytes);
     if (safe === undefined || this.#waiting === '') return bytes;
     return Buffer.concat([bytes.subarray(0, safe), this.#release(), bytes.subarray(safe)]);
   }
 
-  /** @returns what may be written of it now; the rest comes with the program's output */
+  /** @returns what may be written of it now; the rest follows with the program's output */
   announce({ names, bell = false, extra = '' }: Announcement): Uint8Array {
     const title = names === undefined ? '' : this.#title.announce(names);
     return this.#put(`${title}${bell ? BELL : ''}${extra}`);
   }
 
   /**
-   * Takes what was typed, which is not changed: a line that is sent off, or a window that is looked
-   * at, means that the announcement was seen.
+   * Processes what was typed, without changing it: a line that is sent, or a window that gets the
+   * focus, means that the announcement was seen.
    *
    * @returns what to write
    */
@@ -59,7 +59,9 @@ export class Screen {
       : NOTHING;
   }
 
-  /** The program is stopped or over. @returns what gives the terminal back to others */
+  /**
+   * Called when the program is stopped or has ended. @returns what prepares the terminal for others
+   */
   leave(): string {
     const rest = this.#escapes.atRest ? '' : CANCEL;
     this.#escapes.feed(Buffer.from(rest));
@@ -68,7 +70,7 @@ export class Screen {
     return rest + waiting + this.#title.restore() + this.#modes.undo();
   }
 
-  /** It goes on. @returns what makes the terminal its own again */
+  /** Called when the program continues. @returns what prepares the terminal for it again */
   enter(): string {
     return this.#modes.redo();
   }

@@ -2,19 +2,19 @@ import { spawnSync } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { hasCode } from '../errors.ts';
 
-/** The terminal this process was started on. */
+/** The terminal on which this process was started. */
 export interface Terminal {
-  /** Its settings as they were, in the words of `stty -g`. */
+  /** Its original settings, in the format of `stty -g`. */
   settings: string;
   size: () => Size;
   /**
-   * Hands every byte over as it is typed and shown, which Node's own raw mode does not.
+   * Passes on every byte as it is typed and shown, which Node's own raw mode does not.
    *
-   * @returns false when the terminal is not there any more
+   * @returns false when the terminal no longer exists
    */
   raw: () => boolean;
   restore: () => void;
-  /** @returns false when the terminal is not there any more */
+  /** @returns false when the terminal no longer exists */
   write: (bytes: Uint8Array) => boolean;
 }
 
@@ -23,11 +23,14 @@ interface Size {
   rows: number;
 }
 
-/** What is said of a terminal of no size, as some serial lines are. */
+/** The size to report for a terminal without one, such as some serial lines. */
 const DEFAULT_SIZE: Size = { cols: 80, rows: 24 };
 const LIMIT_MS = 5000;
 
-/** The terminal of stdin and stdout; undefined when there is none, or none that can be set. */
+/**
+ * The terminal of stdin and stdout; undefined when there is none, or its settings cannot be
+ * changed.
+ */
 export function openTerminal(): Terminal | undefined {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined;
   const settings = stty('-g')?.trim();
@@ -55,7 +58,7 @@ function stty(...words: string[]): string | undefined {
   return status === 0 ? stdout : undefined;
 }
 
-/** Not by `process.stdout`, whose first failure ends this process (src/cli/main.ts). */
+/** Does not use `process.stdout`, whose first failure ends this process (src/cli/main.ts). */
 function write(bytes: Uint8Array): boolean {
   let from = 0;
   while (from < bytes.length) {

@@ -3,19 +3,23 @@ const MAX_LENGTH = 200;
 const MAX_NAMES = 3;
 
 /**
- * The window's title while something is announced in it: who has written in front of what the program
- * has set. What it sets meanwhile is kept, and put back when the announcement has been seen.
+ * The window's title while something is announced in it: the senders before the title that the
+ * program has set. A title that the program sets meanwhile is stored, and restored when the
+ * announcement was seen.
  */
 export class Title {
-  /** Who has written since the last look, each once, and how often all together. */
+  /** The senders since the last look, each once, and the number of messages. */
   readonly #names = new Set<string>();
   #count = 0;
   /** Undefined until the program sets one. */
   #theirs: string | undefined;
-  /** The terminal remembers the title that was there before the program set any. */
+  /** Whether the terminal stores the title that existed before the program set one. */
   #saved = false;
 
-  /** Takes the text of an OSC sequence of the program. @returns what to write after it, if anything */
+  /**
+   * Processes the text of an OSC sequence of the program. @returns what to write after it, if
+   * anything
+   */
   see(osc: string): string {
     const [, title] = /^[02];(.*)$/s.exec(osc) ?? [];
     if (title === undefined) return '';
@@ -23,7 +27,7 @@ export class Title {
     return this.#count === 0 ? '' : this.#shown();
   }
 
-  /** Puts in front who has written. */
+  /** Puts the senders before the title. */
   announce(names: readonly string[]): string {
     for (const name of names) this.#names.add(name);
     this.#count += names.length;
@@ -32,12 +36,12 @@ export class Title {
     return save + this.#shown();
   }
 
-  /** The announcement has been seen. */
+  /** Called when the announcement was seen. */
   restore(): string {
     if (this.#count === 0) return '';
     this.#count = 0;
     this.#names.clear();
-    // A terminal that remembers none at least does not keep ours.
+    // A terminal that stores no title at least does not keep ours.
     const back = this.#saved ? `${set('')}${ESC}[23;2t` : '';
     this.#saved = false;
     return back + (this.#theirs === undefined ? '' : set(this.#theirs));
@@ -56,7 +60,7 @@ function set(title: string): string {
   return `${ESC}]2;${clean(title)}${ESC}\\`;
 }
 
-/** A title that cannot end its own sequence. */
+/** A title that cannot end its own control sequence. */
 function clean(title: string): string {
   return Array.from(title.replace(/\p{C}/gu, '')).slice(0, MAX_LENGTH).join('');
 }

@@ -1,13 +1,16 @@
-/** The environment a service's dispatcher gets, and with it every agent CLI. */
+/** The environment of a service's dispatcher, which every agent CLI receives from it. */
 export interface Captured {
   variables: Map<string, string>;
-  /** Variables taken by name on the command line; their values are never shown. */
+  /** Variables requested by name on the command line; their values are never shown. */
   named: Set<string>;
-  /** What was set and is not taken along, and why. */
+  /** Variables that are set but left out, and why. */
   left: { name: string; why: string }[];
 }
 
-/** What makes a program found, speak a language, reach the network and find its settings. */
+/**
+ * Variables that agent CLIs need in order to find programs, settings and the network, and for their
+ * language.
+ */
 const TAKEN = new Set([
   'PATH',
   'HOME',
@@ -45,7 +48,7 @@ const TAKEN = new Set([
 ]);
 const TAKEN_FAMILIES = /^(LC_[A-Z]+|(http|https|no|all|ftp)_proxy|(HTTP|HTTPS|NO|ALL|FTP)_PROXY)$/;
 const SECRET_NAME = /(KEY|TOKEN|SECRET|PASS|CREDENTIAL)/i;
-/** Keys by which the agent CLIs we know log in. */
+/** Keys with which the known agent CLIs log in. */
 const AGENT_KEY =
   /^(ANTHROPIC|OPENAI|CODEX|GEMINI|GOOGLE|OPENROUTER|DASHSCOPE|MISTRAL|GROQ|XAI|DEEPSEEK)_.*(KEY|TOKEN)$/;
 
@@ -55,10 +58,10 @@ export function isVariable(name: string): boolean {
 }
 
 /**
- * Takes from an environment what agent CLIs need, on purpose and nothing else.
+ * Selects from an environment what agent CLIs need, and nothing else.
  *
- * @param names variables taken beside that, such as API keys
- * @param before what the service had until now: a named variable that is not set keeps its value
+ * @param names further variables to take, such as API keys
+ * @param before the service's environment so far: a named variable that is not set keeps its value
  */
 export function capture(
   environment: Readonly<Record<string, string | undefined>>,
@@ -94,12 +97,15 @@ function take(captured: Captured, name: string, value: string): boolean {
   return why === undefined;
 }
 
-/** Sockets below /tmp belong to one login; those of a user's manager stay. */
+/**
+ * Whether a socket outlives the login: those below /tmp end with it, those of a user's manager
+ * stay.
+ */
 function outlivesLogin(path: string): boolean {
   return path.startsWith('/') && !/^(\/private)?\/(var\/)?tmp\/|vscode/.test(path);
 }
 
-/** A value as people may see it. */
+/** A value in the form that may be shown to people. */
 export function shownValue(
   { named }: Pick<Captured, 'named'>,
   name: string,
@@ -111,7 +117,10 @@ export function shownValue(
 
 const NAMED = '# --env:';
 
-/** The file the service reads it from: systemd's `EnvironmentFile=`, which `/bin/sh` reads alike. */
+/**
+ * The file from which the service reads it: systemd's `EnvironmentFile=`, which `/bin/sh` reads in
+ * the same way.
+ */
 export function environmentFile({ variables, named }: Captured, at: string): string {
   return [
     `# What agent CLIs get from the service; made by crosstalk service install, ${at}.`,
@@ -121,7 +130,7 @@ export function environmentFile({ variables, named }: Captured, at: string): str
   ].join('\n');
 }
 
-/** Reads {@link environmentFile} back; lines that are none of its are passed over. */
+/** Reads {@link environmentFile} back; all other lines are skipped. */
 export function parseEnvironmentFile(text: string): Pick<Captured, 'variables' | 'named'> {
   const variables = new Map<string, string>();
   const named = new Set<string>();

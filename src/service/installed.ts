@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** A program as it is installed at a moment. */
+/** The program that is installed at a moment. */
 export interface Installed {
   version: string;
-  /** A digest of what runs. */
+  /** A digest of the code. */
   build: string;
-  /** When the newest of its files was put there, in milliseconds since 1970. */
+  /** When the newest of its files was installed, in milliseconds since 1970. */
   since: number;
 }
 
 /**
- * What the entry file of this program leads to now, through links: its package's version and build.
- * Undefined while it is not all there, as in the middle of an installation.
+ * Determines what the entry file of this program currently resolves to: its package's version and
+ * build. Undefined while the package is incomplete, as in the middle of an installation.
  *
  * @param entry `bin/crosstalk.js`, or a link to it
  */
@@ -27,7 +27,8 @@ export async function installedAt(entry: string): Promise<Installed | undefined>
     const hash = createHash('sha256').update(version);
     let since = 0;
     for (const file of files.slice(1)) hash.update(await readFile(file));
-    // npm gives files of packages a date of its own; only this one tells when they came.
+    // npm sets the modification time of packages' files; only the change time shows when they
+    // arrived.
     for (const file of files) since = Math.max(since, (await stat(file)).ctimeMs);
     return { version, build: hash.digest('hex').slice(0, 12), since };
   } catch {

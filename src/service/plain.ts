@@ -1,7 +1,7 @@
 import { shellWord } from './quoting.ts';
 import type { ServiceSpec } from './spec.ts';
 
-/** What to do on a machine whose service manager we do not know. */
+/** Instructions for a machine whose service manager is not supported. */
 export function plainAdvice({ transport, command }: ServiceSpec): string {
   const line = command.map(shellWord).join(' ');
   return [

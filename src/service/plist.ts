@@ -1,11 +1,11 @@
 import { xmlText } from './quoting.ts';
 import { STOP_S, type ServiceSpec } from './spec.ts';
 
-/** Reads the environment, and becomes the command. launchd itself reads no such file. */
+/** Reads the environment and then becomes the command, because launchd itself reads no such file. */
 const WITH_ENVIRONMENT = 'set -a; . "$1"; set +a; shift; exec "$@"';
-/** 0077; a property list has no octal numbers. */
+/** The umask 0077; a property list has no octal numbers. */
 const UMASK = 63;
-/** Seconds from one start to the next, at least: launchd's waits do not grow. */
+/** The least seconds between two starts; launchd cannot increase its waits. */
 const THROTTLE_S = 10;
 
 /** A launchd agent for the dispatcher: a property list for `~/Library/LaunchAgents`. */
@@ -47,13 +47,13 @@ ${words.map((word) => `\t\t<string>${xmlText(word)}</string>`).join('\n')}
 `;
 }
 
-/** The folder a property list of {@link launchdPlist} serves. */
+/** The transport folder that a property list of {@link launchdPlist} serves. */
 export function servedByPlist(text: string): string | undefined {
   const found = /<key>WorkingDirectory<\/key>\s*<string>(.*)<\/string>/.exec(text)?.[1];
   return found === undefined ? undefined : plainText(found);
 }
 
-/** The texts of a property list, in order. */
+/** The strings of a property list, in order. */
 export function plistStrings(text: string): string[] {
   return [...text.matchAll(/<string>(.*)<\/string>/g)].map(([, one = '']) => plainText(one));
 }

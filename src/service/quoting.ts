@@ -1,27 +1,28 @@
 import { CrosstalkError } from '../errors.ts';
 
 /**
- * A value for a unit file that is taken as it stands but for specifiers: a path, a description.
+ * Escapes a value of a unit file in which only specifiers have a meaning, such as a path or a
+ * description.
  *
- * @throws CrosstalkError `refused` for what such a file cannot hold on one line
+ * @throws CrosstalkError `refused` for a value that such a file cannot contain on one line
  */
 export function unitValue(value: string): string {
   return oneLine(value, 'a unit file').replaceAll('%', '%%');
 }
 
-/** A path in a unit file whose value is not unquoted: blanks at its ends would be lost. */
+/** A path in a unit file for a setting without quotes, where blanks at its ends would be lost. */
 export function unitPath(path: string): string {
   if (path.trim() === path && !path.endsWith('\\')) return unitValue(path);
   throw refused(path, 'a unit file');
 }
 
-/** One word of `ExecStart=`. The program itself takes no variables, so it keeps its `$`. */
+/** One word of `ExecStart=`. No variables are expanded in the program itself, so it keeps its `$`. */
 export function unitWord(word: string, isProgram = false): string {
   const escaped = unitValue(word).replaceAll('\\', '\\\\').replaceAll('"', '\\"');
   return `"${isProgram ? escaped : escaped.replaceAll('$', '$$$$')}"`;
 }
 
-/** Text in a property list. */
+/** Escapes text for a property list. */
 export function xmlText(text: string): string {
   return oneLine(text, 'a property list')
     .replaceAll('&', '&amp;')
@@ -29,7 +30,7 @@ export function xmlText(text: string): string {
     .replaceAll('>', '&gt;');
 }
 
-/** One word of a line for `/bin/sh`. */
+/** Quotes one word of a line for `/bin/sh`. */
 export function shellWord(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,22 +1,22 @@
 import { execFile } from 'node:child_process';
 
-/** How a program ended. `code` is null when it could not be started or took too long. */
+/** The result of a program. `code` is null when it could not be started or took too long. */
 export interface RunResult {
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** Runs a program of the system to its end; never rejects. */
+/** Runs a program of the system until it ends; never rejects. */
 export type Runner = (
   argv: readonly string[],
   options?: { env?: NodeJS.ProcessEnv; cwd?: string },
 ) => Promise<RunResult>;
 
-/** Longer than a service may take to stop. Milliseconds. */
+/** Milliseconds; longer than a service may take to stop. */
 const LIMIT_MS = 90_000;
 
-/** Runs programs with this environment unless they are given another. */
+/** Runs programs with this environment unless another one is passed. */
 export function runnerIn(environment: NodeJS.ProcessEnv): Runner {
   return ([program = '', ...args], { env = environment, cwd } = {}) =>
     new Promise((resolve) => {

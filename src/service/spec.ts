@@ -1,4 +1,4 @@
-/** What a service is to run, from which the files of each service manager are made. */
+/** What a service runs; the files of each service manager are generated from it. */
 export interface ServiceSpec {
   /** Without an ending. */
   name: string;
@@ -8,16 +8,16 @@ export interface ServiceSpec {
   transport: string;
   /** The command: program and arguments. */
   command: readonly string[];
-  /** Where the captured environment is; see environment.ts. */
+  /** The file of the captured environment; see environment.ts. */
   envFile: string;
-  /** Where the program's own stderr goes if the service manager keeps none. */
+  /** Where the program's own stderr goes if the service manager does not store it. */
   stderr: string;
 }
 
-/** A service manager as we use it. */
+/** A service manager, in the way in which it is used here. */
 export type ManagerKind = 'systemd-user' | 'systemd-system' | 'launchd';
 
-/** The exit code that says: start me again, from the version that is installed now. */
+/** The exit code that asks the service manager to start the newly installed version. */
 export const REPLACED = 75;
-/** Seconds a dispatcher gets to stop: its CLIs' grace, their ends, and a last push. */
+/** Seconds that a dispatcher is given to stop: its CLIs' grace period, their end, and a last push. */
 export const STOP_S = 60;

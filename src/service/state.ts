@@ -1,15 +1,18 @@
 import type { ManagerKind } from './spec.ts';
 
-/** What a service manager says of a service. */
+/** The state of a service according to its service manager. */
 export interface ServiceState {
   /** `waiting`: it ended and is started again after a pause. */
   state: 'running' | 'starting' | 'stopping' | 'waiting' | 'failed' | 'stopped';
-  /** Starts with the machine, or with the user's session. */
+  /** Whether it starts with the machine, or with the user's session. */
   enabled: boolean;
   pid: number | null;
-  /** Automatic restarts since it was last started by hand; null where nobody counts them. */
+  /**
+   * Automatic restarts since it was last started by hand; null if the service manager does not
+   * count them.
+   */
   restarts: number | null;
-  /** Exit code of the last process that ended; null when none has, or it is not known. */
+  /** Exit code of the last process that ended; null when none has ended, or it is unknown. */
   exit_code: number | null;
 }
 
@@ -69,7 +72,7 @@ function launchd(answer: string): ServiceState {
   const code = /^\d+$/.test(fact('last exit code') ?? '') ? Number(fact('last exit code')) : null;
   const runs = Number(fact('runs') ?? '1');
   return {
-    // It is loaded, and KeepAlive: whatever is not running is about to be.
+    // It is loaded with KeepAlive, so if it is not running, it is about to start.
     state: pid > 0 ? 'running' : 'waiting',
     enabled: true,
     pid: pid > 0 ? pid : null,

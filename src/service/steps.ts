@@ -1,29 +1,29 @@
 import type { ManagerKind } from './spec.ts';
 
-/** Where a service is, or would be. */
+/** The place of a service, whether it exists or not. */
 export interface Target {
   kind: ManagerKind;
   name: string;
   /** Its unit file or property list. */
   file: string;
-  /** launchd's domain, such as `gui/501`; empty elsewhere. */
+  /** launchd's domain, such as `gui/501`; empty for other service managers. */
   domain: string;
 }
 
 /** One call of the service manager. */
 export interface Step {
   argv: readonly string[];
-  /** It may find nothing to do and say so by failing. */
+  /** Set if the call fails when there is nothing to do. */
   mayFail?: true;
-  /** Goes on in the background: wait until the service is gone. */
+  /** Set if the call returns early, so that the caller has to wait until the service has ended. */
   untilGone?: true;
 }
 
 type Action = 'install' | 'installOnly' | 'start' | 'stop' | 'uninstall' | 'forget';
 
 /**
- * What to ask of the service manager, in order. `install` comes after the files are written,
- * `uninstall` before they are removed, `forget` after it.
+ * The calls of the service manager, in order. `install` follows the writing of the files,
+ * `uninstall` precedes their removal, and `forget` follows it.
  */
 export function stepsOf(target: Target, action: Action): Step[] {
   return target.kind === 'launchd' ? launchd(target, action) : systemd(target, action);
@@ -73,7 +73,7 @@ function launchd({ domain, name, file }: Target, action: Action): Step[] {
   }
 }
 
-/** How the state of a service is asked for; {@link stateOf} reads the answer. */
+/** The call that asks for the state of a service; {@link stateOf} reads the answer. */
 export function question({ kind, name, domain }: Target): readonly string[] {
   if (kind === 'launchd') return ['launchctl', 'print', `${domain}/${name}`];
   return [

@@ -1,15 +1,16 @@
 import { unitPath, unitValue, unitWord } from './quoting.ts';
 import { REPLACED, STOP_S, type ServiceSpec } from './spec.ts';
 
-/** The first systemd whose restarts can grow further apart. */
+/** The first version of systemd that supports increasing pauses between restarts. */
 const GROWING = 254;
 
 /**
- * A systemd unit for the dispatcher. docs/service.md says why each setting is there, and which
- * usual ones are not: agent CLIs build, test and sandbox what they run.
+ * A systemd unit for the dispatcher. docs/service.md explains each setting, and why some usual ones
+ * are missing: agent CLIs build, test and sandbox what they run.
  *
  * @param version systemd's, such as 252
- * @param user whose service it is, for a unit of the system; else it is one of a user's manager
+ * @param user the user as whom a unit of the system runs; without one it is a unit of a user's
+ *   manager
  */
 export function systemdUnit(spec: ServiceSpec, version: number, user?: string): string {
   const system = user !== undefined;
@@ -60,7 +61,7 @@ export function systemdUnit(spec: ServiceSpec, version: number, user?: string): 
   ].join('\n')}\n`;
 }
 
-/** The folder a unit of {@link systemdUnit} serves; undefined for a text that is none. */
+/** The transport folder that a unit of {@link systemdUnit} serves; undefined for any other text. */
 export function servedBy(text: string): string | undefined {
   return /^WorkingDirectory=(.*)$/m.exec(text)?.[1]?.replaceAll('%%', '%');
 }

@@ -7,10 +7,11 @@ const KEY = /^[0-9a-f]{64}$/;
 
 /**
  * The hash behind the digests of held changes. It needs a key that never leaves this machine: a
- * digest is short enough to be typed, so whoever could compute digests would find two texts with
- * the same one, have the harmless text looked at and the other one approved.
+ * digest is short enough to be typed, so somebody who could compute digests would find two texts
+ * with the same digest, have the harmless text examined and the other one approved.
  *
- * @param approvals the path of the approvals; the key is kept beside them, made when there is none
+ * @param approvals the path of the approvals; the key is stored beside them, and created if it is
+ * missing
  */
 export async function approvalHash(approvals: string): Promise<(text: string) => string> {
   const path = join(dirname(approvals), 'approval-key');
@@ -23,7 +24,7 @@ async function load(path: string): Promise<string | undefined> {
   return KEY.test(text) ? text : undefined;
 }
 
-/** Losing the key costs nothing: digests that were shown are then unknown, and shown anew. */
+/** Losing the key costs nothing: digests that were shown become unknown, and are shown again. */
 async function make(path: string): Promise<string> {
   const key = randomBytes(32).toString('hex');
   // Where nothing can be written, nothing can be approved either, but changes may still be looked

@@ -43,8 +43,8 @@ export async function loadApprovals(path: string, clone?: Started): Promise<Appr
 /**
  * Changes the approvals, one process at a time.
  *
- * @param change is given the approvals as they are, and returns what they are to be
- * @returns what was written
+ * @param change receives the current approvals and returns the new ones
+ * @returns the approvals that were written
  * @throws CrosstalkError `locked` when another process writes them and does not end
  */
 export async function updateApprovals(
@@ -69,7 +69,7 @@ export async function updateApprovals(
   }
 }
 
-/** What is approved of one host's file. */
+/** The approvals for one host's file. */
 export function approvedFor({ hosts }: Approvals, alias: string): Approved {
   return Object.hasOwn(hosts, alias) ? (hosts[alias] ?? {}) : {};
 }

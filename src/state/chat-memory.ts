@@ -1,10 +1,10 @@
 import { isRecord, readJson, writeWhole } from './files.ts';
 
-/** What a chat keeps from one time it is open to the next. */
+/** What a chat stores from one session to the next. */
 export interface ChatMemory {
-  /** What was sent, the oldest first. */
+  /** The sent texts, the oldest first. */
   history: string[];
-  /** What was typed and not sent, by id of the channel. */
+  /** The texts that were typed and not sent, by id of the channel. */
   drafts: Record<string, string>;
   /** The newest relPath that was on the screen, by id of the channel. */
   seen: Record<string, string>;

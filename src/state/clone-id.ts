@@ -14,21 +14,21 @@ import {
 } from './registry.ts';
 
 /**
- * How a clone and its state find each other (trust.md §2). The clone's git directory holds an id,
- * which names the folder of its state; the state names the clone. So neither another spelling of the
- * remote's URL nor a moved folder makes a new state. A registry by path remembers both, because a run
- * may be able to write the clone's git directory.
+ * How a clone and its state find each other (trust.md §2). The clone's git directory contains an
+ * id, which names the folder of its state; the state names the clone. So neither another spelling
+ * of the remote's URL nor a moved folder leads to a new state. A registry by path remembers both,
+ * because a run may be able to write to the clone's git directory.
  */
 
 const MAX_ID_FILE = 1024;
 
-/** Our own git directory, and the file with what was recorded of the clone. */
+/** Crosstalk's own git directory, and the file with the recorded settings of the clone. */
 interface OwnParts {
   git: string;
   settings: string;
 }
 
-/** Where a clone's id and the mark of its first start are. */
+/** The places of a clone's id and of the mark of its first start. */
 interface Marks {
   id: string;
   started: string;
@@ -86,7 +86,7 @@ export async function cloneId(
   const marks = marksOf(home, clone);
   const written = await readId(clone.commonDir);
   const registered = await readRegistry(marks.registry, clone);
-  // What is in the clone's git directory may have been written by a run.
+  // A run may have written what is in the clone's git directory.
   const known = registered.id ?? written;
   if (known !== undefined && known === written && (await belongsTo(home, known, clone))) {
     const state = stateOf(known);
@@ -131,8 +131,9 @@ export async function claim(root: string, clone: CloneFolder): Promise<void> {
 }
 
 /**
- * Makes a state directory ready for a clone that has just got its id: what belongs to another
- * clone's objects is of no use to it. What was recorded of a clone at the same path stays in force.
+ * Prepares a state directory for a clone that has just received its id: it has no use for parts
+ * that belong to another clone's objects. The recorded settings of a clone at the same path stay in
+ * force.
  */
 export async function clear(root: string, parts: OwnParts, clone: CloneFolder): Promise<void> {
   await rm(parts.git, { recursive: true, force: true });

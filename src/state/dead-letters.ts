@@ -38,6 +38,7 @@ export interface DeadLetter {
   next_retry_at?: string;
 }
 
+/** The dead letters of this machine for one transport: a JSON file for each, written durably. */
 export class DeadLetters {
   readonly #folder: JsonFolder<DeadLetter>;
 

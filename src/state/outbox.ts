@@ -56,6 +56,7 @@ export interface OutboxEvents {
   seen: [entry: OutboxEntry];
 }
 
+/** What this machine has yet to publish: a JSON file for each entry, written durably. */
 export class Outbox {
   readonly #held = new Set<string>();
   readonly #folder: JsonFolder<OutboxEntry>;

@@ -18,10 +18,12 @@ export async function readPause(path: string): Promise<Pause | undefined> {
   };
 }
 
+/** Puts a pause in force, durably. */
 export function writePause(path: string, pause: Pause): Promise<void> {
   return writeDurably(path, `${JSON.stringify(pause)}\n`);
 }
 
+/** Ends a pause; there need not be one. */
 export function removePause(path: string): Promise<void> {
   return rm(path, { force: true });
 }

@@ -40,6 +40,7 @@ export function startIn(stat: string): string | undefined {
   return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
 }
 
+/** The identity of a running process; `started` is empty if the process does not exist. */
 export async function identify(pid: number): Promise<ProcessIdentity> {
   return { pid, started: (await startOf(pid)) ?? '' };
 }

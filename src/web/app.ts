@@ -13,12 +13,12 @@ import { Watch, type Access } from './watch.ts';
 import type * as Packages from './web-packages.ts';
 import { addWriting } from './writing.ts';
 
-/** A message of 1 MiB whose every byte takes six in JSON, and what else is said with it. */
+/** Enough for a message of 1 MiB of which every byte takes six in JSON, and for the other fields. */
 const MAX_BODY = 6 * 1024 * 1024 + 64 * 1024;
-/** Pages that may look on at the same time. */
+/** The most pages that may follow at the same time. */
 const MAX_STREAMS = 1000;
 
-/** Everything the server answers. */
+/** All routes of the server. */
 export function makeApp(packages: typeof Packages, parts: Parts, access: Access): Hono {
   const { hub, readOnly, stop } = parts;
   const app = new packages.Hono();

@@ -3,14 +3,15 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Starts a program and does not wait for it. */
+/** Starts a program without waiting for it. */
 export type Launch = (program: string, argument: string) => Promise<boolean>;
 
 /**
- * Opens the page in the browser of whoever sits here. The address has the token, which others would see
- * among the processes: the browser is given a file that only its owner may read and that leads there.
+ * Opens the page in the browser of this machine's user. The address contains the token, which other
+ * users could see in the list of processes; therefore the browser is given a file that only its
+ * owner may read, and that redirects there.
  *
- * @param folder where the file may be
+ * @param folder where the file is created
  * @returns whether a browser was started; `forget` removes the file
  */
 export async function openBrowser(

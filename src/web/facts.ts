@@ -4,8 +4,8 @@ import type { OwnState } from '../operations/page/own-state.ts';
 import type { WebFact, WebRun } from '../api/api.ts';
 
 /**
- * What became known with messages that arrived: of ours, that they are on the bus; of those they name
- * in `re`, that they were answered.
+ * The facts that follow from messages that arrived: this machine's own messages are on the bus, and
+ * messages named in `re` were answered.
  *
  * @param sending keys of messages that were written on this machine
  */
@@ -33,14 +33,14 @@ export function factsOfArrivals(
 export interface Change {
   before: OwnState;
   own: OwnState;
-  /** Runs that ended in between. */
+  /** Runs that ended between the two states. */
   gone: readonly WebRun[];
 }
 
 /**
- * What became known with a change of this machine's state.
+ * The facts that follow from a change of this machine's state.
  *
- * @param isKnown whether it was told already that a message is queued, or it is on the bus
+ * @param isKnown whether it was already reported that a message is queued, or that it is on the bus
  */
 export function factsOfState(
   { before, own, gone }: Change,
@@ -87,7 +87,7 @@ export function factsOfState(
   }
 }
 
-/** Runs of before that are there no more. */
+/** Runs of the previous state that no longer exist. */
 export function goneRuns(before: OwnState, own: OwnState): WebRun[] {
   const still = new Set(own.running.map(({ id }) => id));
   return before.running.filter(({ id }) => !still.has(id));

@@ -14,14 +14,14 @@ const TYPES: Readonly<Record<string, string>> = {
   '.json': 'application/json; charset=utf-8',
   '.txt': 'text/plain; charset=utf-8',
 };
-/** Vite puts the hash of their content into the names of these. */
+/** Vite puts a hash of their content into the names of these files. */
 // eslint-disable-next-line regexp/no-super-linear-backtracking -- only sees names of our own files
 const HASHED = /^\/assets\/.*-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
 
-/** What is no place in the page, though it may be called for. */
+/** A path that cannot be a page, although it may be requested. */
 const FILE = /^\/assets\/|^\/[^/]+\.[a-z0-9]+$/;
 
-/** The page's files as Vite wrote them. Only what is listed there is served, so no path leads out. */
+/** The page's files as Vite wrote them. Only listed files are served, so no path leads outside. */
 export class Files {
   readonly #folder: string;
   #listed: Map<string, string> | undefined;
@@ -30,13 +30,13 @@ export class Files {
     this.#folder = folder;
   }
 
-  /** The file at a path, else the page itself, whose script knows what to show there. */
+  /** The file at a path, otherwise the page itself, whose script decides what to show. */
   async at(path: string): Promise<Response> {
     this.#listed ??= await list(this.#folder);
     const file = this.#listed.get(path);
     if (file !== undefined && path !== '/index.html') return serve(file, HASHED.test(path));
     if (FILE.test(path) && path !== '/index.html') return page(404, 'There is no such file.');
-    // It may have been built again since.
+    // The files may have been built again since.
     this.#listed = await list(this.#folder);
     const index = this.#listed.get('/index.html');
     return index === undefined
@@ -53,7 +53,7 @@ async function serve(file: string, forEver: boolean): Promise<Response> {
   return new Response(new Uint8Array(await readFile(file)), { headers });
 }
 
-/** The files of a folder by their paths in a URL. */
+/** The files of a folder, by their paths in a URL. */
 async function list(folder: string): Promise<Map<string, string>> {
   try {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });

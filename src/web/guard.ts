@@ -1,16 +1,16 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 
-/** Where the server listens, as far as it decides what is let in. */
+/** Where the server listens, as far as it matters for admitting requests. */
 export interface Door {
-  /** As given with `--host`. */
+  /** The value of `--host`. */
   host: string;
   port: number;
   /** This machine's name. */
   hostname: string;
 }
 
-/** What a request says of where it comes from. */
+/** What a request declares about its origin. */
 export interface Origin {
   host: string | undefined;
   origin: string | undefined;
@@ -24,8 +24,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Whether a `Host` header names this server. A page of another site that lets its name lead to this
- * machine (DNS rebinding) cannot send such a header: its browser sends that name.
+ * Whether a `Host` header names this server. A page of another site whose name resolves to this
+ * machine (DNS rebinding) cannot send such a header, because its browser sends that site's name.
  */
 export function isOurHost(header: string | undefined, door: Door): boolean {
   const found = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/i.exec(header ?? '');
@@ -38,10 +38,11 @@ export function isOurHost(header: string | undefined, door: Door): boolean {
 }
 
 /**
- * Whether a page of ours made the request, or none at all. Browsers say where a request comes from, and
- * no page can make them say otherwise.
+ * Whether the request comes from one of our pages, or from no page at all. Browsers declare where a
+ * request comes from, and no page can change that.
  *
- * @param strict the request is authorised by a cookie, which a browser sends by itself: it has to say
+ * @param strict whether the request is authorised by a cookie, which a browser sends automatically,
+ *   so that it has to declare its origin
  */
 export function isOurOrigin({ host, origin, site }: Origin, strict: boolean): boolean {
   if (site !== undefined && site !== 'same-origin') return false;
@@ -49,12 +50,12 @@ export function isOurOrigin({ host, origin, site }: Origin, strict: boolean): bo
   return site !== undefined || !strict;
 }
 
-/** What the cookie holds: it does not tell the token. */
+/** The value of the cookie, which does not reveal the token. */
 export function cookieOf(token: string): string {
   return createHash('sha256').update(`crosstalk web cookie ${token}`).digest('base64url');
 }
 
-/** Compares in a time that does not depend on where they differ. */
+/** Compares in a time that does not depend on where the texts differ. */
 export function isSame(given: string, wanted: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(wanted));
@@ -69,7 +70,7 @@ export function cookieIn(header: string | undefined, name: string): string | und
   return undefined;
 }
 
-/** A path of the page, as it may be written into HTML; anything else is the beginning. */
+/** A path of the page if it is safe to write into HTML; otherwise the path of the start page. */
 export function pagePath(path: string): string {
   return /^(\/([A-Za-z0-9._~-]|%[0-9A-Fa-f]{2})+)+\/?$/.test(path) ? path : '/';
 }

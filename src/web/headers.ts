@@ -12,7 +12,7 @@ const POLICY = [
   'trusted-types crosstalk',
 ].join('; ');
 
-/** On every answer. What is not said here about caching is never stored. */
+/** The headers of every answer. Answers that set no other caching rule are never stored. */
 export const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': POLICY,
   'cache-control': 'no-store',

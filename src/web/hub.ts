@@ -15,30 +15,28 @@ import { factsOfArrivals, factsOfState, goneRuns } from './facts.ts';
 import { Ring } from './ring.ts';
 
 /**
- * Milliseconds between looks at the local tip. The dispatcher tells of news at once, and what commands of
- * this machine push shows in its state directory: this is for a `git fetch` by hand.
+ * Milliseconds between looks at the local tip. The dispatcher announces news immediately, and
+ * pushes of this machine's commands change its state directory; this is for a manual `git fetch`.
  */
 const LOOK_MS = 1000;
 const AFTER_ERROR_MS = 1000;
-/** Milliseconds in which changes are gathered for one verdict. */
+/** Milliseconds in which changes are collected for one verdict. */
 const VERDICT_MS = 250;
 const VERDICT_PATIENCE_MS = 500;
 const KEPT_RUNS = 1000;
-/** Messages of which is remembered that they have arrived. */
+/** The most messages that are remembered as having arrived. */
 const KEPT_KEYS = 10_000;
-/** Of each list in an event. */
+/** The most items of each list in an event. */
 const SHOWN = 100;
 
-/**
- * Follows the bus and this machine's state, once for all pages, and puts what happens into the ring.
- */
+/** Follows the bus and this machine's state once for all pages, and puts the events into the ring. */
 export class Hub {
   readonly ring: Ring;
   /** The streams that are open. */
   readonly streams = new Set<AbortController>();
-  /** Runs that were seen to end, the oldest first. */
+  /** Runs that were seen to end, oldest first. */
   readonly ended: WebRun[] = [];
-  /** Runs that ended since the start, by outcome. */
+  /** The number of runs that ended since the start, by outcome. */
   readonly outcomes = new Map<WebRun['outcome'], number>();
   tip = '';
   readonly #context: Context;
@@ -55,7 +53,10 @@ export class Hub {
     this.ring = new Ring(epoch);
   }
 
-  /** Begins to follow; resolves once it knows where it stands. `done` ends with the signal. */
+  /**
+   * Begins to follow; resolves once the current state is known. `done` resolves after the signal is
+   * aborted.
+   */
   async start(signal: AbortSignal): Promise<{ done: Promise<void> }> {
     this.tip = await tipOf(this.#context);
     this.#own = await ownState(this.#context);
@@ -71,7 +72,7 @@ export class Hub {
     return { done };
   }
 
-  /** Resolves when there is an event after this one, or the signal is aborted. */
+  /** Resolves when there is an event after the given one, or when the signal is aborted. */
   more(after: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (this.ring.newest > after || signal.aborted) {
@@ -87,10 +88,10 @@ export class Hub {
     });
   }
 
-  /** A message was written here and is safe. */
+  /** Reports that a message was written here and is safe. */
   noteQueued(refs: readonly MessageRef[]): void {
     const at = this.#context.now().toISOString();
-    // The state directory may have told already.
+    // A change of the state directory may have reported it already.
     const fresh = refs.filter((ref) => !this.#isKnown(messageKey(ref)));
     for (const ref of fresh) this.#sending.add(messageKey(ref));
     this.#tellFacts(
@@ -119,7 +120,7 @@ export class Hub {
     this.#push('tip', { tip });
   }
 
-  /** Undefined when it is worth looking again at once. */
+  /** The next tip; undefined when it should be looked for again immediately. */
   async #nextTip(signal: AbortSignal): Promise<string | undefined> {
     const patience = new AbortController();
     this.#patience = patience;
@@ -190,7 +191,7 @@ export class Hub {
     const isKnown = (key: string): boolean => this.#isKnown(key);
     const facts = factsOfState({ before, own, gone }, isKnown, this.#context.now());
     for (const fact of facts) if (fact.state === 'queued') this.#sending.add(messageKey(fact));
-    // An answer may be here before the run was seen.
+    // An answer may arrive before the run was seen.
     const late = ({ state, actor, ...ref }: WebFact): boolean =>
       state === 'taken' && this.#answered.has(`${messageKey(ref)} ${actor ?? ''}`);
     this.#tellFacts(facts.filter((fact) => !late(fact)));
@@ -207,7 +208,7 @@ export class Hub {
       this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
   }
 
-  /** Tells the verdict when it or what it rests on is another than before. */
+  /** Sends the verdict when it, or the data it is based on, has changed. */
   async #judge(): Promise<void> {
     if (this.streams.size === 0) return;
     const facts = await status(this.#context, undefined, { patience: VERDICT_PATIENCE_MS });
@@ -235,7 +236,7 @@ export class Hub {
   }
 }
 
-/** Leaves so many of the newest. */
+/** Deletes all but a number of the newest. */
 function forget(keys: Set<string>, left: number): void {
   const tooMany = keys.size - left;
   if (tooMany > 0) for (const key of [...keys].slice(0, tooMany)) keys.delete(key);

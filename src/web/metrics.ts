@@ -3,7 +3,7 @@ import type { WebNow } from '../api/api.ts';
 import type { Parts } from './parts.ts';
 import type * as Packages from './web-packages.ts';
 
-/** `/metrics`: the same facts as `/api/now`, for Prometheus. */
+/** `/metrics`: the data of `/api/now` for Prometheus. */
 export class Metrics {
   readonly #parts: Parts;
   readonly #registry;
@@ -70,7 +70,7 @@ export class Metrics {
     };
   }
 
-  /** Notes an answer. Paths that anybody may make up count as one route. */
+  /** Counts an answer. Arbitrary paths count as one route. */
   count(method: string, path: string, status: number): void {
     const route =
       /^\/(metrics|api\/(session|now|channels|message|thread|search|actors|hosts|flow|events|send|wake|openapi\.json))$/.test(

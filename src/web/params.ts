@@ -7,7 +7,7 @@ import type { PageInput } from '../operations/page/message-page.ts';
 
 type Query = (name: string) => string | undefined;
 
-/** `{key: value}` of a parameter that was given. */
+/** `{key: value}` of a parameter, if it was given. */
 export function given<K extends string>(query: Query, ...names: K[]): Partial<Record<K, string>> {
   const found: Partial<Record<K, string>> = {};
   for (const name of names) {
@@ -17,7 +17,7 @@ export function given<K extends string>(query: Query, ...names: K[]): Partial<Re
   return found;
 }
 
-/** @throws CrosstalkError `usage` without it */
+/** @throws CrosstalkError `usage` if it is missing */
 export function required(query: Query, name: string): string {
   const value = query(name) ?? '';
   if (value.trim() !== '') return value;
@@ -40,7 +40,7 @@ export function count(
   );
 }
 
-/** A time, such as a browser writes it. */
+/** A time in the format that browsers write. */
 export function time(query: Query, name: string, otherwise: Date): Date {
   const text = query(name) ?? '';
   if (text === '') return otherwise;
@@ -52,7 +52,7 @@ export function time(query: Query, name: string, otherwise: Date): Date {
   );
 }
 
-/** A moment as people give it to `--since`. */
+/** A time in any form that `--since` accepts. */
 export function since(query: Query, now: Date): { since?: Date } {
   const text = query('since') ?? '';
   if (text === '') return {};
@@ -64,7 +64,7 @@ export function since(query: Query, now: Date): { since?: Date } {
   );
 }
 
-/** A name, as for whom unread messages are counted. */
+/** A name, such as the one whose unread messages are counted. */
 export function name(query: Query, parameter: string, otherwise: string): string {
   const text = query(parameter) ?? '';
   if (text === '') return otherwise;
@@ -74,7 +74,7 @@ export function name(query: Query, parameter: string, otherwise: string): string
 
 const AT_MOST = 2 ** 31 - 1;
 
-/** Where a window on a channel is. */
+/** The position of a page in a channel. */
 export function place(query: Query): Pick<PageInput, 'place'> {
   const said = Object.keys(given(query, 'before', 'after', 'around', 'at'));
   if (said.length > 1) throw new CrosstalkError('usage', `give only one of ${said.join(', ')}`);
@@ -92,7 +92,7 @@ export function place(query: Query): Pick<PageInput, 'place'> {
   return which === 'after' ? { place: { after: path } } : { place: { around: path } };
 }
 
-/** The body of a request that sends. @throws CrosstalkError `usage` for one that is none */
+/** The body of a request that sends a message. @throws CrosstalkError `usage` for an invalid one */
 export function sendRequest(value: unknown): WebSendRequest {
   const fields = Object.entries(typeof value === 'object' && value !== null ? value : {});
   const known = new Set(['to', 'body', 'channel', 'from', 'tier', 're']);

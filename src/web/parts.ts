@@ -5,22 +5,22 @@ import type { WebNow } from '../api/api.ts';
 import { Hub } from './hub.ts';
 import { Shared } from './shared.ts';
 
-/** What the routes work with: one of each for the whole server. */
+/** What the routes use: one of each for the whole server. */
 export interface Parts {
   context: Context;
   hub: Hub;
   recent: Recent;
   now: Shared<WebNow>;
-  /** The sender where nothing else says who that is. */
+  /** The sender if nothing else determines it. */
   login: string;
   readOnly: boolean;
-  /** Pushes under way of what was sent here. */
+  /** Current pushes of messages that were sent here. */
   pushes: Set<Promise<unknown>>;
   /** Ends the streams. */
   stop: AbortSignal;
 }
 
-/** Milliseconds that a look at the whole bus is good for while no event comes. */
+/** Milliseconds for which a look at the whole bus is reused while no event arrives. */
 const LIFETIME_MS = 1000;
 
 export function makeParts(
@@ -31,7 +31,7 @@ export function makeParts(
   const recent = new Recent(rest.context);
   const now = new Shared(
     async () => {
-      // What happens while it is made comes as an event after this one.
+      // Whatever happens during the look becomes an event after this one.
       const event_id = hub.ring.id();
       return { ...(await overview(rest.context, recent)), event_id };
     },

@@ -29,7 +29,7 @@ const MAX_PAGE = 200;
 const USUAL_PAGE = 50;
 const USUAL_HOURS = 6;
 
-/** The routes that show something. */
+/** The routes that only read. */
 export function addReading(app: Hono, parts: Parts): void {
   const { context, hub, recent, now, login, readOnly } = parts;
 

@@ -1,6 +1,9 @@
 import type { WebEvents } from '../api/api.ts';
 
-/** Where a stream begins: after this event, or anew because what came then is not kept any more. */
+/**
+ * Where a stream begins: after this event, or anew because the events since then are no longer
+ * kept.
+ */
 export interface Beginning {
   after: number;
   resumed: boolean;
@@ -16,8 +19,9 @@ const ID = /^([0-9a-f]{8})-(\d{1,15})$/;
 const encoder = new TextEncoder();
 
 /**
- * The last events, for streams that are behind and those who come back. Each stream keeps its place
- * in it and nothing else, so that a slow one costs no memory; one that falls off its end begins anew.
+ * The latest events, for streams that are behind and for clients that reconnect. Each stream only
+ * keeps its position in the ring, so a slow one costs no memory; one whose position is no longer in
+ * the ring begins anew.
  */
 export class Ring {
   readonly #epoch: string;
@@ -27,18 +31,20 @@ export class Ring {
   #newest = 0;
   #oldest = 1;
 
-  /** @param epoch 8 hex digits, others for each server, as its events are numbered from one again */
+  /**
+   * @param epoch 8 hex digits that differ for each server, because each numbers its events from one
+   */
   constructor(epoch: string, limits: Partial<typeof LIMITS> = {}) {
     this.#epoch = epoch;
     this.#limits = { ...LIMITS, ...limits };
   }
 
-  /** Number of the newest event. */
+  /** The number of the newest event. */
   get newest(): number {
     return this.#newest;
   }
 
-  /** The id of an event; without a number, of the newest. */
+  /** The id of an event; without a number, that of the newest one. */
   id(seq = this.#newest): string {
     return `${this.#epoch}-${String(seq)}`;
   }
@@ -56,16 +62,19 @@ export class Ring {
   }
 
   /**
-   * The event after one; `none` when there is none yet, `gone` when it is not kept any more.
+   * The event after the given one; `none` when there is none yet, `gone` when it is no longer kept.
    *
-   * @param after number of the last one that was seen
+   * @param after number of the last event that was seen
    */
   next(after: number): Kept | 'none' | 'gone' {
     if (after >= this.#newest) return 'none';
     return this.#kept.get(after + 1) ?? 'gone';
   }
 
-  /** Where somebody goes on who has seen the event of this id; without one, now. */
+  /**
+   * Where a client continues that has seen the event with this id; without an id, at the newest
+   * event.
+   */
   beginning(id: string | undefined): Beginning {
     const now = { after: this.#newest, resumed: false };
     const [, epoch, number = ''] = ID.exec(id ?? '') ?? [];
@@ -75,7 +84,7 @@ export class Ring {
   }
 }
 
-/** An event of a stream. JSON has no line breaks, so that it is one `data:` line. */
+/** An event in the format of a stream. JSON has no line breaks, so it fits into one `data:` line. */
 export function encodeEvent<K extends keyof WebEvents>(
   name: K,
   data: WebEvents[K],

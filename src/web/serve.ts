@@ -12,9 +12,9 @@ import { makeParts } from './parts.ts';
 
 export interface WebOptions {
   host: string;
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   port: number;
-  /** Without one, a random one. */
+  /** By default a random token. */
   token?: string;
   readOnly: boolean;
   login: string;
@@ -22,15 +22,15 @@ export interface WebOptions {
 }
 
 export interface Address {
-  /** With the token. */
+  /** The address, including the token. */
   url: string;
   port: number;
   token: string;
 }
 
-/** What connections get to end by themselves. */
+/** Milliseconds that connections are given to end. */
 const GRACE_MS = 500;
-/** What was sent is safe whether or not this ends first. */
+/** Milliseconds for the last pushes; sent messages are safe even if they take longer. */
 const LAST_PUSH_MS = 5000;
 const LEAST_TOKEN = 16;
 const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
@@ -38,9 +38,9 @@ const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
 /**
  * Serves the page and its API until `stop`.
  *
- * @param listening told the address
- * @throws CrosstalkError `usage` for a token that is too short or missing, `refused` when the port is
- *   taken or the address is not this machine's
+ * @param listening receives the address
+ * @throws CrosstalkError `usage` for a token that is too short or missing, `refused` when the port
+ *   is taken or the address does not belong to this machine
  */
 export async function serveWeb(
   given: Context,
@@ -52,7 +52,7 @@ export async function serveWeb(
   const context: Context = { ...given, isFollowed: true };
   const packages = await import('./web-packages.ts');
   const closing = new AbortController();
-  // Each stream listens to it.
+  // Each stream listens to this signal.
   setMaxListeners(0, closing.signal);
   const close = (): void => {
     closing.abort();
@@ -71,7 +71,7 @@ export async function serveWeb(
   if (stop.aborted) close();
   try {
     const { done } = await parts.hub.start(closing.signal);
-    // The first page finds the index and the newest messages ready.
+    // Prepares the index and the newest messages for the first page.
     const ready = [takeCensus(context), parts.now.get()];
     void Promise.allSettled(ready);
     const shownHost = host.includes(':') ? `[${host}]` : host;

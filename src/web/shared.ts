@@ -1,6 +1,6 @@
 /**
- * A result that many ask for at the same time and that costs something: made once for all who ask
- * until something has happened or it is old. A failure is not kept.
+ * A costly result that several callers request at the same time: it is computed once for all of
+ * them, until an event occurs or it is too old. A failure is not kept.
  */
 export class Shared<T> {
   readonly #make: () => Promise<T>;
@@ -9,8 +9,8 @@ export class Shared<T> {
   #made: { key: string; at: number; result: Promise<T> } | undefined;
 
   /**
-   * @param key another one, another result
-   * @param lifetime milliseconds
+   * @param key a different key requires a new result
+   * @param lifetime in milliseconds
    */
   constructor(make: () => Promise<T>, key: () => string, lifetime: number) {
     this.#make = make;

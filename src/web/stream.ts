@@ -2,18 +2,21 @@ import { encodeEvent } from './ring.ts';
 import type { Hub } from './hub.ts';
 
 const STILL_HERE_MS = 15_000;
-/** A reader that takes nothing for so many of these is gone, whatever its socket says. */
+/**
+ * A reader that accepts no data for this many heartbeats counts as gone, whatever its socket
+ * reports.
+ */
 const PATIENCE = 4;
 const encoder = new TextEncoder();
 const PREAMBLE = encoder.encode('retry: 1000\n\n');
 const STILL_HERE = encoder.encode(': still here\n\n');
 
 /**
- * The events for one page, from where it was on. Nothing is read ahead for it: it takes the next event
- * from the ring when its socket has room for one.
+ * The events for one page, from its last position on. Nothing is read in advance: the page takes
+ * the next event from the ring when its socket has room for one.
  *
- * @param lastId the last event that it has seen
- * @param signal ends it
+ * @param lastId the last event that the page has seen
+ * @param signal ends the stream
  */
 export function eventStream(
   hub: Hub,

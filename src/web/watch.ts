@@ -9,7 +9,7 @@ import {
   type Door,
 } from './guard.ts';
 
-/** Who may come in, and by which door. */
+/** Who may access the server, and where it listens. */
 export interface Access {
   token: string;
   /** Known once the server listens. */
@@ -19,8 +19,8 @@ export interface Access {
 const STREAMS = new Set(['/api/events']);
 
 /**
- * Looks at every request before anything is done for it: the name it calls us by, the token, where it
- * comes from, and whether it may write.
+ * Checks every request before anything is done for it: the name by which it addresses the server,
+ * the token, its origin, and whether it may write.
  */
 export class Watch {
   readonly #access: Access;
@@ -33,7 +33,10 @@ export class Watch {
     this.#readOnly = readOnly;
   }
 
-  /** The refusal, or the answer to who brings the token; undefined for who may go on. */
+  /**
+   * The refusal, or the answer to a request with the token in its address; undefined if the request
+   * may proceed.
+   */
   check(request: Request): Response | undefined {
     const door = this.#access.door();
     const header = (name: string): string | undefined => request.headers.get(name) ?? undefined;
@@ -72,10 +75,13 @@ export class Watch {
     return isSame(given, this.#access.token);
   }
 
-  /** Trades the token in the address for a cookie, and leaves no trace of it in the history. */
+  /**
+   * Exchanges the token in the address for a cookie, so that it is not left in the browser's
+   * history.
+   */
   #enter(url: URL, door: Door): Response {
     if (!isSame(url.searchParams.get('token') ?? '', this.#access.token)) return unauthorizedPage();
-    // A redirect would still count as coming from wherever the address was opened, without the cookie.
+    // A redirect would still count as coming from where the address was opened, without the cookie.
     const response = goOn(200, url);
     const value = `${cookieName(door)}=${this.#cookie}; Path=/; HttpOnly; SameSite=Strict`;
     response.headers.append('set-cookie', value);
@@ -83,7 +89,7 @@ export class Watch {
   }
 }
 
-/** Cookies do not tell ports apart. */
+/** The cookie's name contains the port, because cookies are not separated by port. */
 function cookieName({ port }: Door): string {
   return `crosstalk-${String(port)}`;
 }
@@ -106,8 +112,8 @@ function unauthorizedPage(): Response {
 }
 
 /**
- * Somebody without the cookie. A link in another program comes without it, as it should; once our own
- * page follows the same link, the cookie comes along.
+ * Answers a request without the cookie. A link in another program arrives without it, as it should;
+ * when our own page follows the same link, the cookie is sent.
  */
 function stranger(url: URL, site: string | undefined, mode: string | undefined): Response {
   const isLink = mode === 'navigate' && (site === 'cross-site' || site === 'same-site');

@@ -1,4 +1,4 @@
-// The packages that only `crosstalk web` needs, as a bundle of their own (build.js).
+// The packages that only `crosstalk web` needs, as a separate bundle (build.js).
 export { createAdaptorServer } from '@hono/node-server';
 export { Hono } from 'hono';
 export { bodyLimit } from 'hono/body-limit';

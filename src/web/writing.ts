@@ -7,7 +7,7 @@ import { json, problem } from './answers.ts';
 import { sendRequest } from './params.ts';
 import type { Parts } from './parts.ts';
 
-/** The routes that change something; who may call them is settled before. */
+/** The routes that write; whether a caller may use them was checked before. */
 export function addWriting(app: Hono, { context, hub, login, pushes }: Parts): void {
   app.post('/api/send', async (c) => {
     const body: unknown = await c.req.json().catch(() => undefined);

@@ -1,5 +1,5 @@
-// After the sandbox: agent CLIs look at many variables, so theirs is an environment with nothing
-// of the caller's but what a process needs to run at all.
+// Runs after the sandbox: agent CLIs look at many variables, so their environment contains nothing
+// of the caller's except what a process needs in order to run.
 const KEPT =
   /^(PATH|HOME|TMPDIR|LANG|LC_.*|TZ|GIT_CONFIG_\w+|VITEST.*|NODE_ENV|TEST|MODE|DEV|PROD|SSR|BASE_URL)$/;
 

@@ -3,13 +3,13 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { knownAgent } from '../../src/agents/agents.ts';
 
-/** A real agent CLI: where it comes from, and how it is pointed at a model server of ours. */
+/** A real agent CLI: its package, and how it is pointed at a model server of the tests. */
 export interface RealCli {
   name: CliName;
-  /** Its package in the npm registry, at exactly this version. */
+  /** Its npm package, at exactly this version. */
   package: string;
   version: string;
-  /** Files and variables for a HOME of its own, in which it trusts `folder`. */
+  /** Files and variables for its own HOME, in which it trusts `folder`. */
   settings: (server: string, folder: string) => Settings;
 }
 
@@ -28,7 +28,7 @@ export const REAL_CLIS: readonly RealCli[] = [
   {
     name: 'claude',
     package: '@anthropic-ai/claude-code',
-    version: '2.1.197', // The last that runs with Node 20.
+    version: '2.1.197', // The last version that runs with Node 20.
     settings: (server, folder) => ({
       env: {
         ANTHROPIC_BASE_URL: server,
@@ -37,7 +37,8 @@ export const REAL_CLIS: readonly RealCli[] = [
         CLAUDE_CODE_MAX_RETRIES: '1',
         DISABLE_AUTOUPDATER: '1',
       },
-      // What the first interactive start asks for, so that a session opens on its prompt.
+      // Answers to the questions of the first interactive start, so that a session begins at its
+      // prompt.
       files: {
         '.claude.json': json({
           hasCompletedOnboarding: true,
@@ -176,9 +177,9 @@ export function headless(cli: RealCli): string {
 }
 
 /**
- * Makes a HOME in which CLIs talk to `server` only, with a dummy key, and trust `folder`.
+ * Creates a HOME in which CLIs only talk to `server`, with a dummy key, and trust `folder`.
  *
- * @returns the whole environment for a process that starts them: nothing of the caller's but PATH
+ * @returns the whole environment for a process that starts them: only PATH comes from the caller
  */
 export function homeFor(
   clis: readonly RealCli[],

@@ -6,7 +6,9 @@ import { machine } from './machine.ts';
 import { REFUSALS } from './refusals.ts';
 import { startModelServer } from './server.ts';
 
-/** One rate limit and one refused key for each CLI; those with settings of their own cannot recover. */
+/**
+ * One rate limit and one refused key for each CLI; a refusal with special settings cannot recover.
+ */
 const candidates = REFUSALS.filter(({ env }) => env === undefined);
 const cases = candidates
   .filter(({ cli, held }, index) => {

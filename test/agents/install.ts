@@ -8,7 +8,7 @@ import { cacheFolder, realCli, REAL_CLIS, type RealCli } from './clis.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The folder the CLIs are installed in, and the names of those under test. */
+    /** The folder in which the CLIs are installed, and the names of those under test. */
     agents: { cache: string; names: string[] };
   }
 }
@@ -26,8 +26,8 @@ export default async function prepare(project: TestProject): Promise<void> {
 }
 
 /**
- * Installs a CLI from the npm registry into a folder of its own, unless this version is there.
- * The folder appears whole or not at all, so runs side by side do not disturb each other.
+ * Installs a CLI from the npm registry into its own folder, unless this version already exists. The
+ * folder appears completely or not at all, so simultaneous runs do not disturb each other.
  *
  * @throws Error in one line when npm cannot deliver it
  */
@@ -66,10 +66,10 @@ async function put(fresh: string, place: string, cli: RealCli): Promise<void> {
   });
 }
 
-/** @returns why it failed, in one line; undefined when it did not */
+/** @returns why it failed, in one line; undefined when it succeeded */
 async function npmInstall(folder: string): Promise<string | undefined> {
   const env = { ...process.env };
-  // `npm run` tells its children where its own package is; this one is elsewhere.
+  // `npm run` tells its children where its own package is, but this one is in another place.
   delete env['npm_config_local_prefix'];
   const flags = ['--prefix', folder, '--no-audit', '--no-fund', '--loglevel=error'];
   const { code, said } = await bounded(['npm', 'install', ...flags], folder, env, INSTALL_MS);
@@ -78,7 +78,7 @@ async function npmInstall(folder: string): Promise<string | undefined> {
   return `npm ended with ${String(code)}: ${lines.slice(0, 3).join(' ')}`;
 }
 
-/** Platform packages are optional ones: npm is content without the program itself. */
+/** Platform packages are optional: npm succeeds even without the program itself. */
 async function cannotRun(cli: RealCli, folder: string): Promise<string | undefined> {
   const program = join(folder, 'node_modules', '.bin', cli.name);
   if (!existsSync(program)) return 'npm left no executable';
@@ -88,7 +88,7 @@ async function cannotRun(cli: RealCli, folder: string): Promise<string | undefin
   return code === 0 ? undefined : `${cli.name} --version ended with ${String(code)}: ${last}`;
 }
 
-/** Runs a program to its end, or ends its group; an exit code of null means that or a signal. */
+/** Runs a program until it ends, or ends its group; an exit code of null means that, or a signal. */
 async function bounded(
   [program = '', ...args]: readonly string[],
   cwd: string,

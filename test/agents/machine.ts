@@ -4,16 +4,16 @@ import { inject } from 'vitest';
 import type { Bus, Host } from '../support/bus.ts';
 import { headless, homeFor, realCli, type CliName, type RealCli } from './clis.ts';
 
-/** The CLIs under test that are among these. */
+/** The CLIs of this list that are under test. */
 export function underTest(...names: CliName[]): RealCli[] {
   return names.filter((name) => inject('agents').names.includes(name)).map(realCli);
 }
 
 /**
- * Joins a machine whose actors are real agent CLIs with the command lines we propose, in a HOME of
- * its own, with `server` as their only model.
+ * Joins a machine whose actors are real agent CLIs with the proposed command lines, in its own
+ * HOME, with `server` as their only model.
  *
- * @param folder one that they trust; workspaces are no such folders
+ * @param folder a folder that they trust; workspaces are not trusted
  */
 export async function machine(
   bus: Bus,

@@ -10,7 +10,7 @@ import type { ModelRequest } from './model-request.ts';
 import { startModelServer, type Script } from './server.ts';
 import type { Turn } from './wire.ts';
 
-/** How each client is run once, without questions, with a prompt on stdin. */
+/** How each client is run once, without questions and with a prompt on stdin. */
 const ONCE: Partial<Record<CliName, string>> = {
   claude: 'claude -p --allowedTools mcp__crosstalk',
   codex: 'codex exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -',
@@ -22,7 +22,10 @@ const clients = underTest('claude', 'codex', 'opencode', 'gemini').map(
   (cli) => [cli.name, cli] as const,
 );
 
-/** A call of a tool of our server, under the name that the client gives it; codex has namespaces. */
+/**
+ * A call of one of our server's tools, under the name that the client gives it; codex uses
+ * namespaces.
+ */
 function call({ tools }: ModelRequest, name: string, args: Record<string, unknown>): Turn {
   const namespace = tools.find((tool) => /^mcp_+crosstalk_*$/.test(tool));
   if (namespace !== undefined) return { tool: name, namespace, arguments: args };
@@ -32,7 +35,7 @@ function call({ tools }: ModelRequest, name: string, args: Record<string, unknow
     : { tool, arguments: args };
 }
 
-/** Asks the concierge, waits for the answer, and says what came. */
+/** Asks the concierge, waits for the answer, and reports it. */
 const asking: Script = (request) => {
   const { tools, results } = request;
   if (tools.length === 0) return { say: 'ok' };

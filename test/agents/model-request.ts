@@ -1,21 +1,21 @@
-/** The four ways in which agent CLIs speak to a model. */
+/** The four APIs with which agent CLIs talk to a model. */
 export type Api = 'anthropic' | 'responses' | 'chat' | 'gemini';
 
-/** What a CLI asked the model, in one shape for all four. */
+/** The request of a CLI to the model, in the same form for all four APIs. */
 export interface ModelRequest {
   api: Api;
   path: string;
-  /** Everything said by the user's side, CLI's own reminders included. */
+  /** All text of the user's side, including the CLI's own reminders. */
   prompt: string;
-  /** What the tools called so far in this run gave back, oldest first. */
+  /** The results of the tools called so far in this run, oldest first. */
   results: string[];
-  /** The tools on offer, by name. */
+  /** The names of the available tools. */
   tools: string[];
   stream: boolean;
   body: unknown;
 }
 
-/** Which API a path belongs to; undefined for what none of them knows (telemetry, update checks). */
+/** The API to which a path belongs; undefined for other requests (telemetry, update checks). */
 export function apiOf(method: string, path: string): Api | undefined {
   if (method !== 'POST') return undefined;
   if (path.endsWith('/messages')) return 'anthropic';
@@ -24,7 +24,7 @@ export function apiOf(method: string, path: string): Api | undefined {
   return /:(streamG|g)enerateContent$/.test(path) ? 'gemini' : undefined;
 }
 
-/** Reads a request body; what is missing or of another shape counts as nothing said. */
+/** Parses a request body; missing or unexpected parts count as empty. */
 export function readRequest(api: Api, path: string, body: unknown): ModelRequest {
   const readers = { anthropic, responses, chat, gemini };
   return { api, path, body, ...readers[api](body, path) };
@@ -107,7 +107,7 @@ function list(value: unknown, key: string): unknown[] {
   return Array.isArray(found) ? found : [];
 }
 
-/** A list of blocks, where one string may stand for a single block of text. */
+/** A list of blocks; a string counts as a single block of text. */
 function pieces(value: unknown, key: string): unknown[] {
   const found = field(value, key);
   return typeof found === 'string' ? [{ text: found }] : list(value, key);

@@ -12,20 +12,22 @@ import {
 } from './vendors.ts';
 import type { Turn } from './wire.ts';
 
-/** A way in which a vendor refuses work, and what the CLI was seen to make of it (FACTS.md). */
+/** A way in which a vendor refuses work, and how the CLI was observed to report it (FACTS.md). */
 export interface Refusal {
   cli: CliName;
-  /** As in "codex, when …". */
+  /** Completes "codex, when …". */
   when: string;
   /** Variables that differ from the CLI's settings; undefined removes one. */
   env?: Record<string, string | undefined>;
-  /** What the server says to every request; the time is now, for those who state one. */
+  /**
+   * The server's answer to every request; receives the current time, for answers that contain one.
+   */
   turn: (now: Date) => Turn;
   exitCode: number;
-  /** Where the telling line stands, and the line. */
+  /** The stream of the decisive line, and the line. */
   on: 'stdout' | 'stderr';
   says: RegExp;
-  /** What the dispatcher is to make of it; `until` in seconds from now where it was stated. */
+  /** How the dispatcher should classify it; `until` in seconds from now, if a time was reported. */
   held: 'rate_limited' | 'not_logged_in';
   until?: number;
 }

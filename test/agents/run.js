@@ -1,4 +1,5 @@
-// npm run test:agents [-- claude codex …] [files or options of vitest]: real agent CLIs, a fake model.
+// npm run test:agents [-- claude codex …] [files or options of vitest]: runs real agent CLIs with a
+// fake model.
 import { spawnSync } from 'node:child_process';
 
 const words = process.argv.slice(2);

@@ -25,7 +25,7 @@ async function model(script: Script): Promise<ModelServer> {
   return server;
 }
 
-/** Puts the state where no sandbox lets anybody write: many let theirs write to /tmp. */
+/** Puts the state into a folder to which no sandbox allows writing: many allow writing to /tmp. */
 function moveState(host: Host): void {
   const state = mkdtempSync('/var/tmp/crosstalk-test-');
   onTestFinished(() => {
@@ -35,7 +35,7 @@ function moveState(host: Host): void {
   host.env['CROSSTALK_STATE_DIR'] = state;
 }
 
-/** Settings of claude that run a command when it starts. */
+/** Settings with which claude runs a command when it starts. */
 function hook(command: string): string {
   const hooks = [{ hooks: [{ type: 'command', command }] }];
   return JSON.stringify({ hooks: { SessionStart: hooks, UserPromptSubmit: hooks } });
@@ -45,7 +45,7 @@ it.each(each('claude', 'codex', 'pi', 'opencode', 'gemini'))(
   '%s sends from its workspace during its run, and reads what is on the bus there',
   async (_name, cli) => {
     const bus = new Bus();
-    // Some CLIs hand on one command at a time.
+    // Some CLIs pass on only one command at a time.
     const steps = [
       'crosstalk send --to other --new "Count the zebras."',
       'crosstalk log',
@@ -73,7 +73,7 @@ it.each(each('claude', 'codex', 'pi', 'opencode', 'gemini'))(
       .find((one) => one.length === steps.length);
     const [sent, log, search, status, added, listed] = results ?? [];
     expect(sent).toMatch(/Sent: \d{4}\//);
-    // Before the run went on, and not when it had ended.
+    // It arrived before the run continued, and not only after the run had ended.
     expect(atHub[1]).toBe(1);
     expect(log).toContain('Count the zebras.');
     expect(search).toContain('zebras');

@@ -3,21 +3,21 @@ import type { AddressInfo } from 'node:net';
 import { apiOf, readRequest, type ModelRequest } from './model-request.ts';
 import { wire, type Turn } from './wire.ts';
 
-/** What the fake model does with each request; the test's whole script. */
+/** The fake model's answer to each request, as the whole script of a test. */
 export type Script = (request: ModelRequest) => Turn | { shell: string };
 
-/** A model server on loopback that follows a script and remembers what it was asked. */
+/** A model server on loopback that follows a script and records the requests. */
 export interface ModelServer {
-  /** As `http://127.0.0.1:<port>`, no slash at the end. */
+  /** For example `http://127.0.0.1:<port>`, without a slash at the end. */
   url: string;
   /** Requests to the model, oldest first. */
   requests: ModelRequest[];
-  /** Other requests, as `GET /path`: what a CLI asks its vendor for beside the model. */
+  /** Other requests, as `GET /path`: those that a CLI sends to its vendor besides the model's. */
   others: string[];
   close: () => Promise<void>;
 }
 
-/** The shell tool of each CLI, by the names they have. */
+/** The shell tools of all CLIs, by name. */
 const SHELL_TOOLS = [
   'Bash',
   'bash',
@@ -65,10 +65,10 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
   };
 }
 
-/** Calls the CLI's own shell tool, under the name and in the shape that CLI gave it. */
+/** Calls the CLI's own shell tool, with the name and the parameters that the CLI gave it. */
 function inItsWords(request: ModelRequest, turn: Turn | { shell: string }): Turn {
   if ('status' in turn) return turn;
-  // CLIs ask beside the point too (a title, a route), and offer no tools then.
+  // CLIs also send auxiliary requests (a title, a route), which offer no tools.
   if (request.tools.length === 0) return { say: 'ok' };
   if (!('shell' in turn)) return turn;
   const tool = SHELL_TOOLS.find((name) => request.tools.includes(name));

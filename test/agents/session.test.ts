@@ -10,7 +10,7 @@ import { startModelServer } from './server.ts';
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 const clis = underTest('claude', 'codex').map((cli) => [cli.name, cli] as const);
 
-/** Types until it is there: a CLI that has just drawn its screen may not listen yet. */
+/** Types until the text is there, because a CLI that has just drawn its screen may not listen yet. */
 async function type(pane: Pane, text: string): Promise<void> {
   const isThere = (): boolean => pane.screen().includes(text);
   await until(`${text} on the screen`, async () => {
@@ -35,7 +35,7 @@ it.skipIf(!hasTmux).each(clis)(
     pane.run(`${process.execPath} ${bin} attach --agent ${name}`);
     await pane.shows('? for shortcuts');
     await type(pane, 'Say when you are ready');
-    // Keys that come fast are taken for pasted text, in which Enter is a line break.
+    // Keys that arrive quickly are taken for pasted text, in which Enter is a line break.
     await until('the answer on the screen', () => {
       if (pane.screen().includes('Ready when you are.')) return true;
       pane.press('Enter');

@@ -1,10 +1,10 @@
 import type { Turn } from './wire.ts';
 
-/** Seconds from now until the limits below are over. */
+/** Seconds from now until the limits below end. */
 export const TWO_HOURS = 7200;
 const seconds = (now: Date): number => Math.floor(now.getTime() / 1000);
 
-/** No work at all should come of it: a CLI that asks nevertheless fails for this reason. */
+/** A request that should never be made: a CLI that makes it fails for this reason. */
 export const unasked = (): Turn => ({
   status: 418,
   body: { error: { message: 'nobody should ask' } },
@@ -40,7 +40,7 @@ export const NO_QUOTA = openai(
   'You exceeded your current quota, please check your plan and billing details.',
 );
 
-/** A subscription's limit: said in headers, and only to those who log in with one. */
+/** The limit of a subscription: reported in headers, and only to clients that log in with one. */
 export const subscription = (claim: string) => (now: Date) => {
   const { status, body } = anthropic(
     429,
@@ -55,7 +55,7 @@ export const subscription = (claim: string) => (now: Date) => {
   return { status, body, headers: limits };
 };
 
-/** ChatGPT's plans state the time in the body. */
+/** The plans of ChatGPT report the time in the body. */
 export const plan = (now: Date): Turn => ({
   status: 429,
   body: {

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Real agent CLIs: `npm run test:agents`, never part of `npm test`. */
+/** Tests of real agent CLIs: run by `npm run test:agents`, never by `npm test`. */
 export default defineConfig({
   test: {
     include: ['test/agents/*.test.ts'],
@@ -8,7 +8,7 @@ export default defineConfig({
     setupFiles: ['test/support/sandbox.ts', 'test/agents/clean.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    // A file may have nothing for the CLIs that were chosen.
+    // A file may contain no test for the chosen CLIs.
     passWithNoTests: true,
     testTimeout: 300_000,
     hookTimeout: 60_000,

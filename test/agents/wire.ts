@@ -1,6 +1,6 @@
 import type { Api, ModelRequest } from './model-request.ts';
 
-/** What the model does next: says something, calls a tool, or the server refuses. */
+/** What the model does next: it answers, calls a tool, or the server refuses. */
 export type Turn =
   | { say: string }
   | { tool: string; namespace?: string; arguments: Record<string, unknown> }
@@ -16,7 +16,7 @@ export interface Wired {
 /** One event of a stream: its name (where the API names them) and its data. */
 type StreamEvent = [name: string | undefined, data: unknown];
 
-/** Puts a turn into the words of the API that asked. */
+/** Converts a turn into the format of the requested API. */
 export function wire(request: ModelRequest, turn: Turn, id: string): Wired {
   if ('status' in turn) {
     const headers = { 'content-type': 'application/json', ...turn.headers };
@@ -42,10 +42,10 @@ export function wire(request: ModelRequest, turn: Turn, id: string): Wired {
 
 type Said = Extract<Turn, { say: string } | { tool: string }>;
 interface Spoken {
-  /** The answer when no stream was asked for. */
+  /** The answer if no stream was requested. */
   whole: unknown;
   events: StreamEvent[];
-  /** What closes the stream. */
+  /** The end of the stream. */
   end: string;
 }
 

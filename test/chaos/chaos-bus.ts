@@ -5,12 +5,15 @@ import { Bus, type Event, type Host } from '../support/bus.ts';
 import { agent } from '../support/agents.ts';
 import { isAtRest, startDoomed } from './doomed-process.ts';
 
-/** Of a test that kills: what it waits for are states, this only ends what never gets there. */
+/**
+ * Milliseconds for a test that kills. It waits for states; this only ends a test that never reaches
+ * them.
+ */
 export const PATIENCE_MS = 240_000;
-/** Ticks in a row that must find nothing to do: what is pushed is news for the next one. */
+/** The number of ticks in a row that must find nothing to do: a push is news for the next tick. */
 const QUIET_TICKS = 3;
 
-/** What the suite promises, counted; `problems` is empty when the promises were kept. */
+/** The promises that the suite checks, as counts; `problems` is empty when all were kept. */
 export interface Verdict {
   questions: number;
   answered: number;
@@ -23,7 +26,7 @@ export class ChaosBus {
   readonly bus = new Bus();
   readonly ledger = join(this.bus.root, 'ledger');
   readonly questions: string[] = [];
-  /** What dispatchers logged of runs, for the message of a failure. */
+  /** What dispatchers logged about runs, for the message of a failure. */
   #log = '';
   host!: Host;
 
@@ -45,8 +48,8 @@ export class ChaosBus {
   }
 
   /**
-   * Runs a dispatcher until it kills itself or has nothing left to do, now or later; true when it died.
-   * No clock ends it: on a busy machine the point would not be reached in time.
+   * Runs a dispatcher until it kills itself or has nothing left to do, now or later; true when it
+   * died. No time limit ends it, because on a busy machine it might not reach the point in time.
    */
   async doom(point: CrashPoint | 'any', count: number): Promise<boolean> {
     let quiet = 0;
@@ -60,7 +63,7 @@ export class ChaosBus {
           return;
         }
         const nothing = ['added', 'pending', 'running'].every((fact) => event[fact] === 0);
-        // The counts of a tick know of no retry, neither under way nor due later.
+        // The counts of a tick include no retries, neither current ones nor those due later.
         quiet = nothing && isAtRest(this.host.state) ? quiet + 1 : 0;
         if (quiet === QUIET_TICKS) doomed.child.kill('SIGTERM');
       },
@@ -68,11 +71,11 @@ export class ChaosBus {
     return (await doomed.ended) === 'SIGKILL';
   }
 
-  /** Lets an ordinary dispatcher finish what is left. */
+  /** Lets an ordinary dispatcher finish the rest. */
   async settle(): Promise<void> {
     const deadline = Date.now() + PATIENCE_MS / 2;
     for (;;) {
-      // A push of the killed dispatcher may still be under way, and be in the way of a first pass.
+      // A push of the killed dispatcher may still be under way, and make a first pass fail.
       const pass = await this.host.once().catch((error: unknown) => String(error));
       if (typeof pass !== 'string' && !didSomething(pass) && isAtRest(this.host.state)) return;
       const said = typeof pass === 'string' ? pass : pass.map((event) => JSON.stringify(event));
@@ -80,7 +83,7 @@ export class ChaosBus {
     }
   }
 
-  /** Holds the remote, the ledger and the state directory against the promises. */
+  /** Checks the remote, the ledger and the state directory against the promises. */
   async verdict(): Promise<Verdict> {
     const problems: string[] = [];
     const letters = JSON.parse((await this.host.run('dlq', '--json')).out) as {
@@ -92,7 +95,8 @@ export class ChaosBus {
     let answered = 0;
     for (const { relPath, message } of messages) {
       const key = JSON.stringify([message.from, message.to, message.re, message.cause]);
-      // What a run sent before it was killed may be sent again: its output was not on record.
+      // Messages that a run sent before it was killed may be sent again, because its output was not
+      // recorded.
       const bySend = message.body === 'by send';
       if (message.re.length > 0 && !bySend && seen.has(key)) {
         problems.push(`twice on the remote: ${relPath} ${key}`);
@@ -129,7 +133,7 @@ export class ChaosBus {
     return problems;
   }
 
-  /** Files of the state directory that are not whole. */
+  /** Files of the state directory that are incomplete. */
   #broken(folder: string): string[] {
     if (!existsSync(folder)) return [];
     return readdirSync(folder, { recursive: true, withFileTypes: true, encoding: 'utf8' }).flatMap(
@@ -148,7 +152,7 @@ export class ChaosBus {
   }
 }
 
-/** Whether a pass ran something, or pushed something: that is mail for the next one. */
+/** Whether a pass ran or pushed something, which is news for the next pass. */
 function didSomething(pass: readonly Event[]): boolean {
   return pass.some(
     ({ event, commits }) =>

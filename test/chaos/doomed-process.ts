@@ -9,7 +9,7 @@ import type { CrashPoint } from '../../src/crash-points.ts';
 import type { Event, Host } from '../support/bus.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
-/** Where the doomed dispatcher is once it was built. */
+/** The path of the doomed dispatcher after it was built. */
 export const bundle = join(
   here,
   '../../node_modules/.cache/crosstalk',
@@ -32,11 +32,11 @@ export async function buildDoomed(): Promise<void> {
   });
 }
 
-/** How a dispatcher is to die, and who is told what it logs. */
+/** How a dispatcher has to die, and what receives its log. */
 export interface Doom {
-  /** `none`: only by others. */
+  /** `none`: it is only killed by others. */
   point: CrashPoint | 'any' | 'none';
-  /** At the n-th time that the point is passed. */
+  /** It dies the n-th time it passes the point. */
   count: number;
   ledger: string;
   /** Milliseconds between its polls. */
@@ -44,14 +44,14 @@ export interface Doom {
   onEvent: (event: Event, line: string) => void;
 }
 
-/** A dispatcher in a process of its own. */
+/** A dispatcher in its own process. */
 export interface Doomed {
   child: ChildProcess;
   /** Its exit code, or the signal that ended it. */
   ended: Promise<number | NodeJS.Signals | null>;
 }
 
-/** Starts a dispatcher that dies as it is told; it is gone when the test is over. */
+/** Starts a dispatcher that dies as requested; it is removed when the test is over. */
 export function startDoomed(host: Host, doom: Doom): Doomed {
   const child = spawn(process.execPath, [bundle], {
     env: {
@@ -81,7 +81,10 @@ export function startDoomed(host: Host, doom: Doom): Doomed {
   return { child, ended };
 }
 
-/** Whether nothing runs on a machine, nothing waits to be pushed, and nothing to be tried again. */
+/**
+ * Whether nothing runs on a machine, nothing waits to be pushed, and nothing is due to be tried
+ * again.
+ */
 export function isAtRest(state: string): boolean {
   const entries = (folder: string): string[] =>
     existsSync(join(state, folder))
@@ -94,7 +97,7 @@ export function isAtRest(state: string): boolean {
       return (JSON.parse(letter) as { state: string }).state !== 'retrying';
     });
   } catch {
-    // It was removed just now: something goes on.
+    // It was removed just now, so something is still going on.
     return false;
   }
 }

@@ -7,15 +7,18 @@ import { until } from '../support/wait.ts';
 import { FaultyMachine } from './faulty-machine.ts';
 import { FaultyParts, SAID, type AwaitFault } from './faulty-parts.ts';
 
-/** Of all faults each so many-th is tried; 1 for all of them. */
+/** Only one fault in this many is tried; 1 for all of them. */
 const STRIDE = Number(process.env['CHAOS_AWAIT_STRIDE'] ?? '61');
 const ONLY = new RegExp(process.env['CHAOS_AWAIT_ONLY'] ?? '');
-/** Calls of one method that are tried. */
+/** The number of calls of one method that are tried. */
 const FIRST = Number(process.env['CHAOS_AWAIT_FIRST'] ?? '2');
 /** Milliseconds in which a dispatcher has to be done although one call has failed. */
 const PATIENCE = 120_000;
 
-/** The checkout is no mail, and `doctor` looks at it; who waits for a flush was told before it ends. */
+/**
+ * Failures that need no report: the checkout is not part of delivery, and `doctor` examines it; a
+ * process that waits for a flush is answered before the flush ends.
+ */
 const QUIET = /^(Transport\.fastForward|Publisher\.flush)$/;
 
 const parts = new FaultyParts();
@@ -28,7 +31,7 @@ beforeAll(async () => {
   process.on('unhandledRejection', note);
   await machine.open();
   const { host } = machine;
-  // What fails once is tried again within the next pass.
+  // A step that fails once is tried again within the next pass.
   const soon = { retry_delay: '10ms' };
   host.declare({
     worker: { default: { cli: machine.logged('answer'), ...soon } },
@@ -46,7 +49,7 @@ afterAll(() => {
   process.off('unhandledRejection', note);
 });
 
-/** What became of the four questions, as far as one may look from outside. */
+/** The results of the four questions, as far as they are visible from outside. */
 interface Standing {
   answered: number;
   letters: number;
@@ -72,13 +75,16 @@ function standing(): Standing {
   };
 }
 
-/** The worker answers, the boss answers once its worker has, one is in the dead letters, one is silent. */
+/**
+ * The worker answers, the boss answers after its worker, one question becomes a dead letter, one is
+ * met with silence.
+ */
 const DONE: Standing = { answered: 3, letters: 1, outbox: 0 };
 
-/** How the dispatcher with the failing call is run: until all is done, or for one pass. */
+/** How the dispatcher with the failing call runs: until everything is done, or for one pass. */
 type Mode = 'going on' | 'one pass';
 
-/** A dispatcher with one failing call, and one that is well after it; what is wrong with that. */
+/** Runs a dispatcher with one failing call and a healthy one after it; returns the problems. */
 async function tried(fault: AwaitFault | undefined, mode: Mode): Promise<string[]> {
   machine.restore();
   const { ledger } = machine;
@@ -95,7 +101,7 @@ async function tried(fault: AwaitFault | undefined, mode: Mode): Promise<string[
   if (parts.hit && !isQuiet && !ran.err.includes(SAID)) problems.push('it is not said');
   problems.push(...rejections.map((reason) => `not handled: ${String(reason)}`));
 
-  // Whatever is left is done by the next one.
+  // The next dispatcher does whatever is left.
   problems.push(...(await machine.settle()));
   const now = standing();
   if (JSON.stringify(now) !== JSON.stringify(DONE))
@@ -107,7 +113,7 @@ function onePass(): Promise<Ran> {
   return machine.host.run('dispatch', '--once', '--host', 'front');
 }
 
-/** Ends once all is done, by the one dispatcher whose call has failed. */
+/** Ends once everything is done, by the one dispatcher whose call has failed. */
 async function goingOn(problems: string[]): Promise<Ran> {
   const stop = new AbortController();
   const seen: Event[] = [];
@@ -130,7 +136,8 @@ async function goingOn(problems: string[]): Promise<Ran> {
   const ended = state.over;
   stop.abort();
   const ran = await running;
-  // One that cannot begin says so and is started again; one that has served goes on.
+  // A dispatcher that cannot start reports that and is started again; one that has served
+  // continues.
   if (ended && seen.some(({ event }) => event === 'tick'))
     problems.push(`it ended by itself, with ${String(ran.code)}: ${ran.err.slice(-500)}`);
   return ran;
@@ -148,7 +155,10 @@ function repeated(ledger: string): string[] {
   });
 }
 
-/** What was found by trying all of them: a dispatcher that had ended went on answering, and others. */
+/**
+ * Faults that were found by trying all calls, for example that an ended dispatcher still answered
+ * requests.
+ */
 const FOUND: (AwaitFault & { mode: Mode })[] = [
   { method: 'Runs.leftovers', n: 1, when: 'before', mode: 'one pass' },
   { method: 'Dispatcher.stop', n: 1, when: 'after', mode: 'one pass' },
@@ -196,7 +206,7 @@ it(
   STRIDE === 1 ? 7_200_000 : 600_000,
 );
 
-/** What a dispatcher waits for when all goes well, by method. */
+/** The calls for which a dispatcher waits when everything succeeds, by method. */
 async function counted(): Promise<[string, number][]> {
   const counts: [string, number][] = [];
   machine.restore();

@@ -8,16 +8,16 @@ import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';
 import { GitShim, type Kind, type Which } from './git-shim.ts';
 
-/** What a command may end with: done, failed, or waited in vain. */
+/** The exit codes that a command may have: done, failed, or timed out. */
 const ENDINGS = [0, 1, 3];
-/** What is waited for a git that hangs. */
+/** The limit for a git that hangs. */
 const SHORT = { CROSSTALK_GIT_TIMEOUT: '2', CROSSTALK_NETWORK_TIMEOUT: '2' };
-/** Passes of a dispatcher after which a bus has to be at rest. */
+/** Passes of a dispatcher after which nothing may be left to do. */
 const MAX_PASSES = 12;
 
 /**
- * A bus with one machine, whose command runs with a git that fails. Everything is put back before
- * each of them, at the same place, so that a call has the same number in all of them.
+ * A bus with one machine, whose command runs with a git that fails. Everything is restored before
+ * each command, at the same path, so that a call has the same number in all of them.
  */
 export class FaultyMachine {
   readonly bus = new Bus();
@@ -37,26 +37,26 @@ export class FaultyMachine {
     return `CHAOS_LEDGER=${this.ledger} ${agent('ledgered', name)}`;
   }
 
-  /** Keeps everything as it is now. */
+  /** Saves the current state of everything. */
   async keep(): Promise<void> {
     const lock = join(this.host.state, 'writer.lock');
     await until('the end of the push', () => !existsSync(lock));
     execFileSync('cp', ['-a', this.bus.root, this.#kept]);
   }
 
-  /** Puts everything back as it was kept. */
+  /** Restores everything to the saved state. */
   restore(): void {
     execFileSync('find', [this.bus.root, '-mindepth', '1', '-delete']);
     execFileSync('cp', ['-a', `${this.#kept}/.`, this.bus.root]);
   }
 
-  /** Runs something while git fails as it is told to; all of this process uses that git meanwhile. */
+  /** Runs something while git fails as requested; meanwhile all of this process uses that git. */
   async under<T>(
     fault: { which: Which; kind: Kind } | undefined,
     work: () => Promise<T>,
     limit = false,
   ): Promise<T> {
-    // Only where a git hangs: on a busy machine an honest one may take as long.
+    // Only if a git hangs: on a busy machine a healthy one may take as long.
     const isShort = limit || fault?.kind === 'hung';
     const env = { ...this.#shim.env, ...(isShort && SHORT) };
     const before = Object.keys(env).map((name) => [name, process.env[name]] as const);
@@ -76,7 +76,7 @@ export class FaultyMachine {
     return this.#shim.calls;
   }
 
-  /** From now on a git that was started with the shim fails like this; see {@link under}. */
+  /** From now on a git that was started through the shim fails in this way; see {@link under}. */
   harm(fault: { which: Which; kind: Kind }): void {
     this.#shim.harm(fault);
   }
@@ -84,7 +84,7 @@ export class FaultyMachine {
     this.#shim.heal();
   }
 
-  /** Lets dispatchers do what is left, with a git that is well; their problems. */
+  /** Lets dispatchers do the rest, with a healthy git; returns their problems. */
   async settle(): Promise<string[]> {
     const synced = await this.host.run('sync');
     if (synced.code !== 0) return [`a clean sync failed afterwards: ${synced.err}`];
@@ -99,7 +99,7 @@ export class FaultyMachine {
     return ['the bus does not come to rest'];
   }
 
-  /** What may never be so after a command, however it ended. */
+  /** What may never be the case after a command, however it ended. */
   lies(ran: Ran): string[] {
     const problems: string[] = [];
     const said = ran.err.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
@@ -110,17 +110,17 @@ export class FaultyMachine {
     return [...problems, ...this.#solo(), ...this.#broken()];
   }
 
-  /** How often a text was sent, by whoever: on the remote. */
+  /** How often a text was sent to the remote by somebody. */
   count(from: string, body: string): number {
     return this.bus.from(from).filter(({ message }) => message.body.trim() === body).length;
   }
 
-  /** How many runs there were. */
+  /** The number of runs. */
   get runs(): number {
     return readFileSync(this.ledger, 'utf8').split('\n').length - 1;
   }
 
-  /** What the clone's own branches stand at, and the remote never had. */
+  /** The tips of the clone's own branches that the remote never had. */
   #solo(): string[] {
     const local = git(this.host.dir, 'for-each-ref', '--format=%(objectname)', 'refs/heads');
     return local
@@ -138,7 +138,7 @@ export class FaultyMachine {
     }
   }
 
-  /** Files of the state directory that are not whole. */
+  /** Files of the state directory that are incomplete. */
   #broken(): string[] {
     if (!existsSync(this.host.state)) return [];
     const files = readdirSync(this.host.state, { recursive: true, withFileTypes: true });

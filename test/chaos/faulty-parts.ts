@@ -23,7 +23,7 @@ import { Workspaces } from '../../src/state/workspaces.ts';
 import { Objects } from '../../src/transport/objects/objects.ts';
 import { Transport } from '../../src/transport/transport.ts';
 
-/** Everything that a dispatcher is made of, and waits for. */
+/** All parts of a dispatcher for which it waits. */
 const CLASSES = {
   Archive,
   Cursors,
@@ -51,7 +51,10 @@ const CLASSES = {
   Workspaces,
 };
 
-/** One awaited call: the n-th of a method, which is not done, or is done and then fails. */
+/**
+ * One awaited call, the n-th of a method: it is either not carried out, or it is carried out and
+ * then fails.
+ */
 export interface AwaitFault {
   method: string;
   n: number;
@@ -63,17 +66,17 @@ export const SAID = 'the disk says no';
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 /**
- * Puts itself in front of every method of the parts of a dispatcher, counts the calls that are waited
- * for, and lets one of them fail. All is real below.
+ * Wraps every method of a dispatcher's parts, counts the awaited calls, and lets one of them fail.
+ * Everything below is real.
  */
 export class FaultyParts {
-  /** How often each method was called while it was listening. */
+  /** How often each method was called while this was listening. */
   readonly counts = new Map<string, number>();
   readonly #originals: (() => void)[] = [];
   #fault: AwaitFault | undefined;
   #listening = false;
   hit = false;
-  /** Told of what a run said, once it is on disk. */
+  /** Receives what a run reported once it is on disk. */
   onRecorded: (messages: readonly string[]) => void = () => undefined;
 
   install(): void {
@@ -83,7 +86,7 @@ export class FaultyParts {
     }
   }
 
-  /** Everything as it was before {@link install}. */
+  /** Reverts {@link install}. */
   uninstall(): void {
     for (const undo of this.#originals.splice(0)) undo();
   }

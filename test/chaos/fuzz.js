@@ -1,4 +1,4 @@
-// npm run test:fuzz -- --files 100000: the fuzzing of files, longer than in the ordinary tests.
+// npm run test:fuzz -- --files 100000: fuzzes files for longer than the ordinary tests do.
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 

@@ -4,7 +4,7 @@ import { until } from '../support/wait.ts';
 import { FaultyMachine } from './faulty-machine.ts';
 import type { Kind, Which } from './git-shim.ts';
 
-/** Of all faults each so many-th is tried; 1 for all of them. */
+/** Only one fault in this many is tried; 1 for all of them. */
 const STRIDE = Number(process.env['CHAOS_GIT_STRIDE'] ?? '7');
 
 const COMMANDS: Which[] = ['+1', '@fetch', '@push', '@cat-file', '@rev-list', '@merge-base'];
@@ -73,7 +73,7 @@ function ask({ host }: FaultyMachine): void {
   });
 }
 
-/** What `status` says with a git that is well: of the dispatcher's work, by its own report. */
+/** What `status` reports with a healthy git: the dispatcher's work, according to its own report. */
 async function verdict(host: Host): Promise<string> {
   const { out } = await host.run('status', '--json');
   const { health } = JSON.parse(out) as { health: { ok: boolean; problems: string[] } };

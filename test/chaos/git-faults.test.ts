@@ -4,7 +4,7 @@ import { DAILY } from './git-scenarios.ts';
 import { SETUPS } from './git-setups.ts';
 import { KINDS, type Which } from './git-shim.ts';
 
-/** Of all faults of a scenario each so many-th is tried; 1 for all of them. */
+/** Only one fault of a scenario in this many is tried; 1 for all of them. */
 const STRIDE = Number(process.env['CHAOS_GIT_STRIDE'] ?? '97');
 const SIGNS = process.env['CHAOS_GIT_SIGNS']?.split('') ?? ['=', '+'];
 const ONLY = new RegExp(process.env['CHAOS_GIT_ONLY'] ?? '');
@@ -16,7 +16,7 @@ it.each([...DAILY, ...SETUPS].map((scenario, at) => [scenario.name, scenario, at
     const machine = await new FaultyMachine().open();
     const given = await scenario.prepare(machine);
     await machine.keep();
-    // A configuration that was put back is read again: so it is in all runs that follow.
+    // A restored configuration is read again, so the same holds for all runs that follow.
     machine.restore();
     const well = await machine.under(undefined, () => scenario.run(machine, given));
     const calls = machine.calls;

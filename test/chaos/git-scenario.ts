@@ -4,25 +4,25 @@ import type { FaultyMachine } from './faulty-machine.ts';
 /** A command that is tried with each of its git calls failing. */
 export interface Scenario {
   name: string;
-  /** What is so before; what it gives is handed to the others. */
+  /** Prepares the state; its result is passed to the other functions. */
   prepare: (machine: FaultyMachine) => Promise<string>;
   run: (machine: FaultyMachine, given: string) => Promise<Ran>;
-  /** What is wrong afterwards, beside what may never be so. */
+  /** The problems afterwards, in addition to what may never be the case. */
   check: (machine: FaultyMachine, ran: Ran, given: string) => Promise<string[]>;
-  /** Calls that may take an hour by design: that they hang is not tried. */
+  /** Calls that may take an hour by design, so their hanging is not tested. */
   patient?: RegExp;
-  /** What it ends with when all calls go well; 0 unless something is wrong beside. */
+  /** The exit code when all calls succeed; 0 unless something else is wrong. */
   code?: number;
 }
 
 export const BODY = 'what is it';
 
-/** Each claim that is not so. */
+/** The claims that do not hold. */
 export function unless(claims: Record<string, boolean>): string[] {
   return Object.entries(claims).flatMap(([claim, holds]) => (holds ? [] : [claim]));
 }
 
-/** The question was sent as often as it was said to be, and was answered as often. */
+/** The question was sent as often as it was reported to be, and was answered as often. */
 export async function deliveredOnce(machine: FaultyMachine, isSent = true): Promise<string[]> {
   const problems = await machine.settle();
   const wanted = isSent ? 1 : 0;

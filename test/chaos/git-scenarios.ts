@@ -1,7 +1,7 @@
 import { git } from '../support/git.ts';
 import { BODY, deliveredOnce, unless, type Scenario } from './git-scenario.ts';
 
-/** What is done every day. */
+/** Commands of everyday use. */
 export const DAILY: readonly Scenario[] = [
   {
     name: 'send',
@@ -55,7 +55,7 @@ export const DAILY: readonly Scenario[] = [
     name: 'a pass of the dispatcher with an answer to be pushed',
     prepare: async ({ bus, host }) => {
       await host.send('worker', BODY);
-      // The first pass is told of it, and cannot push what comes of it.
+      // The first pass learns of it, and cannot push the result.
       await host.news();
       bus.unplug();
       await host.run('dispatch', '--once', '--host', 'front');

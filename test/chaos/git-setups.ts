@@ -4,7 +4,7 @@ import type { Held } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { BODY, deliveredOnce, unless, type Scenario } from './git-scenario.ts';
 
-/** What is done now and then: a machine joins, commands are approved, the past is archived. */
+/** Commands of occasional use: a machine joins, commands are approved, the past is archived. */
 export const SETUPS: readonly Scenario[] = [
   {
     name: 'archive',
@@ -28,7 +28,7 @@ export const SETUPS: readonly Scenario[] = [
       const problems = unless({
         'it ended well, and the old message is still there': ran.code !== 0 || left() === 0,
       });
-      // What is gone from the bus has to be in the bundle.
+      // What was removed from the bus has to be in the bundle.
       if (left() === 0) {
         const back = await machine.host.run('archive', '--restore', bundle);
         problems.push(...unless({ [`gone for good: ${back.err}`]: left() === 1 }));
@@ -44,7 +44,8 @@ export const SETUPS: readonly Scenario[] = [
       const head = 'type: text\ntimestamp: 2025-01-01T10:00:00Z\nhost: front\n';
       const path = `data/channels/${host.channel()}/2025/01/01/120000000Z-0000000a.md`;
       host.edit({ [path]: `---\nfrom: operator\nto: worker\n${head}---\n\n${BODY}\n` });
-      // It is not asked for: what came back would be delivered, were it taken for new.
+      // Without this flag, messages that were restored would be delivered if they were taken for
+      // new ones.
       await host.once('--from-now');
       const bundle = join(bus.root, 'old.bundle');
       const before = ['--before', '2025-06-01', '--with-waiting'];
@@ -100,7 +101,7 @@ export const SETUPS: readonly Scenario[] = [
       const env = { CROSSTALK_STATE_DIR: join(bus.root, 'back-state') };
       const problems: string[] = [];
       if (ran.code !== 0) {
-        // What it left behind must not be in the way, when its own advice is followed.
+        // What it left behind must not prevent a second attempt that follows its own advice.
         const again = await host.runWith(
           { env },
           'init',
@@ -150,7 +151,7 @@ export const SETUPS: readonly Scenario[] = [
       const dir = join(bus.root, 'plain');
       git(bus.root, 'clone', '--quiet', bus.hub, dir);
       git(dir, 'checkout', '--quiet', '-b', 'mine');
-      // As after a fetch by hand: git itself does not know the default branch of the remote.
+      // As after a manual fetch: git itself does not know the default branch of the remote.
       git(dir, 'remote', 'set-head', 'origin', '--delete');
       git(bus.hub, 'branch', 'other', 'main');
       git(dir, 'fetch', '--quiet');

@@ -2,29 +2,29 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** What becomes of a call of git. */
+/** What happens to a call of git. */
 export const KINDS = [
-  /** It ends with 128 and says nothing. */
+  /** It ends with 128 and prints nothing. */
   'silent',
-  /** It says something and ends with 128, as git does when it cannot go on. */
+  /** It prints something and ends with 128, as git does when it cannot continue. */
   'said',
   /** It is killed before it has done anything. */
   'killed',
-  /** It does its work, and is killed before it could say so. */
+  /** It does its work, and is killed before it could report that. */
   'mute',
-  /** It does its work, says half of what it has to say, and is killed. */
+  /** It does its work, prints half of its output, and is killed. */
   'cut',
-  /** It never ends by itself. */
+  /** It never ends on its own. */
   'hung',
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Which calls it is: the n-th alone, all from the n-th on, or all of one git command. */
+/** The calls that fail: the n-th alone, all from the n-th on, or all of one git command. */
 export type Which = `=${number}` | `+${number}` | `@${string}`;
 
 /**
- * A program named git, in a folder that is to come first on a PATH. It numbers the calls, writes each
- * down, and lets one of them fail; it is the real git in all others.
+ * A program named git, in a folder that comes first on a PATH. It numbers the calls, records each,
+ * and lets one of them fail; in all others it is the real git.
  */
 export class GitShim {
   readonly #dir: string;
@@ -49,7 +49,7 @@ export class GitShim {
     this.clear();
   }
 
-  /** Counts from one again; nothing fails, unless it is said what. */
+  /** Counts from one again; nothing fails unless a fault is given. */
   clear(fault?: { which: Which; kind: Kind }): void {
     rmSync(this.#calls, { recursive: true, force: true });
     mkdirSync(this.#calls);
@@ -64,7 +64,7 @@ export class GitShim {
     rmSync(this.#fault, { force: true });
   }
 
-  /** The calls that were made, in the order of their numbers, without options of git's own. */
+  /** The calls in the order of their numbers, without git's own options. */
   get calls(): string[] {
     const numbers = readdirSync(this.#calls).map(Number);
     return numbers
@@ -73,7 +73,7 @@ export class GitShim {
   }
 }
 
-/** One shell for all calls but the one that fails: what is counted must not become slow. */
+/** One shell handles all calls except the failing one, because counting must not be slow. */
 function programText(real: string, calls: string, fault: string, helper: string): string {
   return `#!/bin/sh
 n=1
@@ -111,7 +111,7 @@ esac
 `;
 }
 
-/** Lets the real git work, and is killed without having said what it said, or with half of it. */
+/** Lets the real git work, and is killed without having printed its output, or with half of it. */
 const HELPER = `
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';

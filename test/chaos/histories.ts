@@ -14,8 +14,8 @@ const PAUSE_MS = 20;
 const PATIENCE_MS = 240_000;
 
 /**
- * A clone whose owner does as they like with the branch. Over the protocol: a clone that copies files fails
- * when the hub packs its objects meanwhile.
+ * A clone whose owner does whatever they like with the branch. It is made over the protocol, because a
+ * clone that copies files fails when the hub packs its objects meanwhile.
  */
 function elsewhere({ bus }: World): (...args: string[]) => string {
   const clone = mkdtempSync(join(bus.root, 'clone-'));

@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import type { Stored } from '../support/bus.ts';
 import type { World } from './world.ts';
 
-/** What came of a world. */
+/** The result of a world. */
 export interface Judged {
-  /** Questions: what people asked, and what coordinators handed on. */
+  /** The number of questions: those people asked, and those coordinators delegated. */
   questions: number;
   answers: number;
-  /** On record in the dead letters, with what descends from them. */
+  /** Questions in the dead letters, with everything that descends from them. */
   deadLetters: number;
-  /** Each with what it was asked and what came of it. */
+  /** Each problem with the question and its results. */
   problems: { kind: 'lost' | 'twice' | "another's" | 'broken'; text: string }[];
 }
 
-/** Holds what is on the bus, and in the state of each machine, against the promises. */
+/** Checks the bus and the state of each machine against the promises. */
 export async function judge(world: World): Promise<Judged> {
   const messages = world.bus.messages();
   const byPath = new Map(messages.map((stored) => [stored.relPath, stored]));
@@ -57,7 +57,7 @@ export async function judge(world: World): Promise<Judged> {
   return judged;
 }
 
-/** Which actors on which hosts a question is for. */
+/** The actors on hosts to which a question is addressed. */
 function addressed({ machines }: World, { message }: Stored): [actor: string, host: string][] {
   return message.to.flatMap(({ name, host }) =>
     machines
@@ -68,8 +68,8 @@ function addressed({ machines }: World, { message }: Stored): [actor: string, ho
 }
 
 /**
- * Whether a question to nobody's host in particular was answered on another one, as this one may have
- * seen when it asked the record after a rewrite (protocol.md §5): what is answered is not done again.
+ * Whether a question that names no host was answered on another one, as this one may have seen when
+ * it read the record after a rewrite (protocol.md §5): answered questions are not answered again.
  */
 function isTwins(
   { machines }: World,
@@ -87,7 +87,7 @@ function isTwins(
   );
 }
 
-/** Whether an answer names exactly what it answers, and goes to who asked. */
+/** Whether an answer names exactly the messages it answers, and goes to the asker. */
 function fits({ message }: Stored, named: readonly Stored[]): boolean {
   if (message.re.length === 0) return true;
   const idOf = (line: string): string => line.split(' ')[1] ?? '';
@@ -108,7 +108,10 @@ async function deadLetters({ machines }: World): Promise<Map<string, Set<string>
   return dead;
 }
 
-/** Whether a question, or what came of it, is in the dead letters of a machine that was to go on. */
+/**
+ * Whether a question, or a message it led to, is a dead letter of a machine that should have
+ * answered.
+ */
 function isDead(
   question: Stored,
   host: string,
@@ -122,7 +125,7 @@ function isDead(
   return [...dead.values()].some((letters) => [...ours].some((relPath) => letters.has(relPath)));
 }
 
-/** Files of a state directory that are not whole. */
+/** Files of a state directory that are incomplete. */
 function broken(state: string): Judged['problems'] {
   if (!existsSync(state)) return [];
   const entries = readdirSync(state, { recursive: true, withFileTypes: true, encoding: 'utf8' });

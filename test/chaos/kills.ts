@@ -4,10 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { below, isUsed } from './processes.ts';
 import type { World } from './world.ts';
 
-/** A fault; false when it could not be done just now. */
+/** A fault; false when it is not possible at the moment. */
 export type Fault = (world: World) => Promise<boolean>;
 
-/** At which the hub's `receive-pack` can be killed: its hooks, those of a transaction with its state. */
+/**
+ * The moments at which the hub's `receive-pack` can be killed: its hooks, with the states of a
+ * transaction.
+ */
 const MOMENTS = [
   'pre-receive',
   'update',
@@ -16,9 +19,9 @@ const MOMENTS = [
   'post-receive',
   'post-update',
 ];
-/** So long is waited for something to kill. */
+/** Milliseconds to wait for something to kill. */
 const HUNT_MS = 3000;
-/** Crash points after which a dispatcher dies, at most. */
+/** The most crash points after which a dispatcher dies. */
 const MAX_PASSES = 60;
 
 const HOOK = `#!/bin/sh
@@ -29,14 +32,14 @@ cat > /dev/null
 exit 0
 `;
 
-/** Lets the hub kill its own `receive-pack` at a moment that is told to it. */
+/** Lets the hub kill its own `receive-pack` at a moment that it is given. */
 export function prepareHub({ bus }: World): void {
   const names = MOMENTS.map((moment) => moment.replace(/^(reference-transaction)-.*/, '$1'));
   for (const name of new Set(names))
     writeFileSync(join(bus.hub, 'hooks', name), HOOK, { mode: 0o755 });
 }
 
-/** What a server's administrator does: removes the locks of what was killed there. */
+/** What a server's administrator does: removes the locks of processes that were killed there. */
 export async function tidyHub({ bus }: World): Promise<void> {
   const locks = ['refs/heads/main.lock', 'packed-refs.lock', 'HEAD.lock'].map((name) =>
     join(bus.hub, name),
@@ -71,7 +74,7 @@ export const KILLS: Record<string, Fault> = {
         process.kill(random.pick(found), 'SIGKILL');
         return true;
       } catch {
-        // It ended by itself meanwhile.
+        // It has already ended.
       }
     }
     return false;

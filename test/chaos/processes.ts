@@ -6,7 +6,7 @@ interface Process {
   name: string;
 }
 
-/** The processes below one, of those that are named so; Linux only. */
+/** The descendants of a process that have a name; Linux only. */
 export function below(root: number, name: RegExp): number[] {
   const all = processes();
   const found: number[] = [];

@@ -1,4 +1,4 @@
-/** A small linear congruential generator: a seed repeats a run. */
+/** A small linear congruential generator: the same seed repeats a run. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to 1. */
+  /** A number from 0 to 1. */
   next(): number {
     this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0;
     return this.#state / 2 ** 32;

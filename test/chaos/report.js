@@ -1,5 +1,5 @@
-// node test/chaos/report.js <results.json>: what a run of the tests (vitest's json reporter) says
-// about the promises: each row of docs/failures.md, the kills and the files fuzzed.
+// node test/chaos/report.js <results.json>: shows what a run of the tests (vitest's json reporter)
+// found out about the promises: each row of docs/failures.md, the kills and the fuzzed files.
 import { readFileSync } from 'node:fs';
 
 const results = JSON.parse(readFileSync(process.argv[2], 'utf8')).testResults.flatMap(

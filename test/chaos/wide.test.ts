@@ -11,11 +11,11 @@ const KILL_COUNT = Number(process.env['CHAOS_WIDE_KILLS'] ?? '5');
 const HISTORY_COUNT = Number(process.env['CHAOS_HISTORY'] ?? '3');
 const HOSTS = Number(process.env['CHAOS_HOSTS'] ?? '3');
 const SEED = Number(process.env['CHAOS_SEED'] ?? '13');
-/** Only these faults, by name; for the search of a cause. */
+/** Only these faults, by name; used to search for a cause. */
 const ONLY = process.env['CHAOS_ONLY']?.split(',');
-/** A bus does not grow for ever: its promises are checked and a new one is taken. */
+/** A bus does not grow forever: its promises are checked and a new bus is used. */
 const FAULTS_PER_BUS = 30;
-/** Of a kind that cannot be done just now, another is tried so often. */
+/** How often another fault of a kind is tried when one is not possible at the moment. */
 const MAX_MISSES = 50;
 
 beforeAll(buildDoomed);
@@ -66,7 +66,7 @@ async function oneWorld(
   }
   const restless = await world.settle();
   await world.stopAll();
-  // What a start finds is swept, or goes on: the verdict is on what is left then.
+  // What a start finds is cleaned up or continued: the verdict is about what is left after it.
   const starts = await Promise.all(
     world.machines.map(({ host }) => host.run('dispatch', '--once', '--host', host.alias)),
   );
@@ -87,7 +87,7 @@ async function oneWorld(
   cpSync(world.bus.root, `${keep}/${String(total.worlds)}`, { recursive: true, filter });
 }
 
-/** The figures of all worlds. */
+/** The totals of all worlds. */
 class Totals {
   worlds = 0;
   readonly problems: string[] = [];

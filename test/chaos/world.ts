@@ -11,12 +11,12 @@ import type { Random } from './random.ts';
 const ALIASES = ['north', 'south', 'east', 'west', 'centre'];
 const PEOPLE = ['alice', 'bob', 'carol'];
 const COORDINATORS = ['boss', 'chief'];
-/** On every host: each of them answers what is for the name alone. */
+/** An actor on every host; each of them answers messages for the name alone. */
 const TWIN = 'clerk';
 const QUIET_TICKS = 3;
 const PATIENCE_MS = 240_000;
 
-/** What somebody asked, as far as `send` said that it is on its way. */
+/** A question, if `send` reported that it was sent or queued. */
 export interface Asked {
   relPath: string;
   id: string;
@@ -31,12 +31,15 @@ export class Machine {
   readonly #logFile: string;
   #doomed: Doomed | undefined;
   #hasEnded = true;
-  /** Ticks in a row with nothing to do, and the commit they saw. */
+  /** The number of ticks in a row with nothing to do, and the commit they saw. */
   quiet = { ticks: 0, tip: '' };
   readonly counts = new Map<string, number>();
-  /** Messages that are said to be gone with a history. */
+  /** The number of messages reported to be gone with a history. */
   gone = 0;
-  /** It has said that the history was rewritten: an answer of a twin counts as its own since. */
+  /**
+   * Whether it has reported that the history was rewritten: since then a twin's answer counts as
+   * its own.
+   */
   hasLost = false;
   /** Dispatchers that ended although nobody killed them. */
   readonly ends: string[] = [];
@@ -80,7 +83,7 @@ export class Machine {
     });
   }
 
-  /** Ends the dispatcher; true when there was one. */
+  /** Ends the dispatcher; true when one was running. */
   async stop(signal: 'SIGKILL' | 'SIGTERM'): Promise<boolean> {
     if (this.#hasEnded || this.#doomed === undefined) return false;
     this.#doomed.child.kill(signal);
@@ -88,7 +91,9 @@ export class Machine {
     return true;
   }
 
-  /** Waits until the dispatcher has killed itself, or for so many milliseconds; true when it died. */
+  /**
+   * Waits until the dispatcher has killed itself, or for this many milliseconds; true when it died.
+   */
   async died(limit: number): Promise<boolean> {
     const doomed = this.#doomed;
     if (doomed === undefined) return false;
@@ -121,11 +126,11 @@ export class World {
   readonly machines: Machine[] = [];
   readonly asked: Asked[] = [];
   readonly faults: string[] = [];
-  /** Answers that were taken out; a branch that is set back may have one again, beside the next. */
+  /** Answers that were removed; a branch that is set back may contain one again, beside the next. */
   readonly dropped = new Set<string>();
-  /** The commit that everything of interest came after. */
+  /** The commit after which everything relevant was added. */
   base = '';
-  /** The channel that everything is said in. */
+  /** The channel of all messages. */
   channel = '';
 
   constructor(random: Random) {
@@ -142,12 +147,12 @@ export class World {
     }
     this.base = git(this.bus.hub, 'rev-parse', 'main').trim();
     this.channel = this.machines[0]?.host.channel() ?? '';
-    // A branch that is lost from now on is made again with the host file of each machine.
+    // A branch that is lost from now on is created again with the host file of each machine.
     for (const { host } of this.machines) await host.run('sync');
     for (const machine of this.machines) machine.start();
   }
 
-  /** Somebody asks somebody something. */
+  /** A person asks somebody a question. */
   async ask(): Promise<void> {
     const { random, machines } = this;
     const id = `q${String(this.asked.length)}`;
@@ -186,7 +191,7 @@ export class World {
     return git(this.bus.hub, 'rev-parse', 'main').trim();
   }
 
-  /** Lets everything come to rest; undefined once it has, else what each machine says. */
+  /** Waits until nothing is left to do; undefined after that, otherwise what each machine reports. */
   async settle(): Promise<string | undefined> {
     if (existsSync(`${this.bus.hub}.unplugged`)) this.bus.plug();
     const deadline = Date.now() + PATIENCE_MS;

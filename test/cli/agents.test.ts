@@ -9,7 +9,7 @@ import { command, type Ran } from '../support/command.ts';
 import { exists } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
-/** A machine with these programs on its PATH, and nothing else but the system's. */
+/** A machine with these programs on its PATH, besides those of the system. */
 class Machine {
   readonly root = scratch();
   readonly bin = join(this.root, 'bin');

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { Bus } from '../support/bus.ts';
 import { until } from '../support/wait.ts';
 
-/** Lines that come when somebody gives them. */
+/** Lines that arrive when the test provides them. */
 class Typed implements AsyncIterable<string> {
   readonly #lines: string[] = [];
   #ended = false;

@@ -235,7 +235,7 @@ describe('completion', () => {
     }
   });
 
-  /** What is typed, and the words that the command gets. */
+  /** The typed text, and the words that the command receives. */
   const TYPED: [typed: string, words: string[]][] = [
     ['log gen\t', ['log', 'general']],
     ['sen\t--to helper@\t', ['send', '--to', 'helper@front']],
@@ -279,7 +279,7 @@ describe('completion', () => {
     expect(listed).toContain('complete -o nosort -F _crosstalk crosstalk');
   });
   it.skipIf(missing('zsh'))('works in zsh (skipped where zsh is not installed)', () => {
-    // Only on a terminal does zsh read keys; its module zpty makes one.
+    // Zsh reads keys only on a terminal; its module zpty creates one.
     const script = `
       zmodload zsh/zpty
       zpty shell zsh -f -i

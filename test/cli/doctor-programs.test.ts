@@ -4,7 +4,7 @@ import { Bus, scratch } from '../support/bus.ts';
 import { SPELLINGS, tools } from '../support/spellings.ts';
 
 it('doctor looks for the same program, where the line says that it is', async () => {
-  /** On no machine's PATH. */
+  /** A program that is on no machine's PATH. */
   const NAME = 'an-agent-of-ours';
   const folder = tools(NAME);
   const home = scratch();

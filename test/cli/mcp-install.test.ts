@@ -19,7 +19,7 @@ import { command, type Ran, type RunOptions } from '../support/command.ts';
 
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 
-/** A program of the same name. */
+/** Another program with the same name. */
 let another: string;
 let transport: string;
 let home: string;
@@ -39,7 +39,7 @@ beforeEach(() => {
   folder = scratch();
 });
 
-/** Variables by which clients are told where their settings are. */
+/** Variables that tell clients where their settings are. */
 const OWN_PLACES = { CLAUDE_CONFIG_DIR: '', CODEX_HOME: '', GEMINI_CLI_HOME: '' };
 
 /** The PATH with a folder at its beginning. */
@@ -67,7 +67,9 @@ const toml = (file: string): unknown =>
     one.kind === 'pair' ? [one.path.join('.'), one.value.value] : one.path.join('.'),
   );
 
-/** Where each client's settings are, by default and with the other option, and our entry in them. */
+/**
+ * Where each client's settings are, by default and with the other option, and the entry to expect.
+ */
 const clients = [
   {
     name: 'claude',

@@ -9,7 +9,7 @@ import { git } from '../support/git.ts';
 import { messageFile } from '../../src/protocol/layout.ts';
 import { until } from '../support/wait.ts';
 
-/** What is announced for somebody on a machine from now on, while the test goes on. */
+/** Collects what is announced to a name on a machine from now on, while the test continues. */
 async function listen(host: Host, name: string): Promise<string[]> {
   const heard: string[] = [];
   const noted: string[] = [];

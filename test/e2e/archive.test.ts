@@ -17,7 +17,7 @@ interface Old {
   re?: string;
 }
 
-/** Messages of January 2025, put there by hand. */
+/** Messages of January 2025, committed by hand. */
 function write(host: Host, messages: Record<string, Old>): void {
   const folder = `data/channels/${host.channel()}`;
   host.edit(
@@ -35,7 +35,10 @@ const ANSWER = at('02', 2);
 const GOES_ON = at('03', 3);
 const WAITING = at('04', 4);
 
-/** A bus with two machines and a past: an answered question, one that goes on, one that waits. */
+/**
+ * A bus with two machines and a past: an answered question, one that is still active, one that
+ * waits.
+ */
 async function world(): Promise<{ bus: Bus; front: Host; back: Host; ran: string }> {
   const bus = new Bus();
   const ran = join(bus.root, 'ran');
@@ -84,7 +87,7 @@ it('archives what has ended, keeps what goes on, and wakes nobody on any host', 
   expect(git(copy, 'rev-parse', 'HEAD').trim()).toBe(before);
   expect(existsSync(join(copy, 'data/channels', front.channel(), ANSWER))).toBe(true);
 
-  // The dispatcher that ran, the one that did not, and a command go on as before.
+  // The dispatcher that was running, the one that was not, and a command all continue as before.
   await running.saw('epoch_begun');
   const fresh = await back.send('worker', 'one more');
   await running.saw('push_done');
@@ -97,7 +100,7 @@ it('archives what has ended, keeps what goes on, and wakes nobody on any host', 
   expect(existsSync(join(back.dir, 'data/channels', front.channel(), ANSWERED))).toBe(false);
   await running.stop();
 
-  // And back: the same files, one history, and again nobody wakes.
+  // After restoring: the same files, one history, and nobody is woken.
   const now = paths(bus);
   const restored = await back.run('archive', '--restore', bundle);
   expect(restored.out).toBe('Restored: 2 messages\n');

@@ -12,7 +12,7 @@ const terminal = fileURLToPath(new URL('../fixtures/terminal', import.meta.url))
 const tui = join(terminal, 'tui.cjs');
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 
-/** A line that the full-screen program wrote of itself. */
+/** A line that the full-screen program wrote about itself. */
 interface Noted {
   argv?: string[];
   env?: Record<string, string>;
@@ -28,7 +28,7 @@ interface Seat {
   host: Host;
   env: NodeJS.ProcessEnv;
   noted: () => Noted[];
-  /** A line of a shell that starts a session, and says how it ended. */
+  /** A shell command that starts a session, and prints how it ended. */
   line: string;
 }
 
@@ -261,7 +261,7 @@ describe.skipIf(!hasTmux)('a session on a screen (skipped unless tmux is install
     pane.press('h');
     await pane.shows('> half');
     await at.host.send('anna', 'x', '--from', 'worker');
-    // It rings with the rest of the sequence, of which the bell would have been the end.
+    // It rings together with the rest of the sequence, which a bell in between would have ended.
     pane.press('H');
     await pane.has('pane_title', 'a title in two parts');
     await pane.shows('> half  whole');

@@ -9,7 +9,7 @@ import { ChatTerminal, hasTmux } from '../support/chat-terminal.ts';
 const READY = 'Ctrl-C leaves';
 const unless = hasTmux ? '' : ' (skipped unless tmux is installed)';
 
-/** A message by somebody, put on the bus by hand. */
+/** A message by somebody, committed to the bus by hand. */
 function written(n: number, from: string, to: string, body: string, re: string[] = []): string {
   const second = String(n).padStart(2, '0');
   return formatMessage({
@@ -28,7 +28,7 @@ function relPath(n: number): string {
   return `2020/06/09/1900${String(n).padStart(2, '0')}000Z-${n.toString(16).padStart(8, '0')}.md`;
 }
 
-/** Puts messages on the bus; `[n, from, to, body, re]`. */
+/** Commits messages to the bus; `[n, from, to, body, re]`. */
 function edit(host: Host, ...messages: [number, string, string, string, number?][]): void {
   const folder = `data/channels/${host.channel()}`;
   host.edit(

@@ -9,7 +9,10 @@ import { push } from '../support/push.ts';
 
 const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
 
-/** Has `crosstalk sync` killed by the git that it moves the checkout with; `around` is what that does. */
+/**
+ * Lets the git with which `crosstalk sync` moves the checkout kill that command; `around` is what
+ * it does before.
+ */
 async function killedSync(host: Host, around: string, ...options: string[]): Promise<void> {
   const bin = join(host.bus.root, 'killing-bin');
   mkdirSync(bin, { recursive: true });
@@ -28,10 +31,10 @@ exec '${realGit}' "$@"
   expect(await killed.ended()).toBe('SIGKILL');
 }
 
-/** All of it done: what is missing is that the branch follows. */
+/** All of the work is done; only the branch was not moved yet. */
 const WHOLE = `'${realGit}' "$@"`;
 const NOTHING = ':';
-/** The files of a `git read-tree` that was killed before it has written its index. */
+/** The files of a `git read-tree` that was killed before it wrote its index. */
 const PARTS = `cp "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.before"
 '${realGit}' "$@"
 mv "$GIT_INDEX_FILE.before" "$GIT_INDEX_FILE"
@@ -131,7 +134,7 @@ it('the first files of a clone that was killed with a part of them written are b
     ['100644', 'new\n', 'local/new-part.md'],
     ['100644', 'new\n', 'local/missing.md'],
   ]);
-  // As a clone that was made and not brought along yet.
+  // The state of a clone that was created and not updated yet.
   await host.news();
   git(host.dir, 'rm', '-r', '-f', '--quiet', '--sparse', '.');
   for (const path of ['index', 'refs/heads/main', 'info/sparse-checkout'])
@@ -160,7 +163,7 @@ it('an operator’s own file with the path of one that is not shown survives a k
     ['0', '', '.mcp.json'],
     ['100644', 'new\n', 'local/new.md'],
   ]);
-  // What is not shown was left out of the index, and nothing was moved.
+  // A file that is not shown was left out of the index, and nothing was moved.
   await killedSync(host, NOTHING);
   expect(git(host.dir, 'diff', '--cached', '--name-only')).toBe('.mcp.json\n');
   await sync(host);
@@ -174,7 +177,7 @@ it('while another git is at work on the index, nothing of a move that goes on is
   await sync(host);
   push(host, [['100644', 'new\n', 'local/new.md']]);
   await killedSync(host, PARTS);
-  // The lock is what another process of crosstalk would hold that moves the checkout now.
+  // The lock that another process of crosstalk would hold while it moves the checkout.
   const lock = join(host.dir, '.git', 'index.lock');
   writeFileSync(lock, '');
   expect(await sync(host)).toContain('index.lock exists');
@@ -188,7 +191,8 @@ it('a checkout that cannot take the lock of the index takes nothing back that an
   const host = await new Bus().host('front', { worker: 'true' });
   await sync(host);
   push(host, [['100644', 'new\n', 'local/new.md']]);
-  // Another process is first: its git has the lock when ours asks for it, and is done a moment later.
+  // Another process is first: its git holds the lock when ours asks for it, and finishes a moment
+  // later.
   const bin = join(host.bus.root, 'racing-bin');
   mkdirSync(bin);
   writeFileSync(

@@ -11,7 +11,9 @@ import { until } from '../support/wait.ts';
 
 const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
 
-/** A `crosstalk sync` whose git waits before it moves the checkout, until it is let go. */
+/**
+ * A `crosstalk sync` whose git waits before it moves the checkout, until the test lets it continue.
+ */
 async function waitingSync(host: Host): Promise<{ go: () => Promise<unknown> }> {
   const bin = join(host.bus.root, 'waiting-bin');
   const [there, go] = [join(bin, 'there'), join(bin, 'go')];
@@ -43,7 +45,7 @@ it('two processes that know different news of the bus move the checkout one afte
   const older = await waitingSync(host);
   push(host, [['100644', 'two\n', 'local/two.md']]);
   expect((await host.run('sync')).out).toMatch(/left as it is, process \d+ is bringing it along/);
-  // A dispatcher brings it to what it knows once it may.
+  // A dispatcher updates the checkout to what it knows as soon as it may.
   const running = host.start();
   await sleep(500);
   expect(await older.go()).toBe(0);

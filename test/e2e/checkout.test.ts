@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 
-/** Everything git and the file system say about a checkout, apart from what was fetched. */
+/** Everything that git and the file system report about a checkout, apart from what was fetched. */
 function picture(dir: string): unknown {
   return {
     head: git(dir, 'rev-parse', 'HEAD'),
@@ -86,7 +86,7 @@ it('a checkout follows a history that was rewritten, unless it has commits that 
   host.edit({ 'local/kept.md': 'kept\n' });
   const before = git(host.dir, 'rev-parse', 'HEAD').trim();
   await host.run('sync');
-  // News that the checkout has not seen are between the two histories.
+  // News that the checkout has not seen lie between the two histories.
   host.edit({ 'local/unseen.md': 'unseen\n' });
   rewrite(host);
   expect((await host.run('sync')).out).toContain('Checkout: forwarded');

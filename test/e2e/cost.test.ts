@@ -7,16 +7,16 @@ import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';
 
-/** What an operation costs; no time, so that it is the same on every machine. */
+/** The cost of an operation; it contains no times, so it is the same on every machine. */
 interface Cost {
-  /** Git processes that we start; not those that git starts for itself. */
+  /** Git processes that we start, without those that git itself starts. */
   processes: number;
-  /** What the remote holds more than before. */
+  /** The number of objects that were added to the remote. */
   objects: number;
   bytes: number;
 }
 
-/** Has git write down every process it becomes; must be set before a dispatcher starts. */
+/** Makes git record every process that it starts; must be called before a dispatcher starts. */
 function traced(host: Host): () => number {
   const folder = mkdtempSync(join(tmpdir(), 'trace-'));
   host.env['GIT_TRACE2_EVENT'] = folder;
@@ -48,14 +48,14 @@ async function costOf(
 }
 
 /**
- * The most that each may cost. A change that needs more says why, here and in its commit; one that
- * needs less lowers the figure.
+ * The highest cost of each operation. A change that needs more explains why, here and in its
+ * commit; one that needs less lowers the figure.
  */
 const MOST: Record<string, Cost> = {
   'send, no dispatcher': { processes: 6, objects: 9, bytes: 1000 },
   replies: { processes: 4, objects: 0, bytes: 0 },
   'status, nothing new': { processes: 2, objects: 0, bytes: 0 },
-  // Two messages; the checkout follows once or twice.
+  // There are two messages; the checkout is updated once or twice.
   'send and answer, dispatcher running': { processes: 20, objects: 18, bytes: 2400 },
   // Beside one push for all of them, each of the commands opens the transport for itself. On a busy
   // machine the first few leave ahead of the rest, and the hub keeps a smaller push as single objects.

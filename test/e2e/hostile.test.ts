@@ -60,7 +60,7 @@ it('a hundred thousand files in one folder are reported, and the mail among them
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'echo answered' });
   await host.once();
-  // A checkout with work in it is left alone: what takes time here is not the mail but the files.
+  // A checkout with uncommitted work is left alone: here the files take time, not the messages.
   writeFileSync(join(host.dir, 'CLAUDE.md'), 'mine');
   const folder = `data/channels/${host.channel()}/2026/06/09`;
   const good = readFileSync(join(fixtures, 'valid', 'plain.md'));

@@ -14,7 +14,7 @@ interface Line {
   body: string;
 }
 
-/** A message as somebody writes it by hand. */
+/** A message in the form in which somebody writes it by hand. */
 const written = (body: string, from = 'anna', to = 'bert', at = '2026-06-09T19:00:00Z'): string =>
   `---\nfrom: ${from}\nto: ${to}\ntype: text\ntimestamp: ${at}\n---\n\n${body}`;
 

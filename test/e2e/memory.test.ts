@@ -68,7 +68,7 @@ function note(n: number, fields: Partial<Memory> = {}): [file: string, text: str
   return [file, text];
 }
 
-/** Notes in the transport, put there by hand. */
+/** Commits notes to the transport by hand. */
 function write(host: Host, notes: readonly [string, string | Buffer][]): void {
   host.edit(Object.fromEntries(notes.map(([file, text]) => [`data/memories/${file}`, text])));
 }
@@ -129,7 +129,7 @@ it('what one machine remembers, every other one lists and shows', async () => {
   const json = JSON.parse((await back.run('memory', 'show', file, '--json')).out) as unknown;
   expect(json).toMatchObject({ file, body: 'about Releases go out on Tuesdays', queued: false });
 
-  // It is no message: nobody wakes, nothing is malformed.
+  // It is not a message: nobody is woken, and nothing is malformed.
   expect((await front.once()).map(({ event }) => event)).not.toContain('dispatch_start');
   expect(JSON.parse((await front.run('status', '--json')).out)).toMatchObject({ malformed: [] });
 });
@@ -342,7 +342,7 @@ it('export, import elsewhere and export again give the same bytes', async () => 
   const to = await two.host('other', {});
   const old = await add(from, 'old', '--alias', 'ä 😀');
   await add(from, 'fresh', '--supersedes', old, '--scope', 'general');
-  // Written by hand, in a form formatMemory would not give them.
+  // Written by hand, in a form that formatMemory would not produce.
   write(from, [
     [note(1)[0], note(1)[1].replaceAll('\n', '\r\n')],
     [

@@ -13,7 +13,7 @@ const tipOf = (host: Host): string => git(host.dir, 'rev-parse', 'refs/remotes/o
 const askNews = (host: Host, tip: string, signal?: AbortSignal): Promise<Asked> =>
   ask(join(host.state, 'wake.sock'), { op: 'news', tip }, FAR, signal);
 
-/** A dispatcher that has seen what is there. */
+/** A dispatcher that has seen everything. */
 async function settled(host: Host): Promise<ReturnType<Host['start']>> {
   const running = host.start();
   await running.saw('host_file_loaded');
@@ -48,7 +48,7 @@ it('a dispatcher that stops lets those who wait for news go before it waits for 
   await until('the run', () => existsSync(begun));
 
   const waiting = askNews(host, tipOf(host));
-  // Who asked after it was answered.
+  // A request that arrives after the answer was known.
   expect((await askNews(host, '0'.repeat(40))).kind).toBe('answered');
   const ended = running.stop();
   expect(await waiting).toEqual({ kind: 'nobody' });

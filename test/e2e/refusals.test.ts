@@ -9,7 +9,7 @@ const LIMIT =
 const ONE_HOUR = `${LIMIT} or try again in 1 hour.\n`;
 const NO_LOGIN = 'ERROR: unexpected status 401 Unauthorized: Incorrect API key provided: x\n';
 
-/** A machine with agent CLIs of these names, which do what the files of a folder say. */
+/** A machine with agent CLIs of these names, which behave as the files of a folder describe. */
 class Refusing {
   readonly bus = new Bus();
   readonly folder = join(this.bus.root, 'refusals');

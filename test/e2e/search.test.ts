@@ -42,7 +42,7 @@ it('finds words, phrases and beginnings in any letters, openings before bodies',
   const { host, sent } = await world();
   expect(paths(await search(host, 'rate', 'limits'))).toEqual([sent.opening, sent.body]);
   expect(paths(await search(host, '"rate limits"'))).toEqual([sent.opening]);
-  // As the shell hands over: "rate limits" forge
+  // In the form in which the shell passes on: "rate limits" forge
   expect(paths(await search(host, 'rate limits', 'forge'))).toEqual([sent.opening]);
   expect(paths(await search(host, 'invoi*'))).toEqual([sent.invoice]);
   expect(paths(await search(host, 'gerat'))).toEqual([sent.accents]);
@@ -52,7 +52,7 @@ it('finds words, phrases and beginnings in any letters, openings before bodies',
   expect(paths(await search(host, 'billing late'))).toEqual([sent.invoice]);
   const some = await search(host, 'invoice', 'nowhere');
   expect([paths(some), some.some_words]).toEqual([[sent.invoice], true]);
-  // Nothing of what is typed is an operator.
+  // No part of the typed text is an operator.
   expect((await search(host, 'NEAR(xyzzy', '{body}:plugh')).hits).toEqual([]);
 });
 
@@ -70,7 +70,7 @@ it('keeps to a channel, a writer and a time, and shows what is around', async ()
     [sent.accents, true],
     [sent.escape, false],
   ]);
-  // On both sides of each hit, and no more than sixteen in one answer.
+  // It applies to both sides of each hit, with no more than sixteen items in one answer.
   for (let n = 0; n < 12; n++)
     await host.send('nobody', `filler ${String(n)}`, '--channel', 'general');
   const many = await search(host, 'filler', '--context', '5');
@@ -108,7 +108,7 @@ it('an edited or deleted message is found by what it says now', async () => {
 it('an index that is damaged, foreign or gone is made again, and says so', async () => {
   const { host, sent } = await world();
   const file = join(host.state, 'index.db');
-  // Each in a process of its own, as one that has the file open keeps it.
+  // Each command runs in its own process, because a process that has the file open keeps it.
   const find = async (): Promise<{ found: string[]; err: string }> => {
     const program = new Program(host, 'search', '--json', 'invoice');
     expect(await program.ended()).toBe(0);

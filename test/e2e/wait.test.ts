@@ -6,7 +6,7 @@ import { git } from '../support/git.ts';
 import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
-/** Answers each of its messages only once a file named after it is there. */
+/** Answers each of its messages only once a file with its name exists. */
 const when = (root: string, name: string): string =>
   `while test ! -e ${join(root, name)}; do sleep 0.05; done; echo ${name} is done`;
 
@@ -99,7 +99,8 @@ it('wait goes on by itself when the dispatcher it relied on is killed', async ()
   const waiting = new Program(front, 'wait', '--timeout', '50', question);
   const ticks = (): number => dispatcher.events.filter(({ event }) => event === 'tick').length;
   const before = ticks();
-  // A tick later than one that it asked for: it waits at the socket by now, or will find nobody there.
+  // One tick after a tick that it requested: it is waiting at the socket by now, or will find no
+  // dispatcher there.
   await dispatcher.saw('tick', () => ticks() > before + 3);
   await dispatcher.stop('SIGKILL');
   await back.once();
@@ -125,7 +126,7 @@ it('wait ends with 3 when the time is over, and with 130 when it is interrupted'
   controller.abort();
   expect(await interrupted).toMatchObject({ code: 130, out: '' });
 
-  // Once it has started a git, it has long been listening for signals.
+  // Once it has started a git, it has been listening for signals for a while.
   const trace = scratch();
   const running = new Program(
     { dir: host.dir, env: { ...host.env, GIT_TRACE2_EVENT: trace } },

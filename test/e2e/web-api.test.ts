@@ -20,7 +20,7 @@ import { Web } from '../support/web.ts';
 const file = (at: string, from: string, to: string, body: string, more = ''): string =>
   `---\nfrom: ${from}\nto: ${to}\ntype: text\ntimestamp: ${at}\n${more}---\n${body}\n`;
 
-/** The `n`-th of many messages, one a second. */
+/** The `n`-th of many messages, one per second. */
 function numbered(host: Host, n: number): [path: string, content: string] {
   const at = new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString();
   const clock = at.slice(11, 23).replace(/[:.]/g, '');
@@ -87,7 +87,7 @@ it('what is sent on the page is queued at once, and its events tell how two host
   const second = await web.post<WebSent>('/api/send', reply);
   expect(second.messages).toMatchObject([{ re: [fact?.detail] }]);
 
-  // Every answer has the form that is described.
+  // Every answer has the documented form.
   const api = readOpenApi();
   const asked: Record<string, string> = {
     '/api/channels/{channel}/messages': `/api/channels/${sent.channel}/messages`,

@@ -23,7 +23,7 @@ afterAll(async () => {
   await web.stop();
 });
 
-/** What a browser has after it opened the printed address. */
+/** The cookie of a browser that opened the printed address. */
 async function cookieOf(web: Web): Promise<string> {
   const { pathname, search } = new URL(web.url);
   const entered = await web.raw('GET', pathname + search);

@@ -8,7 +8,7 @@ import { git } from '../support/git.ts';
 const message = (to: string, body: string): string =>
   `---\nfrom: somebody\nto: ${to}\ntype: text\ntimestamp: 2025-01-01T10:00:00Z\n---\n\n${body}\n`;
 
-/** Messages of long ago: one that waits for the worker, the others for nobody. */
+/** Old messages: one waits for the worker, the others for nobody. */
 function past(host: Host, count: number): { waiting: string; files: Record<string, string> } {
   const folder = `data/channels/${host.channel()}/2025/01/01`;
   const files = Object.fromEntries(

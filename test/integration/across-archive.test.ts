@@ -4,7 +4,7 @@ import { Bus, type Host } from '../support/bus.ts';
 
 const at = (n: number): string => `2025/01/0${String(n)}/120000000Z-0000000${String(n)}.md`;
 
-/** Puts a message there by hand, as it stood at the beginning of 2025. */
+/** Commits a message by hand, dated at the beginning of 2025. */
 function write(host: Host, channel: string, relPath: string, fields: Record<string, string>): void {
   const lines = Object.entries(fields).map(([key, value]) => `${key}: ${value}\n`);
   host.edit({
@@ -23,7 +23,7 @@ it('work in another channel is archived with its question, and stays while that 
   write(host, here, at(1), { from: 'alice', to: 'boss' });
   write(host, parts, at(2), { ...ours, from: 'boss', to: 'worker', origin: `${here}/${at(1)}` });
   write(host, parts, at(3), { ...ours, from: 'worker', to: 'boss', re: at(2) });
-  // Of a conversation of its own, that ended.
+  // Part of a separate conversation, which has ended.
   write(host, parts, at(4), { from: 'bob', to: 'worker' });
   write(host, parts, at(5), { ...ours, from: 'worker', to: 'bob', re: at(4) });
   const archive = (file: string): Promise<{ code: number; err: string }> =>

@@ -6,7 +6,7 @@ import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';
 
 const WORKER = `sed -n '/^--- Message/,$p' | sed -n 's/^part of \\(.*\\)/done for \\1/p'`;
-/** Gives the part of each goal to "worker", in the channel "parts", and passes on what is done for it. */
+/** Delegates the part of each goal to "worker", in the channel "parts", and passes on the result. */
 const BOSS = `batch=$(sed -n '/^--- Message/,$p')
 for asker in $(printf '%s\\n' "$batch" | sed -n 's/^goal of \\([a-z]*\\)$/\\1/p'); do
   crosstalk send --channel parts --to worker "part of $asker" >&2 || exit 1
@@ -32,7 +32,7 @@ async function company(boss = BOSS): Promise<Company> {
 const ask = (host: Host, asker: string): Promise<string> =>
   host.send('boss', `goal of ${asker}`, '--from', asker, '--channel', host.channel());
 
-/** What the boss answered: channel, addressees, what it answers and its text. */
+/** The boss's answers: channel, addressees, the answered messages and the text. */
 const answers = (bus: Bus): { channel: string; to: string; re: string[]; text: string }[] =>
   bus
     .from('boss')
@@ -167,7 +167,7 @@ esac`;
   const late = only(bus.from('boss').filter(({ channel }) => channel === more));
   const path = `data/channels/${more}/${late.relPath}`;
   const task = git(bus.hub, 'show', `main:${path}`);
-  // The part in the third channel is kept from the worker until the first is done.
+  // The part in the third channel is withheld from the worker until the first is done.
   front.remove(path);
   await back.once();
   front.edit({ [path]: task });

@@ -9,7 +9,7 @@ import { until } from '../support/wait.ts';
 
 const WORKER = `sed -n '/^--- Message/,$p' | sed -n 's/^part of \\(.*\\)/done for \\1/p'`;
 
-/** What the boss answered whom, in any order. */
+/** The boss's answers and their addressees, in any order. */
 const summaries = (bus: Bus): string[] =>
   bus
     .from('boss')
@@ -126,7 +126,8 @@ it('of what peers answer to one goal at the same time one run is made after the 
   const goal = await host.send('boss', 'goal one w1', '--from', 'alice');
   await host.once();
   const [part = ''] = bus.from('boss').map(({ relPath }) => relPath);
-  // As after a kill in the middle of the fan-out: the part was asked for twice, and done twice.
+  // The state after a kill in the middle of the fan-out: the part was requested twice, and done
+  // twice.
   const again = part.replace(/-[0-9a-f]+/, '-aaaaaaaaaaaa');
   const head = 'type: text\ntimestamp: 2026-11-22T12:00:00Z\n';
   const done = (relPath: string, re: string): Record<string, string> => ({

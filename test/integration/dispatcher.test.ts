@@ -268,7 +268,7 @@ it('a batch that fails is tried again message by message, so one poison message 
   await running.saw('quarantined');
   for (const question of good)
     expect((await host.run('replies', '--wait', question)).out).toContain('  fine');
-  // A letter goes a moment after its answer has reached the bus.
+  // A letter is removed a moment after its answer has reached the bus.
   const left = await until('the letter that stays', async () => {
     const letters = JSON.parse((await host.run('dlq', '--json')).out) as { messages: string[] }[];
     return letters.length === 1 && letters.map(({ messages }) => messages);
@@ -342,7 +342,7 @@ it('a thread that grows too deep is parked, not retried, and runs when an operat
   const running = host.start();
   const parked = await running.saw('parked');
   expect(parked).toMatchObject({ reason: 'too_deep' });
-  // What a run sends is parked while that run still goes on.
+  // A message that a run sends is parked while that run is still active.
   await until('five runs', () => running.count('dispatch_done') >= 5);
   const runs = running.count('dispatch_done');
   expect(runs).toBe(5);

@@ -5,7 +5,7 @@ import { Bus, scratch, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 import { git } from '../support/git.ts';
 
-/** Whether git here can make such a repository. */
+/** Whether this git can create such a repository. */
 function supports(...options: string[]): boolean {
   try {
     git(scratch(), 'init', '--quiet', ...options);
@@ -15,7 +15,7 @@ function supports(...options: string[]): boolean {
   }
 }
 
-/** A bus whose hub keeps objects of a format. */
+/** A bus whose hub stores objects in a certain format. */
 class FormattedBus extends Bus {
   constructor(format: string) {
     super();
@@ -39,7 +39,7 @@ async function goesBothWays(host: Host): Promise<void> {
   expect(host.bus.from('worker')).toHaveLength(1);
 }
 
-// Git makes them since 2.29, if it was built with it.
+// Git supports it since 2.29, if it was built with it.
 it.skipIf(!supports('--object-format=sha256'))(
   'init follows the object format of an empty remote, and so does whoever joins',
   async () => {
@@ -80,7 +80,7 @@ it.skipIf(!supports('--object-format=sha256'))(
 const REFUSED = /^crosstalk status: the clone \S+ keeps its branches as .*refs migrate.*\n$/;
 
 it('a clone whose branches are said to be no files is refused with one line, and nothing is made', async () => {
-  // A git older than 2.45 refuses such a clone itself; what it says is understood too.
+  // A git older than 2.45 refuses such a clone itself; its error message is understood too.
   const bus = new Bus();
   await bus.host('here', { worker: 'echo done' });
   const root = scratch();
@@ -97,7 +97,7 @@ it('a clone whose branches are said to be no files is refused with one line, and
   expect(existsSync(join(state, 'git-settings.json'))).toBe(false);
 });
 
-// Git makes them since 2.45.
+// Git supports it since 2.45.
 it.skipIf(!supports('--ref-format=reftable'))(
   'a clone with a reftable is refused with one line',
   async () => {

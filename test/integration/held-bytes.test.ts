@@ -15,7 +15,7 @@ it('a channel of large messages is scanned and indexed in little memory', async 
     return [path, `${header}${text}${String(n)}\n`] as const;
   });
   await fastImport(bus.hub, files);
-  // All of it would be 156 MB.
+  // All of the content would be 156 MB.
   const env = { ...host.env, NODE_OPTIONS: '--max-old-space-size=100' };
   for (const args of [
     ['sync'],

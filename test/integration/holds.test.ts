@@ -31,7 +31,7 @@ const LOGGED_OUT: JobResult = {
 };
 const MINUTE = 60_000;
 
-/** Refusals on a machine whose clock the test sets. */
+/** Refusals on a machine whose clock the test controls. */
 class Machine {
   readonly root = scratch();
   readonly file = join(this.root, 'holds.json');

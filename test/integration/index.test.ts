@@ -19,7 +19,7 @@ function inIndex<T>(host: Host, use: (index: Index) => T): Promise<T> {
   );
 }
 
-/** All that an index knows, whatever numbers it has given to it. */
+/** The complete content of an index, independent of its internal numbers. */
 function dump({ database }: Index): unknown {
   database.run(
     'CREATE VIRTUAL TABLE IF NOT EXISTS temp.instances USING fts5vocab(main, texts, instance)',
@@ -71,7 +71,7 @@ const message = fc.record({
   body: fc.constantFrom('one two', 'two three\nfour', 'Größe \u0000 NUL', ''),
 });
 
-/** A file that is written; undefined content deletes it. */
+/** A file to write; undefined content deletes it. */
 const change = fc.oneof(
   {
     weight: 5,
@@ -140,7 +140,7 @@ it('an index that followed any history is the one that is built from its end', a
           try {
             git(clone, 'merge', '--quiet', '-X', 'ours', '-m', 'merge', 'side');
           } catch {
-            // Edited here and deleted there: the edit stays.
+            // Edited here and deleted there: the edit is kept.
             git(clone, 'add', '--all');
             git(clone, 'commit', '--quiet', '-m', 'merge');
           }
@@ -214,7 +214,7 @@ it('an index that is being built answers for the newest days first', async () =>
         }),
     );
   }
-  // Each look has at least one day more, from the newest on; the last one is complete.
+  // Each look includes at least one more day, from the newest on; the last look is complete.
   for (const [complete, days] of seen) {
     expect(days).toEqual(['01', '02', '03', '04', '05'].slice(-days.length));
     expect(complete).toBe(days.length === 5);

@@ -7,8 +7,8 @@ import { byHand, put, setBack, tipOf } from '../support/history.ts';
 import { until } from '../support/wait.ts';
 
 /**
- * A question whose part was answered while it was not on the bus. What its addressee says to that waits
- * for a gate; nothing, while there is a file `silent`.
+ * A question whose part was answered while the question was not on the bus. The addressee's
+ * reaction to that waits for a gate; it gives no answer while a file `silent` exists.
  */
 async function withoutQuestion(): Promise<{
   bus: Bus;
@@ -17,7 +17,7 @@ async function withoutQuestion(): Promise<{
   at: (name: string) => string;
   open: (gate: string) => void;
   back: () => void;
-  /** The commit at which the question was there, and its part was not answered. */
+  /** The commit at which the question existed and its part was not answered. */
   before: string;
   answers: () => string[];
 }> {
@@ -60,7 +60,7 @@ async function withoutQuestion(): Promise<{
   };
 }
 
-/** Waits until a dispatcher has taken in what the bus stands at. */
+/** Waits until a dispatcher has scanned the tip of the bus. */
 async function seen(bus: Bus, running: Running): Promise<void> {
   const tip = tipOf(bus);
   await running.saw('tick', (event) => event['tip'] === tip);

@@ -9,7 +9,7 @@ import { until } from '../support/wait.ts';
 const PONG = 'cat > /dev/null; echo pong';
 const LIMITS = { size: 1000, files: 5 };
 
-/** The n-th event of a made-up log. */
+/** The n-th event of an invented log. */
 function line(n: number, more: Record<string, unknown> = {}): string {
   const ts = new Date(Date.UTC(2026, 5, 9, 19, 0, n)).toISOString();
   return `${JSON.stringify({ ts, level: 'info', event: 'woken', n, ...more })}\n`;
@@ -19,7 +19,7 @@ function numbers(text: string): number[] {
   return [...text.matchAll(/"n":(\d+)/g)].map(([, n]) => Number(n));
 }
 
-/** A log in its place, with what a host's `crosstalk logs` reads. */
+/** A log at its usual place, and the input of a host's `crosstalk logs`. */
 function logOf(host: Host, ...lines: string[]): string {
   const path = join(host.state, 'log', 'dispatcher.jsonl');
   mkdirSync(dirname(path), { recursive: true });
@@ -117,7 +117,7 @@ it('logs that are followed lose nothing, and repeat nothing, while the log is be
       seen.push(Number(fields['n']));
   })();
   await until('what was there', () => seen.includes(4));
-  // Each burst is longer than a file.
+  // Each burst is longer than a log file may be.
   for (let n = 5; n < 200; n += 39) {
     for (let at = n; at < n + 39; at++) log.write(line(at));
     await until(`line ${String(n + 38)}`, () => seen.includes(n + 38));
@@ -131,7 +131,8 @@ it('logs that are followed lose nothing, and repeat nothing, while the log is be
 it('logs -f goes on until it is interrupted, and begins before there is a log', async () => {
   const host = await new Bus().host('front', { worker: PONG });
   const program = new Program(host, 'logs', '-f', '--json');
-  // It follows from when it has opened the transport; the line is there before, or comes later.
+  // It follows from the moment at which it has opened the transport; the line is written before or
+  // after.
   const path = logOf(host, line(1));
   await until('the first line', () => program.out.includes('"n":1'));
   appendFileSync(path, line(2));

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 
-/** Every file that our own git directory holds once mail has gone both ways. */
+/** Every file that our own git directory contains once messages have gone both ways. */
 const FILES = [
   'HEAD',
   'checkout.json',
@@ -16,7 +16,7 @@ const FILES = [
   'refs/remotes/origin/main',
 ];
 
-/** What a power failure or a full disk leaves of a file. */
+/** What a power failure or a full disk may leave of a file. */
 const DAMAGES: Record<string, (whole: Buffer) => Buffer | string> = {
   'has lost its content': () => '',
   'is full of zeros': (whole) => Buffer.alloc(whole.length),
@@ -49,7 +49,7 @@ it.each(FILES)(
     const path = join(host.state, 'git', name);
     const bodies = ['first'];
     const whole = readFileSync(path);
-    // Somebody else has pushed meanwhile.
+    // Another clone has pushed meanwhile.
     host.edit({ 'data/memories/note.md': 'news\n' });
     for (const [what, damage] of Object.entries(DAMAGES)) {
       const harm = (): void => {
@@ -101,8 +101,8 @@ it('what was fetched while a push was ending is not set back to what was pushed'
   const bus = new Bus();
   const host = await machine(bus);
   const own = join(host.state, 'git');
-  // The remote takes the push, then somebody else's commit, and another process of this clone
-  // fetches both before the push hears that it is done.
+  // The remote accepts the push and then somebody else's commit, and another process of this clone
+  // fetches both before the push learns that it succeeded.
   const hook = join(bus.hub, 'hooks', 'post-receive');
   const script = [
     '#!/bin/sh',

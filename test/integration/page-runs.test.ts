@@ -24,7 +24,7 @@ it('a run is not over on the page before the dispatcher has recorded what became
 
     const dispatcher = await acquire(paths.root, 'dispatcher', { wait: 0 });
     expect((await ownState(context)).running).toMatchObject([{ id: run.id, outcome: 'running' }]);
-    // Nobody goes on with what a dead dispatcher left.
+    // Nobody continues the runs that a dead dispatcher left.
     if (dispatcher.ok) await dispatcher.release();
     expect((await ownState(context)).running).toEqual([]);
   });

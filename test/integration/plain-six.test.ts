@@ -7,7 +7,7 @@ import { Web } from '../support/web.ts';
 
 const ECHO = `sed -n '/^--- Message/,$p' | sed -n 's/^please/did/p'`;
 
-/** A message as somebody's plain 6.0 wrote it. */
+/** A message as a plain 6.0 program wrote it. */
 const written = (header: string, body: string): string =>
   `---\n${header}type: text\n---\n\n${body}\n`;
 
@@ -17,7 +17,7 @@ async function world(cli = ECHO): Promise<{ bus: Bus; host: Host; here: string }
   return { bus, host, here: host.channel() };
 }
 
-/** Puts a message there and lets it be answered; returns where it stands. */
+/** Commits a message and waits until it is answered; returns its path. */
 async function answered(
   { bus, host }: { bus: Bus; host: Host },
   channel: string,
@@ -95,7 +95,7 @@ it('upper-case hex and ids are names as good as any, in paths and in re', async 
   const header = 'from: anna\nto: worker\ntimestamp: 2026-06-09T19:00:00.000Z\n';
   host.edit({ [`data/channels/${channel}/CHANNEL.md`]: '---\nname: old\n---\n' });
   await answered(all, channel, question, header);
-  // Of a peer's, in answer to what was sent here under such a path.
+  // A peer's message, in answer to a message that was sent here under such a path.
   const task = '2026/06/09/190000001Z-ABCDEF01.md';
   const back = '2026/06/09/190000002Z-ABCDEF02.md';
   host.edit({
@@ -137,7 +137,7 @@ it('what plain 6.0 wrote is on the page as well', async () => {
 });
 
 const PROFILE = (name: string, prompt: string): string => `---\nname: ${name}\n---\n\n${prompt}\n`;
-/** Says which of the prompts below it was given. */
+/** Prints which of the prompts below it received. */
 const TELLS = `grep -o "you are the [a-z]* one" | tr '\\n' ' '`;
 
 const said = (bus: Bus): string[] => bus.from('worker').map(({ message }) => message.body.trim());

@@ -28,7 +28,7 @@ it('a file that must be new is never overwritten, and refuses its own entry alon
   const [a, b] = [await bus.host('a', { worker: 'true' }), await bus.host('b', { worker: 'true' })];
   const [first, second] = [await opened(a), await opened(b)];
   expect(await first.publish([[fresh('x/one', 'first')]])).toMatchObject({ ok: true, refused: [] });
-  // The second has not fetched: it builds on an older tip, is rejected, and looks again.
+  // The second one has not fetched: it builds on an older tip, is rejected, and looks again.
   const result = await second.publish([
     [fresh('x/two', 'second')],
     [fresh('x/three', 'second'), fresh('x/one', 'second')],
@@ -70,7 +70,7 @@ it('a change requires what it was made from, at every attempt', async () => {
     commits: 0,
     refused: [{ entry: 0, reason: 'x/file was changed on the bus since it was read' }],
   });
-  // Its answer was lost: what it brought is there.
+  // Its answer was lost, but its content is there.
   expect(await first.publish([[commit('x/file', 'mine', requires)]])).toMatchObject({
     ok: true,
     commits: 0,
@@ -123,7 +123,7 @@ it('what somebody says to have taken along is pushed all the same when the branc
   });
   expect(result).toMatchObject({ ok: true, refused: [] });
   expect(read(bus, 'x/mine')).toBe('mine');
-  // Where nobody can look it stays to be pushed.
+  // If the remote cannot be reached, the commit still has to be pushed.
   bus.unplug();
   const unseen = await transport.publish([[fresh('x/more', 'mine')]], {
     turns: { lostRace: () => undefined, take: () => Promise.resolve({ kind: 'done', tip }) },
@@ -219,7 +219,8 @@ it('an entry that is kept aside and put back is in one place at any time', async
     readdirSync(place).some((name) => name.endsWith('.json'));
   let doubled = 0;
   const watch = setInterval(() => {
-    // It may be moved between two looks: what is here before and after is here meanwhile.
+    // It may be moved between two looks: a folder that exists before and after the look existed in
+    // between.
     if (isIn(folder) && isIn(`${folder}-set-aside`) && isIn(folder)) doubled++;
   });
   for (let time = 0; time < 100; time++) {

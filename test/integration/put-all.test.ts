@@ -27,7 +27,7 @@ it.each([1, 2, 3, 4])(
     const first = new Outbox(folder);
     await expect(first.putAll(['A', 'B', 'C'].map(entry))).rejects.toThrow('killed');
     watchCrashPoints(() => undefined);
-    // A command that sends publishes what is there.
+    // A command that sends publishes everything that waits.
     for (const { id } of await first.all()) await first.remove(id);
     const next = new Outbox(folder);
     await next.finish();

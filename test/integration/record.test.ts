@@ -6,7 +6,7 @@ import { Bus } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
-/** Takes a folder of the state away, as a disk that takes nothing more; returns what gives it back. */
+/** Makes a folder of the state unwritable, like a full disk; returns a function that restores it. */
 function breakFolder(path: string): () => void {
   mkdirSync(path, { recursive: true });
   renameSync(path, `${path}.away`);
@@ -63,7 +63,7 @@ it('a run that ended in time while its dispatcher was stopped is heard, and not 
   await until('the run', () => existsSync(ledger));
   program.child.kill('SIGSTOP');
   await until('its end', () => existsSync(ended));
-  // Longer than the run may take; a dispatcher that is late by so much has been stopped.
+  // Longer than the run may take; a dispatcher that is this late has been stopped.
   await sleep(4000);
   program.child.kill('SIGCONT');
   await until('the answer', () => bus.from('worker').length === 1);

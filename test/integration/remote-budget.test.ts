@@ -17,7 +17,7 @@ it('ten hosts of one machine stay inside the budget of their remote, and all of 
   const hosts = Array.from({ length: 10 }, (_, n) => ({
     budget: new RemoteBudget(folder, limits, () => now),
     pushes: 0,
-    // Each has mail again a few seconds after its last push.
+    // Each one has messages again a few seconds after its last push.
     next: now + n * 700,
   }));
   const granted: number[] = [];

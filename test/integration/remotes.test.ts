@@ -17,7 +17,7 @@ import {
   startThrottled,
 } from '../support/servers.ts';
 
-/** A question answered over whatever remote a machine was given. */
+/** A question that is answered over the given remote. */
 async function conversation(bus: Bus, remote: string, env: NodeJS.ProcessEnv): Promise<void> {
   const dir = join(bus.root, 'machine');
   const all = { CROSSTALK_STATE_DIR: join(bus.root, 'state'), ...env };
@@ -41,7 +41,7 @@ async function conversation(bus: Bus, remote: string, env: NodeJS.ProcessEnv): P
   expect(bus.messages().map(({ message }) => message.from)).toEqual(['operator', 'concierge']);
 }
 
-/** Points a machine at another remote and says what `send` makes of it. */
+/** Points a machine at another remote and returns the output of `send`. */
 async function sendTo(
   host: Host,
   remote: string,
@@ -64,7 +64,8 @@ describe.skipIf(sshMissing() !== undefined)(
       const host = await bus.host('front', { worker: 'echo done' });
       await host.run('sync');
       const { command: ssh } = await startSshd(bus.root);
-      // What a user has in ~/.ssh/config, which ssh does not look for in HOME: an ssh on the PATH.
+      // Replaces a user's ~/.ssh/config, which ssh does not look for in HOME, by an ssh on the
+      // PATH.
       mkdirSync(join(bus.root, 'bin'));
       writeFileSync(join(bus.root, 'bin', 'ssh'), `#!/bin/sh\nexec /usr/bin/${ssh} "$@"\n`, {
         mode: 0o755,
@@ -335,7 +336,9 @@ it.each([
   },
 );
 
-/** Keeps the header of a loose object and ruins the rest: git finds it, and dies of reading it. */
+/**
+ * Keeps the header of a loose object and damages the rest: git finds it, and fails when reading it.
+ */
 function damage(path: string): void {
   const bytes = readFileSync(path);
   chmodSync(path, 0o600);

@@ -6,10 +6,10 @@ import { Program } from '../support/process.ts';
 import { copyOfPackage } from '../support/service.ts';
 
 const SUPERVISED = ['dispatch', '--supervised', '--host', 'front', '--interval', '0.2'];
-/** Longer than an installation has to lie untouched. Milliseconds. */
+/** Milliseconds; longer than an installation has to remain unchanged. */
 const SETTLED_MS = 3200;
 
-/** A tick that a dispatcher made so long after a moment. */
+/** A tick that a dispatcher made a certain time after a moment. */
 async function tickAfter(program: Program, moment: number): Promise<void> {
   await program.saw('tick', ({ ts }) => Date.parse(String(ts)) > moment + SETTLED_MS);
 }
@@ -33,7 +33,7 @@ it('a new version waits for the run that goes on, and the dispatcher ends with 7
   expect(events.indexOf('dispatch_done')).toBeLessThan(events.indexOf('dispatcher_replaced'));
   expect(program.events.at(-1)).toMatchObject({ from: '6.0.0', to: '6.0.1' });
   expect(bus.from('worker')).toHaveLength(1);
-  // What is started next has nothing to replace.
+  // The program that is started next has nothing to replace.
   const next = new Program({ env: host.env, dir: host.dir, bin }, ...SUPERVISED);
   const { ts } = await next.saw('tick');
   await tickAfter(next, Date.parse(String(ts)));
@@ -53,7 +53,7 @@ it('a version that cannot start replaces nothing, and the dispatcher goes on', a
   await host.send('worker', 'ping');
   await program.saw('dispatch_done');
   expect(program.running).toBe(true);
-  // Neither does one that is only half there.
+  // Neither does one that is incomplete.
   rmSync(main);
   await tickAfter(program, Date.now());
   writeFileSync(`${main}.new`, whole);

@@ -17,7 +17,7 @@ async function counting(): Promise<{ bus: Bus; host: Host; runs: () => string }>
   return { bus, host, runs: () => readFileSync(ledger, 'utf8') };
 }
 
-/** Several starts: what one has pushed the next has scanned. */
+/** Several starts, because one scans what the previous one has pushed. */
 async function starts(host: Host): Promise<void> {
   for (let start = 0; start < 3; start++) await host.once();
 }
@@ -170,7 +170,7 @@ it('a question that was not there when its parts were answered gets its answer w
   put(bus, question);
   await starts(front);
   expect(answers()).toEqual(['boss reports: done']);
-  // Once is enough, however often it goes and comes back.
+  // Once is enough, however often it disappears and comes back.
   front.remove(question[0]);
   await starts(front);
   put(bus, question);
@@ -225,7 +225,7 @@ it('a question that is back while a run is begun for it where it was gone is ans
   await seen();
   host.remove(bravo[0]);
   await seen();
-  // The run for it begins now, and reads where it is gone; it is back before that was read.
+  // The run for it begins now and reads a commit without it; it is back before that was read.
   const read = Archive.prototype.messages;
   const relPath = bravo[0].split('/').slice(3).join('/');
   let isBegun = false;
@@ -238,7 +238,7 @@ it('a question that is back while a run is begun for it where it was gone is ans
     const found = await read.call(this, tip, channel, relPaths);
     if (isBegun || !relPaths.includes(relPath)) return found;
     isBegun = true;
-    // The answer to the other one is being pushed: whoever comes second pushes once more.
+    // The answer to the other one is being pushed, so this push may have to be repeated.
     await until('its return', () => isPut(bus, bravo));
     await running.saw('tick', (event) => isOn(bus, String(event['tip']), bravo[0]));
     return found;
@@ -253,7 +253,7 @@ it('a question that is back while a run is begun for it where it was gone is ans
   expect(bus.from('worker')).toHaveLength(2);
 });
 
-/** Puts a file on the bus, unless somebody else pushes at this moment. */
+/** Commits a file to the bus; false if somebody else pushes at this moment. */
 function isPut(bus: Bus, file: readonly [path: string, content: string]): boolean {
   try {
     put(bus, file);
@@ -263,7 +263,7 @@ function isPut(bus: Bus, file: readonly [path: string, content: string]): boolea
   }
 }
 
-/** Whether a file stands at a commit that holds all that was taken off the bus before. */
+/** Whether a file exists at a commit that contains everything removed from the bus before. */
 function isOn(bus: Bus, commit: string, path: string): boolean {
   const since = git(bus.hub, 'log', '--format=%H', '--diff-filter=D', 'main', '--', path).trim();
   const range = `${since.split('\n')[0] ?? ''}..${commit}`;

@@ -8,14 +8,14 @@ import { git } from '../support/git.ts';
 import { setBack, tipOf } from '../support/history.ts';
 import { until } from '../support/wait.ts';
 
-/** Git in another clone, whose owner does as he likes with the branch. */
+/** Git in another clone, whose owner does whatever they like with the branch. */
 function elsewhere(bus: Bus): (...args: string[]) => string {
   const clone = mkdtempSync(join(bus.root, 'clone-'));
   git(clone, 'clone', '--quiet', bus.hub, '.');
   return (...args) => git(clone, ...args);
 }
 
-/** A machine whose worker answers what it was asked and counts its runs, and its dispatcher. */
+/** A machine whose worker answers its messages and counts its runs, and its dispatcher. */
 async function machine(bus: Bus): Promise<{ host: Host; running: Running; runs: () => number }> {
   const ledger = join(bus.root, 'ledger');
   const host = await bus.host('front', {
@@ -39,7 +39,7 @@ async function ask(bus: Bus, host: Host, ...questions: string[]): Promise<string
   return sent;
 }
 
-/** Waits until the dispatcher has looked at what the bus holds now. */
+/** Waits until the dispatcher has seen the current tip of the bus. */
 async function seen(bus: Bus, running: Running): Promise<void> {
   const tip = git(bus.hub, 'rev-parse', 'main').trim();
   await running.saw('tick', (event) => event['tip'] === tip);

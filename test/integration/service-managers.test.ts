@@ -15,7 +15,7 @@ const PONG = 'cat > /dev/null; echo pong';
 const OK: RunResult = { code: 0, stdout: '', stderr: '' };
 const NO: RunResult = { code: 1, stdout: '', stderr: 'no such service' };
 
-/** Does something with a host's transport as a command would. */
+/** Does something with a host's transport, in the same way as a command would. */
 function inside<T>(
   host: Host,
   env: NodeJS.ProcessEnv,
@@ -25,7 +25,7 @@ function inside<T>(
   return withContext(surroundings, { note: () => undefined, transport: host.dir }, work);
 }
 
-/** A machine whose service manager is a function; all else runs for real. */
+/** A machine whose service manager is a function; everything else is real. */
 async function machine(
   facts: Partial<Machine>,
   manager: (words: string[]) => RunResult,
@@ -54,7 +54,7 @@ it('on a Mac an agent of the user is begun once the one before it is gone, asked
   const { machine: mac, asked } = await machine({ platform: 'darwin', uid: 501 }, (words) => {
     if (words[1] === 'bootout') ending = 3;
     if (words[1] === 'bootstrap') loaded = true;
-    // It goes on for a while after it was told to end.
+    // It continues for a while after it was asked to end.
     if (ending > 0 && --ending === 0) loaded = false;
     if (words[1] !== 'print') return OK;
     return loaded ? { ...OK, stdout: `\tpid = ${String(process.pid)}\n\truns = 1\n` } : NO;

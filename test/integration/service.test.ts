@@ -46,7 +46,7 @@ it('keys are taken along by name alone, kept in a file of one’s own, and never
   expect(readFileSync(file, 'utf8')).toContain('ANTHROPIC_API_KEY="sk-one"');
   expect(statSync(file).mode & 0o777).toBe(0o600);
 
-  // Another installation, from a shell that does not have them, keeps what was named.
+  // Another installation, from a shell without these variables, keeps the named ones.
   expect((await install(env)).code).toBe(0);
   expect(readFileSync(file, 'utf8')).toContain('MY_SETTING="x \\"y\\" \\$z"');
   expect((await install(env, '--env', 'KEY=value')).err).toContain('takes the name of a variable');
@@ -117,7 +117,7 @@ it('where no service manager is known, install says which command to keep runnin
   put(bin, 'systemctl', 'echo "not booted" >&2; exit 1');
   const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}` };
   const ran = await host.runWith({ env }, 'service', 'install', '--host', 'front', '--yes');
-  // Where systemd runs this machine, its refusal is what there is to say.
+  // If systemd runs this machine, the only output is its refusal.
   expect(ran.code).toBe(1);
   expect(ran.out + ran.err).toMatch(
     /exec \S+ \S+crosstalk\.js dispatch --supervised|log in as this user/,

@@ -5,7 +5,7 @@ import { Bus, scratch, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { setBack, tipOf } from '../support/history.ts';
 
-/** A machine whose dispatcher has seen the bus, and runs no more. */
+/** A machine whose dispatcher has seen the bus, and no longer runs. */
 async function machine(): Promise<{ bus: Bus; host: Host; seen: string }> {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'echo done' });
@@ -19,7 +19,7 @@ const bodies = (bus: Bus): string[] =>
     .map(({ message }) => message.body.trim())
     .sort();
 
-/** The remote takes what is pushed and dies before it says so. */
+/** The remote accepts a push and dies before it reports that. */
 async function unanswered(bus: Bus, push: () => Promise<unknown>): Promise<void> {
   const hook = join(bus.hub, 'hooks', 'post-receive');
   writeFileSync(hook, '#!/bin/sh\nkill -9 $PPID\n', { mode: 0o755 });

@@ -15,7 +15,7 @@ import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { byHand, setBack, tipOf } from '../support/history.ts';
 
-/** The deliveries of a machine over its own clone and state, and what they log. */
+/** The deliveries of a machine with its own clone and state, and their log. */
 async function deliveriesOf(
   host: Host,
 ): Promise<{ deliveries: Deliveries; transport: Transport; logged: string[] }> {
@@ -63,14 +63,14 @@ it('a look at the bus from before a push, or one that failed, is no rewritten hi
   const older = await look();
   await deliveries.admit('front', ['worker'], older, true);
 
-  // A push ends, here or in a clone that took it along, after the bus was asked.
+  // A push ends, here or in another clone that pushed for this one, after the bus was asked.
   const asked = await look();
   host.edit({ 'local/note.md': 'pushed meanwhile\n' });
   const pushed = tipOf(bus);
   deliveries.holds(pushed);
   expect(await deliveries.advance('front', asked, true)).toBeUndefined();
 
-  // The bus cannot be asked: what is known of it is as old as before.
+  // The bus cannot be asked: the known tip is as old as before.
   await deliveries.foresee();
   expect(await deliveries.advance('front', asked, false)).toBeUndefined();
   expect(logged).not.toContain('cursor_lost');
@@ -98,7 +98,7 @@ it('a tip without news that lacks what was pushed is not looked into', async () 
   setBack(bus, known);
   const [path, content] = byHand(host.channel(), 1, 'hello');
   host.edit({ [path]: content });
-  // The bus cannot be asked, while another process has fetched what it was set back to.
+  // The bus cannot be asked, while another process has fetched the tip to which it was set back.
   await deliveries.foresee();
   await transport.refresh();
   expect(await deliveries.advance('front', tipOf(bus), false)).toBeUndefined();
@@ -126,7 +126,7 @@ it('what was answered after the bus was asked is not delivered again when its an
   const tree = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
   setBack(bus, git(bus.hub, 'commit-tree', '-m', 'rewritten', tree).trim());
   const asked = await look();
-  // Its answer is pushed, and leaves the outbox, before what the bus has said is looked at.
+  // Its answer is pushed, and leaves the outbox, before the answer of the bus is examined.
   await deliveries.settle('worker', waiting?.channel ?? '', [question]);
   await deliveries.advance('front', asked, true);
   expect(logged).toContain('cursor_lost');

@@ -41,7 +41,7 @@ const CONTENTS = [
   ],
 ] as const;
 
-/** The bus works: a message is sent, delivered and answered, and status can say how things are. */
+/** The bus works: a message is sent, delivered and answered, and status can report the state. */
 async function works(host: Host): Promise<void> {
   const question = await host.send('worker', 'are you there?');
   await host.once();
@@ -99,7 +99,7 @@ it('the whole state directory may be deleted: what is unanswered is delivered, n
   execFileSync('rm', ['-rf', host.state]);
   const log = await host.once();
   expect(log.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
-  // The clone remembers that things were approved for it, so this was no first start.
+  // The clone remembers that something was approved for it, so this was not a first start.
   expect(log.find(({ event }) => event === 'host_change_held')).toBeDefined();
   await host.approve();
   await works(host);

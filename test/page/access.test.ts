@@ -15,7 +15,7 @@ import {
 } from '../support/browser.ts';
 import { Web } from '../support/web.ts';
 
-/** What must stay text wherever it stands. */
+/** Texts that must stay text wherever they appear. */
 const ATTACKS = [
   '<script>globalThis.hacked = 1</script>',
   '<img src=x onerror="globalThis.hacked = 1">',
@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
         message(2, '| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```\nsome code\n```', [relPathOf(1)]),
         message(3, 'still open'),
         ...ATTACKS.map((attack, n) => message(n, attack, [], NAMED)),
-        // Names that are none make no message, and are told as malformed files.
+        // Invalid names make the files malformed, and they are reported as such.
         [
           messageFile(CHANNEL, relPathOf(50)),
           `---\nfrom: "<img src=x onerror=hacked=1>"\nto: worker\ntype: text\ntimestamp: 2026-06-09T19:50:00Z\n---\n`,
@@ -102,7 +102,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
   });
   afterAll(() => web.stop());
 
-  /** Waits until a view shows what it has to show. */
+  /** Waits until a view shows its content. */
   async function settled({ page }: Window, view: string): Promise<void> {
     const sign: Record<string, string> = {
       now: '.card .rows li',
@@ -128,7 +128,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
     'no view breaks a rule of axe, in light or dark colours, wide or on a phone',
     SLOW,
     async () => {
-      // Its policy keeps even the checker's script out, so that is put aside here.
+      // The page's policy also blocks the checker's script, so the policy is disabled here.
       const window = await browsing.window(web, { bypassCSP: true });
       const { page } = window;
       const broken: string[] = [];
@@ -172,7 +172,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
       await settled(window, view);
       expect(await window.page.evaluate('globalThis.moved'), view).toEqual([]);
     }
-    // What is measured is measured: a shift on purpose is seen.
+    // Check the measurement itself: a deliberate shift is noticed.
     await window.page.evaluate("document.querySelector('h1').style.marginTop = '80px'");
     await soon(() => window.page.evaluate('globalThis.moved.length')).not.toBe(0);
     await window.close();

@@ -15,7 +15,7 @@ const FIRST_AT = Date.UTC(2026, 0, 1);
 
 const relPathOf = (n: number): string =>
   relPathAt(new Date(FIRST_AT + n * 60_000), n.toString(16).padStart(12, '0'));
-/** Of uneven lengths, so that no guess of a height is right. */
+/** The lengths vary, so that no estimate of a height is right. */
 const bodyOf = (n: number): string =>
   `number ${String(n)}.${'\n\nand more words of it'.repeat((n * 7) % 5)}\n`;
 
@@ -49,7 +49,7 @@ describe.skipIf(!hasBrowser)(
           }),
         ]),
       );
-      // The dispatcher is to leave 20,000 files in git.
+      // The dispatcher should leave 20,000 files in git.
       git(host.dir, 'checkout', '--quiet', '--detach');
       await host.news();
       running = new Running(host, []);
@@ -70,7 +70,7 @@ describe.skipIf(!hasBrowser)(
       try {
         await window.open(path);
         await look(window);
-        // Never more than what is near the reader.
+        // Never more than the items near the reader.
         expect(await window.page.locator('article').count()).toBeLessThan(80);
         expect(window.errors).toEqual([]);
       } finally {
@@ -79,7 +79,7 @@ describe.skipIf(!hasBrowser)(
     }
     const numbered = ({ page }: Window, n: number) =>
       page.locator('article', { hasText: new RegExp(`number ${String(n)}\\.`) });
-    /** The first message that is seen whole, and how far below the list's top it is. */
+    /** The first message that is completely visible, and its distance from the list's top. */
     const place = ({ page }: Window): Promise<{ text: string; top: number }> =>
       page.evaluate(`(() => {
       const box = document.querySelector('.windowed');
@@ -110,7 +110,7 @@ describe.skipIf(!hasBrowser)(
           await window.page.mouse.wheel(0, by);
           return seen(window);
         };
-        // Farther than one page of the server's answers goes.
+        // Farther than one page of the server's answers.
         await soon(() => turned(1500)).toBeGreaterThan(9100);
         await soon(() => turned(-1500)).toBeLessThan(8900);
       }));
@@ -118,8 +118,8 @@ describe.skipIf(!hasBrowser)(
     it('goes to where its scroll bar is put', () =>
       visit(`/c/${channel}`, async (window) => {
         await numbered(window, MANY - 1).waitFor();
-        // A hand that drags scrolls again and again: one scroll alone may come while the list still
-        // takes the heights of its end, and is put back there.
+        // A hand that drags scrolls repeatedly: a single scroll may happen while the list still
+        // measures the items at its end, and would be reverted.
         await soon(async () => {
           if ((await seen(window)) > MANY - 1000)
             await window.page.evaluate(

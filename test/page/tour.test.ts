@@ -78,7 +78,7 @@ describe.skipIf(!hasBrowser)(`the page of a bus of two hosts ${UNLESS}`, SLOW, (
     for (const one of running) await one.stop();
   });
 
-  /** A window for one test, which must not have had errors or have asked anybody else. */
+  /** A window for one test, which must cause no errors and no requests to other servers. */
   async function visit(
     path: string,
     look: (window: Window) => Promise<void>,

@@ -9,7 +9,7 @@ import { Persuaded } from '../support/run-commands.ts';
 
 const NOT_FOR_A_RUN = expect.stringMatching(/^crosstalk [\w ]+: .*not for a run, .+\n$/s) as string;
 
-/** What trust.md §3 lists, as far as it exists. */
+/** The commands that trust.md §3 lists, as far as they exist. */
 const ALLOWED = [
   'send',
   'replies',
@@ -31,7 +31,7 @@ const ALLOWED = [
   'dlq',
 ];
 
-/** Lets an actor give commands in a run, and says what they came to. */
+/** Lets an actor give commands in a run, and returns their results. */
 async function inRun(
   commands: (bus: Bus) => readonly string[],
   env: Record<string, string> = {},
@@ -96,7 +96,7 @@ test('no variable undoes agent mode, and no second word on the command line does
       `CROSSTALK_TRANSPORT=/tmp CROSSTALK_STATE_DIR=/tmp crosstalk ${attach}`,
       `crosstalk --agent-mode /tmp /tmp '' '' ${attach}`,
       `crosstalk -- ${attach}`,
-      // Found in another way than by the PATH.
+      // Found in another way than through the PATH.
       `'${process.execPath}' '${process.cwd()}/bin/crosstalk.js' ${attach}`,
     ];
   });
@@ -199,7 +199,7 @@ pwd; env | grep ^CROSSTALK_STATE; echo "added: $1"
   expect(session.out).toContain('send: 0');
   expect(session.out).toContain(join(host.state, 'work', 'worker', 'session'));
   expect(session.out).not.toContain('CROSSTALK_STATE');
-  // What a command for runs names is a folder, and none of the state directory's own.
+  // The folder that a command for runs names is not one of the state directory's own.
   expect(session.out).toContain(`added: ${join(host.state, 'work', 'worker', 'session')}\n`);
   expect(existsSync(join(bus.root, 'attached'))).toBe(false);
   expect(bus.messages().map(({ message }) => message.from)).toEqual(['worker']);

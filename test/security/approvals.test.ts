@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { Transport } from '../../src/transport/transport.ts';
 import { Bus, type Held, type Host } from '../support/bus.ts';
 
-/** Printable ASCII, and the dot that parts the problems of doctor. */
+/** Printable ASCII, and the dot that separates the problems of doctor. */
 const PLAIN = /^[\n\x20-\x7e·]*$/;
 
 async function held(host: Host): Promise<Held[]> {
@@ -13,7 +13,7 @@ async function held(host: Host): Promise<Held[]> {
   return (JSON.parse(shown.out) as { held: Held[] }).held;
 }
 
-/** What the actor answers when it is asked, by one pass of the dispatcher. */
+/** The actor's answer to a question, after one pass of the dispatcher. */
 async function answer(host: Host, actor = 'worker'): Promise<string> {
   const question = await host.send(actor, 'who are you?');
   await host.once();
@@ -262,7 +262,7 @@ describe('the first start', () => {
     const log = await host.once();
     expect(log.find(({ event }) => event === 'host_change_held')).toBeDefined();
     expect(await answer(host)).toMatch(/^PENDING /);
-    // Nor is it one in another state directory, or with the clone's mark taken away.
+    // It is not a first start in another state directory either, or with the clone's mark removed.
     rmSync(join(host.dir, '.git', 'crosstalk', 'started'), { force: true });
     host.env['CROSSTALK_STATE_DIR'] = `${host.state}-other`;
     expect(await answer(host)).toMatch(/^PENDING /);

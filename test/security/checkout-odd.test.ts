@@ -18,7 +18,7 @@ import { push } from '../support/push.ts';
 const sync = async (host: Host): Promise<string> => (await host.run('sync')).out;
 const read = (host: Host, path: string): string => readFileSync(join(host.dir, path), 'utf8');
 
-/** Pushes one entry by the bytes of its path; a submodule names a commit that is nowhere. */
+/** Pushes one entry by the bytes of its path; a submodule names a commit that does not exist. */
 function pushRaw(host: Host, mode: string, path: Buffer | string): void {
   const clone = mkdtempSync(join(host.bus.root, 'raw-pusher-'));
   git(clone, 'clone', '--quiet', '--no-checkout', host.bus.hub, '.');
@@ -57,7 +57,8 @@ it('a repository that a run makes in the folder of a pushed submodule has nothin
   await sync(host);
   await host.run('doctor');
   expect(existsSync(proof)).toBe(false);
-  // Somebody works in it, so it is no longer what was pushed: it and the checkout stay as they are.
+  // Somebody works in it, so it differs from what was pushed: it and the checkout are left
+  // unchanged.
   rmSync(join(inner, '.git'), { recursive: true });
   expect(await sync(host)).toContain('Checkout: forwarded');
   expect(read(host, 'local/new.md')).toBe('new\n');
@@ -110,7 +111,7 @@ it.skipIf(process.platform === 'darwin')(
     rmSync(mine);
     await sync(host);
     expect(existsSync(mine)).toBe(false);
-    // Once it is gone the checkout goes on.
+    // Once it is removed, the checkout continues.
     pushRaw(host, '0', odd);
     push(host, [['100644', 'new\n', 'local/new.md']]);
     expect(await sync(host)).toContain('Checkout: forwarded');
@@ -125,7 +126,7 @@ it('a named pipe that a run puts into the checkout is named, and not waited for 
   const pipe = join(host.dir, 'local', '.gitattributes');
   execFileSync('mkfifo', [pipe]);
   push(host, [['100644', 'after\n', 'local/a.md']]);
-  // What is done once a git has run out of time, which takes a minute.
+  // This happens after a git has timed out, which takes a minute.
   expect(await findPipe(host.dir, join(host.state, 'git'))).toContain(`${pipe} is a named pipe`);
   expect(await sync(host)).toContain(`left as it is, ${pipe} is a named pipe`);
   rmSync(pipe);

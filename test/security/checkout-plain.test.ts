@@ -32,7 +32,7 @@ it('links and executable files that a plain git clone has written become plain, 
   expect(isLink(host, 'local/link')).toBe(false);
   expect(readFileSync(join(host.dir, 'local', 'link'), 'utf8')).toBe('/etc/passwd');
   expect(git(host.dir, 'status', '--porcelain')).toBe('?? local/mine\n?? local/mine.sh\n');
-  // An operator's own are as they were.
+  // The operator's own files are unchanged.
   expect([isExecutable(host, 'local/mine.sh'), isLink(host, 'local/mine')]).toEqual([true, true]);
   // The operator's own git pull writes them again: they become plain with the next news.
   push(host, [['100755', '#!/bin/sh\n# again\n', 'local/run.sh']]);
@@ -81,7 +81,7 @@ it('what was made plain goes on with the next news of it', async () => {
     expect(readFileSync(join(host.dir, 'local', 'run.sh'), 'utf8')).toBe(content);
     expect(isExecutable(host, 'local/run.sh')).toBe(false);
   }
-  // Not executable any more, with the same content.
+  // No longer executable, with the same content.
   push(host, [['100644', 'three\n', 'local/run.sh']]);
   expect((await host.run('sync')).out).toContain('Checkout: forwarded');
   expect(git(host.dir, 'status', '--porcelain')).toBe('');

@@ -48,11 +48,11 @@ it('the checkout shows the paths of a transport only, and what else arrives is s
   expect(said).toContain('.claude');
   expect(said).toContain('data/note.md');
   expect((await host.run('doctor')).out).toContain('not shown, since nothing of a transport');
-  // The operator's own git keeps to it.
+  // The operator's own git respects this.
   push(host, [['100644', '{}\n', '.cursor/rules']]);
   git(host.dir, 'pull', '--quiet');
   expect(existsSync(join(host.dir, '.cursor'))).toBe(false);
-  // And mail goes on.
+  // Delivery continues.
   const question = await host.send('worker', 'still there?');
   await host.once();
   expect((await host.run('replies', question)).out).toContain('  done');
@@ -120,7 +120,8 @@ it('an operator’s own file in the place of a folder that arrives is not replac
   rmSync(link);
   push(host, [['100644', 'theirs\n', 'local/notes/x.md']]);
   await host.once();
-  // A folder of the bus that becomes a file is replaced, unless something of the operator's is in it.
+  // A folder of the bus that becomes a file is replaced, unless it contains a file of the
+  // operator's.
   writeFileSync(inside, 'mine\n');
   push(host, [
     ['0', '', 'local/notes/x.md'],
@@ -172,7 +173,7 @@ it('an operator’s own file with the path of one that is not shown keeps the ch
   await pushed('0', '', 'three\n');
   await pushed('100644', 'theirs\n', 'four\n');
   expect((await host.run('doctor')).out).toMatch(/checkout: current/);
-  // A change of a file that is shown is an operator's work, and is named.
+  // A change of a shown file is the operator's work, and is reported by name.
   writeFileSync(join(host.dir, 'local/shown.md'), 'edited\n');
   push(host, [['100644', 'five\n', 'local/shown.md']]);
   expect((await host.run('sync')).out).toContain('it has uncommitted changes: local/shown.md');

@@ -19,18 +19,18 @@ import { until } from '../support/wait.ts';
 
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 
-/** A safety net for one that waits for ever; git's own limit is shorter than it. */
+/** A safety net for a command that waits forever; git's own limit is shorter. */
 const LONG_MS = 100_000;
 
 interface Ended {
   code: number | null;
-  /** What ended it from outside. */
+  /** The signal that ended it from outside. */
   signal: string | null;
   out: string;
   err: string;
 }
 
-/** The real program, so that one that hangs can be ended. */
+/** The real program, so that a hanging one can be ended. */
 function program(host: Host, ...argv: string[]): Promise<Ended> {
   return new Promise((resolve) => {
     const env = { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir };
@@ -41,7 +41,7 @@ function program(host: Host, ...argv: string[]): Promise<Ended> {
   });
 }
 
-/** What a run that may write the clone can put in the place of a file. */
+/** What a run that can write to the clone can put in the place of a file. */
 const ODDITIES: Record<string, (path: string) => void> = {
   'a named pipe': (path) => execFileSync('mkfifo', [path]),
   'a device without an end': (path) => {
@@ -73,7 +73,7 @@ it.each(PATHS)(
   async (name) => {
     const bus = new Bus();
     const host = await bus.host('here', { worker: 'echo done' });
-    // Else it holds nothing that would be looked for.
+    // Otherwise it contains nothing that is looked up.
     if (name === 'packed-refs') git(host.dir, 'pack-refs', '--all');
     const path = join(host.dir, '.git', name);
     let sent = 0;
@@ -95,7 +95,7 @@ it.each(PATHS)(
         const told = `${name}: ${what}: ${argv.join(' ')}: ${String(signal)} ${out}${err}`;
         expect(signal, told).toBeNull();
         if (code !== 0) {
-          // One line that names the file.
+          // There is one line, which names the file.
           expect(err.trim().split('\n'), told).toHaveLength(1);
           expect(err, told).toContain(path);
         } else if (argv[0] === 'send') {
@@ -104,7 +104,7 @@ it.each(PATHS)(
         }
       }
     }
-    // Nothing was sent that was not said to be, and everything goes on.
+    // Nothing was sent that was not reported as sent, and everything continues.
     expect(bus.messages().filter(({ message }) => message.from !== 'worker')).toHaveLength(sent);
     const after = await program(host, 'send', '--to', 'worker', '--new', 'after');
     expect([after.err, after.out]).toEqual(['', expect.stringMatching(/^Sent: /)]);
@@ -131,7 +131,7 @@ it('a dispatcher outlives what a run puts in the place of its clone’s configur
   const bus = new Bus();
   const host = await bus.host('here', { worker: 'echo done' });
   const running = host.start();
-  // The first one brings the checkout along.
+  // The first one updates the checkout.
   await until('some ticks', () => running.count('tick') > 3);
   const config = join(host.dir, '.git', 'config');
   renameSync(config, `${config}.whole`);
@@ -164,18 +164,18 @@ it('nothing is written through a symlink that a run puts into its clone', async 
   for (const name of ['info/sparse-checkout', 'info', 'config', 'crosstalk/id', 'crosstalk']) {
     const bus = new Bus();
     const host = await bus.host('here', { worker: 'echo done' });
-    // Else it holds nothing that would be looked for.
+    // Otherwise it contains nothing that is looked up.
     if (name === 'packed-refs') git(host.dir, 'pack-refs', '--all');
     const path = join(host.dir, '.git', name);
     const victim = join(scratch(), 'victim');
     const isFolder = name === 'info' || name === 'crosstalk';
-    // What is there stays valid, so that nothing is refused for another reason.
+    // The existing content stays valid, so that nothing is refused for another reason.
     if (existsSync(path)) renameSync(path, victim);
     else if (name === 'info') mkdirSync(victim);
     else writeFileSync(victim, '');
     symlinkSync(victim, path);
     const watched = isFolder ? join(victim, name === 'info' ? 'sparse-checkout' : 'id') : victim;
-    // Another pattern file and another id are due.
+    // Another pattern file and another id have to be written.
     writeFileSync(watched, name === 'config' ? readFileSync(watched) : 'mine\n');
     if (name === 'config')
       rmSync(join(host.dir, '.git', 'info', 'sparse-checkout'), { force: true });
@@ -216,7 +216,7 @@ it('what a run puts in the place of its clone’s log of the branch is neither w
     if (kind === 'a named pipe') execFileSync('mkfifo', [log]);
     else if (kind === 'a symlink') symlinkSync(victim, log);
     else mkdirSync(join(log, 'inside'), { recursive: true });
-    // Only a move to another history is written there.
+    // Only a move to another history writes there.
     const tree = git(bus.hub, 'rev-parse', 'main^{tree}').trim();
     git(
       bus.hub,

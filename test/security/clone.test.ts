@@ -14,7 +14,7 @@ import { Bus, scratch } from '../support/bus.ts';
 import { command, type Ran } from '../support/command.ts';
 import { git } from '../support/git.ts';
 
-/** A machine whose state is where it is by default. */
+/** A machine whose state is in the default place. */
 class Machine {
   readonly bus = new Bus();
   readonly home = scratch();
@@ -110,7 +110,7 @@ it('a run that puts another git directory in the place of its clone’s makes no
   expect((await machine.run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
   expect((await machine.run('host', 'show')).out).toContain('core.sshcommand');
   expect(machine.states()).toEqual(before);
-  // And one that says that it is of another transport, outside of the work tree's own folder.
+  // And a copy with the mark of another transport, outside of the work tree's own folder.
   renameSync(dotGit, aside);
   rmSync(join(aside, 'crosstalk'), { recursive: true });
   writeFileSync(dotGit, `gitdir: ${aside}\n`);
@@ -141,7 +141,7 @@ it('a clone that is made again at the same path goes on with what was approved t
   git(machine.bus.root, 'clone', '--quiet', machine.bus.hub, machine.dir);
   expect((await machine.run('host', 'show')).out).not.toContain('Held');
   expect((await machine.run('sync')).out).toContain('Pushed: 0');
-  // The clone was told what its checkout shows, and is read again.
+  // The clone was told which files its checkout shows, and is read again.
   expect((await machine.run('host', 'show')).out).not.toContain('Held');
   expect((await machine.run('send', '--to', 'concierge', 'hello')).out).toMatch(/^Sent: /);
   expect(machine.states()).toHaveLength(1);
@@ -181,7 +181,7 @@ it('the state of 6.0.0 is taken over as it is, with what was approved and what w
   const queued = await machine.run('send', '--to', 'concierge', 'hello');
   expect(queued.out).toMatch(/^Queued: /);
   machine.bus.plug();
-  // What 6.0.0 left: no id in the clone, and a state without what came later.
+  // The state of 6.0.0: no id in the clone, and a state without the later parts.
   const [name = ''] = machine.states();
   const state = join(machine.home, 'crosstalk', name);
   for (const path of ['git', 'git-settings.json', 'clone.json', 'approval-key', 'host-file.md'])
@@ -253,7 +253,7 @@ it('a clone of which nothing is left is forgotten when another one comes', async
   for (const name of ['gone', 'removed', 'given'])
     rmSync(join(machine.bus.root, name), { recursive: true });
   await joinAs(machine, 'other');
-  // The state of "removed" is there: what was approved for it counts when it comes back.
+  // The state of "removed" still exists: its approvals apply when it comes back.
   expect(remembered(machine)).toEqual(['other/.git', 'removed/.git', 'team/.git']);
 });
 
@@ -271,14 +271,14 @@ it('a clone or a state that may be on a disk that is not mounted is never forgot
       git_dir: Place;
       states: Place[];
     };
-    // As it would say had it been on another file system than what is left of its path.
+    // As it would be if it had been on another file system than the rest of its path.
     const place = name === 'disk' ? record.git_dir : record.states[0];
     if (place !== undefined) place.device += '1';
     writeFileSync(entry ?? '', JSON.stringify(record));
     for (const path of [name, `${name}-given`])
       rmSync(join(machine.bus.root, path), { recursive: true });
   }
-  // A file in the place of a git directory: a run can put one there.
+  // A file in the place of a git directory, which a run can put there.
   await joinAs(machine, 'moved', join(machine.bus.root, 'moved-given'));
   rmSync(join(machine.bus.root, 'moved', '.git'), { recursive: true });
   writeFileSync(join(machine.bus.root, 'moved', '.git'), 'gitdir: /elsewhere\n');

@@ -15,10 +15,10 @@ import { freePort, startHttp, startSilent } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { TOKEN, Web } from '../support/web.ts';
 
-// trust.md §5: URLs are printed without credentials, and secrets never stand on a command line.
+// trust.md §5: URLs are printed without credentials, and secrets never appear on a command line.
 
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
-/** A token as the user's name, a password with an `@` in it. */
+/** A token as the user's name, and a password that contains an `@`. */
 const LOGIN = 'ghpUSERTOKEN:pass@S3CRET';
 const USERINFO = 'ghpUSERTOKEN:pass%40S3CRET';
 
@@ -88,7 +88,7 @@ it('an error is made without credentials, whatever it was made of', () => {
   );
 });
 
-/** What people and programs are told by every command that has to do with the remote. */
+/** Everything that people and programs are told by commands that use the remote. */
 async function everything(host: Host, log: string): Promise<string> {
   const seen: Ran[] = [];
   const env = { CROSSTALK_DEBUG: '1' };
@@ -131,7 +131,7 @@ it.each(['wrong password', 'nobody listens', 'refused push'])(
   'the credentials of a remote are told by no command, log or answer: %s',
   async (how) => {
     const bus = new Bus();
-    // An agent CLI that tells what its own git told it.
+    // An agent CLI that prints the output of its own git.
     const leaking = join(bus.root, 'leaking.sh');
     writeFileSync(leaking, `echo "fatal: https://${USERINFO}@host/x.git is gone" >&2; exit 1`);
     const host = await bus.host('front', { worker: 'echo done', failing: `sh ${leaking}` });
@@ -213,7 +213,7 @@ it('archive says where a partial clone comes from without the password', async (
   expect(secretsIn(`${refused.out}${refused.err}${made.out}`)).toEqual([]);
 });
 
-/** A git whose every command line, and that of every program it starts for a remote, is written down. */
+/** A git that records its own command lines, and those of every program it starts for a remote. */
 function watchedGit(root: string): { env: NodeJS.ProcessEnv; seen: () => string } {
   const real = execFileSync('git', ['--exec-path']).toString().trim();
   const folder = join(root, 'git-core');
@@ -250,7 +250,7 @@ it.each(['init', 'join'])(
       ['sync'],
     ])
       expect((await run(...argv, '--transport', dir)).code).toBe(0);
-    // It tries a push, and may find other things that are wrong.
+    // It tries a push, and may report other problems.
     await run('doctor', '--transport', dir);
     expect(seen()).toContain('git-remote-http ');
     expect(secretsIn(seen())).toEqual([]);

@@ -19,7 +19,7 @@ const HOOKS =
     ' ',
   );
 
-/** A program that leaves a file behind under the name it was called for. */
+/** A program that leaves a file with the name under which it was called. */
 function trap(folder: string): (name: string) => string {
   const marks = join(folder, 'marks');
   const bin = join(folder, 'traps');
@@ -33,7 +33,10 @@ function trap(folder: string): (name: string) => string {
   };
 }
 
-/** What a run with access to the clone can make git execute, in its configuration and as hooks. */
+/**
+ * Everything that a run with access to the clone can make git execute, through its configuration
+ * and hooks.
+ */
 function poison(dir: string, trapped: (name: string) => string, hub: string): void {
   const hooks = join(dir, '.git', 'other-hooks');
   for (const folder of [join(dir, '.git', 'hooks'), hooks]) {
@@ -123,12 +126,12 @@ it('nothing that a run writes into the clone’s git configuration or hooks is e
   expect(readdirSync(join(folder, 'marks'))).toEqual([]);
   expect(existsSync(join(host.dir, 'local/note.md'))).toBe(true);
   expect(existsSync(join(host.dir, '.gitattributes'))).toBe(false);
-  // The traps work: the operator's own git falls into them.
+  // The traps work: they are triggered by the operator's own git.
   git(host.dir, 'config', '--unset', 'core.worktree');
   try {
     git(host.dir, '-c', 'core.worktree=.', 'status');
   } catch {
-    // What counts is what was executed.
+    // Only what was executed matters.
   }
   expect(readdirSync(join(folder, 'marks'))).not.toEqual([]);
 });

@@ -47,7 +47,7 @@ const attempt = (read: () => unknown): unknown => {
   }
 };
 
-/** Every function that meets text of other people, or of agent CLIs and git, which repeat it. */
+/** Every function that processes text of other people, or of agent CLIs and git, which repeat it. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   body: (text) => body(plainPaint, text),
   channelNameProblem,
@@ -117,7 +117,10 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   wrap: (text) => wrap(text.slice(-MEGABYTE / 8), 3),
 };
 
-/** What expressions and loops are slow at: runs of what they look for, that do not end as they should. */
+/**
+ * The inputs on which expressions and loops are slow: long runs of what they look for, without the
+ * expected end.
+ */
 const PARTS = [
   ...Array.from('\n \ta0-*#`~"\\/|<[({@:.\r'),
   '\r\n',
@@ -136,7 +139,7 @@ describe('a megabyte of its worst', () => {
         const text = `x${part.repeat(MEGABYTE / part.length - 2)}x`;
         const begun = performance.now();
         read(text);
-        // Milliseconds when it is linear, minutes when it is not.
+        // Milliseconds if it is linear, minutes if it is not.
         expect({ part, slow: performance.now() - begun > 20_000 }).toEqual({ part, slow: false });
       }
     },

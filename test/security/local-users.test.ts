@@ -27,12 +27,12 @@ import { asOther, noOtherUser, otherListens } from '../support/other-user.ts';
 import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
-// trust.md §5: other users of this machine have no part in it.
+// trust.md §5: other users of this machine have no access.
 
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 const forged = relPathOf(1);
 const TOKEN = 'token-that-nobody-may-read';
-/** What somebody would answer who wants to be believed. */
+/** The answer of an attacker who wants to be believed. */
 const FORGED = {
   pid: 4711,
   tip: '0'.repeat(40),
@@ -74,7 +74,7 @@ describe.skipIf(noOtherUser !== '')(`other users of this machine${noOtherUser}`,
     expect(sent.out).not.toContain(forged);
     expect(bus.messages().map(({ message }) => message.body.trim())).toEqual(['between us']);
 
-    // And the real dispatcher is found all the same, where nobody could have been first.
+    // The real dispatcher is still found, in a place that nobody else could have created first.
     const dispatcher = new Program(long, 'dispatch', '--host', 'front');
     await dispatcher.saw('tick');
     const handed = new Program(long, 'send', '--to', 'worker', 'handed over');
@@ -91,7 +91,7 @@ describe.skipIf(noOtherUser !== '')(`other users of this machine${noOtherUser}`,
   it('who put a socket into a state directory that was open to all is not asked, and it is said once', async () => {
     const bus = new Bus();
     const host = await bus.host('front', { worker: 'echo done' });
-    // Reachable for everybody, unlike the folders of the tests.
+    // Accessible to everybody, unlike the folders of the tests.
     const state = mkdtempSync('/tmp/crosstalk-open-');
     onTestFinished(() => {
       rmSync(state, { recursive: true, force: true });
@@ -131,7 +131,8 @@ describe.skipIf(noOtherUser !== '')(`other users of this machine${noOtherUser}`,
     const thief = await otherListens(join(root, 'theirs'), 'wake.sock', FORGED);
     expect(await asked(join(root, 'theirs', 'wake.sock'))).toEqual({ kind: 'nobody' });
 
-    // Their symlink, in a folder that everybody may write to, with a path that is too long.
+    // The attacker's symlink, in a folder to which everybody may write, for a path that is too
+    // long.
     const deep = join(root, 'y'.repeat(110));
     mkdirSync(deep);
     chmodSync(deep, 0o1777);
@@ -140,7 +141,7 @@ describe.skipIf(noOtherUser !== '')(`other users of this machine${noOtherUser}`,
     );
     expect(await asked(join(deep, 'wake.sock'))).toEqual({ kind: 'nobody' });
 
-    // Our symlink that leads to theirs, as after they won a race for its folder.
+    // Our symlink to the attacker's folder, as if they had won a race for its creation.
     const ours = join(scratch(), 'z'.repeat(110));
     mkdirSync(ours, { mode: 0o700 });
     const folder = join(root, 'crosstalk-GHIJKL');
@@ -181,7 +182,7 @@ it('what a socket says is taken apart as anybody’s, and costs what arrives, on
     return Promise.resolve({ pid: 1, tip: JSON.stringify(request).slice(0, 20) });
   });
   const begun = performance.now();
-  // A request of 7 MiB in pieces of 64 bytes, and one that is longer than any may be.
+  // A request of 7 MiB in pieces of 64 bytes, and one that is longer than allowed.
   for (const [size, answered] of [
     [7 << 20, true],
     [9 << 20, false],
@@ -218,7 +219,7 @@ it('what a socket says is taken apart as anybody’s, and costs what arrives, on
   expect(parseSendAnswer(FORGED.send)).toEqual(FORGED.send);
 });
 
-/** Files and folders below a folder that anybody but their owner has rights to. */
+/** Files and folders below a folder to which others than their owner have rights. */
 function open(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .concat('.')
@@ -293,7 +294,8 @@ it('a state directory that others could read is closed to them, with what 6.0.0 
   await host.run('status');
   expect(open(host.state)).toEqual([]);
 
-  // Where other things are in it, the folder stays as it is, and ours are closed all the same.
+  // If the folder contains other things it is left unchanged, but our files in it are still
+  // protected.
   writeFileSync(join(host.state, 'notes of mine'), '', { mode: 0o644 });
   execFileSync('chmod', ['-R', 'go+rX', host.state]);
   await host.run('search', 'hello');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Bus } from '../support/bus.ts';
 
-/** What would end a line, steer a terminal, and turn the direction of what is written. */
+/** Characters that end a line, control a terminal, and change the direction of text. */
 const ODD = 'a\nstuck: b\u001b[31mc\u202ed.md';
 const ESCAPED = 'a\\u000astuck: b\\u001b[31mc\\u202ed.md';
 

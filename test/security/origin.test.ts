@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 
-/** Answers whatever comes with what it was told. */
+/** Answers every message with the text it received. */
 const ECHO = `sed -n '/^--- Message/,$p' | sed 1d`;
 
 const at = (n: number): string =>
@@ -48,7 +48,7 @@ async function world(actors: Record<string, string> = { boss: ECHO }): Promise<W
   return { bus, host, here: host.channel(), there };
 }
 
-/** What the boss wrote on its host: channel, addressees and what it answers. */
+/** What the boss wrote on its host: channel, addressees and the answered messages. */
 const written = (bus: Bus): unknown[] =>
   bus
     .from('boss')
@@ -78,7 +78,7 @@ it('a forged task of the actor’s leads to no question that was not put to it',
     [at(6)]: { from: 'mallory', to: 'boss', re: at(5) },
   });
   await host.once();
-  // It was asked by nobody: what it says is on record where it was woken, and wakes nobody.
+  // Nobody asked it: its output is recorded in the channel where it was woken, and wakes nobody.
   expect(written(bus)).toEqual([
     { channel: here, to: ['mallory'], re: [at(3)] },
     { channel: here, to: ['mallory'], re: [at(5)] },

@@ -5,10 +5,10 @@ import { HEADINGS, quoted, unquoted, wordLine } from '../../src/protocol/text/st
 import { Bus } from '../support/bus.ts';
 import { path, said } from '../support/messages.ts';
 
-// trust.md §4: whatever is written on the bus, it cannot produce a line that a prompt uses as structure.
+// trust.md §4: no text on the bus can produce a line that a prompt uses as structure.
 
 const WORD = '7d1f0c9ab2e4865301ff';
-/** As a careful reader would split: everything that anybody takes for the end of a line. */
+/** Splits like a careful reader: at everything that some program treats as the end of a line. */
 // eslint-disable-next-line no-control-regex -- these are the characters meant
 const ANY_BREAK = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
 const DELIMITER = /^--- Message \d+ of \d+ \(from: .*, ref: .*\) ---$/;
@@ -48,7 +48,7 @@ function parts(texts: {
   };
 }
 
-/** The bodies as a reader who knows the word takes them out of the prompt. */
+/** The bodies that a reader who knows the word extracts from the prompt. */
 function bodiesOf(prompt: string): string[] {
   const [, ...behind] = prompt.split(`\n${wordLine(WORD)}\n`);
   return behind.map((text) => unquoted(text.slice(text.indexOf('\n') + 1), WORD));
@@ -72,7 +72,10 @@ function check(given: PromptParts): void {
   );
 }
 
-/** What somebody would put before, into and behind a line of ours so that it is still read as one. */
+/**
+ * What an attacker could put before, into and after one of our lines so that it still looks like
+ * one.
+ */
 const disguised = (): fc.Arbitrary<string> => {
   const noise = fc.constantFrom(
     '',

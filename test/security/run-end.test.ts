@@ -30,7 +30,9 @@ function request(serial: number): RunRequest<'send'> {
   };
 }
 
-/** A run's desk in which every request waits until it is let go, and what it was asked. */
+/**
+ * A run's desk in which every request waits until the test releases it, and the received requests.
+ */
 async function desk(): Promise<{
   desk: RunDesk;
   folder: string;
@@ -92,7 +94,7 @@ it('what was dropped before the end is taken by the next start when the dispatch
   letGo();
   const other = join(folder, 'other');
   mkdirSync(other);
-  // As it is after the first step of the end.
+  // The state after the first step of the end.
   const abandoned = runDirectory(folder, '01JZZZZZZZZZZZZZZZXXXXXXXX');
   mkdirSync(join(abandoned, 'drop'), { recursive: true, mode: 0o700 });
   writeFileSync(join(abandoned, 'drop', `${request(7).id}.json`), JSON.stringify(request(7)));
@@ -148,7 +150,7 @@ it('crosstalk send of a run that has ended is refused with a line that says so',
 describe.runIf(process.platform === 'linux')(
   'a process that leaves its run’s process group',
   () => {
-    /** Starts a process in a session of its own that waits, then writes a setting into the workspace. */
+    /** Starts a process in its own session that waits, then writes a setting into the workspace. */
     const leaving = (pidFile: string, go: string): string =>
       `setsid sh -c 'echo $$ > ${pidFile}; while ! test -e ${go}; do sleep 0.05; done; mkdir -p "$PWD/.claude"; touch "$PWD/.claude/settings.json" ${go}.written' </dev/null >/dev/null 2>&1 & while ! test -s ${pidFile}; do sleep 0.02; done`;
 
@@ -198,7 +200,7 @@ describe.runIf(process.platform === 'linux')(
         return child;
       };
       const older = start({ CROSSTALK_RUN_DIR: dir });
-      // Ticks of the clock are what the start of a process is told in.
+      // The start time of a process is measured in ticks of the clock.
       const tick = (await identify(older.pid!)).started;
       const newer = await until('a later tick', async () => {
         const child = start({});

@@ -10,7 +10,7 @@ import { until } from '../support/wait.ts';
 const ULID = '01JZZZZZZZZZZZZZZZZZZZZZZ';
 const id = (serial: number): string => `${ULID}${String(serial)}`;
 
-/** A request as the program makes it; what is given replaces a part of it. */
+/** A request as the program makes it; the given fields replace parts of it. */
 function request(serial: number, other: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     kind: 'send',
@@ -22,7 +22,10 @@ function request(serial: number, other: Record<string, unknown> = {}): Record<st
   };
 }
 
-/** A machine with an actor whose run goes on until a file appears: what it says comes from the test. */
+/**
+ * A machine with an actor whose run continues until a file appears; the test makes the run's
+ * requests.
+ */
 async function machine(): Promise<{ bus: Bus; host: Host; end: () => void; cli: string }> {
   const bus = new Bus();
   const stop = join(bus.root, 'stop');
@@ -38,7 +41,7 @@ async function machine(): Promise<{ bus: Bus; host: Host; end: () => void; cli: 
   };
 }
 
-/** The directory of the one run that goes on. */
+/** The directory of the current run. */
 function runDirectory(host: Host): Promise<string> {
   return until('a run with a directory', () => {
     const folder = join(host.state, 'run');
@@ -71,7 +74,7 @@ test('who speaks on a run’s socket is that run, whatever it says of itself', a
   });
   for (const wrong of [null, 'x', {}, request(3, { kind: 'attach' }), request(4, { id: '../x' })])
     expect(await say(wrong)).toMatchObject({ error: { code: 'usage' } });
-  // Of what the dispatcher's own socket answers there is nothing here.
+  // Requests that the dispatcher's own socket answers are not answered here.
   expect(await ask(socket, { op: 'publish', ids: [] }, 5000)).toEqual({ kind: 'nobody' });
   expect(await ask(socket, { op: 'news', tip: '' }, 5000)).toEqual({ kind: 'nobody' });
 
@@ -96,7 +99,7 @@ test('what a run drops whole is published while it goes on, once, and it gets an
   expect(bodies(bus)).toEqual(['said 1']);
   expect(existsSync(dir)).toBe(true);
 
-  // Again, under the same name, and as one that names an outbox entry of somebody else.
+  // Again with the same name, and as one that names an outbox entry of somebody else.
   writeFileSync(join(drop, `${id(1)}.json`), JSON.stringify(request(1)));
   writeFileSync(join(drop, `${id(2)}.json`), JSON.stringify(request(1)));
   writeFileSync(join(drop, `${id(3)}.json`), JSON.stringify(request(3)));
@@ -138,7 +141,7 @@ test('half-written, huge, linked and other files in the drop folder do no harm',
   writeFileSync(at(1), whole);
   await until('the one that is whole now', () => bodies(bus).includes('said 1'));
 
-  // Another folder in the place of the drop folder is not looked at, nor changed.
+  // Another folder in the place of the drop folder is neither read nor changed.
   const outbox = join(bus.root, 'outbox');
   mkdirSync(outbox);
   writeFileSync(join(outbox, `${id(9)}.json`), JSON.stringify(request(9)));

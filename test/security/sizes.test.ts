@@ -44,7 +44,7 @@ function calendar(dir: string): string {
   return folder(numbered(10_000, 4), year);
 }
 
-/** A hundred thousand names for one file. */
+/** A hundred thousand names of one file. */
 function crowd(dir: string, content: string, nameOf: (n: number) => string): string {
   const oid = blob(dir, content);
   return tree(
@@ -69,14 +69,14 @@ const BOMBS: readonly [where: string, path: string, make: (dir: string) => strin
   ['below data/memories/', 'data/memories/junk', bomb],
 ];
 
-/** Objects that one pass of a dispatcher reads, with its start and the answer. */
+/** The most objects that one pass of a dispatcher may read, including its start and the answer. */
 const MOST = 2500;
 
 function readBy(log: readonly Event[]): number {
   return Number(log.find(({ event }) => event === 'dispatcher_stopped')?.['objects_read']);
 }
 
-/** Asks, and looks with every command that reads; returns the question. */
+/** Asks, and runs every command that reads; returns the question. */
 async function goesOn(host: Host): Promise<void> {
   const question = await host.send('worker', 'are you there?', '--channel', 'general');
   const log = await host.once();
@@ -104,7 +104,7 @@ async function machine(): Promise<{ bus: Bus; host: Host }> {
   const bus = new Bus();
   const host = await bus.host('front', { worker: 'echo answered' });
   await host.once();
-  // What the checkout shows has a bound, and a test, of its own.
+  // The checkout has its own limit and its own test.
   git(host.dir, 'checkout', '--quiet', '--detach');
   return { bus, host };
 }
@@ -148,7 +148,7 @@ describe('a kilobyte of nested folders', () => {
     const { code, err } = await host.run(...args, '--yes');
     expect([code, err]).toEqual([0, '']);
     expect(git(bus.hub, 'rev-list', '--count', 'main').trim()).toBe('1');
-    // A commit, and the folders on the way to what was taken away.
+    // The objects of a commit, with the folders on the path to the removed file.
     const objects = (of: string): Set<string> =>
       new Set(git(bus.hub, 'rev-list', '--objects', '--no-object-names', of).trim().split('\n'));
     const known = objects(before);
@@ -240,7 +240,7 @@ describe('a hundred thousand names for one file', () => {
       const asking = { ...delivered, message: { ...delivered.message, re } };
       const lookup = await archive.chain(tip, CHANNEL, [asking]);
       expect(re.every((relPath) => lookup(relPath)?.from === 'mallory')).toBe(true);
-      // Of that much text, only a part is held.
+      // Only a part of that much text is kept.
       const held = re.reduce((sum, relPath) => sum + (lookup(relPath)?.body.length ?? 0), 0);
       expect(held).toBeLessThan(34 * 1024 * 1024);
       expect((await archive.senders(tip, CHANNEL, re)).size).toBe(1600);
@@ -292,7 +292,7 @@ describe('a hundred thousand names for one file', () => {
       const parsed = await Promise.all(files.map((file) => archive.parse(file)));
       for (const file of files) parsed.push(await archive.parse(file));
       expect(transport.cost.reads - before).toBe(1);
-      // The very same: nothing was parsed a second time.
+      // They are the same object: nothing was parsed a second time.
       expect(new Set(parsed).size).toBe(1);
       expect(parsed[0]).toMatchObject({ ok: false });
     } finally {
@@ -325,7 +325,8 @@ describe('a header', () => {
   it.each(Object.entries(headers))(
     'of 64 KiB is read in a time that follows its size: %s',
     (_, make) => {
-      // What took the square of the keys, errors, aliases or blank lines took seconds to minutes.
+      // Times that grew with the square of the keys, errors, aliases or blank lines were seconds to
+      // minutes.
       const text = Buffer.from(`---\n${make(64 * 1024 - 100)}---\n`);
       const begun = performance.now();
       for (let n = 0; n < 20; n++) parseMessage(text);

@@ -7,7 +7,7 @@ import { git } from '../support/git.ts';
 const LINK = '2026/06/09/190000000Z-0a1b2c3d.md';
 const REPLY = '2026/06/09/190000001Z-0a1b2c3e.md';
 
-/** Pushes a symlink whose target reads like a file. */
+/** Pushes a symlink whose target looks like the content of a file. */
 function pushLink(bus: Bus, path: string, target: string): void {
   const clone = mkdtempSync(join(bus.root, 'clone-'));
   git(clone, 'clone', '--quiet', bus.hub, '.');

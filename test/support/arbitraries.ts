@@ -26,7 +26,7 @@ const address = (): fc.Arbitrary<Address> =>
     fc.constant({ name: 'all' }),
   );
 
-/** Values that YAML could mistake for something else, beside ordinary ones. */
+/** Values that YAML could mistake for something else, and ordinary ones. */
 const scalar = (): fc.Arbitrary<string> =>
   fc.oneof(
     fc.constantFrom(
@@ -55,7 +55,7 @@ const extra = (): fc.Arbitrary<Record<string, unknown>> =>
     { maxKeys: 3, noNullPrototype: true },
   );
 
-/** Markdown, and what could be taken for a header. */
+/** Markdown, and text that could be mistaken for a header. */
 const body = (): fc.Arbitrary<string> =>
   fc.oneof(
     fc.string(),

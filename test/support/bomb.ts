@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { git } from './git.ts';
 
-/** An entry of a tree, as `git mktree` takes it. */
+/** An entry of a tree, in the form that `git mktree` reads. */
 export interface Entry {
   mode: '100644' | '040000';
   oid: string;
@@ -28,7 +28,10 @@ export function tree(dir: string, entries: readonly Entry[]): string {
   return piped(dir, lines.join(''), 'mktree', '-z');
 }
 
-/** `levels` folders in one another, each there `width` times: a kilobyte, and width ** levels paths. */
+/**
+ * `levels` nested folders, each contained `width` times in the one above: a kilobyte, and width **
+ * levels paths.
+ */
 export function nested(dir: string, leaf: string, levels: number, width: number): string {
   let oid = leaf;
   for (let level = 0; level < levels; level++) {
@@ -41,7 +44,7 @@ export function nested(dir: string, leaf: string, levels: number, width: number)
   return oid;
 }
 
-/** Commits to `main` of a bare repository what has these entries at these paths. */
+/** Commits a tree with these entries at these paths to `main` of a bare repository. */
 export function plant(dir: string, files: Readonly<Record<string, Omit<Entry, 'name'>>>): void {
   let root = git(dir, 'rev-parse', 'main^{tree}').trim();
   for (const [path, entry] of Object.entries(files))

@@ -6,7 +6,7 @@ import type { Web } from './web.ts';
 const CHROMIUM = '/usr/bin/chromium';
 /** Whether the tests of the page can run here. */
 export const hasBrowser = existsSync(CHROMIUM);
-/** Said in the titles of those that cannot run without. */
+/** The addition to the titles of tests that cannot run without a browser. */
 export const UNLESS = '(skipped unless Debian’s chromium is installed)';
 
 const FLAGS = [
@@ -22,10 +22,10 @@ const FLAGS = [
 export const WIDE = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
-/** Milliseconds that anything may take to come about. */
+/** Milliseconds to wait for anything. */
 const PATIENCE_MS = 30_000;
 
-/** Expects what will be so before long. */
+/** Expects something that will soon be true. */
 export function soon<T>(look: () => T | Promise<T>): ReturnType<typeof expect.poll<T>> {
   return expect.poll(look, { timeout: PATIENCE_MS, interval: 50 });
 }
@@ -44,7 +44,7 @@ export class Browsing {
     afterAll(() => this.#browser?.close());
   }
 
-  /** A window that has been let in, with nothing kept from before. */
+  /** A window that is logged in, without any stored data. */
   async window(
     web: Pick<Web, 'url'>,
     options: Parameters<Browser['newContext']>[0] = {},
@@ -65,14 +65,14 @@ export class Browsing {
   }
 }
 
-/** A page of a browser, and what went wrong or abroad in it. */
+/** A page of a browser, with its errors and its requests to other origins. */
 export class Window {
   readonly context: BrowserContext;
   readonly page: Page;
   readonly origin: string;
-  /** Addresses of other origins that were asked for. */
+  /** Requested addresses of other origins. */
   readonly abroad: string[] = [];
-  /** What scripts threw, and what the page's policies kept from happening. */
+  /** Errors that scripts threw, and actions that the page's policies prevented. */
   readonly errors: string[] = [];
 
   constructor(context: BrowserContext, page: Page, origin: string) {

@@ -44,7 +44,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** An empty folder that goes with the test file's own HOME. */
+/** An empty folder that is removed together with the test file's own HOME. */
 export function scratch(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), 'bus-')));
 }
@@ -78,13 +78,13 @@ export class Bus {
     return host;
   }
 
-  /** The remote is out of reach until {@link plug}. */
+  /** Makes the remote unreachable until {@link plug}. */
   unplug(): void {
     renameSync(this.hub, `${this.hub}.unplugged`);
   }
 
   plug(): void {
-    // A git that was at work there may have made folders of that name while it was away.
+    // A git process that was running there may have created folders of that name meanwhile.
     rmSync(this.hub, { recursive: true, force: true });
     renameSync(`${this.hub}.unplugged`, this.hub);
   }
@@ -107,7 +107,7 @@ export class Bus {
     });
   }
 
-  /** Messages from somebody, by path. */
+  /** Messages from one sender, by path. */
   from(name: string): Stored[] {
     return this.messages().filter(({ message }) => message.from === name);
   }
@@ -146,7 +146,7 @@ export class Host {
     });
   }
 
-  /** Sends and returns the relPaths printed. */
+  /** Sends a message and returns the printed relPaths. */
   async send(to: string, body: string, ...options: string[]): Promise<string> {
     const sent = await this.run('send', '--to', to, ...options, '--', body);
     const relPath = /^Sent: (.+)$/m.exec(sent.out)?.[1];
@@ -161,14 +161,14 @@ export class Host {
     return events(ran.err);
   }
 
-  /** A dispatcher that goes on until the test ends. */
+  /** A dispatcher that runs until the test ends. */
   start(...options: string[]): Running {
     const running = new Running(this, options);
     cleanups.push(() => running.stop());
     return running;
   }
 
-  /** Replaces the host file, by hand as an operator would, from a clone of its own. */
+  /** Replaces the host file by hand, as an operator would, from a separate clone. */
   declare(actors: Actors): void {
     const tiers = Object.entries(actors).map(([name, cli]) => [
       name,
@@ -178,7 +178,7 @@ export class Host {
     this.edit({ [`hosts/${this.alias}.md`]: `---\n${stringify(fields, { lineWidth: 0 })}---\n` });
   }
 
-  /** Makes the machine one on which nothing was ever approved for this clone. */
+  /** Turns the machine into one on which nothing was ever approved for this clone. */
   neverStarted(): void {
     const clones = join(stateHome({ ...process.env, ...this.env }), 'clones');
     for (const path of [
@@ -189,20 +189,20 @@ export class Host {
       rmSync(path, { recursive: true, force: true });
   }
 
-  /** Gives the machine another remote, as an operator who means it. */
+  /** Gives the machine another remote, as an operator who intends this would do. */
   async pointTo(remote: string): Promise<void> {
     git(this.dir, 'remote', 'set-url', 'origin', remote);
     await this.accept();
   }
 
-  /** Accepts what was changed in the configuration of the clone. */
+  /** Accepts changes of the clone's configuration. */
   accept(): Promise<void> {
     return this.#opened(async (transport) => {
       await transport.acceptSettings(await transport.changedSettings());
     });
   }
 
-  /** Fetches what is new on the remote, as the bus does. */
+  /** Fetches news from the remote, as the bus does. */
   news(): Promise<void> {
     return this.#opened(async (transport) => {
       await transport.refresh();
@@ -215,7 +215,7 @@ export class Host {
     transport.close();
   }
 
-  /** Approves everything that is held, by digest, as an operator who has looked at it; returns it. */
+  /** Approves everything that is held, by digest, as an operator who has examined it; returns it. */
   async approve(): Promise<Held[]> {
     const shown = await this.run('host', 'show', '--host', this.alias, '--json');
     if (shown.code !== 0) throw new Error(shown.err);
@@ -227,7 +227,10 @@ export class Host {
     return held;
   }
 
-  /** Commits and pushes files from another clone: somebody else's work in the same transport. */
+  /**
+   * Commits and pushes files from another clone, as the work of somebody else in the same
+   * transport.
+   */
   edit(files: Record<string, string | Buffer>, branch = 'main'): void {
     const clone = mkdtempSync(join(this.bus.root, 'clone-'));
     git(clone, 'clone', '--quiet', '--branch', branch, this.bus.hub, '.');
@@ -249,7 +252,9 @@ export class Host {
     git(clone, 'push', '--quiet');
   }
 
-  /** The id of the channel "general", however many others there are: their ids' order is chance. */
+  /**
+   * The id of the channel "general". There may be others, and the order of their random ids varies.
+   */
   channel(): string {
     const where = ['main', '--', 'data/channels/*/CHANNEL.md'];
     const found = git(
@@ -294,7 +299,7 @@ export class Running {
     );
   }
 
-  /** How many events of a kind there were so far. */
+  /** The number of events of a kind so far. */
   count(event: string): number {
     return this.events.filter((one) => one.event === event).length;
   }

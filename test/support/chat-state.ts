@@ -7,7 +7,7 @@ const NOW = Date.UTC(2026, 5, 9, 12, 0, 0);
 export const GENERAL = 'general-id';
 export const RELEASE = 'release-id';
 
-/** The n-th message of a made-up channel, a second after the one before. */
+/** The n-th message of an invented channel, a second after the previous one. */
 export function entry(n: number, from: string, to: string, more: Partial<Entry> = {}): Entry {
   return {
     channel: GENERAL,
@@ -26,7 +26,7 @@ export function relPath(n: number): string {
   return `2026/06/09/${String(n).padStart(9, '0')}Z-${n.toString(16).padStart(8, '0')}.md`;
 }
 
-/** A chat without terminal or bus: events go in, effects gather. */
+/** A chat without a terminal or a bus: tests send events, and its effects are collected. */
 export class Model {
   state: ChatState;
   effects: Effect[] = [];
@@ -54,7 +54,7 @@ export class Model {
     return this;
   }
 
-  /** The newest messages of the channel, as they are loaded at first. */
+  /** Loads the newest messages of the channel, as at the start. */
   loaded(...entries: Entry[]): this {
     return this.on({ type: 'page', channel: GENERAL, entries, more: false });
   }
@@ -69,14 +69,14 @@ export class Model {
     return this;
   }
 
-  /** Takes the effects of a kind so far. */
+  /** Removes and returns the effects of a kind so far. */
   did<K extends Effect['do']>(kind: K): Extract<Effect, { do: K }>[] {
     const found = this.effects.filter((effect) => effect.do === kind);
     this.effects = this.effects.filter((effect) => effect.do !== kind);
     return found as Extract<Effect, { do: K }>[];
   }
 
-  /** The screen as text: without what fills it up. */
+  /** The screen as text, without padding. */
   get screen(): string[] {
     return view(this.state)
       .lines.map((line) =>

@@ -9,7 +9,7 @@ import { until } from './wait.ts';
 
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 
-/** Whether there is a terminal multiplexer to test in. */
+/** Whether a terminal multiplexer is available for tests. */
 export const hasTmux = spawnSync('tmux', ['-V']).status === 0;
 
 interface Options {
@@ -18,11 +18,11 @@ interface Options {
   env?: NodeJS.ProcessEnv;
 }
 
-/** `crosstalk chat` on a terminal of its own: keys go in, the screen is read. */
+/** `crosstalk chat` on its own terminal: tests press keys and read the screen. */
 export class ChatTerminal {
   readonly #socket: string;
   readonly #env: NodeJS.ProcessEnv;
-  /** A file with the id of the chat's process. */
+  /** A file with the process id of the chat. */
   readonly #pid: string;
 
   constructor(host: Host, argv: readonly string[], options: Options = {}) {
@@ -37,7 +37,7 @@ export class ChatTerminal {
       CROSSTALK_TRANSPORT: host.dir,
       LC_ALL: 'C.UTF-8',
       NO_COLOR: '',
-      // Where tests run as a build it draws all the same.
+      // The screen has to be drawn even when the tests run in a build.
       CI: 'true',
       ...env,
     };
@@ -92,12 +92,12 @@ export class ChatTerminal {
       .map((line) => line.trimEnd());
   }
 
-  /** With the escape sequences that colours take. */
+  /** The screen with its escape sequences for colours. */
   coloured(): string {
     return this.#tmux('capture-pane', '-p', '-e');
   }
 
-  /** What tmux knows of the terminal. */
+  /** A value that tmux knows about the terminal. */
   ask(format: string): string {
     return this.#tmux('display-message', '-p', format).trim();
   }

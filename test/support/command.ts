@@ -11,18 +11,18 @@ export interface RunOptions {
   cwd: string;
   env?: NodeJS.ProcessEnv;
   stdin?: string;
-  /** Stdin a line at a time; else those of `stdin`. */
+  /** The lines of stdin; by default those of `stdin`. */
   lines?: AsyncIterable<string>;
   stop?: AbortSignal;
   inIsTty?: boolean;
   outIsTty?: boolean;
-  /** Answers a question on the terminal; without it there is none. */
+  /** Answers a question on the terminal; without it there is no terminal. */
   ask?: (question: string) => Promise<string>;
   onOut?: (text: string) => void;
   onErr?: (text: string) => void;
 }
 
-/** Runs a command line in this process, as `bin/crosstalk.js` would in another. */
+/** Runs a command line in this process, as `bin/crosstalk.js` would in its own process. */
 export async function command(argv: readonly string[], options: RunOptions): Promise<Ran> {
   let out = '';
   let err = '';

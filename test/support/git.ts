@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** Runs git as somebody who works in a clone by hand. */
+/** Runs git as a person does who works in a clone by hand. */
 export function git(dir: string, ...args: string[]): string {
   return execFileSync('git', ['-C', dir, ...args], {
     encoding: 'utf8',

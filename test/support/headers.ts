@@ -1,4 +1,4 @@
-/** Headers of about so many characters that are slow to read where a reader is careless. */
+/** Headers of about a given number of characters that are slow to read for a careless parser. */
 export const headers = {
   keys: (n: number): string => repeated(n, (i) => `k${String(i)}: v\n`),
   nullkeys: (n: number): string => repeated(n, (i) => `a${String(i)}:\n`),

@@ -17,7 +17,7 @@ export function byHand(
   ];
 }
 
-/** Puts a file on the bus, in a commit on whatever the branch stands at. */
+/** Puts a file on the bus, in a commit on the current tip. */
 export function put(bus: Bus, [path, content]: readonly [path: string, content: string]): void {
   const clone = mkdtempSync(join(bus.root, 'clone-'));
   git(clone, 'clone', '--quiet', bus.hub, '.');
@@ -28,12 +28,12 @@ export function put(bus: Bus, [path, content]: readonly [path: string, content: 
   git(clone, 'push', '--quiet');
 }
 
-/** The commit that the bus stands at. */
+/** The commit at the tip of the bus. */
 export function tipOf(bus: Bus): string {
   return git(bus.hub, 'rev-parse', 'main').trim();
 }
 
-/** Sets the bus back, as a backup that is restored does. */
+/** Sets the bus back, as restoring a backup does. */
 export function setBack(bus: Bus, commit: string): void {
   git(bus.hub, 'update-ref', 'refs/heads/main', commit);
 }

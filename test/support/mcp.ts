@@ -8,14 +8,14 @@ import type { Host } from './bus.ts';
 
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 
-/** What a tool answered. */
+/** The answer of a tool. */
 export interface Called {
   isError: boolean;
   text: string;
   data: Record<string, unknown>;
 }
 
-/** The official client, connected to the real program in a process of its own. */
+/** The official client, connected to the real program in its own process. */
 export class McpClient {
   readonly client = new Client({ name: 'test', version: '1' });
   readonly transport: StdioClientTransport;
@@ -44,7 +44,7 @@ export class McpClient {
     });
   }
 
-  /** Whoever starts one closes it. */
+  /** The caller has to close it. */
   static async start(
     host: Host,
     argv: readonly string[] = [],
@@ -55,7 +55,7 @@ export class McpClient {
     return made;
   }
 
-  /** One that is closed when the test is over. */
+  /** A client that is closed when the test is over. */
   static async of(...given: Parameters<typeof McpClient.start>): Promise<McpClient> {
     const made = await McpClient.start(...given);
     onTestFinished(() => made.client.close());
@@ -84,7 +84,7 @@ export class McpClient {
   }
 }
 
-/** The processes that a process has started and that are there still, as Linux shows them. */
+/** The child processes of a process that still exist, as Linux shows them. */
 export function childrenOf(pid: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

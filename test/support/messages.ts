@@ -2,7 +2,7 @@ import type { Lookup } from '../../src/protocol/causality.ts';
 import type { Located, Message } from '../../src/protocol/message.ts';
 import { parseRecipients } from '../../src/protocol/reply.ts';
 
-/** The relPath of the n-th message of a made-up channel. */
+/** The relPath of the n-th message of an invented channel. */
 export function path(n: number): string {
   return `2026/06/09/${String(n).padStart(9, '0')}Z-${n.toString(16).padStart(8, '0')}.md`;
 }

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 
-/** `nobody`, who has no part in what other users do. */
+/** The user `nobody`, who is unrelated to the other users. */
 const NOBODY = 65534;
 
-/** Why no other user can be played here, or an empty text. */
+/** Why a test cannot act as another user here, or an empty text. */
 export const noOtherUser =
   process.getuid?.() === 0 ? '' : ' (skipped: only root can be another user)';
 
@@ -21,10 +21,10 @@ export function asOther(script: string): void {
 }
 
 /**
- * A socket of another user's, until the test ends, who answers every line with `answer` and tells
- * what was said to it.
+ * A socket of another user, until the test ends, who answers every line with `answer` and records
+ * what was sent.
  *
- * @param folder made first, if it is not there
+ * @param folder created first if it does not exist
  */
 export async function otherListens(
   folder: string,

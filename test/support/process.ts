@@ -8,7 +8,7 @@ import { until } from './wait.ts';
 
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 
-/** The real program in a process of its own; killed when the test is over. */
+/** The real program in its own process; killed when the test is over. */
 export class Program {
   readonly child: ChildProcess;
   out = '';
@@ -45,7 +45,7 @@ export class Program {
     );
   }
 
-  /** Waits for the end: the exit code, or the signal's name. */
+  /** Waits for the end; returns the exit code, or the name of the signal. */
   async ended(): Promise<number | string | null> {
     if (this.running) await once(this.child, 'close');
     return this.child.exitCode ?? this.child.signalCode;
@@ -57,7 +57,7 @@ export class Program {
   }
 }
 
-/** Whether a process of this id runs; one that is dead and not reaped does not. */
+/** Whether a process with this id runs; a dead process that was not reaped does not count. */
 export function exists(pid: number): Promise<boolean> {
   return isAlive({ pid, started: '' });
 }

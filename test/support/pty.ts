@@ -5,7 +5,7 @@ import { until } from './wait.ts';
 
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
 
-/** The real program on a terminal that is a test: every byte of it can be given and seen. */
+/** The real program on a terminal that the test controls: it can write and read every byte. */
 export class OnTerminal {
   readonly pty: Pty;
   output = Buffer.alloc(0);
@@ -47,7 +47,7 @@ export class OnTerminal {
     );
   }
 
-  /** The output as text; bytes that are not ASCII are what they are in Latin-1. */
+  /** The output as text; bytes beyond ASCII are decoded as Latin-1. */
   get text(): string {
     return this.output.toString('latin1');
   }

@@ -5,8 +5,8 @@ import type { Host } from './bus.ts';
 import { git } from './git.ts';
 
 /**
- * Pushes entries of an index, `<mode> <content> <path>` each, as anybody with git can; the mode 0
- * takes one away.
+ * Pushes entries of an index, as `<mode> <content> <path>` each, in the way in which anybody with
+ * git can; the mode 0 removes an entry.
  */
 export function push(
   host: Host,

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import type { Bus } from './bus.ts';
 
-/** What one command that a run gave came to. */
+/** The result of one command that a run gave. */
 export interface Given {
   code: number;
   out: string;
@@ -10,8 +10,8 @@ export interface Given {
 }
 
 /**
- * An agent CLI that gives shell commands, as a model that was persuaded would: the command line for a host
- * file, and what each command came to.
+ * An agent CLI that gives shell commands, as a manipulated model would: the command line for a host
+ * file, and the result of each command.
  */
 export class Persuaded {
   readonly cli: string;
@@ -39,7 +39,7 @@ export class Persuaded {
     return readFileSync(join(this.#folder, 'prompt'), 'utf8');
   }
 
-  /** What became of each command, in order. */
+  /** The results of the commands, in order. */
   get given(): Given[] {
     return this.#commands.map((_command, at) => ({
       code: existsSync(this.#path(at, 'code'))

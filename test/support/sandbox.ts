@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 
-// Each test file has a HOME of its own, no git identity and nothing of the caller's settings.
+// Each test file has its own HOME, no git identity and none of the caller's settings.
 const home = realpathSync(mkdtempSync(join(tmpdir(), 'crosstalk-test-')));
 for (const name of Object.keys(process.env)) {
   if (/^(CROSSTALK_|GIT_|XDG_)/.test(name)) Reflect.deleteProperty(process.env, name);
@@ -18,7 +18,7 @@ Object.assign(process.env, {
   NO_COLOR: '1',
 });
 
-/** Milliseconds: a long run of faults leaves many buses. */
+/** Milliseconds for cleaning up, because a long run of faults leaves many buses. */
 const CLEANING_MS = 600_000;
 
 afterAll(() => {

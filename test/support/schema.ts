@@ -29,7 +29,10 @@ export function readOpenApi(): OpenApi {
   return JSON.parse(readFileSync(file, 'utf8')) as OpenApi;
 }
 
-/** Where a value is not as a schema says; for the part of JSON Schema that docs/openapi.json uses. */
+/**
+ * The places where a value does not match a schema, for the part of JSON Schema that
+ * docs/openapi.json uses.
+ */
 export function problemsOf(api: OpenApi, schema: Schema, value: unknown, at = '$'): string[] {
   if (schema.$ref !== undefined) {
     const name = schema.$ref.split('/').at(-1) ?? '';

@@ -24,7 +24,7 @@ export function sshMissing(): string | undefined {
   return process.getuid?.() === 0 ? undefined : 'sshd needs to be started by root here';
 }
 
-/** A real sshd on loopback with keys of its own; gives the command git is to use. */
+/** Starts a real sshd on loopback with its own keys; returns the command that git has to use. */
 export async function startSshd(
   root: string,
 ): Promise<{ command: string; port: number; badCommand: string }> {
@@ -114,7 +114,7 @@ function backend(root: string, request: IncomingMessage, response: ServerRespons
   });
 }
 
-/** A server that accepts connections and never says a word. */
+/** A server that accepts connections and never answers. */
 export async function startSilent(): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -122,7 +122,7 @@ export async function startSilent(): Promise<string> {
   return `127.0.0.1:${String(await listening(server))}`;
 }
 
-/** Passes everything on to another port, each piece late by `delay()` milliseconds. */
+/** Passes everything on to another port, delaying each piece by `delay()` milliseconds. */
 export async function startSlow(port: number, delay: () => number): Promise<string> {
   const server = createServer((near) => {
     const far = createConnection(port, '127.0.0.1');
@@ -146,7 +146,10 @@ export async function startSlow(port: number, delay: () => number): Promise<stri
   return `127.0.0.1:${String(await listening(server))}`;
 }
 
-/** Passes everything on to another port, both ways at so many bytes a second. */
+/**
+ * Passes everything on to another port, in both directions with a limited number of bytes per
+ * second.
+ */
 export async function startThrottled(port: number, bytesPerSecond: number): Promise<string> {
   const server = createServer((near) => {
     const far = createConnection(port, '127.0.0.1');

@@ -20,7 +20,7 @@ import { until } from './wait.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A service manager, and a way to run commands where it is. */
+/** A service manager, and a way to run commands next to it. */
 export interface World {
   env: NodeJS.ProcessEnv;
   /** Runs a program there, with an empty stdin. */
@@ -39,7 +39,7 @@ export function exec(argv: readonly string[], env: NodeJS.ProcessEnv, cwd = '/')
   });
 }
 
-/** A machine whose systemctl is the stand-in of test/fixtures/service; ended with the test. */
+/** A machine whose systemctl is the fake of test/fixtures/service; removed at the end of the test. */
 export function standIn(): World {
   const root = scratch();
   const bin = join(root, 'bin');
@@ -61,13 +61,13 @@ export function standIn(): World {
   return { env, run: (argv, more = {}) => exec(argv, { ...env, ...more }) };
 }
 
-/** Makes a program of a line of shell. */
+/** Creates a program from a line of shell. */
 export function put(folder: string, name: string, line: string): void {
   writeFileSync(join(folder, name), `#!/bin/sh\n${line}\n`);
   chmodSync(join(folder, name), 0o755);
 }
 
-/** This package, installed in a place of its own, where another version can take its place. */
+/** This package, installed in a separate place, where another version can replace it. */
 export function copyOfPackage(): {
   bin: string;
   main: string;
@@ -100,8 +100,8 @@ interface Status {
 }
 
 /**
- * A service from its installation to its end, as an operator sees it: everything that is asserted
- * is printed by a command that runs where the service manager is.
+ * The life of a service from its installation to its end, as an operator sees it: every assertion
+ * is about the output of a command that runs next to the service manager.
  */
 export async function lifeOfAService(world: World, bus: Bus, host: Host): Promise<void> {
   const { bin, release } = copyOfPackage();
@@ -114,7 +114,7 @@ export async function lifeOfAService(world: World, bus: Bus, host: Host): Promis
   };
   const serving = (what: string, holds: (status: Status) => boolean): Promise<Status> =>
     until(`a service ${what}`, async () => {
-      // It need not wait for its next poll.
+      // It does not have to wait for its next poll.
       await ct('wake');
       const status = JSON.parse((await ct('service', 'status', '--json')).out) as Status;
       return status.version.running !== null && holds(status) && status;

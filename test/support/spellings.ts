@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { scratch } from './bus.ts';
 
-/** Command lines that start one and the same program, which `%` stands for. */
+/** Command lines that all start the same program, which `%` stands for. */
 export const SPELLINGS: readonly string[] = [
   '% -p',
   ' %\t-p ',
@@ -30,10 +30,10 @@ export const SPELLINGS: readonly string[] = [
   '% -p # what it is for',
 ];
 
-/** Those in which a shell goes on to read what stands for the program. */
+/** The spellings without quotes around the program. */
 export const UNQUOTED = SPELLINGS.filter((spelling) => !/"%"|'%'/.test(spelling));
 
-/** A folder with a program that says which of its variables it has. */
+/** A folder with a program that prints which of its variables are set. */
 export function tools(name: string): string {
   const folder = scratch();
   const program = join(folder, name);

@@ -20,7 +20,7 @@ import { until } from './wait.ts';
 const MANAGER = fileURLToPath(new URL('../fixtures/service/manager.sh', import.meta.url));
 const CGROUPS = '/sys/fs/cgroup';
 
-/** Whether a systemd of the test's own can be run: in CI alone, as it takes namespaces. */
+/** Whether the test may run its own systemd: only in CI, because it needs namespaces. */
 export function mayRunSystemd(): boolean {
   const programs = ['/lib/systemd/systemd', '/usr/bin/systemctl', '/usr/bin/unshare'];
   return (
@@ -47,7 +47,7 @@ function hasNamespaces(): boolean {
   return spawnSync('unshare', mounting, { stdio: 'ignore', timeout: 10_000 }).status === 0;
 }
 
-/** Where control groups begin: in one place, or in one for each controller. */
+/** The roots of the control groups: one, or one for each controller. */
 function hierarchies(): string[] {
   return existsSync(CGROUPS)
     ? [CGROUPS, ...readdirSync(CGROUPS).map((name) => join(CGROUPS, name))]
@@ -64,8 +64,8 @@ function isWritable(path: string): boolean {
 }
 
 /**
- * A real systemd user manager, apart from the machine's; gone when the test is over. Undefined where
- * none comes up, as in some containers.
+ * A real systemd user manager that is separate from the machine's; removed when the test is over.
+ * Undefined if none can be started, as in some containers.
  */
 export async function startSystemd(): Promise<World | undefined> {
   const home = join(scratch(), 'home');
@@ -97,7 +97,10 @@ export async function startSystemd(): Promise<World | undefined> {
   );
 }
 
-/** What `unshare` runs, by its pid out here; the script starts others before it comes to that. */
+/**
+ * The process that `unshare` runs, by its id outside of the namespace; the script starts other
+ * processes before it.
+ */
 function childOf(pid: number): string | undefined {
   const namespace = (of: string): string => readlinkSync(`/proc/${of}/ns/pid`);
   try {
@@ -110,14 +113,16 @@ function childOf(pid: number): string | undefined {
   }
 }
 
-/** Removes a control group and those in it, if they are empty; whether it is gone. */
+/**
+ * Removes a control group and those in it, if they are empty; returns whether it no longer exists.
+ */
 function removeGroup(path: string): boolean {
   try {
     for (const entry of readdirSync(path, { withFileTypes: true }))
       if (entry.isDirectory()) removeGroup(join(path, entry.name));
     rmdirSync(path);
   } catch {
-    // There is none, or something in it has not ended yet.
+    // It does not exist, or a process in it has not ended yet.
   }
   return !existsSync(path);
 }

@@ -7,7 +7,7 @@ import { until } from './wait.ts';
 /** Whether tests can look at a screen. */
 export const hasTmux = spawnSync('tmux', ['-V']).status === 0;
 
-/** A shell on a terminal whose screen can be read; gone when the test is over. */
+/** A shell on a terminal whose screen can be read; closed when the test is over. */
 export class Pane {
   readonly #socket = join(scratch(), 'tmux');
 
@@ -30,12 +30,12 @@ export class Pane {
     });
   }
 
-  /** Closes the window, with whatever runs in it. */
+  /** Closes the window with everything that runs in it. */
   close(): void {
     spawnSync('tmux', ['-S', this.#socket, 'kill-server']);
   }
 
-  /** Types text as it is. */
+  /** Types a text literally. */
   type(text: string): void {
     this.#tmux('send-keys', '-l', text);
   }
@@ -54,12 +54,12 @@ export class Pane {
     this.#tmux('resize-window', '-x', String(cols), '-y', String(rows));
   }
 
-  /** What is on the screen, without blanks at the ends of lines. */
+  /** The content of the screen, without blanks at the ends of lines. */
   screen(): string {
     return this.#tmux('capture-pane', '-p').replace(/ +$/gm, '').trimEnd();
   }
 
-  /** What tmux knows of the pane, as `pane_title`. */
+  /** A value that tmux knows about the pane, such as `pane_title`. */
   value(name: string): string {
     return this.#tmux('display-message', '-p', `#{${name}}`).trimEnd();
   }

@@ -15,7 +15,7 @@ export interface Answer {
 
 type Headers = Record<string, string>;
 
-/** `crosstalk web` of a host, in this process; ended with the test. */
+/** `crosstalk web` of a host, in this process; stopped at the end of the test. */
 export class Web {
   readonly port: number;
   readonly token: string;
@@ -42,7 +42,7 @@ export class Web {
     return web;
   }
 
-  /** For several tests; whoever opens it stops it. */
+  /** For several tests; the caller stops it. */
   static async open(host: Host, ...options: string[]): Promise<Web> {
     const stop = new AbortController();
     let out = '';
@@ -63,7 +63,7 @@ export class Web {
     return this.done;
   }
 
-  /** A request with exactly these headers, and the path as it stands. */
+  /** Sends a request with exactly these headers, and with the path unchanged. */
   raw(method: string, path: string, headers: Headers = {}, body?: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const where = { host: '127.0.0.1', port: this.port, agent: false };
@@ -77,13 +77,13 @@ export class Web {
         got.on('error', reject);
       });
       sent.on('error', reject);
-      // A server that refuses a body need not read it.
+      // A server that refuses a body does not have to read it.
       sent.on('socket', (socket) => socket.on('error', () => undefined));
       sent.end(body);
     });
   }
 
-  /** What the API answers to who has the token. */
+  /** The answer of the API to a request with the token. */
   async get<T>(path: string): Promise<T> {
     const { status, text } = await this.raw('GET', path, this.bearer());
     if (status !== 200) throw new Error(`GET ${path}: ${String(status)} ${text}`);
@@ -116,7 +116,7 @@ export type Seen = {
   [K in keyof WebEvents]: { id: string; name: K; data: WebEvents[K] };
 }[keyof WebEvents];
 
-/** The events of one stream as they come. */
+/** The events of one stream, as they arrive. */
 export class EventReader {
   readonly seen: Seen[] = [];
   ended = false;
@@ -173,12 +173,12 @@ export class EventReader {
     }[];
   }
 
-  /** The bodies of all messages that came, in order. */
+  /** The bodies of all messages that arrived, in order. */
   get bodies(): string[] {
     return this.of('messages').flatMap(({ data }) => data.messages.map(({ body }) => body));
   }
 
-  /** The states a message was said to be in, in order. */
+  /** The reported states of a message, in order. */
   statesOf(relPath: string): string[] {
     return this.of('facts')
       .flatMap(({ data }) => data.facts)

@@ -164,7 +164,7 @@ describe('laws of approval', () => {
         if (chosen === undefined) return;
         const then = weighed(after, accept(approved, after, [chosen]));
         const left = held.filter((change) => change !== chosen).map(({ digest }) => digest);
-        // Nothing else was approved; a new actor's first tier brings no other change with it.
+        // Nothing else was approved; the first tier of a new actor brings no other change with it.
         for (const digest of left) expect(then.held.map((one) => one.digest)).toContain(digest);
         expect(then.held.map((one) => one.digest)).not.toContain(chosen.digest);
         for (const [actor, tiers] of host.actors)

@@ -18,7 +18,7 @@ const delivered = (located: Located, bytes = 1): Delivery => ({
   bytes,
 });
 
-/** The batches of what is pending for the boss, as paths. */
+/** The batches of the boss's pending messages, as paths. */
 const batched = (pending: Located[], record: Located[] = []): string[][] => {
   const lookup = lookupIn([...record, ...pending]);
   return batchesOf(

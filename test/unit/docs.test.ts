@@ -13,7 +13,7 @@ it.each([
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => readFileSync(join(root, 'test', name), 'utf8').replace(/\$\{[^}]*\}/g, '%s'))
     .join('\n');
-  // The tables of tests: under other headings stands something else.
+  // The tables of tests; other headings have other content.
   const rows = readFileSync(join(root, document), 'utf8')
     .split(/\n(?=\| [^\n]+\n\| -)/)
     .filter((table) => table.startsWith(`| ${heading} |`))

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Escapes } from '../../src/runner/escapes.ts';
 
-/** What programs write: text, sequences of every kind, broken ones, and any bytes at all. */
+/** What programs write: text, sequences of every kind, broken ones, and arbitrary bytes. */
 const pieces = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 8 }).map((text) => Buffer.from(text)),
   fc
@@ -27,7 +27,7 @@ const pieces = fc.oneof(
 );
 const streams = fc.array(pieces, { maxLength: 20 }).map((all) => Buffer.concat(all));
 
-/** The places where something may be put in, found byte by byte. */
+/** The places where something may be inserted, determined byte by byte. */
 function places(stream: Buffer): Set<number> {
   const escapes = new Escapes();
   const found = new Set(escapes.atRest ? [0] : []);

@@ -15,9 +15,9 @@ import { formatPrompt } from '../../src/protocol/prompt.ts';
 import { fixtures } from '../support/fixtures.ts';
 import { headers } from '../support/headers.ts';
 
-/** npm run test:fuzz sets more. */
+/** npm run test:fuzz sets a higher number. */
 const FILES = Number(process.env['FUZZ_FILES'] ?? '4000');
-/** Of processor time: other processes of a busy machine do not count. */
+/** Measured as processor time, so that other processes of a busy machine do not count. */
 const SLOWEST_MS = 2000;
 
 const corpus = ['valid', 'malformed', 'hostile'].flatMap((folder) =>
@@ -122,7 +122,7 @@ const mutated = fc
 const assembled = fc
   .array(fc.constantFrom(...NASTY, '\n', '\n', ' ', 'x'), { maxLength: 60 })
   .map((parts) => Buffer.from(`---\n${parts.join('')}\n---\n`));
-/** A header whose every field is right, or now and then is not: most are accepted. */
+/** A header whose fields are mostly valid, so that most headers are accepted. */
 const header = (good: string[]): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 20, arbitrary: fc.constantFrom(...good) },
@@ -143,7 +143,10 @@ const plausible = fc
     const lines = Object.entries(fields).map(([key, value]) => `${key}: ${value}`);
     return Buffer.from(`---\n${lines.join('\n')}\nx: ${JSON.stringify(extra)}\n---\n\n${body}`);
   });
-/** Headers up to the limit and over it that are slow to read where a reader is careless, and cuts of them. */
+/**
+ * Headers up to the limit and over it that are slow for a careless parser, and cut versions of
+ * them.
+ */
 const large = fc
   .tuple(fc.constantFrom(...Object.values(headers)), fc.nat(70_000), fc.nat(70_000))
   .map(([make, size, cut]) => Buffer.from(`---\n${make(size).slice(0, cut)}\n---\n`));

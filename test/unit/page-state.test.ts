@@ -17,7 +17,7 @@ import { path } from '../support/messages.ts';
 
 const CHANNEL = '11111111-2222-4333-8444-555555555555';
 
-/** A shelf like the browser's; `full` throws as that does when nothing more fits. */
+/** A shelf like the browser's; `full` throws as the browser does when there is no more space. */
 function shelf(full = false): Shelf {
   const kept = new Map<string, string>();
   return {

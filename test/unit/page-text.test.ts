@@ -60,7 +60,7 @@ describe('the text of a message', () => {
     fc.assert(
       fc.property(schemes, fc.string(), shapes, (scheme, rest, shape) => {
         const links = linksOf(treeOf(tokensOf(shape.replace('%', () => scheme + rest))));
-        // One that leads nowhere, as in [a](), is shown as its words.
+        // A link without a target, as in [a](), is shown as text.
         const followed = links.filter((href) => href !== '');
         expect(followed.filter((href) => safeLink(href) === undefined)).toEqual([]);
       }),

@@ -223,7 +223,7 @@ describe('stated times', () => {
   it.each([
     ['resets 3pm (Europe/Berlin)', '2026-11-22T14:00:00.000Z'],
     ['resets 3:31pm (Europe/Berlin)', '2026-11-21T14:31:00.000Z'],
-    // Just over: clocks differ.
+    // It has just passed, but clocks differ.
     ['resets 3:25pm (Europe/Berlin)', '2026-11-21T14:30:00.000Z'],
     ['resets 3:45 PM', '2026-11-21T14:45:00.000Z'],
     ['resets 9:45am (America/New_York)', '2026-11-21T14:45:00.000Z'],

@@ -11,7 +11,7 @@ describe('a program and announcements on one screen', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 20 }), (chunks) => {
         const screen = new Screen();
-        // No title, so that nothing but the bell is put in.
+        // Without a title, so that nothing except the bell is inserted.
         const mark = { extra: '<announced>' };
         const parts = chunks.flatMap((chunk) => [screen.output(chunk), screen.announce(mark)]);
         const written = Buffer.concat(parts).toString('latin1').replaceAll('<announced>', '');

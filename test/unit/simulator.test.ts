@@ -60,7 +60,7 @@ describe('many hosts in simulated time', () => {
     (load) => {
       const { mostPermits, mostPushes } = run({ hosts: 32, load, minutes: 10, ...FORGE });
       expect(mostPermits).toBe(6);
-      // A push that lost a race takes its permit before its fetch, and so leaves a little later.
+      // A push that lost a race takes its permit before its fetch, so it starts a little later.
       expect(mostPushes).toBeLessThanOrEqual(7);
     },
   );
@@ -92,7 +92,7 @@ describe('many hosts in simulated time', () => {
       ...FORGE,
       repositoryLimit: 6,
     });
-    // Sent for ten minutes, then let through for four times as long at most.
+    // Messages are sent for ten minutes, then the waiting ones for at most four times as long.
     expect(published / messagesPerPush).toBeLessThanOrEqual(6 * 50 + 6);
   });
 });

@@ -38,7 +38,7 @@ it('a message is an errand for each served addressee that it wakes, and answered
     trace(4, 'anna', 'nobody'),
     trace(5, 'anna', 'worker', { type: 'note' }),
     trace(6, 'anna', 'worker@two'),
-    // An answer to what somebody else asked wakes nobody.
+    // An answer to another asker's question wakes nobody.
     trace(7, 'worker', 'boss', { re: [path(6)] }),
   ];
   const shown = errandsOf(traces, served).map(({ message, actor, answer }) => [

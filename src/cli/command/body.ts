@@ -5,11 +5,12 @@ import { readInRun } from './run-files.ts';
 import { text, type Call } from './command.ts';
 
 /**
- * A text as a command is given it: the argument; stdin for `-`, or for no argument when stdin is no
- * terminal; or the file of `--file` (cli.md).
+ * The text for a command: its argument; stdin for `-`, or when there is no argument and stdin is
+ * not a terminal; or the file of `--file` (cli.md).
  *
- * @param what is written, for errors: `message`
- * @throws CrosstalkError `usage` when there is none, or two, or a file that cannot be read
+ * @param what the name of the text for errors, such as `message`
+ * @throws CrosstalkError `usage` when there is no text, when there are two, and when a file cannot
+ *   be read
  */
 export async function readBody(call: Call, what: string): Promise<string> {
   const { io, args } = call;

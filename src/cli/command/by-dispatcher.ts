@@ -9,10 +9,10 @@ import { newMarks } from '../../operations/sending/marks.ts';
 import { note, type Call } from './command.ts';
 
 /**
- * Lets the dispatcher do what a run may not do itself.
+ * Asks the dispatcher to do something that a run may not do itself.
  *
- * @returns its result; undefined where this command has to do it
- * @throws CrosstalkError `timed_out` where nobody answers: it is done later
+ * @returns its result; undefined when this command has to do it
+ * @throws CrosstalkError `timed_out` when no dispatcher answers; the request is carried out later
  */
 export async function byDispatcher<K extends 'channel' | 'memory'>(
   call: Call,

@@ -2,13 +2,16 @@ import { withoutCredentials } from '../../credentials.ts';
 import type { Context } from '../../operations/context.ts';
 import type { Io } from './io.ts';
 
-/** Options as commander gives them: camelCase, values as strings; a list for a repeatable one. */
+/**
+ * Options as commander returns them: names in camelCase, values as strings, and a list for a
+ * repeatable option.
+ */
 export type Options = Record<string, string | boolean | string[] | undefined>;
 
 /** One invocation of a command. */
 export interface Call {
   io: Io;
-  /** `send`, `channel create`, … for messages. */
+  /** `send`, `channel create` and so on, for messages. */
   name: string;
   args: (string | undefined)[];
   options: Options;
@@ -19,13 +22,13 @@ export interface CommandModule {
   run: (call: Call) => Promise<number>;
 }
 
-/** An option's text, or undefined. */
+/** The value of an option, or undefined. */
 export function text({ options }: Call, name: string): string | undefined {
   const value = options[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** What a repeatable option was given, in order. */
+/** The values of a repeatable option, in order. */
 export function list({ options }: Call, name: string): string[] {
   const value = options[name];
   return Array.isArray(value) ? value : [];
@@ -35,7 +38,7 @@ export function flag({ options }: Call, name: string): boolean {
   return options[name] === true;
 }
 
-/** `{key: value}` of an option that was given, for spreading into an input. */
+/** `{key: value}` for every named option that was given, to be spread into an input. */
 export function given<K extends string>(call: Call, ...names: K[]): Partial<Record<K, string>> {
   const found: Partial<Record<K, string>> = {};
   for (const name of names) {
@@ -46,8 +49,8 @@ export function given<K extends string>(call: Call, ...names: K[]): Partial<Reco
 }
 
 /**
- * What is to be searched for. The shell takes quotes away: among several arguments one with blanks in
- * it was a phrase; a single one is everything that is looked for, as it was typed.
+ * The words to search for. The shell removes quotes: among several arguments, one that contains
+ * blanks was a quoted phrase; a single argument is the complete query, as it was typed.
  */
 export function wordsOf({ args }: Call): string {
   const words = args.map((word) => word ?? '');
@@ -56,12 +59,14 @@ export function wordsOf({ args }: Call): string {
   return words.map((word) => (isPhrase(word) ? `"${word}"` : word)).join(' ');
 }
 
-/** One line of diagnosis on stderr. */
+/** Writes one line of diagnosis to stderr. */
 export function note({ io, name }: Call, line: string): void {
   io.err(`crosstalk ${name}: ${withoutCredentials(line)}\n`);
 }
 
-/** Opens the transport the call is about; a command that needs none does not load what it takes. */
+/**
+ * Opens the transport of the call. A command that needs no transport does not load the code for it.
+ */
 export async function inTransport<T>(
   call: Call,
   work: (context: Context) => Promise<T>,
@@ -82,7 +87,7 @@ export async function inTransport<T>(
   );
 }
 
-/** Prints a result: JSON with `--json`, else as `render` puts it. Returns exit code 0. */
+/** Prints a result: JSON with `--json`, otherwise as `render` formats it. Returns exit code 0. */
 export function print(call: Call, value: unknown, render: () => string): number {
   const body = flag(call, 'json') ? JSON.stringify(value, undefined, 2) : render();
   if (body !== '') call.io.out(`${body}\n`);

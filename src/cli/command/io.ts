@@ -1,29 +1,32 @@
 import type { AgentMode } from '../../operations/agent-mode.ts';
 
-/** Where a command reads and writes; tests give their own. */
+/** Where a command reads and writes; tests pass their own implementation. */
 export interface Io {
   env: NodeJS.ProcessEnv;
   cwd: string;
   out: (text: string) => void;
-  /** A file's content, as it is; but for a terminal, which it cannot steer. */
+  /**
+   * Writes the content of a file unchanged; on a terminal, everything that could control it is
+   * removed.
+   */
   outBytes: (bytes: Uint8Array) => void;
   err: (text: string) => void;
-  /** All of stdin; undefined when it is a terminal. */
+  /** All of stdin, or undefined when it is a terminal. */
   readStdin: () => Promise<string> | undefined;
-  /** Stdin a line at a time, as they come. */
+  /** The lines of stdin, as they arrive. */
   lines: () => AsyncIterable<string>;
-  /** Asks on the terminal; undefined when there is none. */
+  /** Asks a question on the terminal; undefined when there is no terminal. */
   ask: ((question: string) => Promise<string>) | undefined;
   inIsTty: boolean;
   outIsTty: boolean;
   errIsTty: boolean;
   login: string;
-  /** Set where a run gives the command (trust.md §3). */
+  /** Set when an agent's run gives the command (trust.md §3). */
   agentMode?: AgentMode;
-  /** What stderr is told when a signal ends the process at once. */
+  /** Writes to stderr when a signal ends the process immediately. */
   lastWord: (text: string) => void;
   /** Aborted by the first SIGINT or SIGTERM, for commands that end cleanly. */
   stop: AbortSignal;
-  /** Aborted by the second. */
+  /** Aborted by the second such signal. */
   hurry: AbortSignal;
 }

@@ -7,10 +7,11 @@ import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
 import { shown } from '../../protocol/text/result.ts';
 
 /**
- * A file that a run sends: a regular one below the folder it works in, its own directory or the checkout,
- * wherever symlinks lead (trust.md §3). Git's own folder of the checkout is none: credentials may be there.
+ * A file that a run sends: a regular file below the folder it works in, its own directory or the
+ * checkout, after following symlinks (trust.md §3). Files in the `.git` folder of the checkout are
+ * refused, because it may contain credentials.
  *
- * @throws CrosstalkError `usage` for any other
+ * @throws CrosstalkError `usage` for any other file
  */
 export async function readInRun(mode: AgentMode, cwd: string, file: string): Promise<string> {
   const refused = (why: string): CrosstalkError =>
@@ -46,13 +47,13 @@ async function isAllowed(
     return root !== undefined && root !== sep && path.startsWith(root + sep);
   };
   if (await below(runDir)) return true;
-  // Neither is a run's to read, whatever holds it.
+  // A run may read neither of these folders, wherever they are.
   if ((await below(state)) && !(await below(workspacesOf(state)))) return false;
   if (transport !== undefined && (await below(join(transport, '.git')))) return false;
   return (await below(workdir)) || below(transport);
 }
 
-/** The workspaces lie in the state directory. */
+/** The workspaces are in the state directory. */
 function workspacesOf(state: string | undefined): string | undefined {
   return state === undefined ? undefined : join(state, 'work');
 }

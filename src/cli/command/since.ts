@@ -3,7 +3,7 @@ import { shown } from '../../protocol/text/result.ts';
 import { parseSince } from '../../protocol/text/since.ts';
 import { text, type Call } from './command.ts';
 
-/** The moment that `--since` names, if it was given. @throws CrosstalkError `usage` */
+/** The time that `--since` names, if the option was given. @throws CrosstalkError `usage` */
 export function sinceOf(call: Call): { since?: Date } {
   const given = text(call, 'since');
   if (given === undefined) return {};

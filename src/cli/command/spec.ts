@@ -2,26 +2,26 @@ import type { CommandModule } from './command.ts';
 
 export type OptionSpec = readonly [flags: string, description: string, repeatable?: 'repeatable'];
 
-/** A command as users see it; its code is imported when it is called. */
+/** A command as users see it; its code is imported only when it is called. */
 export interface CommandSpec {
   /** `send`, or `channel create` for a subcommand. */
   name: string;
   args?: string;
   summary: string;
-  /** More for its own help. */
+  /** Additional text for the help of the command. */
   details?: string;
   options?: readonly OptionSpec[];
   example: string;
-  /** Works without a transport, so it takes no `--transport`. */
+  /** Whether it works without a transport, so that it has no `--transport`. */
   standalone?: boolean;
   /**
-   * A run has it too (trust.md §3); where it has some options alone, those it does not have are here,
-   * each with the reason. All other commands answer a run that they are not for it.
+   * Whether runs may use it too (trust.md §3); if they may not use some of its options, these are
+   * listed here, each with the reason. Every other command tells a run that it is not available.
    */
   inRun?: true | Readonly<Record<string, string>>;
-  /** Called by programs, so no help names it. */
+  /** Called by programs, so the help does not list it. */
   hidden?: boolean;
-  /** `clean`: stops by itself when asked. `child`: leaves Ctrl-C to the program it runs. */
+  /** `clean`: stops cleanly when asked to. `child`: leaves Ctrl-C to the program it runs. */
   interrupt?: 'clean' | 'child';
   load: () => Promise<CommandModule>;
 }
@@ -38,7 +38,7 @@ const TRANSPORT = [
 ] as const;
 const JSON_OUTPUT = ['--json', 'print the result as JSON'] as const;
 
-/** What a group of subcommands is for, where no command has its name. */
+/** The purpose of a group of subcommands, for groups whose name is not a command. */
 export const GROUPS: Readonly<Record<string, string>> = {
   actor: 'list, show and add actors',
   host: 'this machine’s host file',
@@ -46,12 +46,12 @@ export const GROUPS: Readonly<Record<string, string>> = {
   service: 'the dispatcher as a service of this machine',
 };
 
-/** All options of a command but `--help`: its own, and those that most commands have. */
+/** All options of a command except `--help`: its own, and those that most commands share. */
 export function optionsOf({ options, standalone, interrupt }: CommandSpec): OptionSpec[] {
   return [
     ...(options ?? []),
     ...(standalone === true ? [] : [TRANSPORT]),
-    // A session on the terminal has no result of its own.
+    // A session on the terminal has no result to print.
     ...(interrupt === 'child' ? [] : [JSON_OUTPUT]),
   ];
 }

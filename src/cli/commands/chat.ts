@@ -7,7 +7,10 @@ import { flag, given, inTransport, note, text, type Call } from '../command/comm
 import { EXIT } from '../command/exit.ts';
 import { timeoutOf } from '../view/replied.ts';
 
-/** Milliseconds that what is being sent gets before the chat ends: it is safe on disk by then. */
+/**
+ * Milliseconds that messages being sent are given before the chat ends; they are safe on disk by
+ * then.
+ */
 const PATIENCE_MS = 3000;
 
 export async function run(call: Call): Promise<number> {
@@ -42,17 +45,17 @@ export async function run(call: Call): Promise<number> {
   });
 }
 
-/** Loads what draws while the transport is opened. */
+/** Loads the drawing library while the transport is opened. */
 function loadScreen(): Promise<void> {
-  // It would show nothing where it believes itself in a build.
+  // The library shows nothing if these variables make it believe that it runs in a build.
   for (const name of ['CI', 'CONTINUOUS_INTEGRATION']) Reflect.deleteProperty(process.env, name);
   const loading = import('../../chat/screen.tsx').then(({ prepareScreen }) => prepareScreen());
-  // Whoever waits for it is told.
+  // The error is reported where the promise is awaited.
   loading.catch(() => undefined);
   return loading;
 }
 
-/** Opens the transport; what it has to say goes to stderr until it is redirected. */
+/** Opens the transport; its notes go to stderr until they are redirected. */
 function inNotedTransport(
   call: Call,
   work: (

@@ -6,13 +6,13 @@ import { EXIT } from '../command/exit.ts';
 import { text } from '../command/command.ts';
 import type { CommandSpec } from '../command/spec.ts';
 
-/** Milliseconds after which somebody who pressed TAB has no use for an answer. */
+/** Milliseconds after which an answer is no longer useful to somebody who pressed TAB. */
 const PATIENCE_MS = 2000;
 
 /**
- * What completion scripts call: prints a candidate a line, `value<TAB>description`. A line without
- * a value, `<TAB>files` or `<TAB>folders`, asks the shell for its own. Whatever goes wrong, there
- * is nothing to offer: no error, exit code 0.
+ * What completion scripts call: prints one candidate per line, as `value<TAB>description`. A line
+ * without a value, `<TAB>files` or `<TAB>folders`, asks the shell to complete file names. After any
+ * failure it prints no candidates and no error, with exit code 0.
  */
 export function completing(commands: readonly CommandSpec[]): CommandModule {
   return {
@@ -20,7 +20,7 @@ export function completing(commands: readonly CommandSpec[]): CommandModule {
       try {
         call.io.out(await answer(call, commands));
       } catch {
-        // Somebody is in the middle of typing.
+        // An error message would disturb somebody who is typing.
       }
       return EXIT.ok;
     },
@@ -41,7 +41,7 @@ async function answer(call: Call, commands: readonly CommandSpec[]): Promise<str
     .join('');
 }
 
-/** Bash puts a value in the place of an end of the word: what is before it stays as it was typed. */
+/** Bash replaces only the last part of a word, so the part before it has to stay as it was typed. */
 function inserting(last: string, replaced: string | undefined): (value: string) => string {
   if (replaced === undefined) return (value) => value;
   const kept = unquoted(

@@ -38,7 +38,10 @@ export function run(call: Call): Promise<number> {
   });
 }
 
-/** JSON lines on stderr or in a file; for eyes on a terminal, unless `--json` is given. */
+/**
+ * The log: JSON lines on stderr or in a file; readable lines on a terminal, unless `--json` is
+ * given.
+ */
 function logger(call: Call): Log {
   const { io } = call;
   const file = text(call, 'log');
@@ -62,7 +65,7 @@ function logger(call: Call): Log {
   };
 }
 
-/** @param ours its folder is made if need be */
+/** @param ours whether the folder of the file is ours, so that it is created if it is missing */
 function openLog(path: string, ours: boolean): RotatingLog {
   try {
     if (ours) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -76,7 +79,7 @@ function openLog(path: string, ours: boolean): RotatingLog {
   }
 }
 
-/** Milliseconds from an option in seconds. */
+/** The milliseconds of an option given in seconds. */
 function seconds(call: Call, name: string, fallback: string, least: number): number {
   const value = Number(text(call, name) ?? fallback);
   if (Number.isFinite(value) && value >= least && value <= 86_400) return value * 1000;

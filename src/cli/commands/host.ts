@@ -23,7 +23,10 @@ async function show(call: Call, context: Context): Promise<number> {
   );
 }
 
-/** What is named by digest; on a terminal what somebody says yes to, having seen it. */
+/**
+ * Approves the changes named by their digests; on a terminal, the changes that somebody has seen
+ * and agreed to.
+ */
 async function approveChosen(call: Call, context: Context): Promise<number> {
   const alias = text(call, 'host');
   const given = call.args.flatMap((digest) => digest ?? []);
@@ -42,7 +45,7 @@ async function approveChosen(call: Call, context: Context): Promise<number> {
   );
 }
 
-/** Shows everything that is held and asks once for each change; `all` is yes to the rest. */
+/** Shows every change that is held and asks once for each; `all` agrees to the rest. */
 async function asked(call: Call, { held }: HostShown): Promise<string[]> {
   const { io } = call;
   if (io.ask === undefined)
@@ -94,7 +97,7 @@ function renderShown({ host, held, started }: HostShown): string {
   ].join('\n');
 }
 
-/** A held change: its digest, and both texts of every option that differs. */
+/** Formats a held change: its digest, and both texts of every option that differs. */
 function changeLines({ digest, name, changes, refused }: HeldChange): string {
   return [
     `${digest}  ${nameText(name)}`,
@@ -107,7 +110,7 @@ function changeLines({ digest, name, changes, refused }: HeldChange): string {
   ].join('\n');
 }
 
-/** Prints a result; what a person decides by is plain ASCII in either form. */
+/** Prints a result; the text on which a person bases a decision is plain ASCII in both forms. */
 function printed(call: Call, value: unknown, render: () => string): number {
   const body = flag(call, 'json') ? asAscii(JSON.stringify(value, undefined, 2)) : render();
   if (body !== '') call.io.out(`${body}\n`);

@@ -5,7 +5,8 @@ import { flag, given, note, print, text, type Call } from '../command/command.ts
 export async function run(call: Call): Promise<number> {
   const { io, args } = call;
   const remote = text(call, 'remote') ?? '';
-  // Other users see the command lines of all processes, but for what is written over.
+  // Other users can see the command lines of all processes, except for titles that were
+  // overwritten.
   if (withoutCredentials(remote) !== remote) process.title = 'crosstalk init';
   const made = await init(
     { env: withoutWebToken(io.env), cwd: io.cwd },

@@ -71,7 +71,7 @@ function json(entry: LogEntry): string {
   return `${JSON.stringify({ channel: id, channel_name: name, ...messageJson(entry) })}\n`;
 }
 
-/** One line of facts, and the text indented below it, so that no text can pass for such a line. */
+/** One line of facts with the text indented below it, so that no text can pass for such a line. */
 function render({ io }: Call, { relPath, message, channel }: LogEntry, mixed: boolean): string {
   const paint = painter(io);
   const to = message.to.map((address) => actor(paint, formatAddress(address))).join(', ');

@@ -39,7 +39,10 @@ export function run(call: Call): Promise<number> {
   });
 }
 
-/** One line an event, as the dispatcher shows it on a terminal; what is of no interest is undefined. */
+/**
+ * Formats an event as one line, as the dispatcher shows it on a terminal; undefined for events of
+ * no interest.
+ */
 function renderer({ io }: Call): (line: LogLine, least: number | undefined) => string | undefined {
   const paint = painter(io);
   return ({ ts, level, event, fields }, least) => {

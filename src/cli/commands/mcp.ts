@@ -22,7 +22,7 @@ export async function run(call: Call): Promise<number> {
     );
   }
   const { io } = call;
-  // A client shows why a server did not start, and not what its first call said.
+  // Clients show why a server did not start, but not what its first call reported, so check it now.
   const transport = await usedTransport(call);
   if (process.stdin.isTTY)
     note(
@@ -40,7 +40,7 @@ export async function run(call: Call): Promise<number> {
   return EXIT.ok;
 }
 
-/** The folder of the transport, once it is known to work and `--from` to be a name. */
+/** The folder of the transport, after checking that it works and that `--from` is a valid name. */
 function usedTransport(call: Call): Promise<string> {
   return inTransport(call, async (context) => {
     resolveFrom(context, text(call, 'from'), call.io.login);
@@ -83,7 +83,7 @@ function scopeOf(call: Call): Scope | undefined {
   return isUser ? 'user' : undefined;
 }
 
-/** Shows the change and asks; undefined without a terminal. */
+/** Shows the change and asks for agreement; undefined without a terminal. */
 async function agreed(call: Call, plan: Plan): Promise<boolean | undefined> {
   const { ask, err } = call.io;
   if (ask === undefined) return undefined;

@@ -140,7 +140,7 @@ function show(call: Call): Promise<number> {
   });
 }
 
-/** Somebody else's text as one cell of a table: it cannot make a row of its own. */
+/** A text of somebody else as one cell of a table, so that it cannot form a row of its own. */
 function cell(value: string, longest = LONGEST_CELL): string {
   const line = value.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;

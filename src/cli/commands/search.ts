@@ -27,7 +27,7 @@ export function run(call: Call): Promise<number> {
   });
 }
 
-/** What the hits alone do not tell. */
+/** Prints notes that the results alone do not convey. */
 function say(call: Call, { hits, some_words: some, capped, complete }: SearchResult): void {
   if (hits.length === 0) note(call, 'nothing found');
   if (some) note(call, 'no message has all the words; these have some of them');

@@ -48,7 +48,7 @@ export async function run(call: Call): Promise<number> {
   });
 }
 
-/** By these git knows that root works in the clone of whoever called sudo. */
+/** The variables by which git knows that root works in the clone of the user who called sudo. */
 function sudo(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const names = ['SUDO_UID', 'SUDO_GID', 'SUDO_USER', 'CROSSTALK_TRANSPORT', 'CROSSTALK_DEBUG'];
   return Object.fromEntries(

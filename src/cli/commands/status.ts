@@ -100,7 +100,7 @@ function budgetRow(budget: NonNullable<Status['push_budget']>): string[] {
   return [host, `${String(used)} of ${String(limit)} pushes in the last minute, ${left}`];
 }
 
-/** A flood of them must not bury what matters. */
+/** Limits the list, so that a flood of malformed files cannot hide what matters. */
 const SHOWN_MALFORMED = 20;
 
 function malformedRows({ malformed, malformed_total: total }: Status): string[][] {
@@ -115,7 +115,7 @@ function malformedRows({ malformed, malformed_total: total }: Status): string[][
   ];
 }
 
-/** The verdict comes first, on a line of its own. */
+/** The verdict, which comes first, on its own line. */
 function health({ health: { ok, problems } }: Status, paint: Paint): string {
   if (ok) return paint('green', 'healthy');
   const [first = '', ...more] = problems;

@@ -13,7 +13,7 @@ export function run(call: Call): Promise<number> {
   });
 }
 
-/** A node and what is below it, with the lines that connect them. */
+/** A node and the nodes below it, with the lines that connect them. */
 function lines(call: Call, node: ThreadNode, asked: string): string[] {
   const below = node.children.flatMap((child, at) => {
     const isLast = at === node.children.length - 1;

@@ -38,7 +38,9 @@ export function run(call: Call): Promise<number> {
   });
 }
 
-/** Other users see the command lines of all processes, but for what is written over. */
+/**
+ * Other users can see the command lines of all processes, except for titles that were overwritten.
+ */
 function hideToken(call: Call): void {
   process.title = 'crosstalk web';
   note(

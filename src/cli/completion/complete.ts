@@ -3,10 +3,10 @@ import { SHELLS } from './scripts.ts';
 import { CLIENT_NAMES } from '../command/mcp-clients.ts';
 import { GROUPS, optionsOf, type CommandSpec, type OptionSpec } from '../command/spec.ts';
 
-/** Something a word can become. */
+/** A candidate for completing a word. */
 export interface Candidate {
   value: string;
-  /** For people; empty where there is nothing to say. */
+  /** For people; may be empty. */
   description: string;
 }
 
@@ -23,19 +23,19 @@ type Live =
   | 'scopes'
   | 'tiers';
 
-/** Where candidates for the last word come from, and how they fit in it. */
+/** Where the candidates for the last word come from, and how they are inserted into it. */
 export interface Plan {
   source:
     | { kind: 'fixed'; candidates: readonly Candidate[] }
     | { kind: 'live'; of: Live; also: readonly Candidate[] }
     | { kind: 'files' | 'folders' };
-  /** What stays of the last word before the value: `--to=`, names and a comma. */
+  /** The part of the last word before the value, which stays: `--to=`, or names and a comma. */
   before: string;
-  /** The beginning of the value. */
+  /** The typed beginning of the value. */
   typed: string;
-  /** Values that are in a list already. */
+  /** Values that the list already contains. */
   taken: readonly string[];
-  /** What `--transport` was given. */
+  /** The value of `--transport`. */
   transport?: string;
 }
 
@@ -43,7 +43,10 @@ type Source = Plan['source'];
 
 const NOTHING: Source = { kind: 'fixed', candidates: [] };
 
-/** What an option's value is, by the option's name; then those that several commands mean alike. */
+/**
+ * The kind of value of each option, by the option's name; the last ones are shared by several
+ * commands.
+ */
 const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--to': live('addresses'),
   '--from': live('actors'),
@@ -71,7 +74,7 @@ const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--agent': fixed(KNOWN_AGENTS.map(({ name }) => name)),
 };
 
-/** What an argument is, by its name in the table. */
+/** The kind of value of each argument, by its name in the table. */
 const ARGUMENTS: Readonly<Record<string, Source>> = {
   channel: live('channels'),
   message: live('messages'),
@@ -96,10 +99,11 @@ function fixed(values: readonly string[]): Source {
 }
 
 /**
- * Decides what the last word of a command line can become. Pure: live values are only named.
+ * Decides what the last word of a command line can become. A pure function: live values are named,
+ * not looked up.
  *
  * @param commands the command table
- * @param words what stands after `crosstalk`; the last one is being typed and may be empty
+ * @param words the words after `crosstalk`; the last one is being typed and may be empty
  */
 export function plan(commands: readonly CommandSpec[], words: readonly string[]): Plan {
   const shown = commands.filter(({ hidden }) => hidden !== true);
@@ -142,7 +146,7 @@ function whole(source: Source, last: string): Plan {
   return { source, before: '', typed: last, taken: [] };
 }
 
-/** The last word among the options and arguments of a command. */
+/** Plans the last word among the options and arguments of a command. */
 function inCommand(spec: CommandSpec, words: readonly string[], last: string): Plan {
   const options = optionsOf(spec);
   const { pending, given, args, literal, transport } = walk(options, words);
@@ -169,11 +173,11 @@ function inCommand(spec: CommandSpec, words: readonly string[], last: string): P
 }
 
 interface Walked {
-  /** The option whose value comes next. */
+  /** The option whose value is the next word. */
   pending?: OptionSpec;
   given: Set<OptionSpec>;
   args: string[];
-  /** After `--`: no word is an option. */
+  /** Set after `--`, where no word is an option. */
   literal: boolean;
   transport?: string;
 }
@@ -201,7 +205,7 @@ function walk(options: readonly OptionSpec[], words: readonly string[]): Walked 
 
 function valueOf(spec: CommandSpec, [flags]: OptionSpec, before: string, text: string): Plan {
   const name = nameOf(flags);
-  // Where there is no transport yet, its names are still to be chosen.
+  // Before a transport exists, names are chosen freely, so none are offered.
   const known = OPTION_VALUES[name] ?? NOTHING;
   const source = spec.standalone === true && known.kind === 'live' ? NOTHING : known;
   const list = /<(?:names|messages)>/.test(flags);
@@ -214,7 +218,7 @@ function valueOf(spec: CommandSpec, [flags]: OptionSpec, before: string, text: s
   };
 }
 
-/** What the argument at an index can be; the last one may be repeated. */
+/** The kind of value of the argument at an index; the last one may be repeated. */
 function argument(spec: CommandSpec, index: number): Source {
   const names = (spec.args ?? '').split(' ').filter(Boolean);
   const at = names[index] ?? (names.at(-1)?.includes('...') === true ? names.at(-1) : undefined);
@@ -231,7 +235,7 @@ function takesValue([flags]: OptionSpec): boolean {
   return flags.includes('<');
 }
 
-/** `-f, --follow` is `--follow`. */
+/** The long name: `--follow` for `-f, --follow`. */
 function nameOf(flags: string): string {
   return /--[a-z-]+/.exec(flags)?.[0] ?? flags;
 }

@@ -1,12 +1,12 @@
 import type { Candidate, Plan } from './complete.ts';
 
-/** Neither names nor descriptions may hold what a terminal or a script would act on. */
+/** Names and descriptions may not contain characters that a terminal or a script would act on. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
 const MAX_DESCRIPTION = 60;
 
 /**
- * The candidates that fit what was typed, each as the whole last word. What is not printable on one
- * line is left out: names come from files that anybody may have written.
+ * The candidates that fit what was typed, each as the whole last word. Candidates that are not
+ * printable on one line are left out, because names come from files that anybody may have written.
  */
 export function matching(
   { before, typed, taken }: Plan,
@@ -32,8 +32,8 @@ function short(text: string): string {
 type Quote = '' | '"' | "'";
 
 /**
- * A word as it was typed in bash, without its quotes and backslashes, and which quote is still open.
- * Nothing in it is expanded.
+ * Parses a word as it was typed in bash: removes its quotes and backslashes, and reports which
+ * quote is still open. Nothing in it is expanded.
  */
 export function unquoted(word: string): { text: string; open: Quote } {
   let text = '';
@@ -51,7 +51,7 @@ export function unquoted(word: string): { text: string; open: Quote } {
   return { text, open };
 }
 
-/** A value as bash must read it, inside a quote that is open already, or outside of any. */
+/** Quotes a value for bash, inside a quote that is already open, or outside of any quote. */
 export function quoted(value: string, open: Quote): string {
   if (open === "'") return value.replaceAll("'", String.raw`'\''`);
   if (open === '"') return value.replace(/["$`\\!]/g, String.raw`\$&`);

@@ -1,14 +1,14 @@
-/** The shells there is a completion script for. */
+/** The shells for which there is a completion script. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** Whether there is a completion script for it. */
+/** Whether there is a completion script for the shell. */
 export function isShell(name: string): name is Shell {
   return SHELLS.some((shell) => shell === name);
 }
 
-// Bash gives words broken at = : and @ too; they are put together again, as typed. $2 is what it
-// replaces of the last one. The bash 3.2 of macOS must be able to run this.
+// Bash also splits words at = : and @; the script joins them again, as they were typed. $2 is the
+// part of the last word that it replaces. The bash 3.2 of macOS must be able to run this.
 const BASH = `# Completion for bash. Put this line into ~/.bashrc:  source <(crosstalk completion bash)
 _crosstalk() {
   local line=\${COMP_LINE:0:COMP_POINT} words=() count=0 word rest i
@@ -98,5 +98,5 @@ for name in crosstalk ct
 end
 `;
 
-/** The completion scripts: each asks `crosstalk __complete` and hands on what it says. */
+/** The completion scripts: each one calls `crosstalk __complete` and passes on what it prints. */
 export const SCRIPTS: Readonly<Record<Shell, string>> = { bash: BASH, zsh: ZSH, fish: FISH };

@@ -1,4 +1,4 @@
-/** What help says beside the commands; the tables of docs/configuration.md say it at length. */
+/** The text of the help beside the commands; the tables of docs/configuration.md have the details. */
 type Facts = readonly (readonly [name: string, meaning: string])[];
 
 export const SUMMARY = 'A message bus for agent CLIs. Git is the bus.';
@@ -31,7 +31,7 @@ export const ENVIRONMENT: Facts = [
   ['NO_COLOR', 'no colour'],
 ];
 
-/** Variables that a dispatcher sets for the agent CLIs it runs, and that commands inside read. */
+/** Variables that a dispatcher sets for the agent CLIs it runs, and that commands in a run read. */
 export const DISPATCH_ENVIRONMENT: Facts = [
   ['CROSSTALK_DISPATCH_ACTOR', 'the actor; the default sender'],
   ['CROSSTALK_DISPATCH_HOST', 'the host’s alias'],

@@ -5,10 +5,10 @@ import { optionsOf, type CommandSpec } from '../command/spec.ts';
 import { COMMANDS } from '../tables/table.ts';
 
 /**
- * The manual page, made from the command table and the facts that `--help` shows as well.
+ * The manual page, generated from the command table and from the facts that `--help` shows as well.
  *
  * @param version of the package
- * @param date when it was made
+ * @param date the date on the page
  * @returns a page of section 1 in the man macros of roff
  */
 export function manualPage(version: string, date: Date): string {
@@ -67,7 +67,7 @@ function command(spec: CommandSpec): string[] {
   ];
 }
 
-/** `-f, --follow` and `--to <names>`: what is typed bold, what stands for something italic. */
+/** Formats `-f, --follow` and `--to <names>`: literal text in bold, placeholders in italics. */
 function optionTerm(flags: string): string {
   return flags
     .split(/(<[^<>]+>)/)

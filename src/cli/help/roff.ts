@@ -1,5 +1,5 @@
 /**
- * Text as roff shows it unchanged: no character of it is taken for a request or an escape.
+ * Escapes a text so that roff shows it unchanged: no character is taken for a request or an escape.
  * Hyphens become minus signs, so that options can be searched for and copied.
  */
 export function escaped(text: string): string {
@@ -13,12 +13,12 @@ export function escaped(text: string): string {
       .replaceAll('`', '\\(ga')
       .replaceAll('^', '\\(ha')
       .replaceAll('~', '\\(ti')
-      // A line that begins with a dot would be a request.
+      // A line that begins with a dot would be read as a request.
       .replace(/^\./gm, '\\&.')
   );
 }
 
-/** An argument of a request, which may hold blanks. */
+/** Quotes an argument of a request, which may contain blanks. */
 export function quoted(text: string): string {
   return `"${escaped(text).replaceAll('"', '\\(dq')}"`;
 }
@@ -26,12 +26,12 @@ export function quoted(text: string): string {
 export const bold = (text: string): string => `\\fB${escaped(text)}\\fR`;
 export const italic = (text: string): string => `\\fI${escaped(text)}\\fR`;
 
-/** A term and what it means, as in a list of options. */
+/** A term and its meaning, as in a list of options. */
 export function item(term: string, meaning: string): string {
   return `.TP\n${term}\n${meaning}`;
 }
 
-/** Lines shown as they are. */
+/** Lines that are shown unchanged. */
 export function verbatim(text: string): string {
   return `.PP\n.nf\n.RS 4\n${text.split('\n').map(escaped).join('\n')}\n.RE\n.fi`;
 }

@@ -1,6 +1,6 @@
 import type { CommandSpec } from '../command/spec.ts';
 
-/** Where help puts each command, by its first word, in this order. */
+/** The section of the help for each command, by its first word, in the order of the help. */
 const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])[] = [
   [
     'Talk',
@@ -34,12 +34,12 @@ const rank = new Map(
   ),
 );
 
-/** The section of a command, by its first word; one that nobody placed is still shown. */
+/** The section of a command, by its first word; a command without a section is still shown. */
 export function sectionOf(name: string): string {
   return rank.get(first(name))?.title ?? OTHER;
 }
 
-/** The commands in the order in which help shows them; subcommands stay as they were. */
+/** The commands in the order in which help shows them; subcommands keep their order. */
 export function inSections(commands: readonly CommandSpec[]): CommandSpec[] {
   const place = ({ name }: CommandSpec): number => rank.get(first(name))?.index ?? rank.size;
   return [...commands].sort((a, b) => place(a) - place(b));

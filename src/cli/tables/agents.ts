@@ -1,6 +1,6 @@
 import type { CommandSpec } from '../command/spec.ts';
 
-/** The commands about the agent CLIs of this machine. */
+/** The rows of the command table that are about the agent CLIs of this machine. */
 export const AGENT_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'agents',

@@ -1,6 +1,6 @@
 import { FROM, type CommandSpec } from '../command/spec.ts';
 
-/** A conversation with people and agents on the terminal. */
+/** The row of the command table for a conversation with people and agents on the terminal. */
 export const CHAT_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'chat',

@@ -3,7 +3,8 @@ import type { CommandSpec } from '../command/spec.ts';
 /**
  * The rows of the command table that are about completion in a shell.
  *
- * @param commands the whole table; asked for only when a command runs, as the table imports this
+ * @param commands returns the whole table; called only when a command runs, because the table
+ *   imports this file
  */
 export function completionCommands(commands: () => readonly CommandSpec[]): CommandSpec[] {
   return [

@@ -1,7 +1,7 @@
 import { CLIENT_NAMES } from '../command/mcp-clients.ts';
 import { FROM, type CommandSpec } from '../command/spec.ts';
 
-/** The row of the command table that lets any MCP client take part. */
+/** The row of the command table that connects MCP clients. */
 export const MCP_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'mcp',

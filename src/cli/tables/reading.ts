@@ -10,7 +10,7 @@ const NO_WAITING =
 const DECIDES =
   'what becomes of mail that failed is decided by an operator, in a terminal of their own';
 
-/** The commands that show messages and what became of them, and wait for them. */
+/** The rows of the command table that show messages and their results, and wait for them. */
 export const READING_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'replies',

@@ -2,7 +2,7 @@ import { HOST, type CommandSpec } from '../command/spec.ts';
 
 const load = (): ReturnType<CommandSpec['load']> => import('../commands/service.ts');
 
-/** The commands around the dispatcher as a service, and its log. */
+/** The rows of the command table about the dispatcher as a service, and about its log. */
 export const SERVICE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'service install',

@@ -1,6 +1,6 @@
 import type { CommandSpec } from '../command/spec.ts';
 
-/** The live page of the bus. */
+/** The row of the command table for the live page of the bus. */
 export const WEB_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'web',

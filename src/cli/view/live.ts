@@ -9,7 +9,7 @@ import { painter } from './render.ts';
 
 type Paint = ReturnType<typeof painter>;
 
-/** The log for somebody who watches: one short line an event, idle ticks left out. */
+/** The log for a person who watches: one short line per event, without idle ticks. */
 export function liveView(io: Io): Log {
   const paint = painter({ env: io.env, outIsTty: io.errIsTty });
   return (event, fields = {}) => {
@@ -26,7 +26,7 @@ function colour(paint: Paint, event: EventName, line: string): string {
   return level === 'warn' ? paint('yellow', line) : line;
 }
 
-/** An event in a few words; undefined for those that nobody who watches wants to see. */
+/** An event in a few words; undefined for events that are of no interest to a person who watches. */
 export function lineOf(event: string, fields: Fields): string | undefined {
   const word = (name: string): string => {
     const value = fields[name];
@@ -78,7 +78,7 @@ export function lineOf(event: string, fields: Fields): string | undefined {
   }
 }
 
-/** What a first start has approved, a line each. */
+/** The commands that a first start has approved, one line each. */
 function firstStart({ approved }: Fields): string[] {
   if (!Array.isArray(approved)) return [];
   const tiers = (approved as (Options & { actor: string; tier: string })[]).map(
@@ -89,7 +89,7 @@ function firstStart({ approved }: Fields): string[] {
 
 function heldLine(fields: Fields): string {
   const { digest, refused, changes, actor } = fields;
-  // A log of 6.0.0 has the commands alone.
+  // A log of version 6.0.0 contains only the commands.
   if (!Array.isArray(changes)) return `held: a change of ${quoted(String(actor))}`;
   const next =
     typeof refused === 'string' ? '' : `; accept it with: crosstalk host approve ${String(digest)}`;

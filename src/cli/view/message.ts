@@ -6,7 +6,7 @@ export type Paint = ReturnType<typeof painter>;
 const COLOURS = ['cyan', 'green', 'yellow', 'magenta', 'blue', 'red'] as const;
 const SHORT_SUFFIX = 8;
 
-/** A name in its own colour, the same everywhere. */
+/** A name in its colour, which is the same everywhere. */
 export function actor(paint: Paint, name: string): string {
   let hash = 0;
   for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 0xffffff;
@@ -18,7 +18,7 @@ export function shortName(relPath: string): string {
   return suffixOf(relPath).slice(0, SHORT_SUFFIX);
 }
 
-/** A moment in this machine's time zone, `2026-06-09 21:00:00`. */
+/** A time in this machine's time zone, such as `2026-06-09 21:00:00`. */
 export function localTime(at: Date): string {
   const two = (value: number): string => String(value).padStart(2, '0');
   const date = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-');
@@ -29,8 +29,8 @@ const FENCE = /^\s*(`{3,}|~{3,})/;
 const HEADING = /^ {0,3}#{1,6}(\s|$)/;
 
 /**
- * A message's text for a terminal: headings bold, code dim, everything else as it is. Nothing in it
- * can steer the terminal. Without blank lines at its end.
+ * A message's text for a terminal: headings bold, code dim, everything else unchanged. Nothing in
+ * it can control the terminal. Blank lines at its end are removed.
  */
 export function body(paint: Paint, text: string): string {
   let fence = '';

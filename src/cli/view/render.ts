@@ -10,11 +10,12 @@ type Style = Parameters<typeof styleText>[0];
 /** Colours text when stdout is a terminal and `NO_COLOR` is unset. */
 export function painter(io: Pick<Io, 'env' | 'outIsTty'>): (style: Style, text: string) => string {
   const on = io.outIsTty && (io.env['NO_COLOR'] ?? '') === '';
-  // Whether there is a terminal is settled above: it need not be this process's stdout.
+  // The caller has already decided whether to colour, and its stdout may differ from this
+  // process's.
   return (style, text) => (on ? styleText(style, text, { validateStream: false }) : text);
 }
 
-/** Rows in columns, two spaces apart, without trailing blanks. */
+/** Formats rows in columns, two spaces apart, without trailing blanks. */
 export function table(rows: readonly (readonly string[])[], indent = ''): string {
   const widths: number[] = [];
   for (const row of rows)
@@ -31,17 +32,20 @@ export function table(rows: readonly (readonly string[])[], indent = ''): string
     .join('\n');
 }
 
-/** Each line moved right. */
+/** Indents each line. */
 export function indent(text: string, by = '  '): string {
   return withoutTrailing(text, /\n/)
     .replace(/^/gm, by)
     .replace(/^[ ]+$/gm, '');
 }
 
-/** Our own colours; every other escape sequence loses its escape character. */
+/**
+ * The colour sequences that this program writes; every other escape sequence loses its escape
+ * character.
+ */
 // eslint-disable-next-line no-control-regex -- the escape character is what this is about
 const COLOUR = /(\u001b\[[0-9;]*m)/;
-/** Text that cannot steer a terminal: what other people wrote must not move its cursor. */
+/** Removes from a text everything that could control the terminal, such as moving its cursor. */
 export function harmless(text: string): string {
   return text
     .split(COLOUR)
@@ -49,7 +53,7 @@ export function harmless(text: string): string {
     .join('');
 }
 
-/** `5 s`, `3 min`, `2 h`, `4 d`. @param seconds whole seconds */
+/** A duration as `5 s`, `3 min`, `2 h` or `4 d`. @param seconds whole seconds */
 export function age(seconds: number): string {
   if (seconds < 120) return `${String(seconds)} s`;
   if (seconds < 7200) return `${String(Math.round(seconds / 60))} min`;

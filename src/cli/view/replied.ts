@@ -8,7 +8,10 @@ import { indent, painter } from './render.ts';
 
 const DEFAULT_TIMEOUT_S = '600';
 
-/** The messages a command is about, from its arguments and `--re`, separated by blanks or commas. */
+/**
+ * The messages that a command is about, from its arguments and `--re`, separated by blanks or
+ * commas.
+ */
 export function messagesOf(call: Call): string[] {
   const words = [...call.args, text(call, 're')].flatMap((word) => (word ?? '').split(','));
   const messages = words.map((word) => word.trim()).filter((word) => word !== '');
@@ -19,7 +22,7 @@ export function messagesOf(call: Call): string[] {
   );
 }
 
-/** `--timeout` in milliseconds. */
+/** The value of `--timeout` in milliseconds. */
 export function timeoutOf(call: Call): number {
   const seconds = Number(text(call, 'timeout') ?? DEFAULT_TIMEOUT_S);
   if (Number.isFinite(seconds) && seconds >= 0) return seconds * 1000;
@@ -29,12 +32,12 @@ export function timeoutOf(call: Call): number {
   );
 }
 
-/** Prints what answers some messages (cli.md). */
+/** Prints the answers to some messages (cli.md). */
 export function printReplied(call: Call, found: readonly Replied[]): void {
   print(call, found.map(repliedJson), () => found.map((one) => render(call, one)).join('\n'));
 }
 
-/** What a line of ours begins with, after blanks and what is not seen. */
+/** The beginning of a line that this program prints itself, after blanks and invisible characters. */
 const OURS = /^[\p{Z}\p{C}>]*(?:REPLIED|PENDING|from\s+\S+)\s+\d{4}\//u;
 
 function render({ io }: Call, { ref, replies: list }: Replied): string {
@@ -43,7 +46,8 @@ function render({ io }: Call, { ref, replies: list }: Replied): string {
   return [
     `${paint('green', 'REPLIED')} ${ref.relPath}`,
     ...list.map(({ relPath, message }) => {
-      // Indented as much as the line above it, a text could pass for another reply.
+      // If the text were indented only as much as the line above it, it could pass for another
+      // reply.
       const body = marked(message.body, (line) => OURS.test(line));
       return `  from ${message.from} ${relPath}\n${indent(body)}`;
     }),

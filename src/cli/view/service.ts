@@ -19,7 +19,7 @@ const LINGERS = {
   false: 'no: it ends when you log out, unless you say: loginctl enable-linger',
 };
 
-/** The state first, then the facts, then what is to be done. */
+/** Formats the state first, then the facts, then what to do. */
 export function renderStatus(s: ServiceStatus, io: Io): string {
   const paint = painter(io);
   const { running, installed } = s.version;

@@ -1,5 +1,5 @@
-// Demo actor "concierge": delegates, waits without waiting, sums up. A script, no model; it reads
-// its prompt as a model would and does what PROTOCOL.md tells actors to do.
+// Demo actor "concierge": delegates, ends instead of waiting, and sums up. It is a script without a
+// model; it reads its prompt as a model would and does what PROTOCOL.md tells actors to do.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
@@ -14,10 +14,12 @@ const prompt = readFileSync(0, 'utf8');
 const asked = [...prompt.matchAll(/^> concierge \(you\) to (\S+) \(ref: (\S+?\.md)/gm)];
 
 if (asked.length === 0) {
-  // The question: give each peer its part and end. Whatever they answer wakes us again.
+  // The question has arrived: give each peer its part and end. Their answers start this actor
+  // again.
   for (const [peer, task] of Object.entries(PEERS)) crosstalk('send', '--to', peer, task);
 } else {
-  // An answer: the thread says whom we asked. Nothing is printed until all have answered.
+  // An answer has arrived: the thread shows whom this actor asked. Print nothing until all have
+  // answered.
   const refs = asked.map(([, , ref = '']) => ref);
   const replies = JSON.parse(crosstalk('replies', '--json', ...refs)) as {
     state: string;

@@ -1,4 +1,4 @@
-// Demo actor "history": reads the log. A script, no model.
+// Demo actor "history": reads the log of the repository. It is a script without a model.
 import { git, plural } from './repository.ts';
 
 const log = git('log', '--format=%an%x09%ad%x09%s', '--date=short');

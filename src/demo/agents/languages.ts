@@ -1,4 +1,4 @@
-// Demo actor "languages": counts lines by file type. A script, no model.
+// Demo actor "languages": counts lines by file type. It is a script without a model.
 import { extname } from 'node:path';
 import { content, files, largest, plural } from './repository.ts';
 

@@ -1,4 +1,5 @@
-// Demo actor "marks": finds what was left open in the code. A script, no model.
+// Demo actor "marks": finds notes about unfinished work in the code. It is a script without a
+// model.
 import { content, files, plural } from './repository.ts';
 
 const MARK = /\b(?:TODO|FIXME|XXX|HACK)\b[:(]/;

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The repository the demo was started from. */
+/** The repository in which the demo was started. */
 export const repository = process.env['DEMO_REPOSITORY'] ?? process.cwd();
 
-/** What git prints, or undefined where the folder is no repository. */
+/** What git prints, or undefined if the folder is not a repository. */
 export function git(...args: string[]): string | undefined {
   try {
     return execFileSync('git', ['-C', repository, ...args], {
@@ -18,7 +18,7 @@ export function git(...args: string[]): string | undefined {
   }
 }
 
-/** The files of the repository; of the folder, where it is none. */
+/** The files of the repository, or of the folder if it is not a repository. */
 export function files(): string[] {
   const listed = git('ls-files', '-z');
   if (listed !== undefined) return listed.split('\0').filter((path) => path !== '');

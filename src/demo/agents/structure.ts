@@ -1,4 +1,4 @@
-// Demo actor "structure": looks at folders and sizes. A script, no model.
+// Demo actor "structure": examines folders and file sizes. It is a script without a model.
 import { content, files, largest, plural } from './repository.ts';
 
 const folders = new Map<string, number>();

@@ -19,21 +19,21 @@ export interface DeliveriesParts extends LostHistoryParts {
   lacking: Lacking;
   /** Whether a file was in this machine's outbox, as far as this process has seen. */
   wrote: (path: string) => boolean;
-  /** New actors start at the tip instead of at what is unanswered. */
+  /** New actors start at the tip instead of with their unanswered messages. */
   fromNow: boolean;
 }
 
-/** So many held messages are looked for at a time. */
+/** The number of held messages that are looked for at a time. */
 const MAX_READ_AGAIN = 100;
 
 /**
  * What is to be delivered on this host: mailboxes in memory, cursors on disk.
  *
- * Crash order. A delivery leaves its mailbox (`settle`) only after its outcome is durable: reply
- * on the remote, or dead letter written, or silence. Cursors are computed from the mailboxes and
- * saved after that. So a crash before the save only makes a later start look again at messages
- * after the older cursor, where {@link Known} and the
- * actor's own answers say what is handled.
+ * Crash order: a delivery leaves its mailbox (`settle`) only after its outcome is durable, as a
+ * reply on the remote, a dead letter, or a recorded silence. Cursors are computed from the
+ * mailboxes and saved after that. So after a crash before the save, the next start only looks again
+ * at messages after the older cursor, where {@link Known} and the actor's own answers show what is
+ * handled.
  */
 export class Deliveries {
   readonly mailboxes = new Mailboxes();
@@ -41,12 +41,12 @@ export class Deliveries {
   readonly #parts: DeliveriesParts;
   readonly #active = new Set<string>();
   readonly #lost: LostHistory;
-  /** What we have pushed since the bus was last asked and answered, beside that. */
+  /** Commits that we have pushed since the bus last answered, in addition to its answer. */
   readonly #held: string[] = [];
-  /** How much of it was pushed before the question that is out: its answer must have that. */
+  /** How many of them were pushed before the pending request: its answer must contain them. */
   #asked = 0;
   readonly #reports: ScanReports;
-  /** What the bus was known to hold before this process asked it. */
+  /** What the bus was known to contain before this process asked it. */
   #before: string | undefined;
   #heldAt = 0;
   #stored: Map<string, ActorCursors> | undefined;
@@ -60,7 +60,7 @@ export class Deliveries {
     this.aliases = new AliasWatch((path) => wrote(path) || departed.has(path), log);
   }
 
-  /** Before a fetch that may be too early to see what is pushed, and cleared away, right after it. */
+  /** Called before a fetch, to know what another process pushes and clears away after it. */
   async foresee(): Promise<void> {
     const { known, departed, transport } = this.#parts;
     this.#asked = this.#held.length;
@@ -70,11 +70,7 @@ export class Deliveries {
     if (isFirst || departed.any) await known.foresee();
   }
 
-  /**
-   * Serves exactly these actors from now on; new ones are scanned for up to `tip`.
-   *
-   * @param isNews as for {@link advance}
-   */
+  /** Serves exactly these actors from now on; scans for new ones up to `tip`. */
   async admit(
     host: string,
     actors: readonly string[],
@@ -103,24 +99,24 @@ export class Deliveries {
     passed('scanned');
   }
 
-  /** What this machine knows the bus to have held before this process asked it. */
+  /** What this machine knows the bus to have contained before this process asked it. */
   async #heldBefore(host: string, tip: string): Promise<string[]> {
     const seen = await this.#parts.cursors.held();
     const unseen = await this.#lost.unseen(host, seen, tip);
     return seen === undefined ? unseen : [seen, this.#before ?? seen, ...unseen];
   }
 
-  /** A push has brought the bus there: what it holds is missed when a later tip does not. */
+  /** Called after a push: the bus contains this commit, and misses it if a later tip does not. */
   holds(tip: string): void {
     this.#held.push(tip);
   }
 
   /**
-   * Takes in what was added since the last scan.
+   * Scans what was added since the last scan.
    *
-   * @param isNews the bus was asked after {@link foresee}, and has answered `tip`. Only that can tell
-   *   of a rewritten history: a tip that was known before may be older than what we have pushed since,
-   *   or than what another clone has pushed for us
+   * @param isNews whether the bus was asked after {@link foresee} and answered `tip`. Only such a
+   *   tip can show that history was rewritten: a tip known before may be older than what we, or
+   *   another clone on our behalf, have pushed since
    */
   async advance(host: string, tip: string, isNews: boolean): Promise<Scan | undefined> {
     const from = this.mailboxes.scanned;
@@ -129,7 +125,8 @@ export class Deliveries {
     this.#held.unshift(...unseen);
     const asked = isNews ? this.#asked + unseen.length : 0;
     this.#asked = 0;
-    // Without news nobody knows whether a tip is from before what was pushed since: it has to hold that.
+    // Without an answer the tip may be older than what was pushed since, so it must contain all of
+    // that.
     const held = isNews ? this.#held.slice(0, asked) : [...this.#held];
     const isSame = from === tip && !held.some((commit) => commit !== tip);
     const scan = isSame ? undefined : await this.#takeIn(host, from, held, tip, isNews);
@@ -173,8 +170,9 @@ export class Deliveries {
   }
 
   /**
-   * Nothing that was scanned so far counts (protocol.md §5): what is unanswered as the record stands
-   * now is delivered, and of what this machine wrote and is gone with the history is published again.
+   * Ignores everything scanned so far (protocol.md §5): delivers what is unanswered by the current
+   * record, and publishes again what this machine wrote and the rewritten history no longer
+   * contains.
    */
   async #afterRewrite(
     audience: { host: string; actors: string[] },
@@ -198,7 +196,7 @@ export class Deliveries {
 
   /**
    * Looks again for the content of held messages, which keep the cursors back: a partial clone
-   * fetches it once the remote answers, an operator mends a damaged one, or takes it off the bus.
+   * fetches it once the remote answers, and an operator repairs a damaged message or removes it.
    */
   async readAgain(host: string, tip: string): Promise<void> {
     const all = this.mailboxes.held();

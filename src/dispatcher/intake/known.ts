@@ -7,19 +7,20 @@ export interface KnownParts {
   outbox: Outbox;
   deadLetters: DeadLetters;
   silences: Silences;
-  /** Told of every outbox entry that settles a delivery. */
+  /** Receives every outbox entry that settles a delivery. */
   expect: (entry: OutboxEntry) => void;
 }
 
 /**
- * What this machine's own state says of deliveries: their answer is in the outbox, they are in the dead
- * letters, they were met with silence. What the bus says of them is another matter (`still-open.ts`).
+ * What this machine's own state knows about deliveries: their answer is in the outbox, they are
+ * dead letters, or the actor chose silence. What the bus shows of them is examined in
+ * `still-open.ts`.
  */
 export class Known {
   readonly #parts: KnownParts;
-  /** Settled before their mailbox was there, by a push that the first scan may be too early to see. */
+  /** Settled before their mailbox existed, by a push that the first scan may be too early to see. */
   readonly #early = new Set<string>();
-  /** Settled since the bus was last asked: its answer may be from before their own was pushed. */
+  /** Settled since the bus was last asked, whose answer may be older than their push. */
   readonly #late = new Set<string>();
   #foreseen: OutboxEntry[] = [];
 
@@ -27,12 +28,15 @@ export class Known {
     this.#parts = parts;
   }
 
-  /** Before the first fetch: what another process pushes after it, and clears away, was recorded too. */
+  /**
+   * Called before the first fetch, so that what another process pushes and clears away after it is
+   * known too.
+   */
   async foresee(): Promise<void> {
     this.#foreseen = await this.#parts.outbox.all();
   }
 
-  /** The bus is asked: what was settled before can be seen there. */
+  /** Called when the bus is asked: everything settled before is visible in its answer. */
   asked(): void {
     this.#late.clear();
   }
@@ -45,7 +49,10 @@ export class Known {
     for (const relPath of relPaths) this.#early.add(keyOf({ actor, channel, relPath }));
   }
 
-  /** What is found in the record, and the states of that; what is settled meanwhile counts as settled. */
+  /**
+   * Runs a look at the record, then determines the states; what is settled meanwhile counts as
+   * settled.
+   */
   async during<T>(
     look: () => Promise<T>,
   ): Promise<{ found: T; stateOf: (delivery: Delivery) => DeliveryState }> {
@@ -57,7 +64,7 @@ export class Known {
     return { found, stateOf: (one) => (isOver(one) ? 'settled' : after(one)) };
   }
 
-  /** The state of each delivery, as far as it is known; else `pending`. */
+  /** The state of each delivery, as far as it is known; otherwise `pending`. */
   async states(): Promise<(delivery: Delivery) => DeliveryState> {
     const { outbox, deadLetters, silences, expect } = this.#parts;
     const entries = await outbox.all();
@@ -85,7 +92,7 @@ export class Known {
   }
 }
 
-/** One delivery among all of a host. */
+/** A key that identifies a delivery among all deliveries of a host. */
 export function keyOf({
   actor,
   channel,

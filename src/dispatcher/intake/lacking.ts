@@ -20,22 +20,23 @@ interface Parts {
   deadLetters: DeadLetters;
 }
 
-/** So many are put on record of one run: what others write must not crowd out the rest of the record. */
+/** The most messages recorded for one run, so that others cannot crowd out the rest of the record. */
 const MAX_LACKING = 200;
 
 type Batch = Pick<Run, 'actor' | 'channel' | 'incomplete'>;
 
 /**
- * Answers of peers that an actor dealt with while something else of the thread was not on the bus, as a
- * branch was set back or somebody removed it: the question behind them, so that there was nobody to
- * answer, or another answer, so that it went on waiting. Whoever asked gets no answer by that; so they are
- * delivered again when that is back, with the question still open.
+ * Answers of peers that an actor handled while another message of the thread was not on the bus,
+ * because a branch was set back or somebody removed it. If the question was missing, there was
+ * nobody to answer; if another answer was missing, the actor kept waiting. In both cases the asker
+ * gets no answer, so the answers are delivered again when that message is back and the question is
+ * still open.
  */
 export class Lacking {
   readonly #parts: Parts;
-  /** What is to be dealt with again. */
+  /** What is to be handled again. */
   readonly #again = new Set<string>();
-  /** What a run is under way for: it reads what is there, and says what it lacked. */
+  /** What a current run handles: it reads what is there, and reports what it lacked. */
   readonly #underWay = new Set<string>();
 
   constructor(parts: Parts) {
@@ -50,17 +51,17 @@ export class Lacking {
     for (const key of keysOf(batch)) this.#underWay.delete(key);
   }
 
-  /** Before the outcome of a run is put on record: what it lacked may come back after a crash. */
+  /** Called before the outcome of a run is recorded: what it lacked may come back after a crash. */
   async note(run: Run): Promise<void> {
     const lacking = run.lacking.slice(0, MAX_LACKING);
     if (lacking.length > 0) await this.#parts.silences.lacked({ ...run, lacking });
   }
 
   /**
-   * After that: it was dealt with again, or is gone.
+   * Called after that: the batch was handled again, or is no longer there.
    *
-   * @param run undefined when it is gone
-   * @param isRest all of the batch are answers that {@link markBack} has marked
+   * @param run undefined when the batch is no longer there
+   * @param isRest whether the whole batch consists of answers that {@link markBack} has marked
    */
   async over(batch: Batch, run: Run | undefined, isRest: boolean): Promise<void> {
     const keys = keysOf(batch);
@@ -76,10 +77,10 @@ export class Lacking {
   }
 
   /**
-   * What is to be delivered again: not what a run is under way for or an operator decides about, and not
-   * for a question whose answer waits to be published.
+   * The deliveries to make again, except those that a run or an operator is handling, and those for
+   * a question whose answer waits to be published.
    *
-   * @param lacking paths of what may be back; undefined for all that any run had to do without
+   * @param lacking paths of messages that may be back; undefined for all that any run lacked
    */
   async dueFor(audience: Audience, tip: string, lacking?: readonly string[]): Promise<Delivery[]> {
     const runs = (await this.#parts.silences.without(lacking && new Set(lacking))).filter(
@@ -103,7 +104,7 @@ export class Lacking {
     return [...due.values()];
   }
 
-  /** Of messages by their paths those that are there, and that actors have not answered: by actor. */
+  /** The messages at these paths that exist and that actors have not answered, by actor. */
   async #open(audience: Audience, tip: string, paths: readonly string[]): Promise<Set<string>> {
     const standing = await this.#parts.transport.standing(tip, [...new Set(paths)]);
     const places = [...standing].flatMap((path) => {
@@ -117,7 +118,7 @@ export class Lacking {
     );
   }
 
-  /** Has it delivered again. @param stateOf what is on record of any */
+  /** Delivers them again. @param stateOf the recorded state of a delivery */
   deliver(
     mailboxes: Mailboxes,
     due: readonly Delivery[],
@@ -127,7 +128,7 @@ export class Lacking {
     mailboxes.addAgain(due, stateOf);
   }
 
-  /** After a run: what it lacked may have come back while it ran. */
+  /** Called after a run, because what it lacked may have come back while it ran. */
   async complete(
     mailboxes: Mailboxes,
     audience: Audience,
@@ -138,19 +139,25 @@ export class Lacking {
       this.deliver(mailboxes, await this.dueFor(audience, tip, lacking));
   }
 
-  /** Marks answers that are back and open: those that were met with silence may complete their goal. */
+  /**
+   * Marks answers that are back and open: those that the actor met with silence may complete their
+   * goal.
+   */
   markBack(back: Iterable<Delivery>): Promise<void> {
     return this.#mark([...back], () => true);
   }
 
-  /** The same of all that is open: those that were gone once, and were not dealt with again since. */
+  /**
+   * As {@link markBack}, for everything open: answers that were once gone and were not handled
+   * since.
+   */
   markOpen(open: readonly Delivery[]): Promise<void> {
     const { departed } = this.#parts;
     const gone = open.filter(({ channel, relPath }) => departed.has(messageFile(channel, relPath)));
     return this.#mark(gone, (isAgain) => !isAgain);
   }
 
-  /** @param isMeant by whether it was dealt with again */
+  /** @param isMeant decides by whether it was handled again */
   async #mark(back: readonly Delivery[], isMeant: (isAgain: boolean) => boolean): Promise<void> {
     const answers = back.filter(({ message }) => message.re.length > 0);
     if (answers.length === 0) return;
@@ -165,7 +172,7 @@ export class Lacking {
     }
   }
 
-  /** By actor the questions of which the answers are on record and not on the bus. */
+  /** By actor, the questions whose answers are recorded but not on the bus. */
   async #answered(): Promise<Set<string>> {
     const { outbox } = this.#parts;
     const answered = new Set<string>();

@@ -10,18 +10,18 @@ export interface LostHistoryParts {
   archive: Archive;
   log: Log;
   departed: Departed;
-  /** The name of this machine, which commits of messages sent here carry. */
+  /** The name of this machine, which commits of messages sent from here carry. */
   hostname: string;
-  /** Puts entries into the outbox, all of them, to be pushed with the next flush. */
+  /** Puts all of the entries into the outbox, to be pushed with the next flush. */
   publishAgain: (entries: readonly Omit<OutboxEntry, 'id'>[]) => Promise<void>;
 }
 
-/** Histories that were on the bus and are no more. */
+/** Histories that were once on the bus and no longer are. */
 export class LostHistory {
   readonly #parts: LostHistoryParts;
-  /** The commits that those of the rewrite under way ended with. */
+  /** The last commits of the histories that the current rewrite removed. */
   readonly #seen = new Set<string>();
-  /** As far as the record of what the branch was set back from was read. */
+  /** How far the log of the tips before each set-back was read. */
   #place: LogPlace | undefined;
 
   constructor(parts: LostHistoryParts) {
@@ -29,10 +29,8 @@ export class LostHistory {
   }
 
   /**
-   * Histories that were lost while no dispatcher ran, in which something of this machine is that is to
-   * be published again: a command that sends more fetches what the branch was set back to.
-   *
-   * @param since the newest commit that a dispatcher of this machine has seen; undefined when none has
+   * Histories that were lost while no dispatcher ran and that contain something of this machine to
+   * publish again: a command that sends more also fetches the branch after it was set back.
    */
   async unseen(host: string, since: string | undefined, tip: string): Promise<string[]> {
     const { transport } = this.#parts;
@@ -41,8 +39,8 @@ export class LostHistory {
   }
 
   /**
-   * The same since this was asked last: a command that finds no dispatcher while one is starting sends
-   * what that one has never seen.
+   * The same since the last call: a command that finds no dispatcher, while one is starting, sends
+   * messages which that dispatcher has never seen.
    */
   async unseenSince(host: string, tip: string): Promise<string[]> {
     const { commits, place } = await this.#parts.transport.leftSince(this.#place);
@@ -51,7 +49,7 @@ export class LostHistory {
     return lost;
   }
 
-  /** Histories in which something of this machine is that is to be published again. */
+  /** Selects the histories that contain something of this machine to publish again. */
   async #withOurs(commits: readonly string[], host: string, tip: string): Promise<string[]> {
     const lost: string[] = [];
     for (const commit of commits) {
@@ -62,9 +60,9 @@ export class LostHistory {
   }
 
   /**
-   * Says that a history was rewritten, and puts into the outbox what vanished with it and is to be
-   * published again; see {@link vanished}. Once for each commit that a history ended with, until the
-   * rewrite is {@link over}.
+   * Reports that a history was rewritten, and puts what vanished with it and is to be published
+   * again into the outbox; see {@link vanished}. Does so once for each last commit of a history,
+   * until the rewrite is {@link over}.
    */
   async bringBack(host: string, from: string, tip: string): Promise<void> {
     if (this.#seen.has(from)) return;
@@ -82,7 +80,7 @@ export class LostHistory {
     });
   }
 
-  /** What came after a rewrite was taken in: the same may be lost once more, in the same commits. */
+  /** Called after the new history was scanned: the same commits may be lost once more. */
   over(): void {
     this.#seen.clear();
   }

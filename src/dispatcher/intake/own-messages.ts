@@ -2,23 +2,23 @@ import type { Located } from '../../protocol/message.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
 import { seenFrom } from '../../protocol/seen-from.ts';
 
-/** Of what it wrote in other channels so many names of messages are known: a header names hundreds. */
+/** The most message names that are kept from other channels; one header can name hundreds. */
 const MAX_INTO = 1_000_000;
 
 /** A message and its channel. */
 type Placed = [channel: string, located: Located];
 
 /**
- * What one actor wrote, of all channels: what settles a delivery may stand in another channel than it,
- * where a question was asked (talk.md, "Across channels").
+ * The messages that one actor wrote, in all channels: a delivery may be settled by a message in
+ * another channel, where a question was asked (talk.md, "Across channels").
  */
 export class OwnMessages {
   readonly #in = new Map<string, Located[]>();
-  /** Those of other channels that name a message of this one. */
+  /** Messages of other channels that name a message of this channel. */
   readonly #into = new Map<string, Placed[]>();
   #named = 0;
 
-  /** @param located as it looks from its channel */
+  /** @param located with names relative to its channel */
   add(channel: string, located: Located): void {
     append(this.#in, channel, located);
     if (located.message.origin === undefined) return;
@@ -29,10 +29,10 @@ export class OwnMessages {
   }
 
   /**
-   * What it wrote in a channel, and of what it wrote in others what names a message of this one, as they
-   * look from there.
+   * The actor's messages in a channel, and those of its messages in other channels that name a
+   * message of this channel, with names relative to this channel.
    *
-   * @param others channels of which everything counts
+   * @param others channels of which all messages count
    */
   seenFrom(home: string, others: ReadonlySet<string>): Located[] {
     const seen = [...(this.#in.get(home) ?? [])];

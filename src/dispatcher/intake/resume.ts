@@ -12,35 +12,38 @@ import { byMailbox, openAgain, stillOpen } from './still-open.ts';
 interface ResumeParts extends LostHistoryParts {
   known: Known;
   lacking: Lacking;
-  /** New actors start at the tip instead of at what is unanswered. */
+  /** New actors start at the tip instead of with their unanswered messages. */
   fromNow: boolean;
 }
 
-/** What one scan found for an actor, to go to its mailboxes. */
+/** The result of one scan for an actor, to be put into its mailboxes. */
 export interface Resumed {
-  /** The commit that the scan started from; empty for the whole record. */
+  /** The commit from which the scan started; empty for the whole record. */
   since: string;
   /** Undefined where nothing was scanned. */
   scan: Scan | undefined;
-  /** What it found missing was archived. */
+  /** Whether the messages found missing were archived. */
   isArchived?: boolean;
   deliveries: Delivery[];
-  /** What is to be made again, since what it lacked is back. */
+  /** What is to be delivered again, since what it lacked is back. */
   due: Delivery[];
-  /** What is on record of any. */
+  /** The recorded state of a delivery. */
   recorded: (delivery: Delivery) => DeliveryState;
   stateOf: (delivery: Delivery) => DeliveryState;
 }
 
-/** Where and from what a machine goes on. */
+/** From which commits a machine continues. */
 interface Place {
   host: string;
   tip: string;
-  /** The newest commits that this machine held, at its start. */
+  /** The newest commits that this machine had at its start. */
   held: readonly (string | undefined)[];
 }
 
-/** What is to be delivered to actors: what was added since their cursors, or what is unanswered without. */
+/**
+ * Determines what to deliver to actors: what was added since their cursors, or, for actors without
+ * a cursor, everything unanswered.
+ */
 export async function resume(
   parts: ResumeParts,
   lost: LostHistory,
@@ -56,13 +59,13 @@ export async function resume(
   const history = await continuity(transport, [...commits], tip);
   if (history.kind === 'rewritten')
     for (const from of history.lost) await lost.bringBack(host, from, tip);
-  // What is published again is on its way, and settles what it settled before.
+  // What is being published again settles what it settled before.
   const stateOf = await known.states();
   const found: Resumed[] = [];
   for (const actor of actors) {
     const audience = { host, actors: [actor] };
     const cursor = stored.get(actor);
-    // A cursor of a history that is no more says nothing.
+    // A cursor into a history that no longer exists says nothing.
     if (cursor === undefined || history.kind === 'rewritten') {
       const isNew = cursor === undefined && parts.fromNow;
       const scan = isNew ? undefined : await scanUnanswered(parts, audience, tip);
@@ -104,26 +107,26 @@ export async function resume(
   return found;
 }
 
-/** What may complete a goal is pending, whatever the record says of it. */
+/** A delivery that may complete a goal is pending, whatever its recorded state. */
 export function orRest(
   stateOf: (one: Delivery) => DeliveryState,
 ): (one: Delivery) => DeliveryState {
   return (one) => (one.rest === true ? 'pending' : stateOf(one));
 }
 
-/** The commits that an actor's cursors stand at. */
+/** The commits of an actor's cursors. */
 function commitsOf({ through, channels }: ActorCursors): string[] {
   return [...new Set([through, ...Object.values(channels).map(({ commit }) => commit)])];
 }
 
-/** Of what was added since a cursor: what this host has not answered, as far as the record shows. */
+/** What was added since a cursor and was not answered by this host, as far as the record shows. */
 async function openSince(
   parts: ResumeParts,
   waking: readonly Delivery[],
   { scan, back }: { scan: Scan; back: ReadonlySet<Delivery> },
   { host, since, tip }: { host: string; since: string; tip: string },
 ): Promise<Set<Delivery>> {
-  // The answer to what is back may stand before the cursor.
+  // The answer to a message that is back may be older than the cursor.
   const open = await openAgain(
     parts,
     waking.filter((one) => back.has(one)),
@@ -134,7 +137,8 @@ async function openSince(
   for (const [channel, messages] of scan.own)
     for (const located of messages) {
       const { from, re } = located.message;
-      // A task handed on settles nothing: the run that wrote it may have been killed before the rest.
+      // A delegated task settles nothing: the run that wrote it may have been killed before its
+      // answer.
       if (re.length === 0) continue;
       const own = ownOf.get(from) ?? new OwnMessages();
       own.add(channel, located);

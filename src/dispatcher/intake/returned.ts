@@ -15,21 +15,21 @@ interface Parts {
   departed: Departed;
 }
 
-/** What becomes of deliveries that are back. */
+/** How to handle deliveries that are back. */
 export interface Returned {
-  /** What was made already, and stays so. */
+  /** Whether it was already delivered and stays handled. */
   isHandled: (delivery: Delivery) => boolean;
-  /** What was settled once and is to be made again. */
+  /** Deliveries that were settled once and have to be made again. */
   open: Delivery[];
-  /** What was dealt with for want of something that is back. */
+  /** Deliveries that were handled without something that is now back. */
   due: Delivery[];
-  /** What is on record of any. */
+  /** The recorded state of a delivery. */
   stateOf: (delivery: Delivery) => DeliveryState;
 }
 
 /**
- * Looks at what a scan found and was there before: whether it is unanswered by now, and what was dealt
- * with while it was not there.
+ * Examines what a scan found that had been there before: whether it is unanswered now, and what was
+ * handled while it was missing.
  */
 export async function lookAtReturned(
   parts: Parts & { known: Known; lacking: Lacking },
@@ -50,10 +50,10 @@ export async function lookAtReturned(
 }
 
 /**
- * Of what a scan found the deliveries that may have been made and answered before: messages that were
- * gone and are back, and messages that answer one of ours that is back. Those may have been there all
- * the time: while what they answer was gone they woke nobody, so they are looked for, and added to the
- * scan.
+ * The deliveries of a scan that may have been made and answered before: messages that were gone and
+ * are back, and messages that answer one of ours that is back. The latter may have been there all
+ * the time: they woke nobody while the message they answer was gone, so they are looked up and
+ * added to the scan.
  */
 export async function returned(
   parts: Parts,

@@ -2,12 +2,12 @@ import { messageFile } from '../../protocol/layout.ts';
 import type { Log } from '../../log.ts';
 import type { Scan } from './scan.ts';
 
-/** Malformed and changed files of one scan that have a line each. */
+/** The most malformed and changed files of one scan that get a line each. */
 const LINES = 100;
-/** What was said is remembered up to so many; then some of it may be said again. */
+/** The number of reports that are remembered; beyond it some may be logged again. */
 const REMEMBERED = 10_000;
 
-/** Logs what scans came upon beside deliveries, each malformed file and each skip once. */
+/** Logs what scans found beside deliveries: each malformed file and each skipped message once. */
 export class ScanReports {
   readonly #log: Log;
   readonly #said = new Set<string>();
@@ -16,7 +16,7 @@ export class ScanReports {
     this.#log = log;
   }
 
-  /** Malformed files, files changed by somebody, and what only an `@host` kept away. */
+  /** Logs malformed files, changed files, and messages that only an `@host` kept away. */
   say(scan: Scan): void {
     const unread = scan.unread.map(({ channel, relPath }) => ({
       path: messageFile(channel, relPath),
@@ -38,7 +38,7 @@ export class ScanReports {
     }
   }
 
-  /** What an archive took away is no news of its own, however much it is. */
+  /** Logs the files that an archive removed as one event, however many they are. */
   archived(tip: string, scan: Scan): void {
     this.#log('epoch_begun', { tip, archived: scan.changed.named.length + scan.changed.more });
     scan.changed = { named: [], more: 0 };

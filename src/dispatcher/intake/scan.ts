@@ -16,7 +16,7 @@ import { stillOpen } from './still-open.ts';
 
 export type { Scan };
 
-/** For whom a scan is made. */
+/** The actors for which a scan is made. */
 export interface Audience {
   host: string;
   actors: readonly string[];
@@ -27,20 +27,23 @@ interface Sources {
   archive: Archive;
 }
 
-/** Files read at a time: enough to keep git busy, few enough to hold. */
+/** The number of files read at a time: enough to keep git busy, and few enough for memory. */
 const CHUNK = 500;
-/** Deleted messages that are remembered, of one scan. */
+/** The most deleted messages that are remembered of one scan. */
 const MAX_REMOVED = 100_000;
-/** Files gathered before their contents are asked for. */
+/** The number of files that are gathered before their contents are requested. */
 const MANY = 5000;
 
-/** A message without its body, of which the size is known. */
+/** A message without its body, but with the size of the body. */
 interface Read extends Located {
   channel: string;
   bytes: number;
 }
 
-/** Reads what was added between two commits and finds whom it wakes; cost follows what is new. */
+/**
+ * Reads what was added between two commits and finds whom it wakes; the cost grows with what is
+ * new.
+ */
 export async function scanAdded(
   sources: Sources,
   audience: Audience,
@@ -76,9 +79,9 @@ export async function scanAdded(
 }
 
 /**
- * Reads whole channels and finds what is still unanswered (protocol.md §5): for an actor without
- * a cursor, or whose cursor is lost. However large the transport, memory holds the headers of what
- * its actors wrote or were sent; bodies are read again at dispatch.
+ * Reads whole channels and finds what is still unanswered (protocol.md §5): used for an actor that
+ * has no cursor or has lost it. However large the transport is, memory holds only the headers of
+ * what these actors wrote or were sent; bodies are read again at dispatch.
  */
 export async function scanUnanswered(
   sources: Sources,
@@ -116,7 +119,7 @@ export async function scanUnanswered(
   return scan;
 }
 
-/** Reads again, at `tip`, messages whose content was missing. */
+/** Reads messages whose content was missing again, at `tip`. */
 export async function scanAgain(
   sources: Sources,
   audience: Audience,
@@ -139,7 +142,7 @@ function unreadFor({ actors }: Audience, { unread }: Scan): Delivery[] {
   );
 }
 
-/** The messages that concern the audience, without their bodies; a part of the files at a time. */
+/** The messages that concern the audience, without their bodies; files are read in portions. */
 async function readRelevant(
   archive: Archive,
   audience: Audience,

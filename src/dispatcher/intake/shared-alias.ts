@@ -2,18 +2,18 @@ import { messageFile } from '../../protocol/layout.ts';
 import type { Log } from '../../log.ts';
 import type { Scan } from './scan.ts';
 
-/** Messages under this machine's alias that it did not write. */
+/** Messages under this machine's alias that this machine did not write. */
 export interface SharedAlias {
   alias: string;
   count: number;
-  /** The path of the newest. */
+  /** The path of the newest of them. */
   newest: string;
 }
 
 /**
- * Notices that another machine answers under the alias of this one: a copy of it with its state, or one
- * clone with two state directories, which answer everything twice. Anybody who can push can also write
- * such a message, so it is said, and stops nothing.
+ * Detects that another machine answers under the alias of this one: a copy of this machine with its
+ * state, or one clone with two state directories; both answer everything twice. Anybody who can
+ * push can also write such a message, so it is only reported.
  */
 export class AliasWatch {
   readonly #wrote: (path: string) => boolean;
@@ -26,12 +26,12 @@ export class AliasWatch {
     this.#log = log;
   }
 
-  /** What was found since the start; undefined for nothing. */
+  /** What was found since the start; undefined if nothing was found. */
   get found(): SharedAlias | undefined {
     return this.#found;
   }
 
-  /** Looks at what actors of this host are said to have written. */
+  /** Examines the messages that actors of this host appear to have written. */
   look(alias: string, { own }: Scan): void {
     const foreign = [...own].flatMap(([channel, messages]) =>
       messages

@@ -15,22 +15,22 @@ interface Sources {
   archive: Archive;
 }
 
-/** Whose deliveries, in which channel, and between which commits the record is asked. */
+/** Whose deliveries are examined, in which channel, and between which commits. */
 export interface Question {
   actor: string;
   channel: string;
   tip: string;
-  /** Everything that matters was added after it; undefined for the whole history. */
+  /** A commit after which everything relevant was added; undefined for the whole history. */
   since?: string | undefined;
 }
 
 /**
- * Of an actor's deliveries in one channel those that are still unanswered, as the record stands
- * (protocol.md §5). Whether a message came after another is what history says, never a file name: a
- * clock may be days behind. Git is asked only where it makes a difference.
+ * Selects from an actor's deliveries in one channel those that are still unanswered by the record
+ * (protocol.md §5). The order of two messages is decided by history, never by file names, because a
+ * clock may be days behind. Git is asked only where the order matters.
  *
  * @param waking in commit order
- * @param own what the actor wrote, on this host
+ * @param own what the actor wrote on this host
  */
 export async function stillOpen<T extends Located>(
   { transport, archive }: Sources,
@@ -77,10 +77,11 @@ export async function stillOpen<T extends Located>(
 }
 
 /**
- * What actors answered on a host, in all channels. A task handed on settles nothing: the run that wrote
- * it may have been killed before the rest.
+ * What actors answered on a host, in all channels. A delegated task settles nothing: the run that
+ * wrote it may have been killed before its answer.
  *
- * @param from a relPath: looked for from the day before it on; undefined for all that is on the bus
+ * @param from a relPath: the search starts at the day before it; undefined for all messages on the
+ *   bus
  */
 export async function answersOf(
   { transport, archive }: Sources,
@@ -98,7 +99,10 @@ export async function answersOf(
   return (actor) => ownOf.get(actor) ?? new OwnMessages();
 }
 
-/** Of deliveries that were made once those that are unanswered now, wherever the answers are. */
+/**
+ * Selects from deliveries made before those that are unanswered now, in whatever channel the
+ * answers are.
+ */
 export async function openAgain(
   sources: Sources,
   again: readonly Delivery[],
@@ -116,7 +120,7 @@ export async function openAgain(
   return open;
 }
 
-/** Deliveries by actor and channel, in their order. */
+/** Groups deliveries by actor and channel, keeping their order. */
 export function byMailbox(
   deliveries: readonly Delivery[],
 ): { actor: string; channel: string; messages: Delivery[] }[] {

@@ -6,39 +6,43 @@ import type { Commit } from '../../protocol/commit.ts';
 import type { Ancestor, Transport } from '../../transport/transport.ts';
 import type { Archive } from '../../bus/archive.ts';
 
-/** What a rewritten history has taken away. */
+/** What a rewritten history has removed. */
 export interface Vanished {
-  /** What this machine wrote, to be published again, oldest first. */
+  /** What this machine wrote and has to publish again, oldest first. */
   again: Omit<OutboxEntry, 'id'>[];
-  /** How many more messages are gone: somebody else's, or taken out on purpose. */
+  /** How many more messages are gone: those of other machines, and those removed on purpose. */
   gone: number;
-  /** Paths of all messages that are missing now. */
+  /** Paths of all messages that are now missing. */
   missing: string[];
 }
 
 /** What was written under one name. */
 interface Written {
   entries: Vanished['again'];
-  /** By path how many times it had been published again. */
+  /** By path, how many times it had been published again. */
   written: Map<string, number>;
 }
 
-/** So many commits are looked at: what was lost to a backup of last month is for a person to judge. */
+/**
+ * The most commits that are examined: a loss as large as a month-old backup is for a person to
+ * judge.
+ */
 const MANY = 5000;
-/** Bytes that are held to be published again. */
+/** The most bytes that are held to be published again. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
- * Compares the bus with what it held before its history was rewritten.
+ * Compares the bus with what it contained before its history was rewritten.
  *
- * A branch that was set back (a backup restored, an older clone pushed by force) has lost everything
- * after a point: nothing that this machine wrote since is there any more, and that is published again
- * (protocol.md §5). A history from which somebody took a message out on purpose still has the rest, and
- * is left as it is: what vanished is only counted. What came back since, by us or by others, is not the
- * rest ({@link othersOf}). A branch that was seen here to stand in what is new of the tip, before it stood
- * at `from`, was set back for certain; only so where two histories have nothing in common.
+ * A branch that was set back (because a backup was restored, or an older clone was pushed by force)
+ * has lost everything after a point: nothing that this machine wrote after it is there any more,
+ * and all of that is published again (protocol.md §5). A history from which somebody removed a
+ * message on purpose still has the rest and is left alone: what vanished is only counted. Messages
+ * that came back since, through us or others, do not count as the rest ({@link othersOf}). If this
+ * machine saw the branch at one of the tip's new commits before it saw it at `from`, the branch was
+ * certainly set back; where two histories have nothing in common, this is the only sign of it.
  *
- * @param names what the authors of commits made on this machine are at: its alias and its hostname
+ * @param names the author names of commits made on this machine: its alias and its hostname
  */
 export async function vanished(
   { transport, archive }: { transport: Transport; archive: Archive },
@@ -72,7 +76,8 @@ export async function vanished(
     if (files.length > 0) ours.entries.push(await entryOf(archive, commit, files));
   }
   const again: Vanished['again'] = [];
-  // Each name by itself: another machine with our hostname may have brought back what it shares.
+  // Examine each name separately: another machine with our hostname may have restored what it
+  // shares.
   for (const { entries, written } of lost.values()) {
     const rest = isBack ? new Set<string>() : await transport.standing(tip, [...written.keys()]);
     if (rest.size > 0)
@@ -85,7 +90,7 @@ export async function vanished(
   return { again, gone: gone - messages.size, missing };
 }
 
-/** Whether the bus has stood at one of these commits before it stood at `from`, as it was seen here. */
+/** Whether this machine saw the bus at one of these commits before it saw it at `from`. */
 async function wasThere(
   transport: Transport,
   commits: readonly Ancestor[],
@@ -96,11 +101,12 @@ async function wasThere(
 }
 
 /**
- * What commits brought that is not what is left of a lost history: what was pushed from here since, as it
- * was still in the outbox; what was published again since, also by a machine that shares a name with this
- * one; and what the lost history had published again, of which these commits are from before.
+ * What commits added that is not the rest of a lost history: what was pushed from here since,
+ * because it was still in the outbox; what was published again since, also by a machine that shares
+ * a name with this one; and what the lost history had published again, if these commits are older
+ * than that.
  *
- * @param written by path how many times the lost history had published it again
+ * @param written by path, how many times the lost history had published it again
  */
 async function othersOf(
   transport: Transport,
@@ -121,7 +127,7 @@ async function othersOf(
   return paths;
 }
 
-/** The end of the subject of a commit that was published again. */
+/** The end of the subject of a commit that published messages again. */
 const AGAIN = /, again(?: (\d{1,9}))?$/;
 
 function timesAgain(subject: string): number {
@@ -129,13 +135,13 @@ function timesAgain(subject: string): number {
   return found === undefined ? 0 : Number(times);
 }
 
-/** The subject of a commit, made to say that it was published once more. */
+/** The subject of a commit, changed to say that it was published once more. */
 function onceMore(subject: string): string {
   const times = timesAgain(subject) + 1;
   return `${subject.replace(AGAIN, '')}, again${times > 1 ? ` ${String(times)}` : ''}`;
 }
 
-/** Of what was written in another history what goes into a channel that is here, or comes along. */
+/** Selects what another history contained for channels that exist here, or that come back with it. */
 async function atHome(
   transport: Transport,
   tip: string,
@@ -159,7 +165,7 @@ function isMessage(path: string): boolean {
 }
 
 /**
- * An answer settles again what it settled before, once it is back. A task handed on settles nothing:
+ * An answer that is back settles again what it settled before. A delegated task settles nothing:
  * the run that wrote it may have been ended before its answer.
  */
 async function entryOf(
@@ -182,7 +188,7 @@ async function entryOf(
   return { commits, delivery: { actor: message.from, channel, messages, ...also } };
 }
 
-/** The files of channels and memories that are missing now: by path, the names of their contents. */
+/** The files of channels and memories that are now missing: by path, the names of their contents. */
 async function missingFiles(
   transport: Transport,
   from: string,
@@ -202,7 +208,7 @@ async function pathsOf(transport: Transport, parent: string, commit: string): Pr
   return paths;
 }
 
-/** Files as they stood last: what was removed or changed since it was written stays so. */
+/** The last version of files: what was removed or changed after it was written stays so. */
 async function filesAt(
   transport: Transport,
   stood: ReadonlyMap<string, string>,

@@ -12,34 +12,34 @@ import type { Archive } from '../../bus/archive.ts';
 import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
 
-/** What a batch is about: read once, used for the prompt and for linking the answer. */
+/** What a batch is about: read once, and used for the prompt and for linking the answer. */
 export interface Briefing {
   batch: Located[];
-  /** Messages that are not there, at the commit that the batch is read at. */
+  /** Messages that do not exist at the commit at which the batch is read. */
   absent: string[];
-  /** Messages that nobody can act on before content is found that is missing from this clone. */
+  /** Messages that cannot be acted on, because content they depend on is missing from this clone. */
   unread: string[];
   lookup: Lookup;
   /**
-   * What names other messages since the thread began, in its channel and in those the thread leads to,
-   * as it looks from the channel, without text; empty for a fresh task.
+   * The messages that name other messages since the thread began, in its channel and in those the
+   * thread leads to, with names relative to the channel and without text; empty for a fresh task.
    */
   channel: Located[];
-  /** What the actor has answered on this host already. */
+  /** What the actor has already answered on this host. */
   answered: ReadonlySet<string>;
   plans: AnswerPlan[];
-  /** Paths of messages that are not there, and that may ask what the batch is to answer. */
+  /** Paths of missing messages that may contain the question which the batch should answer. */
   lacking: string[];
-  /** Messages from the first question to the batch. */
+  /** The number of messages from the first question to the batch. */
   depth: number;
 }
 
-/** The batch that is to be read, and where. */
+/** The batch to read. */
 interface Batch {
   actor: string;
   host: string;
   channel: string;
-  /** The commit it is read at. */
+  /** The commit at which it is read. */
   tip: string;
   messages: string[];
 }
@@ -51,7 +51,7 @@ interface BriefingParts {
   crossings: Crossings;
 }
 
-/** Reads what a run is about. */
+/** Reads the messages that a run is about. */
 export async function brief(
   { transport, archive, links, crossings }: BriefingParts,
   { tip, channel, messages, actor, host }: Batch,
@@ -78,12 +78,12 @@ export async function brief(
   };
 }
 
-/** Channels that a thread is followed into. */
+/** The most channels into which a thread is followed. */
 const MAX_CHANNELS = 50;
 
 /**
- * What names other messages since a thread began: in its own channel, and in those that its chain or a
- * message of the actor leads to or comes from.
+ * The messages that name other messages since a thread began: in its own channel, and in those that
+ * its chain or a message of the actor leads to or comes from.
  */
 async function linkedSince(
   { links, crossings }: Pick<BriefingParts, 'links' | 'crossings'>,
@@ -111,7 +111,7 @@ async function linkedSince(
   return since;
 }
 
-/** Messages by their names in a channel, with their text. */
+/** Reads messages by their names in a channel, with their text. */
 async function textOf(
   archive: Archive,
   tip: string,
@@ -126,7 +126,7 @@ async function textOf(
 }
 
 /**
- * The thread that a prompt shows (`threadOf`), with the text of the messages that it has room for.
+ * The thread that a prompt shows (`threadOf`), with the text of the messages for which it has room.
  *
  * @returns oldest first, by path
  */
@@ -153,8 +153,8 @@ function fileOf(home: string, ref: string): string {
 }
 
 /**
- * Of paths whose messages could not be read those that stand there all the same, and are not merely
- * malformed: their content is missing from this clone, or damaged.
+ * Selects the paths of unreadable messages that exist and are not merely malformed: their content
+ * is missing from this clone, or damaged.
  */
 async function unreadAt(
   transport: Transport,

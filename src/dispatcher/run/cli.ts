@@ -13,7 +13,7 @@ import type { Workplace } from './workplace.ts';
 
 const TERM_GRACE_MS = 5000;
 
-/** What is on record of a run that could not begin. */
+/** The recorded result of a run that could not begin. */
 export const NOTHING_RAN: InvocationResult = {
   exitCode: null,
   signal: null,
@@ -25,7 +25,7 @@ export const NOTHING_RAN: InvocationResult = {
   duration: 0,
 };
 
-/** Runs the CLI, and hears what it says meanwhile. */
+/** Runs the CLI, and meanwhile serves its requests. */
 export async function runIn(
   parts: RunParts,
   job: Job,
@@ -63,7 +63,7 @@ export async function runIn(
       const count = await endSurvivors([{ dir: desk.dir, leader }]).catch(() => 0);
       if (count > 0) parts.log('processes_ended', { id, actor, count });
     }
-    // What the CLI has said is not given up for a folder that could not be cleared away.
+    // The output of the CLI is kept even if the folder cannot be removed.
     await desk.close().catch((error: unknown) => {
       parts.log('internal_error', { id, actor, error: reasonOf(error) });
     });

@@ -11,49 +11,50 @@ import {
 import type { Log } from '../../log.ts';
 import { listen } from '../socket/wake.ts';
 
-/** The run that speaks, as the dispatcher knows it. */
+/** The run that makes requests, as the dispatcher knows it. */
 export interface RunFacts {
   /** The dispatch id, a ULID. */
   id: string;
   actor: string;
   host: string;
   channel: string;
-  /** The batch it works on. */
+  /** The batch it handles. */
   messages: readonly string[];
-  /** The commit the batch was read at; absent in what earlier versions have written. */
+  /** The commit at which the batch was read; absent in records of earlier versions. */
   tip?: string | undefined;
 }
 
 /**
- * Does what a run asks for: whoever made the dispatcher knows how.
+ * Carries out the request of a run; the creator of the dispatcher supplies it.
  *
- * @param durable to be called once nothing of it can be lost any more
+ * @param durable to be called once nothing of the request can be lost any more
  */
 type ServeRun = (run: RunFacts, request: unknown, durable: () => void) => Promise<unknown>;
 
 export interface DeskParts {
-  /** Holds the directories of runs. */
+  /** The folder of the runs' directories. */
   folder: string;
   serveRun: ServeRun;
   log: Log;
 }
 
 const HAS_ENDED = { error: { code: 'refused', message: RUN_HAS_ENDED }, notes: [] };
-/** A unix socket's path may not be longer than this everywhere. */
+/** A unix socket's path may not be longer than this on every system. */
 const MAX_SOCKET_PATH = 100;
-/** Milliseconds after which the end of a run waits no longer for something it asked for. */
+/** Milliseconds after which the end of a run no longer waits for a request of the run. */
 const LONGEST_MS = 30_000;
-/** Milliseconds between looks into the drop folder, where the system does not tell of changes. */
+/** Milliseconds between looks into the drop folder, on systems that do not report changes. */
 const LOOK_MS = 300;
 
 /**
- * Where a run speaks to the dispatcher (trust.md §3): its directory, `CROSSTALK_RUN_DIR`, with a socket
- * `s` for those that may use sockets and a folder `drop/` for those that may only write files. Either
- * way it is known who speaks: the run that was given the directory.
+ * Where a run talks to the dispatcher (trust.md §3): its directory, `CROSSTALK_RUN_DIR`, with a
+ * socket `s` for CLIs that may use sockets and a folder `drop/` for CLIs that may only write files.
+ * In both cases the sender is known: it is the run that was given the directory.
  *
- * Order at the end, for a crash between any two steps: nothing more can be said, and who tries is told
- * so → what was said is durable → the directory is removed → the run's outcome is recorded. A directory that is left behind therefore belongs to a run
- * whose record is there too; the next start takes over what lies in it whole.
+ * The order at the end, for a crash between any two steps: no more requests are accepted, and
+ * senders are told so → accepted requests are durable → the directory is removed → the run's
+ * outcome is recorded. Therefore the record of a run exists as long as its directory does, and the
+ * next start takes over everything in the directory.
  */
 export class RunDesk {
   readonly dir: string;
@@ -74,7 +75,7 @@ export class RunDesk {
     this.#drops = drops;
   }
 
-  /** Makes the directory of a run and listens there. */
+  /** Creates the directory of a run and listens there. */
   static async open(
     parts: DeskParts,
     run: RunFacts,
@@ -88,7 +89,7 @@ export class RunDesk {
     return desk;
   }
 
-  /** Takes over what a run of a dispatcher that died has dropped, and removes its directory. */
+  /** Takes over what a run of a dead dispatcher has dropped, and removes its directory. */
   static async clear(parts: DeskParts, run: RunFacts): Promise<void> {
     const dir = runDirectory(parts.folder, run.id);
     const drops = await DropFolder.open(dir);
@@ -96,7 +97,7 @@ export class RunDesk {
     await new RunDesk(parts, run, dir, drops).close();
   }
 
-  /** Resolves when all that was said is durable and the directory is gone. */
+  /** Resolves when all accepted requests are durable and the directory is removed. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#watcher?.close();
@@ -104,7 +105,7 @@ export class RunDesk {
     await this.#drops.seal();
     await this.#look();
     await Promise.all(this.#underway);
-    // What was answered just now is still to be written to its socket.
+    // An answer given just now still has to be written to its socket.
     await setImmediate();
     await this.#ear?.close();
     await this.#drops.close();
@@ -129,11 +130,11 @@ export class RunDesk {
       this.#watcher = watch(join(this.dir, 'drop'), { persistent: false }, look);
       this.#watcher.on('error', () => this.#watcher?.close());
     } catch {
-      // There are only so many watches; looking now and then does.
+      // The number of watches is limited; looking at intervals works without one.
     }
   }
 
-  /** One look at a time, and one more after it. */
+  /** Only one look runs at a time; a request during it leads to one more. */
   #look(): Promise<void> {
     this.#looking = this.#looking.then(() => this.#takeDrops());
     return this.#looking;
@@ -148,15 +149,15 @@ export class RunDesk {
           .then((answer) => this.#drops.answer(id, answer))
           .catch(() => undefined);
       }
-      // No more of them in memory than one look takes.
+      // Keep no more of them in memory than one look takes.
       await Promise.all(this.#underway);
     }
   }
 
   /**
-   * @param from `dropped`: the name under which it was dropped, which has to be its own; `gone`: aborted
-   *   once nobody waits for the answer, for which the end of the run waits too: without it who asked
-   *   would take for refused what was done
+   * @param from `dropped`: the name under which it was dropped, which has to be its own; `gone`:
+   *   aborted once nobody waits for the answer. The end of the run waits for the answer too: without
+   *   it, the sender would believe that a completed request was refused
    */
   #serve(
     request: unknown,

@@ -4,10 +4,10 @@ import type { Job } from './job.ts';
 import { gitGuards, type Workplace } from './workplace.ts';
 
 /**
- * The environment of a dispatched CLI (cli.md). Of our own variables it has those that are set here and
- * no other: the dispatcher's may hold secrets, and name the state directory.
+ * The environment of a dispatched CLI (cli.md). Of Crosstalk's own variables it has only those that
+ * are set here: the dispatcher's own may contain secrets, and name the state directory.
  *
- * @param binDir holds the `crosstalk` of agent mode
+ * @param binDir the folder of the `crosstalk` for agent mode
  */
 export function runEnvironment(
   { environment, binDir, dir }: { environment: NodeJS.ProcessEnv; binDir: string; dir: string },
@@ -15,7 +15,7 @@ export function runEnvironment(
   place: Workplace,
   runDir: string,
 ): NodeJS.ProcessEnv {
-  // A command that 6.0.0 proposed lets its CLI write there: what it wants to say lies there now.
+  // A command that 6.0.0 proposed lets its CLI write into the folder that this variable names.
   const asBefore = namesVariable(job.tier.cli, 'CROSSTALK_STATE_DIR');
   return {
     ...withoutOurs(environment),
@@ -29,7 +29,7 @@ export function runEnvironment(
   };
 }
 
-/** An environment without variables of ours. */
+/** An environment without Crosstalk's variables. */
 export function withoutOurs(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => !name.startsWith('CROSSTALK_')),

@@ -7,12 +7,12 @@ import type { Fields, Log } from '../../log.ts';
 import type { Refusals } from './refusals.ts';
 import type { Job, JobResult } from './job.ts';
 
-/** Why mail waits although its actor could run. */
+/** Why messages wait although their actor could run. */
 export interface Parked {
   actor: string;
   tier: string;
   reason: 'max_runs_per_hour' | 'rate_limited' | 'not_logged_in';
-  /** When it goes on by itself, or is tried again; ISO 8601 UTC. */
+  /** When it continues without anybody's action, or is tried again; as ISO 8601 in UTC. */
   until: string;
 }
 
@@ -25,9 +25,9 @@ export interface GuardsParts {
 }
 
 /**
- * What keeps a run from being started, out of reach of any message: a pause for the whole machine,
- * an agent CLI that refuses to work, and a number of runs an hour for each tier against runaways.
- * Mail stays in its mailbox meanwhile.
+ * The conditions that keep a run from starting, which no message can influence: a pause for the
+ * whole machine, an agent CLI that refuses to work, and an hourly limit on the runs of each tier
+ * against runaways. Messages stay in their mailbox meanwhile.
  */
 export class Guards {
   readonly #parts: GuardsParts;
@@ -38,7 +38,7 @@ export class Guards {
     this.#parts = parts;
   }
 
-  /** The tiers whose hour is used up, or whose CLI refuses to work. */
+  /** The tiers whose hourly limit is reached, or whose CLI refuses to work. */
   get parked(): Parked[] {
     const now = this.#parts.now().toISOString();
     return [...this.#parked.values()].filter(({ until }) => until > now);
@@ -53,7 +53,7 @@ export class Guards {
     return pause !== undefined;
   }
 
-  /** Reads the holds that {@link allows} goes by. */
+  /** Reads the holds on which {@link allows} is based. */
   look(): Promise<void> {
     return this.#parts.refusals.look();
   }
@@ -84,7 +84,7 @@ export class Guards {
     return false;
   }
 
-  /** A job starts. */
+  /** Called when a job starts. */
   begin(job: Job): void {
     this.#parts.refusals.begin(job);
     const now = this.#parts.now().getTime();
@@ -93,7 +93,7 @@ export class Guards {
     });
   }
 
-  /** A job has ended; what it tells of its CLI is on disk when this returns. */
+  /** Called when a job has ended; what it shows about its CLI is on disk when this returns. */
   async learn(job: Job, result: JobResult): Promise<void> {
     const hold = await this.#parts.refusals.learn(job, result);
     if (hold === undefined || result.kind !== 'refused') return;
@@ -106,17 +106,17 @@ export class Guards {
     });
   }
 
-  /** A job is over and another may find out in its place. */
+  /** Called when a job is over, so that another one may find out in its place. */
   end(job: Job): void {
     this.#parts.refusals.end(job);
   }
 
-  /** When a CLI that refused to work is tried again by itself. */
+  /** When a CLI that refused to work is tried again without anybody's action. */
   nextTrial(): Date | undefined {
     return this.#parts.refusals.next();
   }
 
-  /** Says so once for each tier and hold, and for each run that was refused. */
+  /** Logs a hold once for each tier, and for each run that was refused. */
   #park(actor: string, tier: Tier, hold: Hold, run?: Fields): void {
     const { id: account, reason, until, said } = hold;
     const parked = { actor, tier: tier.name, reason, until };

@@ -1,4 +1,7 @@
-/** Does steps one after another; none keeps the others from being done. @param say told of each failure */
+/**
+ * Runs steps one after another; a failing step does not prevent the others. @param say receives
+ * each failure
+ */
 export async function eachInTurn(
   steps: readonly (() => Promise<unknown>)[],
   say: (error: unknown) => void,

@@ -19,20 +19,27 @@ export interface Job {
   host: string;
   channel: string;
   tier: Tier;
-  /** The commit the batch is read at. */
+  /** The commit at which the batch is read. */
   tip: string;
   messages: string[];
-  /** An operator released it: the depth guard has spoken already. */
+  /** Whether an operator released it, so that the depth guard does not apply again. */
   released: boolean;
-  /** All of it was dealt with, and may complete a goal now: nothing runs while somebody owes the rest. */
+  /**
+   * Whether the whole batch was handled before and may complete a goal now: nothing runs while an
+   * answer is still due.
+   */
   isRest: boolean;
-  /** All of it was dealt with while its question was gone: nothing runs when that is answered by now. */
+  /**
+   * Whether the whole batch was handled while its question was gone: nothing runs if the question
+   * is answered by now.
+   */
   isDealt: boolean;
 }
 
 /**
- * How a job ended; `answers` are complete messages, one per asker, and where they go; `lacking` are
- * paths of messages that it had to do without; `absent` those of the batch that were not there at its tip.
+ * How a job ended. `answers` are complete messages, one per asker, with their destination;
+ * `lacking` are paths of messages that were missing; `absent` are those of the batch that did not
+ * exist at its tip.
  */
 export type JobResult =
   | {
@@ -45,10 +52,13 @@ export type JobResult =
   | { kind: 'silent'; result: InvocationResult; lacking: string[]; absent?: string[] }
   | { kind: 'stopped' }
   | { kind: 'gone'; absent?: string[] }
-  /** Content is missing from this clone, of messages of the batch or of what they answer: nothing ran. */
+  /**
+   * Nothing ran, because content of the batch's messages, or of messages they answer, is missing
+   * from this clone.
+   */
   | { kind: 'unread'; messages: string[] }
   | { kind: 'parked'; detail: string }
-  /** The CLI may not work just now: no failure. */
+  /** The CLI may not work at the moment, which is not a failure. */
   | { kind: 'refused'; refusal: Refusal; result: InvocationResult }
   | { kind: 'failed'; failure: Outcome & { kind: 'failed' }; result: InvocationResult };
 
@@ -61,7 +71,7 @@ export interface RunParts extends WorkplaceParts {
   /** How agent CLIs are run. */
   runner: Runner;
   desks: Omit<DeskParts, 'log'>;
-  /** Holds a `crosstalk` executable; comes first on the CLI's PATH. */
+  /** The folder of a `crosstalk` executable; it comes first on the CLI's PATH. */
   binDir: string;
   signal: AbortSignal;
   /** The IANA time zone of this machine. */

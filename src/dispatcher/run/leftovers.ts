@@ -14,12 +14,15 @@ export interface LeftoverParts extends LetterParts {
   deadLetters: DeadLetters;
 }
 
-/** A machine may lose its power more than once in a run; what kills its dispatcher each time goes on. */
+/**
+ * A machine may lose power more than once during a run; more deaths than this are blamed on the
+ * run.
+ */
 const MAX_INTERRUPTIONS = 5;
 
 /**
- * Ends what the CLIs of a dispatcher that died left running: their mail is delivered again. What they
- * have said is taken over first.
+ * Ends the processes that the CLIs of a dead dispatcher left running; their messages are delivered
+ * again. Requests that they made are taken over first.
  */
 export async function endLeftovers(
   { runs, interruptions, deadLetters, ...parts }: LeftoverParts,
@@ -45,6 +48,6 @@ export async function endLeftovers(
     if (host !== undefined) await RunDesk.clear(desks, { id, actor, host, channel, messages, tip });
     await runs.end(id);
   }
-  // One without a record is of a CLI that never got its go.
+  // A directory without a record belongs to a CLI that was never allowed to start.
   for (const dir of await runDirectories(desks.folder)) await removeRunDirectory(dir);
 }

@@ -6,19 +6,19 @@ import type { RunRecord } from '../../state/runs.ts';
 import type { Log } from '../../log.ts';
 import type { Job } from './job.ts';
 
-/** Where a letter gets its id, its time and its luck from. */
+/** The source of a letter's id, time and random delay. */
 export interface LetterParts {
   now: () => Date;
   random: () => number;
   newId: () => string;
 }
 
-/** Milliseconds until a retry whose messages cannot be read is looked at again. */
+/** Milliseconds until a retry with unreadable messages is examined again. */
 const UNREAD_WAIT_MS = 60_000;
 
 /**
- * The dead letters of a failed run: the retried one again, or one for each message of the batch
- * (protocol.md §8).
+ * The dead letters of a failed run: the retried letter again, or one letter for each message of the
+ * batch (protocol.md §8).
  */
 export function failedLetters(
   parts: LetterParts,
@@ -65,13 +65,13 @@ function failedLetter(
   };
 }
 
-/** A retry whose messages cannot be read has not been tried: it is due again in a while. */
+/** A retry whose messages cannot be read has not been tried, so it becomes due again later. */
 export function postponed({ now }: LetterParts, letter: DeadLetter): DeadLetter {
   const next = new Date(now().getTime() + UNREAD_WAIT_MS);
   return { ...letter, next_retry_at: next.toISOString() };
 }
 
-/** Of a message during whose run the dispatcher died again and again. */
+/** The letter of a message during whose runs the dispatcher died again and again. */
 export function interruptedLetter(
   { now, newId }: LetterParts,
   run: Pick<RunRecord, 'actor' | 'channel'>,
@@ -99,7 +99,9 @@ export function interruptedLetter(
   };
 }
 
-/** Of a batch that a guard stopped before it ran; `crosstalk dlq --retry` releases it. */
+/**
+ * The letters of a batch that a guard stopped before it ran; `crosstalk dlq --retry` releases them.
+ */
 export function parkedLetter({ now, newId }: LetterParts, job: Job, detail: string): DeadLetter {
   const at = now().toISOString();
   const { actor, channel, messages, tier } = job;
@@ -123,7 +125,7 @@ export function parkedLetter({ now, newId }: LetterParts, job: Job, detail: stri
   };
 }
 
-/** Says of a letter that was written that its delivery failed. */
+/** Logs the failed delivery of a letter that was written. */
 export function sayFailed(log: Log, letter: DeadLetter): void {
   const { id, actor, channel, messages, reason, attempts, next_retry_at: next } = letter;
   const facts = { id, actor, channel, messages, reason, attempts };

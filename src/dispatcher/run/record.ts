@@ -26,9 +26,9 @@ export interface RecordParts {
   settle: (actor: string, channel: string, relPaths: readonly string[]) => Promise<void>;
   giveBack: (actor: string, channel: string, relPaths: readonly string[]) => void;
   hold: (actor: string, channel: string, relPaths: readonly string[]) => void;
-  /** Outcomes, by dispatch id, that the disk has not taken yet. */
+  /** Outcomes, by dispatch id, that could not be written to disk yet. */
   unrecorded: Troubles;
-  /** The dispatcher must end. */
+  /** Aborted when the dispatcher must end. */
   signal: AbortSignal;
   now: () => Date;
   random: () => number;
@@ -36,22 +36,25 @@ export interface RecordParts {
   suffix: () => string;
 }
 
-/** What is left to wait for when an outcome is on record; an object, as a promise would be awaited. */
+/**
+ * What is left to wait for after an outcome was recorded; wrapped in an object, as `await` would
+ * resolve a bare promise.
+ */
 export interface Recorded {
   push?: Promise<void>;
-  /** What was answered: paths of files. */
+  /** The paths of the answer's files. */
   answers?: string[];
 }
 
 /**
- * Puts the outcome of a run on record. Order, for a crash between any two steps: outbox entry or
- * dead letters on disk → run record removed → (push) → mailbox settled, cursors saved → outbox
- * entry removed. Until the first step is done the run counts as never made and is repeated;
- * after it, never.
+ * Records the outcome of a run. The order of the steps, for a crash between any two of them: outbox
+ * entry or dead letters on disk → run record removed → (push) → mailbox settled, cursors saved →
+ * outbox entry removed. Until the first step is done the run counts as never made and is repeated;
+ * after it, the run is never repeated.
  *
- * So nothing that is paid for is given up for a disk that is full at this moment: the first step is
- * tried until it is done. Whatever fails after it is said and left to the next start, and nothing
- * gives the mail back.
+ * A run has been paid for, so its outcome is not given up because the disk is full at this moment:
+ * the first step is tried until it succeeds. A later failure is reported and left to the next
+ * start, and the messages do not go back to their mailbox.
  *
  * @throws only when the first step is not done by the time the dispatcher must end
  */
@@ -90,7 +93,7 @@ export async function record(
     case 'gone': {
       const forgotten = (): Promise<void> =>
         letter === undefined ? Promise.resolve() : parts.deadLetters.remove(letter.id);
-      // A message that is gone may come back; that an actor had nothing to say to it may not be asked again.
+      // A missing message may come back, so do not record that the actor had no answer to it.
       const noted = (): Promise<void> =>
         outcome.kind === 'gone' ? Promise.resolve() : parts.silences.note(actor, channel, messages);
       await afterwards(noted, settled, forgotten, ended);
@@ -138,7 +141,7 @@ export async function record(
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
 
-/** Does a step until it is done: what it would put on disk is paid for and stands nowhere else. */
+/** Repeats a step until it succeeds: what it writes has been paid for and exists nowhere else. */
 async function insist(parts: RecordParts, id: string, step: () => Promise<void>): Promise<void> {
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
     try {
@@ -201,7 +204,7 @@ async function bury(parts: RecordParts, job: Job, letters: readonly DeadLetter[]
   }
 }
 
-/** What a CLI said beside its (empty) answer: often why there is none. */
+/** The stderr of a CLI with an empty answer, which often shows why it is empty. */
 function stderrOf({ stderrTail }: InvocationResult): { stderr?: string } {
   const text = stderrTail.trim();
   return text === '' ? {} : { stderr: text.slice(-500) };

@@ -9,26 +9,26 @@ export interface RefusalsParts {
   holds: Holds;
   environment: NodeJS.ProcessEnv;
   now: () => Date;
-  /** The IANA time zone of clock times in what CLIs print. */
+  /** The IANA time zone of clock times that CLIs print. */
   zone: string;
 }
 
-/** A hold that is over is forgotten when nobody asked for the account this long. */
+/** After this time without a request for the account, an expired hold is forgotten. */
 const FORGOTTEN_MS = 24 * 3_600_000;
-/** A run that goes on for so long is at work: nobody waits for its end. */
+/** A run that takes this long is really working, so others no longer wait for its end. */
 const FINDS_OUT_MS = 120_000;
 
 /**
- * The accounts of agent CLIs that refuse to work just now (decision 20).
+ * The accounts of agent CLIs that refuse to work at the moment (decision 20).
  *
- * A hold's life: a run is refused → held until a time → due, by that time, a login or
+ * The life of a hold: a run is refused → held until a time → due, through that time, a login or
  * `crosstalk resume` → one run is let through and finds out, while all others still wait → held
- * again, or gone. On disk before the mail of the refused run goes back, so that a restart does not
- * ask again.
+ * again, or removed. The hold is on disk before the messages of the refused run go back, so that a
+ * restart does not try again.
  */
 export class Refusals {
   readonly #parts: RefusalsParts;
-  /** Account → the job that finds out. */
+  /** By account, the job that finds out. */
   readonly #finding = new Map<string, { job: string; since: number }>();
   #holds: Hold[] = [];
   #last: Promise<unknown> = Promise.resolve();
@@ -37,7 +37,7 @@ export class Refusals {
     this.#parts = parts;
   }
 
-  /** Reads the holds; where somebody has logged in since, they are due. */
+  /** Reads the holds; those of accounts that somebody has logged in to since become due. */
   look(): Promise<void> {
     return this.#inTurn(() => this.#look());
   }
@@ -58,7 +58,7 @@ export class Refusals {
     this.#holds = next;
   }
 
-  /** The hold that keeps a command from being started, as of the last look. */
+  /** The hold that kept a command from starting at the last look. */
   inTheWay(command: string): Hold | undefined {
     const hold = this.#holdOf(command);
     if (hold === undefined) return undefined;
@@ -68,7 +68,7 @@ export class Refusals {
     return isAhead(hold, now) || awaited ? hold : undefined;
   }
 
-  /** A job starts: where its account's hold is over, it is the one that finds out. */
+  /** Called when a job starts: if the hold of its account has expired, this job finds out. */
   begin({ id, tier }: Job): void {
     const hold = this.#holdOf(tier.cli);
     if (hold !== undefined && !this.#finding.has(hold.id))
@@ -79,7 +79,10 @@ export class Refusals {
     for (const [account, { job }] of this.#finding) if (job === id) this.#finding.delete(account);
   }
 
-  /** Takes in how a job ended: the hold it was refused by, on disk, or undefined. */
+  /**
+   * Evaluates how a job ended: returns the hold by which it was refused, once it is on disk, or
+   * undefined.
+   */
   learn(job: Job, result: JobResult): Promise<Hold | undefined> {
     return this.#inTurn(() => this.#learn(job, result));
   }
@@ -89,7 +92,7 @@ export class Refusals {
     if (account === undefined) return undefined;
     const foundOut = this.#finding.get(account.id)?.job === job.id;
     if (result.kind === 'refused') return this.#hold(account, result.refusal, foundOut);
-    // Ended before the CLI could say anything: the next one finds out.
+    // It ended before the CLI could report anything, so the next job finds out.
     const ran = !['stopped', 'gone', 'parked'].includes(result.kind);
     if (foundOut && ran) {
       const holds = await this.#parts.holds.all();
@@ -98,7 +101,7 @@ export class Refusals {
     return undefined;
   }
 
-  /** When the next hold is over by itself; undefined when none is in force. */
+  /** When the next hold expires; undefined when none is in force. */
   next(): Date | undefined {
     const now = this.#parts.now();
     const times = this.#holds.filter((hold) => isAhead(hold, now)).map(({ until }) => until);
@@ -117,7 +120,7 @@ export class Refusals {
     const login = await marksOf(loginFiles(account, this.#parts.environment));
     const holds = await this.#parts.holds.all();
     const before = holds.find(({ id }) => id === account.id);
-    // Several that ran together were refused together: that is once.
+    // Several runs refused at the same time count as one refusal.
     const anew = before === undefined || foundOut;
     const refusals = (before?.refusals ?? 0) + (anew ? 1 : 0);
     const until = heldUntil(refusal, refusals, now).toISOString();
@@ -135,7 +138,7 @@ export class Refusals {
     return hold;
   }
 
-  /** One after another, as each reads the file and writes it again. */
+  /** Runs changes one after another, as each one reads the file and writes it again. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#last.then(work);
     this.#last = done.catch(() => undefined);
@@ -148,7 +151,7 @@ export class Refusals {
   }
 }
 
-/** A failed run as a refused one, if that is what it was. */
+/** Turns a failed run into a refused one, if the CLI refused to work. */
 export function refusedIfSo(
   command: string,
   ended: Extract<JobResult, { kind: 'failed' }>,
@@ -163,7 +166,10 @@ export function refusedIfSo(
   return refusal === undefined ? ended : { kind: 'refused', refusal, result };
 }
 
-/** Not over yet; one that seems further away than any is over: the clock was set back since. */
+/**
+ * Whether the hold has not expired; if it seems longer than any hold can be, the clock was set back
+ * and it has.
+ */
 function isAhead({ until }: Hold, now: Date): boolean {
   const left = Date.parse(until) - now.getTime();
   return left > 0 && left <= LONGEST_MS;
@@ -174,7 +180,7 @@ async function loggedInSince({ login }: Hold): Promise<boolean> {
   return Object.entries(marks).some(([path, mark]) => mark !== '' && mark !== login[path]);
 }
 
-/** What changes when a file is written again: empty for one that is not there. */
+/** Marks that change when a file is written again; empty for a file that does not exist. */
 async function marksOf(paths: readonly string[]): Promise<Record<string, string>> {
   const marks = paths.map(async (path) => {
     const found = await stat(path).catch(() => undefined);

@@ -20,7 +20,7 @@ import { NOTHING_RAN, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
 import { workplaceOf, type Workplace } from './workplace.ts';
 
-/** Runs an actor's CLI on a batch and says what came of it. Writes nothing but the run record. */
+/** Runs an actor's CLI on a batch and returns the result. It writes nothing except the run record. */
 export async function runJob(parts: RunParts, job: Job): Promise<JobResult> {
   const ended = await runCli(parts, job);
   return ended.kind === 'failed'
@@ -36,9 +36,9 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   if ((job.released || job.isRest) && (await isAnswered(parts, job, briefing.batch)))
     return { kind: 'gone' };
   if (job.isDealt && hasAnswered(job.actor, briefing)) return { kind: 'gone' };
-  // Whoever answers last completes it.
+  // The peer that answers last completes the goal.
   if (job.isRest && stillAwaits(job.actor, briefing)) return { kind: 'gone' };
-  // No chain is followed further: one that is as deep may be of any depth.
+  // A chain is not followed beyond this limit: one of this depth may be of any depth.
   const isDeep = briefing.depth > Math.min(job.tier.maxDepth, MAX_STEPS - 1);
   if (!job.released && isDeep) {
     const detail = `the thread is ${String(briefing.depth)} messages deep, more than ${String(job.tier.maxDepth)}`;
@@ -100,7 +100,7 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
     : { kind: 'answered', answers, result, lacking: briefing.lacking, absent };
 }
 
-/** A dead letter may be older than the answer: of a state that was restored, or of a first scan. */
+/** A dead letter may be older than the answer, if the state was restored or on a first scan. */
 async function isAnswered(parts: RunParts, job: Job, batch: readonly Located[]): Promise<boolean> {
   const oldest = batch.map(({ relPath }) => relPath).sort()[0];
   const ownOf = await answersOf(parts, { ...job, actors: new Set([job.actor]) }, oldest);
@@ -173,7 +173,10 @@ async function silenceIsFine(parts: RunParts, job: Job, briefing: Briefing): Pro
 const READ_TRIES = 10;
 const READ_WAIT_MS = 500;
 
-/** How much a run has sent. It is paid for: a disk that fails for a moment does not have it repeated. */
+/**
+ * Counts the requests that a run sent. The run has been paid for, so a disk that fails for a moment
+ * does not cause it to be repeated.
+ */
 async function countSent({ runs, log, signal }: RunParts, { id }: Job): Promise<number> {
   for (let tries = 1; ; tries++) {
     try {

@@ -3,25 +3,35 @@ import { readFileSync } from 'node:fs';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { startIn, type ProcessIdentity } from '../../state/process-identity.ts';
 
-/** A run that has ended: by its directory its processes are known, and none is older than its leader. */
+/**
+ * A run that has ended: its directory identifies its processes, and none is older than its first
+ * process.
+ */
 export interface EndedRun {
   dir: string;
   leader: ProcessIdentity;
 }
 
-/** Looks at the processes of this machine: what forks while it is ended is found by the next one. */
+/**
+ * The most looks at the processes of this machine: a process that forks while it is being ended is
+ * found by the next look.
+ */
 const MOST_LOOKS = 20;
 const BETWEEN_MS = 10;
-/** Milliseconds that one look may take: reading what another process is made of can block. */
+/**
+ * Milliseconds that one look may take, because reading the environment of another process can
+ * block.
+ */
 const LONGEST_LOOK_MS = 3000;
-/** Processes looked at in one go. */
+/** The number of processes examined without a pause. */
 const CHUNK = 32;
 
 /**
- * Ends what runs have left outside of their process groups, as `setsid` does: processes of this user
- * whose environment has the run's own `CROSSTALK_RUN_DIR`, which nothing else is given, and which are not
- * older than the run's first process. A process that has taken the variable from its environment is not
- * found. Linux only: elsewhere the system does not tell the environment of a process reliably.
+ * Ends processes that runs have left outside of their process groups, for example with `setsid`:
+ * processes of this user whose environment has the run's own `CROSSTALK_RUN_DIR`, which no other
+ * process is given, and which are not older than the run's first process. A process that has
+ * removed the variable from its environment is not found. This works on Linux only, because other
+ * systems do not report the environment of a process reliably.
  *
  * @returns how many were found
  */
@@ -50,14 +60,14 @@ async function findSurvivors(runs: readonly EndedRun[]): Promise<ProcessIdentity
   const found: ProcessIdentity[] = [];
   for (let at = 0; at < pids.length; at += CHUNK) {
     const looks = pids.slice(at, at + CHUNK).map((pid) => lookAt(pid, runs, earliest));
-    // Others get their turn in between.
+    // Lets other work run in between.
     await setImmediate();
     found.push(...(await Promise.all(looks)).flatMap((survivor) => survivor ?? []));
   }
   return found;
 }
 
-/** A process with its start, if it is one of a run; most are too old to be read any further. */
+/** A process with its start time, if it belongs to a run; most are too old to need a closer look. */
 async function lookAt(
   pid: number,
   runs: readonly EndedRun[],
@@ -74,17 +84,22 @@ async function lookAt(
       environment.includes(`\0CROSSTALK_RUN_DIR=${Buffer.from(dir).toString('latin1')}\0`);
     return runs.some(isOf) ? { pid, started } : undefined;
   } catch {
-    // It has ended, or is not ours to look at.
+    // It has ended, or this user may not examine it.
     return undefined;
   }
 }
 
-/** Read at once: for a hundred processes that takes a millisecond, and ten in the pool of threads. */
+/**
+ * Read synchronously: for a hundred processes this takes a millisecond, and ten in the thread pool.
+ */
 function startNow(pid: number): string | undefined {
   return startIn(readFileSync(`/proc/${String(pid)}/stat`, 'utf8'));
 }
 
-/** Looked at and ended without a pause in between, in which another process could get its id. */
+/**
+ * Checks and ends a process without a pause in between, in which its id could go to another
+ * process.
+ */
 function endExactly({ pid, started }: ProcessIdentity): void {
   try {
     if (startNow(pid) === started) process.kill(pid, 'SIGKILL');

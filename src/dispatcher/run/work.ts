@@ -14,24 +14,27 @@ export interface WorkParts
   deliveries: Deliveries;
   guards: Guards;
   lacking: Lacking;
-  /** By actor and channel: since when a job cannot be done, and why. */
+  /** By actor and channel, since when a job cannot be done, and why. */
   stalled: Troubles;
 }
 
-/** Milliseconds before a job that could not be done makes room for another. */
+/** Milliseconds that a job which could not be done waits before it makes room for another. */
 const BROKEN_WAIT_MS = 1000;
-/** Nothing of the batch was there at its tip, and there may be now: it is read again at a newer one. */
+/** No message of the batch existed at its tip, but some may now: it is read again at a newer tip. */
 const STOPPED = { kind: 'stopped' } as const;
-/** So often a look for what came back while a run lacked it is tried: no other is certain to follow. */
+/**
+ * How often the look for what came back during a run is tried, as no other look is certain to
+ * follow.
+ */
 const LOOKS = 10;
 
 /**
- * One job from its run to its place on record; never rejects.
+ * Carries out one job, from its run to its record; never rejects.
  *
- * What was not on the bus where the batch was read (the branch was set back) leaves its mailbox at once,
- * in the same breath as the look at what was scanned: a scan that finds it back makes it deliverable
- * again only where it is settled. When the scan has moved on it may have found it already, so that it
- * goes back to the mailbox and is looked at once more.
+ * Messages that were not on the bus where the batch was read (because the branch was set back)
+ * leave their mailbox at once, together with the look at what was scanned: a scan that finds them
+ * back makes them deliverable again only if they are settled. If the scan has moved on, it may have
+ * found them already, so they go back to the mailbox and are examined once more.
  */
 export async function work(
   parts: WorkParts,
@@ -80,8 +83,8 @@ export async function work(
     parts.stalled.over(placeOf(job));
     return done;
   } catch (error) {
-    // A broken repository, a run that could not begin, a dispatcher that must end with a full disk:
-    // nothing is on record, and the mail goes back to be tried at a later tick.
+    // A broken repository, a run that could not begin, or a dispatcher that must end with a full
+    // disk: nothing is recorded, and the messages go back to be tried at a later tick.
     parts.lacking.end(batch);
     mailboxes.giveBack(job.actor, job.channel, job.messages);
     await parts.runs.end(job.id).catch(() => undefined);
@@ -98,7 +101,7 @@ function placeOf({ actor, channel }: Job): string {
 }
 
 /**
- * What goes beside the record of a run; what it said is not given up when that cannot be done.
+ * A step beside the record of a run; its failure does not discard what the run reported.
  *
  * @param tries how often it is tried
  */

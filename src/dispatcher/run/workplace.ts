@@ -12,7 +12,7 @@ import type { Log } from '../../log.ts';
 export interface Workplace {
   /** Absolute, without symlinks. */
   dir: string;
-  /** A folder of our making, and not the operator's. */
+  /** Whether the folder was created by Crosstalk and is not the operator's. */
   workspace: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface WorkplaceParts {
   now: () => Date;
 }
 
-/** Whose run it is: for a session as an actor there is no thread. */
+/** Whose run it is; a session as an actor has no thread. */
 export interface Worker {
   actor: string;
   tier: { name: string; cli: string; workdir?: string };
@@ -34,8 +34,8 @@ export interface Worker {
 }
 
 /**
- * Where an actor's runs work (trust.md §1): in the folder that its tier names, else in its workspace for
- * the thread, from which settings of agent CLIs are removed.
+ * Where an actor's runs work (trust.md §1): in the folder that its tier names, otherwise in its
+ * workspace for the thread, from which settings of agent CLIs are removed.
  *
  * @throws CrosstalkError `invalid` for a folder in which nothing may run
  */
@@ -60,7 +60,8 @@ export async function workplaceOf(parts: WorkplaceParts, worker: Worker): Promis
 /**
  * The folder that `workdir` names.
  *
- * @throws CrosstalkError `invalid` when it is none, or one that others can write to over the bus
+ * @throws CrosstalkError `invalid` when it is not a folder, or when others can write to it through
+ *   the bus
  */
 export async function workdirOf(
   { dir, stateDir, environment }: Pick<WorkplaceParts, 'dir' | 'stateDir' | 'environment'>,
@@ -83,13 +84,16 @@ export async function workdirOf(
     const root = await realpath(folder).catch(() => folder);
     if (real === root || real.startsWith(root + sep)) throw bad(`is, or lies in, ${what}`);
   }
-  // What a run may write to would hold what this machine has approved.
+  // A run could write to this folder, which would contain this machine's approvals.
   const state = await realpath(stateDir).catch(() => stateDir);
   if (state.startsWith(real === sep ? sep : real + sep)) throw bad('holds the state directory');
   return real;
 }
 
-/** Variables by which the git of a run does not look above its workspace, or take it for a repository. */
+/**
+ * Variables that keep the git of a run from looking above its workspace, and from treating it as a
+ * repository.
+ */
 export function gitGuards(
   { dir, workspace }: Workplace,
   environment: NodeJS.ProcessEnv,
@@ -99,7 +103,7 @@ export function gitGuards(
   const count = Number(environment['GIT_CONFIG_COUNT'] ?? 0) || 0;
   return {
     GIT_CEILING_DIRECTORIES: above === '' ? dirname(dir) : `${dirname(dir)}:${above}`,
-    // Files named HEAD, config, objects and refs would make the folder itself a repository.
+    // Files named HEAD, config, objects and refs would turn the folder itself into a repository.
     GIT_CONFIG_COUNT: String(count + 1),
     [`GIT_CONFIG_KEY_${String(count)}`]: 'safe.bareRepository',
     [`GIT_CONFIG_VALUE_${String(count)}`]: 'explicit',

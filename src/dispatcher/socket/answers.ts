@@ -8,12 +8,12 @@ export interface AnswersParts {
   bell: Bell;
   news: News;
   publisher: Publisher;
-  /** Does a `send` that a command handed over; undefined when it is not for this transport. */
+  /** Carries out a `send` that a command passed on; undefined when it is not for this transport. */
   send: (request: unknown) => Promise<unknown>;
   log: Log;
 }
 
-/** What the dispatcher does for those who come to its socket, and tells them. */
+/** Carries out requests that arrive at the dispatcher's socket, and answers them. */
 export class Answers {
   readonly #parts: AnswersParts;
   #handedOver = 0;
@@ -22,18 +22,18 @@ export class Answers {
     this.#parts = parts;
   }
 
-  /** How much commands have handed over and wait for. */
+  /** The number of requests that commands have passed on and are waiting for. */
   get handedOver(): number {
     return this.#handedOver;
   }
 
-  /** @param gone aborted when the one who asked is there no more */
+  /** @param gone aborted when the sender of the request is no longer there */
   async to(request: WakeRequest, gone: AbortSignal): Promise<WakeAnswer> {
     const { bell, news, log } = this.#parts;
     const reply = { pid: process.pid };
     if (request.op === 'ping') return reply;
     if (request.op === 'news') {
-      // The wait for the next poll may be a long one.
+      // The wait for the next poll may be long, so look now.
       if (news.awaited === 0) bell.ring('look');
       return { ...reply, tip: await news.after(request.tip, gone) };
     }

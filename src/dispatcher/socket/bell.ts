@@ -1,11 +1,11 @@
 import { Emitter } from '../../emitter.ts';
 
-/** What whoever rings wants done: `look` at what is known here, or `ask` the remote. */
+/** The request of a ring: `look` at what is known locally, or `ask` the remote. */
 export type Ring = 'look' | 'ask';
 
 /**
- * Ends the wait of a dispatcher. Whoever knows of something to do may ring it: the socket, for those who
- * come to it, and the publisher, after a push. The alarm hears it.
+ * Ends the wait of a dispatcher. Any part that knows of work rings it: the socket, for requests
+ * that arrive there, and the publisher, after a push. The alarm listens to it.
  */
 export class Bell {
   readonly #events = new Emitter<{ rung: [what: Ring] }>();

@@ -15,14 +15,14 @@ import { CrosstalkError } from '../../errors.ts';
 import { foreignHand, isOwn } from '../../state/private.ts';
 
 /*
- * Where the dispatcher's socket is. It is known by a path in the state directory. Where that is too
- * long for a socket, a symlink stands there, and leads to a folder with a random name for temporary
- * files. Nobody can make that folder first, as nobody knows its name, and only who may write to the
- * state directory can make the symlink. Both ends look whose the folder and the socket are before a
- * byte is sent (trust.md §5).
+ * The place of the dispatcher's socket. It is known by a path in the state directory. If that path
+ * is too long for a socket, it is a symlink to a folder with a random name among the temporary
+ * files. Nobody can create that folder first, because nobody knows its name, and only users who may
+ * write to the state directory can create the symlink. Both ends check who owns the folder and the
+ * socket before a byte is sent (trust.md §5).
  */
 
-/** A unix socket's path may not be longer than this everywhere. */
+/** A unix socket's path may not be longer than this on every system. */
 const MAX_SOCKET_PATH = 100;
 const FOLDER = /^crosstalk-[A-Za-z0-9]{6}$/;
 
@@ -31,10 +31,10 @@ const isTooLong = (path: string): boolean => Buffer.byteLength(path) > MAX_SOCKE
 export type Ear =
   | { kind: 'found'; path: string }
   | { kind: 'none' }
-  /** Somebody else may be listening, or could. */
+  /** Another user may be listening, or could be. */
   | { kind: 'foreign'; problem: string };
 
-/** Where to ask the dispatcher whose socket is known by `path`. */
+/** Where to reach the dispatcher whose socket is known by `path`. */
 export async function findEar(path: string): Promise<Ear> {
   const place = isTooLong(path) ? await target(path) : path;
   const found = place === undefined ? undefined : await lstat(place).catch(() => undefined);
@@ -44,8 +44,8 @@ export async function findEar(path: string): Promise<Ear> {
 }
 
 /**
- * Makes the place for the socket that is known by `path`. The caller holds the dispatcher lock, so
- * what a dispatcher that died has left there is removed.
+ * Prepares the place for the socket that is known by `path`. The caller holds the dispatcher lock,
+ * so the remains of a dead dispatcher are removed.
  *
  * @throws CrosstalkError `refused` where other users could take its place
  */
@@ -61,7 +61,7 @@ export async function makeEar(path: string): Promise<string> {
   await removeEar(path);
   if (!isTooLong(path)) return path;
   const place = join(await mkdtemp(join(shortest(), 'crosstalk-')), 'wake.sock');
-  // Whole at any moment, for those who are asking just now.
+  // Renaming keeps the symlink complete at any moment, for processes that are asking just now.
   await symlink(place, `${path}.new`);
   await rename(`${path}.new`, path);
   return place;
@@ -77,7 +77,7 @@ export async function removeEar(path: string): Promise<void> {
   await rmdir(dirname(place)).catch(() => undefined);
 }
 
-/** Where the symlink leads; undefined when there is none of ours. */
+/** Where the symlink leads; undefined when this user has no symlink there. */
 async function target(path: string): Promise<string | undefined> {
   const found = await lstat(path).catch(() => undefined);
   if (found?.isSymbolicLink() !== true || !isOwn(found)) return undefined;
@@ -91,7 +91,7 @@ async function foreignFolder(path: string, place: string): Promise<string | unde
   return problem ?? (place === path ? undefined : foreignHand(dirname(place), 'folder'));
 }
 
-/** A folder for temporary files with a path short enough. */
+/** A folder for temporary files whose path is short enough. */
 function shortest(): string {
   return isTooLong(join(tmpdir(), 'crosstalk-XXXXXX', 'wake.sock')) ? '/tmp' : tmpdir();
 }

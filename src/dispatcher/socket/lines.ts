@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 
-/** A message of 1 MiB whose every byte takes six in JSON. */
+/** Enough for a message of 1 MiB of which every byte takes six in JSON. */
 const MAX_LINE = 8 * 1024 * 1024;
 const FIRST_ROOM = 4096;
 const LINE_FEED = 10;
 
 /**
- * Hands over each line that arrives, once it is whole. What it costs grows with what arrives, however
- * small the pieces; who sends a longer line than 8 MiB is hung up on.
+ * Passes on each line once it has arrived completely. The cost grows with what arrives, however
+ * small the pieces are; a connection that sends a line longer than 8 MiB is closed.
  */
 export function onLines(socket: Socket, receive: (line: string) => void): void {
   let room = Buffer.alloc(0);

@@ -1,6 +1,8 @@
 import { CrosstalkError } from '../../errors.ts';
 
-/** Milliseconds between polls while somebody waits, who would else poll the remote as often. */
+/**
+ * Milliseconds between polls while a command waits, which would otherwise poll the remote as often.
+ */
 const AWAITED_MS = 5000;
 
 interface Waiting {
@@ -9,16 +11,19 @@ interface Waiting {
   letGo: () => void;
 }
 
-/** Those who wait for the bus to move on: each is told once its tip is another than they have seen. */
+/**
+ * The requests that wait for the bus to change: each is answered once the tip differs from the one
+ * it has seen.
+ */
 export class News {
   readonly #tip: () => Promise<string | undefined>;
   readonly #closed: AbortSignal;
   readonly #waiting = new Set<Waiting>();
 
   /**
-   * @param tip the bus's tip as known here
-   * @param stop lets everybody go, and nobody wait any more
-   * @param once nobody may wait: after its one pass a dispatcher brings no news
+   * @param tip the bus's tip as known locally
+   * @param stop ends all waits and allows no new ones
+   * @param once allows no waits: after its one pass a dispatcher brings no news
    */
   constructor(
     tip: () => Promise<string | undefined>,
@@ -31,7 +36,7 @@ export class News {
     });
   }
 
-  /** How many wait. */
+  /** The number of waiting requests. */
   get awaited(): number {
     return this.#waiting.size;
   }
@@ -42,10 +47,10 @@ export class News {
   }
 
   /**
-   * Resolves with the bus's tip as soon as it is another than `seen`; at once if it is already.
+   * Resolves with the bus's tip as soon as it differs from `seen`, which may be immediately.
    *
-   * @param gone aborted when the one who asked is there no more
-   * @throws CrosstalkError `aborted` when that happens, or everybody is let go
+   * @param gone aborted when the sender of the request is no longer there
+   * @throws CrosstalkError `aborted` when that happens, and when all waits are ended
    */
   after(seen: string, gone: AbortSignal): Promise<string> {
     return new Promise((resolve, reject) => {
@@ -69,7 +74,10 @@ export class News {
     });
   }
 
-  /** Tells whoever has not seen the present tip; to be called when it may have moved. */
+  /**
+   * Answers every request that has not seen the current tip; to be called when the tip may have
+   * changed.
+   */
   async look(): Promise<void> {
     if (this.#waiting.size === 0) return;
     const tip = await this.#tip().catch(() => undefined);
@@ -77,7 +85,7 @@ export class News {
     for (const { seen, tell } of [...this.#waiting]) if (seen !== tip) tell(tip);
   }
 
-  /** Nobody is to wait any more for what will not come: they look for news themselves. */
+  /** Ends all waits, as no more news will come: the senders look for news themselves. */
   letGo(): void {
     for (const { letGo } of [...this.#waiting]) letGo();
   }

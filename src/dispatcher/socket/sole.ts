@@ -3,12 +3,12 @@ import { acquire, type Holder } from '../../state/lock.ts';
 import { ask } from './wake.ts';
 
 /**
- * Takes the place of the one dispatcher that serves a transport on this machine.
+ * Makes this process the one dispatcher that serves a transport on this machine.
  *
- * @param dir the transport's
+ * @param dir the folder of the transport
  * @param place the state directory, and the socket in it
- * @returns gives it up
- * @throws CrosstalkError `locked` when another one has it
+ * @returns a function that gives the place up
+ * @throws CrosstalkError `locked` when another process has it
  */
 export async function becomeSole(
   dir: string,

@@ -2,7 +2,7 @@ import { isRecord } from '../../state/files.ts';
 import { failureKind, type Failure } from '../../transport/transport.ts';
 import type { Outcome } from '../../bus/publisher.ts';
 
-/** What a line asks for; undefined for one that is no request. */
+/** Parses a request from a line; undefined when the line is not a request. */
 export function parseRequest(line: string): WakeRequest | undefined {
   const { op, ids, request, tip } = parseRecord(line);
   if (op === 'ping' || op === 'wake') return { op };
@@ -12,7 +12,10 @@ export function parseRequest(line: string): WakeRequest | undefined {
   return { op, ids: ids.filter((id): id is string => typeof id === 'string') };
 }
 
-/** What a line answers, taken apart as if anybody had written it; undefined for one that is no answer. */
+/**
+ * Parses an answer from a line, without trusting its sender; undefined when the line is not an
+ * answer.
+ */
 export function parseAnswer(line: string): WakeAnswer | undefined {
   const { pid, tip, send, outcomes } = parseRecord(line);
   if (typeof pid !== 'number' || !Number.isSafeInteger(pid)) return undefined;
@@ -51,15 +54,18 @@ function parseRecord(text: string): Record<string, unknown> {
   }
 }
 
-/** What other processes of this machine may ask the dispatcher, one JSON object a line. */
+/** What other processes of this machine may ask the dispatcher, as one JSON object per line. */
 export type WakeRequest =
   | { op: 'ping' }
   | { op: 'wake' }
-  /** Publish entries that are in the outbox already; answered once each was pushed or failed. */
+  /**
+   * Publish entries that are already in the outbox; answered once each of them was pushed or has
+   * failed.
+   */
   | { op: 'publish'; ids: string[] }
-  /** Answered once the bus's tip is another than this, at once if it is already. */
+  /** Answered once the bus's tip differs from this one, which may be immediately. */
   | { op: 'news'; tip: string }
-  /** Write and publish a message; whoever made the dispatcher knows how. */
+  /** Write and publish a message; the creator of the dispatcher supplies the function for this. */
   | { op: 'send'; request: unknown };
 
 export interface WakeAnswer {

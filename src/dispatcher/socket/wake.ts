@@ -6,13 +6,13 @@ import { findEar, makeEar, removeEar } from './ear.ts';
 import { onLines } from './lines.ts';
 
 /**
- * The dispatcher's ear: a unix socket known by a path in the state directory. Nothing depends on its answers:
- * a message is in the outbox before anybody speaks of it, or the command that hands it over still
- * has it and can do the same again. The caller holds the dispatcher lock, so a socket file that
- * is already there belongs to nobody alive.
+ * The dispatcher's unix socket, known by a path in the state directory. Nothing depends on its
+ * answers: a message is in the outbox before a request mentions it, or the command that passes it
+ * on still has it and can do the same itself. The caller holds the dispatcher lock, so an existing
+ * socket file belongs to no living process.
  *
- * @param answer told by `gone` when nobody waits for its answer any more; who is refused one finds
- *   the socket closed
+ * @param answer learns from `gone` when nobody waits for its answer any more; a sender who is
+ *   refused an answer finds the socket closed
  * @throws CrosstalkError `refused` where other users of this machine could take its place
  */
 export async function listen(
@@ -40,7 +40,7 @@ export async function listen(
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    // The socket is made within the call: it is nobody else's from the first moment.
+    // The socket is created within the call, so it belongs to this user from the first moment.
     const before = isMainThread ? process.umask(0o177) : undefined;
     server.listen(place, resolve);
     if (before !== undefined) process.umask(before);
@@ -61,14 +61,14 @@ async function closeServer(server: Server, open: Set<Socket>, path: string): Pro
 }
 
 /**
- * `nobody`: none is listening, or it went away before it answered, or we no longer wait for it, or
- * it need not be our dispatcher that listens.
+ * `nobody`: no process is listening, or it ended before it answered, or we no longer wait for it,
+ * or the process that listens may not be our dispatcher.
  */
 export type Asked =
   { kind: 'answered'; answer: WakeAnswer } | { kind: 'nobody' } | { kind: 'timeout' };
 
 /**
- * Asks the running dispatcher.
+ * Sends a request to the running dispatcher.
  *
  * @param timeout milliseconds to wait for the answer
  * @param signal ends the wait

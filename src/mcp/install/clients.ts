@@ -3,7 +3,7 @@ import { editJsonc, type Setting } from './edit-jsonc.ts';
 import { editToml } from './edit-toml.ts';
 import { member, parseJsonc } from './jsonc.ts';
 
-/** Whose settings: those of a folder, or of a person. */
+/** To what the settings belong: to a project's folder, or to a user. */
 export type Scope = 'project' | 'user';
 
 /** How the server is started. */
@@ -13,7 +13,7 @@ export interface Launch {
   env: Record<string, string>;
 }
 
-/** Where settings can be. */
+/** The folders in which settings can be. */
 export interface Places {
   env: NodeJS.ProcessEnv;
   cwd: string;
@@ -21,23 +21,23 @@ export interface Places {
   platform: NodeJS.Platform;
 }
 
-/** An MCP client whose settings we can write. */
+/** An MCP client whose settings this program can write. */
 export interface Client {
   name: string;
   title: string;
-  /** Whose settings are meant when nothing is said. */
+  /** The scope that applies by default. */
   scope: Scope;
-  /** Started from a desktop, without the PATH of a shell. */
+  /** Whether it is started from a desktop, without the PATH of a shell. */
   isEditor?: boolean;
-  /** Files of its settings, best first: the first that exists is taken, else the first. */
+  /** Its settings files, best first: the first existing one is used, otherwise the first one. */
   files: (scope: Scope, places: Places) => readonly string[];
-  /** The settings with our entry. */
+  /** Returns the settings with the server's entry. */
   edit: (text: string, launch: Launch) => string;
-  /** What the operator does next. */
+  /** What the operator has to do next. */
   next: string;
 }
 
-/** What the server needs of the environment, where a client passes on only what is named. */
+/** The variables that the server needs, for clients that pass on only named variables. */
 const PASSED_ON = [
   'CROSSTALK_DISPATCH_ACTOR',
   'CROSSTALK_DISPATCH_CHANNEL',
@@ -112,7 +112,7 @@ export const CLIENTS: readonly Client[] = [
       return [join(folder, 'opencode.json'), join(folder, 'opencode.jsonc')];
     },
     edit: (text, { command, args, env }) => {
-      // Version 2 has the servers one level deeper, and reads both.
+      // Version 2 has the servers one level deeper, and reads both forms.
       const root = parseJsonc(text);
       const isNew = member(member(root, 'mcp'), 'servers')?.type === 'object';
       const path = isNew ? ['mcp', 'servers', NAME] : ['mcp', NAME];
@@ -138,11 +138,13 @@ export const CLIENTS: readonly Client[] = [
   },
 ];
 
-/** Our entry at a place: members of ours are set, others that were added by hand stay. */
+/**
+ * Sets the server's entry at a place: its own members are set, others that were added by hand stay.
+ */
 function entry(text: string, path: readonly string[], value: Record<string, unknown>): string {
   let there = parseJsonc(text);
   for (const key of path) there = member(there, key);
-  // One that starts nothing here is of another kind: its members do not fit ours.
+  // An entry that starts no program is of another kind, whose members would not fit.
   if (member(there, 'command') === undefined) return editJsonc(text, [{ path, value }]);
   const settings = Object.entries(value).flatMap(([key, one]): Setting[] => {
     const isMap = typeof one === 'object' && one !== null && !Array.isArray(one);

@@ -1,8 +1,8 @@
 const CONTEXT = 3;
 
 /**
- * How a text changes, as `diff -u` shows it: in one piece from the first line that differs to the
- * last one, with three lines around it.
+ * The difference of two texts in the format of `diff -u`: one piece from the first line that
+ * differs to the last one, with three lines around it.
  *
  * @returns an empty text when nothing changes
  */

@@ -2,21 +2,21 @@ import { isDeepStrictEqual } from 'node:util';
 import { CrosstalkError } from '../../errors.ts';
 import { commaAfter, endOf, member, parseJsonc, valueOf, type Node } from './jsonc.ts';
 
-/** A member to be set: the names that lead to it, and its value. */
+/** A member to set: the names that lead to it, and its value. */
 export interface Setting {
   path: readonly string[];
   value: unknown;
 }
 
 /**
- * Sets members in a text of JSON, one after the other, and leaves everything else as it is, byte for
- * byte: comments, order, blanks. What has the value already is left alone too. Objects on the way are
- * made. The parser's own `modify` would write the lines beside an insertion anew, hand the comment behind
- * the last member to the new one, and set the first of two members of one name, where programs read the
- * last.
+ * Sets members in a text of JSON, one after the other, and leaves everything else unchanged, byte
+ * for byte: comments, order, blanks. A member that already has the value is left alone too. Missing
+ * objects on the path are created. The parser's own `modify` would reformat the lines beside an
+ * insertion, move the comment after the last member to the new one, and set the first of two
+ * members with the same name, where programs read the last.
  *
- * @throws CrosstalkError `invalid` for a text that cannot be read, or where the way leads through
- *   something that is not an object
+ * @throws CrosstalkError `invalid` for a text that cannot be read, and when a part of the path is
+ *   not an object
  */
 export function editJsonc(text: string, settings: readonly Setting[]): string {
   return settings.reduce(set, text);
@@ -53,7 +53,7 @@ function set(text: string, { path, value }: Setting): string {
   );
 }
 
-/** A new last member. */
+/** Inserts a new last member. */
 function insert(text: string, object: Node, depth: number, key: string, value: unknown): string {
   const last = object.children?.at(-1);
   const comma = last && commaAfter(text, last);
@@ -70,7 +70,7 @@ function insert(text: string, object: Node, depth: number, key: string, value: u
   const level = Math.round(indent.length / unit.length);
   const line = `${eol}${indent}${JSON.stringify(key)}: ${written(value, unit, level, eol)}`;
   if (last === undefined) {
-    // Comments in it stay before the new member.
+    // Comments in the object stay before the new member.
     const [start, end] = [object.offset + 1, endOf(object) - 1];
     const inside = text.slice(start, end).trimEnd();
     return splice(text, start, end, `${inside}${line}${eol}${unit.repeat(depth)}`);
@@ -84,7 +84,7 @@ function insert(text: string, object: Node, depth: number, key: string, value: u
   return splice(text, at, after, `,${text.slice(at, after)}${line}`);
 }
 
-/** The end of a comment that stands on the same line as what ends here. */
+/** The end of a comment that follows on the same line. */
 function afterComment(text: string, at: number): number {
   const rest = /^[ \t]*(?:\/\/[^\r\n]*|\/\*[^\n]*?\*\/[ \t]*(?=\r?\n))/.exec(text.slice(at));
   return at + (rest?.[0].length ?? 0);
@@ -99,7 +99,7 @@ function written(value: unknown, unit: string, level: number, eol: string): stri
   return lines.join(`${eol}${unit.repeat(level)}`);
 }
 
-/** One step of indentation, as the file has it. */
+/** One step of indentation, as the file uses it. */
 function unitOf(text: string): string {
   const indents = [...text.matchAll(/^([ \t]+)["}\]{[]/gm)].map(([, indent = '']) => indent);
   const least = indents.reduce((a, b) => (b.length < a.length ? b : a), indents[0] ?? '  ');

@@ -2,18 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import { CrosstalkError } from '../../errors.ts';
 import { parseToml, type Statement } from './toml.ts';
 
-/** Texts, lists of texts, and one table of texts within. */
+/** Texts, lists of texts, and at most one nested table of texts. */
 export type TomlEntry = Record<string, string | string[] | Record<string, string>>;
 
 type Pair = Extract<Statement, { kind: 'pair' }>;
 
 /**
- * Sets the members of one table in a text of TOML and leaves everything else as it is, byte for byte.
- * The table is added at the end when there is none; of one that is there, members that are not in
- * `entry` stay.
+ * Sets the members of one table in a text of TOML and leaves everything else unchanged, byte for
+ * byte. A missing table is added at the end; in an existing one, members that are not in `entry`
+ * stay.
  *
  * @param path of the table
- * @throws CrosstalkError `invalid` for a text that cannot be read, and `refused` where the table is
+ * @throws CrosstalkError `invalid` for a text that cannot be read, and `refused` when the table is
  *   written in a form that cannot be edited
  */
 export function editToml(text: string, path: readonly string[], entry: TomlEntry): string {
@@ -51,7 +51,7 @@ function withTables(statements: readonly Statement[]): (Statement & { table: str
   });
 }
 
-/** Every other way to write the same table would need more than a change of lines. */
+/** Refuses every other notation of the table, which would need more than a change of lines. */
 function assertEditable(
   statements: readonly (Statement & { table: string[] })[],
   path: readonly string[],
@@ -131,7 +131,7 @@ function keyOf(key: string): string {
   return /^[A-Za-z0-9_-]+$/.test(key) ? key : quoted(key);
 }
 
-/** JSON's escapes are TOML's too; it wants one more character escaped. */
+/** JSON's escapes are valid in TOML too, which requires one more character to be escaped. */
 function quoted(text: string): string {
   return JSON.stringify(text).replaceAll('\u007f', String.raw`\u007f`);
 }

@@ -6,40 +6,40 @@ export type { Node } from 'jsonc-parser';
 const MAX_DEPTH = 100;
 const AS_EDITORS_WRITE_IT = { allowTrailingComma: true, allowEmptyContent: true };
 
-/** What stands before a place in the text: it decides what has to follow there. */
+/** What precedes a position in the text, which decides what has to follow. */
 type Before = 'nothing' | 'opening' | 'comma' | 'name' | 'colon' | 'value';
 
 /**
  * Reads JSON as editors write it: with comments and trailing commas.
  *
- * @returns undefined for a text that holds nothing but blanks and comments
- * @throws CrosstalkError `invalid` with the line where it cannot be read
+ * @returns undefined for a text of only blanks and comments
+ * @throws CrosstalkError `invalid` with the line that cannot be read
  */
 export function parseJsonc(text: string): Node | undefined {
-  // A byte order mark counts as a blank, so that places in the text stay the same.
+  // A byte order mark is replaced by a blank, so that positions in the text stay the same.
   const content = text.startsWith('\ufeff') ? ` ${text.slice(1)}` : text;
   refuseFaults(content);
   return parseTree(content, [], AS_EDITORS_WRITE_IT);
 }
 
-/** What a node stands for. */
+/** The value of a node. */
 export function valueOf(node: Node): unknown {
-  // The parser's objects have no prototype, and would equal no object of ours.
+  // The parser's objects have no prototype, and would not equal any other object.
   return structuredClone(getNodeValue(node) as unknown);
 }
 
-/** The member of a name; of several, the last one, as in JSON.parse. */
+/** The member with this name; of several the last one, as in JSON.parse. */
 export function member(node: Node | undefined, key: string): Node | undefined {
   if (node?.type !== 'object') return undefined;
   return node.children?.findLast(({ children }) => children?.[0]?.value === key)?.children?.[1];
 }
 
-/** The place after a node. */
+/** The position after a node. */
 export function endOf({ offset, length }: Node): number {
   return offset + length;
 }
 
-/** The place after the comma that follows a node; undefined where none follows. */
+/** The position after the comma that follows a node; undefined if no comma follows. */
 export function commaAfter(text: string, node: Node): number | undefined {
   const scanner = createScanner(text, true);
   scanner.setPosition(endOf(node));
@@ -47,7 +47,10 @@ export function commaAfter(text: string, node: Node): number | undefined {
   return text[scanner.getTokenOffset()] === ',' ? scanner.getPosition() : undefined;
 }
 
-/** The parser goes on after a fault, and as deep as the stack reaches: here reading ends at the first. */
+/**
+ * The parser continues after an error, and as deep as the stack allows; here reading ends at the
+ * first error.
+ */
 function refuseFaults(text: string): void {
   const brackets: ('}' | ']')[] = [];
   let before: Before = 'nothing';
@@ -57,7 +60,7 @@ function refuseFaults(text: string): void {
     before = 'opening';
   };
   const close = (at: number, length: number): void => {
-    // It is also told of an end that is missing, at the end of the text.
+    // The scanner also reports a missing end, at the end of the text.
     if (length === 0) fail(text, at, expected(before, brackets.at(-1)));
     brackets.pop();
     before = 'value';

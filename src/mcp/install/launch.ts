@@ -3,14 +3,16 @@ import { delimiter, join } from 'node:path';
 import { binPath } from '../../package.ts';
 import type { Client, Launch } from './clients.ts';
 
-/** Settings of this shell that decide where the state is; a client may have another environment. */
+/**
+ * Variables of this shell that determine where the state is; a client may have another environment.
+ */
 const KEPT = ['CROSSTALK_STATE_DIR', 'XDG_STATE_HOME'];
 
 /**
- * How a client starts the server: by name, where its PATH is that of a shell and leads here; else by
- * the paths of node and of this program.
+ * How a client starts the server: by name, if its PATH is that of a shell and finds this program;
+ * otherwise by the paths of node and of this program.
  *
- * @param options `node`: the path of node; `from`: who writes
+ * @param options `node`: the path of node; `from`: the sender
  */
 export async function launchOf(
   client: Client,
@@ -33,7 +35,7 @@ export async function launchOf(
   };
 }
 
-/** Whether the first `crosstalk` on a PATH is this one. */
+/** Whether the first `crosstalk` on a PATH is this program. */
 async function leadsHere(path: string): Promise<boolean> {
   const here = await realpath(binPath());
   for (const folder of path.split(delimiter).filter((one) => one !== '')) {

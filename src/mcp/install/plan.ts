@@ -4,23 +4,23 @@ import { shown } from '../../protocol/text/result.ts';
 import { CLIENTS, type Client, type Launch, type Places, type Scope } from './clients.ts';
 import { diffOf } from './diff.ts';
 
-/** What would be written, and why it may be shown first. */
+/** The change that would be written, in a form that can be shown first. */
 export interface Plan {
   client: Client;
   scope: Scope;
-  /** The settings file as its client names it. */
+  /** The path of the settings file. */
   file: string;
-  /** Undefined for a file that is not there yet. */
+  /** Undefined if the file does not exist yet. */
   before: string | undefined;
   after: string;
-  /** As `diff -u` shows it; empty when everything is in place. */
+  /** In the format of `diff -u`; empty when everything is already set. */
   diff: string;
 }
 
 /**
- * The client of a name.
+ * The client with this name.
  *
- * @throws CrosstalkError `usage` with all the names
+ * @throws CrosstalkError `usage`, listing all names
  */
 export function clientOf(name: string): Client {
   const found = CLIENTS.find((client) => client.name === name);
@@ -32,7 +32,7 @@ export function clientOf(name: string): Client {
 }
 
 /**
- * Reads a client's settings and says how they change. Nothing is written.
+ * Reads a client's settings and determines how they change. Nothing is written.
  *
  * @throws CrosstalkError `invalid` and `refused` for settings that cannot be read or edited
  */
@@ -62,13 +62,13 @@ export async function planInstall(
     }
   };
   const after = edited(before ?? '');
-  // What a second run would change, this one has not understood.
+  // If a second edit would change something, the first one was not correct.
   if (edited(after) !== after)
     throw new CrosstalkError('internal', `${file} cannot be edited safely; nothing was written`);
   return { client, scope, file, before, after, diff: diffOf(before ?? '', after) };
 }
 
-/** @throws CrosstalkError `invalid` for a file that is no text in UTF-8 */
+/** @throws CrosstalkError `invalid` for a file that is not text in UTF-8 */
 async function contentOf(file: string): Promise<string | undefined> {
   try {
     const bytes = await readFile(await realpath(file));

@@ -1,11 +1,11 @@
 import { CrosstalkError } from '../../errors.ts';
 
-/** One statement of a TOML text and where it stands; `end` is after its last character. */
+/** One statement of a TOML text and its position; `end` is after its last character. */
 export type Statement =
   | { kind: 'table' | 'tables'; path: string[]; start: number; end: number }
   | { kind: 'pair'; path: string[]; value: TomlValue; start: number; end: number };
 
-/** A value; what is neither text, list nor table is kept as it is written. */
+/** A value; anything but texts, lists and tables is kept as it is written. */
 interface TomlValue {
   start: number;
   end: number;
@@ -17,7 +17,7 @@ const BLANK = /[ \t]*/y;
 const BLANKS = /[ \t\r\n]*(?:#[^\n]*(?:\n[ \t\r\n]*|$))*/y;
 const END_OF_LINE = /[ \t]*(?:#[^\r\n]*)?(?:\r?\n|$)/y;
 const BARE_KEY = /[A-Za-z0-9_-]+/y;
-// TOML allows no control characters in a string but tab.
+// TOML allows no control characters in a string except tab.
 /* eslint-disable no-control-regex */
 const BASIC =
   /"(?!"")(?:[^"\\\u0000-\u0008\u000a-\u001f\u007f]|\\(?:["\\bfnrte]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}))*"/y;
@@ -38,7 +38,7 @@ const ESCAPES: Record<string, string> = {
 /**
  * Reads the statements of a TOML text, in their order.
  *
- * @throws CrosstalkError `invalid` with the line where it cannot be read
+ * @throws CrosstalkError `invalid` with the line that cannot be read
  */
 export function parseToml(text: string): Statement[] {
   const reader = new Reader(text);
@@ -56,7 +56,7 @@ class Reader {
 
   constructor(text: string) {
     this.text = text;
-    // A byte order mark.
+    // Skip a byte order mark.
     if (text.startsWith('\ufeff')) this.at = 1;
   }
 

@@ -7,10 +7,11 @@ import type { Plan } from './plan.ts';
 const MAX_LINKS = 20;
 
 /**
- * Writes what was planned, whole or not at all: beside the file, then in its place. A symlink stays
- * one, and what it points to is written; mode and owner stay.
+ * Writes the planned change completely or not at all: into a new file, which then replaces the old
+ * one. A symlink is kept, and its target is written; mode and owner are kept.
  *
- * @throws CrosstalkError `refused` when the file has changed since it was read, or cannot be written
+ * @throws CrosstalkError `refused` when the file has changed since it was read, or cannot be
+ *   written
  */
 export async function writePlan({ file, before, after }: Plan): Promise<void> {
   try {
@@ -35,7 +36,7 @@ export async function writePlan({ file, before, after }: Plan): Promise<void> {
   }
 }
 
-/** Where a chain of symlinks ends, also where nothing is there yet. */
+/** The end of a chain of symlinks, which need not exist. */
 async function followed(path: string): Promise<string> {
   let at = path;
   for (let links = 0; links < MAX_LINKS; links++) {
@@ -80,7 +81,10 @@ async function writeNew(path: string, content: string, mode: number): Promise<vo
   }
 }
 
-/** Gives a new file the owner and the mode of an old one, which the umask may have narrowed. */
+/**
+ * Gives a new file the owner and the mode of the old one, because the umask may have restricted its
+ * mode.
+ */
 async function adopt(path: string, { mode, uid, gid }: Owned): Promise<void> {
   const fresh = await stat(path);
   if (fresh.uid !== uid || fresh.gid !== gid) await chown(path, uid, gid);

@@ -4,7 +4,7 @@ import { shown } from '../../protocol/text/result.ts';
 import type { Session, Tool, ToolCall } from './tool.ts';
 import { oneLine, Untrusted } from './untrusted.ts';
 
-/** What a tool's call is answered with. */
+/** The answer to a call of a tool. */
 export interface Answer {
   [key: string]: unknown;
   content: { type: 'text'; text: string }[];
@@ -12,13 +12,13 @@ export interface Answer {
   isError?: boolean;
 }
 
-/** How a call reaches the outside. */
+/** The functions through which a call reaches the outside. */
 export interface CallEdges {
   signal: AbortSignal;
   progress: ToolCall['progress'];
 }
 
-/** Opens the transport for one piece of work, and closes it: nothing is held between two calls. */
+/** Opens the transport for one piece of work, and closes it: nothing stays open between two calls. */
 export function opening(
   session: Session,
   note: (line: string) => void,
@@ -27,10 +27,10 @@ export function opening(
 }
 
 /**
- * Answers a call of a tool. Whatever goes wrong is an answer as well, one line that says what to do:
- * the caller reads it, and the server goes on.
+ * Answers a call of a tool. Every error becomes an answer of one line that says what to do: the
+ * caller reads it, and the server continues.
  *
- * @throws the reason of the signal when that is aborted: nobody waits for an answer then
+ * @throws the reason of the signal when that is aborted, because nobody waits for an answer then
  */
 export async function answer(
   tools: ReadonlyMap<string, Tool>,
@@ -67,7 +67,7 @@ export async function answer(
   }
 }
 
-/** The input of a tool, if it is of the form that its schema says. */
+/** The input of a tool, checked against its schema. */
 function checked(tool: Tool, given: unknown): never {
   const parsed = tool.input.safeParse(given ?? {});
   if (parsed.success) return parsed.data as never;

@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
-/** What the server takes from packages, in a bundle apart: only `crosstalk mcp` loads it. */
+/** What the server uses of packages, in a separate bundle that only `crosstalk mcp` loads. */
 export const sdk = {
   CallToolRequestSchema,
   McpServer,

@@ -1,24 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { withoutTrailing } from '../../protocol/text/trailing.ts';
 
-/** Characters of one text in a result; the rest can be read from where it was cut. */
+/** The most characters of one text in a result; the rest can be read from where it was cut. */
 export const TEXT_LIMIT = 16_000;
-/** Characters of all texts in a result. */
+/** The most characters of all texts in a result together. */
 const RESULT_LIMIT = 60_000;
-/** A text is not cut shorter than this, however much there is. */
+/** No text is cut shorter than this, however many there are. */
 const LEAST = 200;
-/** Characters of any other string, items of a list. */
+/** The most characters of any other string, and the most items of a list. */
 const STRING_LIMIT = 1000;
 const LIST_LIMIT = 100;
 
 /**
- * Control characters but line feed and tab, those that reorder text, and the invisible copies of
- * ASCII that people do not see and models read.
+ * Control characters except line feed and tab, characters that reorder text, and the invisible
+ * copies of ASCII that models read although people do not see them.
  */
 const STEERING =
   /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu;
 
-/** A text that was marked, on its way into a result. */
+/** A marked text that has not been put into a result yet. */
 class Marked {
   readonly text: string;
 
@@ -28,9 +28,9 @@ class Marked {
 }
 
 /**
- * Marks what others wrote in one result of a tool, for a model that must not take it for
- * instructions, and keeps the result within bounds. A marked text stands between delimiters that
- * carry a random word; it was drawn after the text was written, so that no text can end its block.
+ * Marks text by others in one result of a tool, for a model that must not treat it as instructions,
+ * and limits the size of the result. A marked text is put between delimiters with a random word,
+ * which was drawn after the text was written, so no text can end its own block.
  */
 export class Untrusted {
   readonly #word: string;
@@ -38,17 +38,17 @@ export class Untrusted {
   #left = RESULT_LIMIT;
   #marks = 0;
 
-  /** @param word of the delimiters; random */
+  /** @param word the random word of the delimiters */
   constructor(word = randomBytes(8).toString('hex')) {
     this.#word = word;
   }
 
   /**
-   * A text between delimiters.
+   * Puts a text between delimiters.
    *
-   * @param from who is said to have written it
-   * @param more how its rest can be read: told what the next `offset` is
-   * @param offset characters that are left out at its beginning
+   * @param from the alleged writer of the text
+   * @param more how its rest can be read; receives the next `offset`
+   * @param offset the number of characters left out at its beginning
    */
   mark(
     text: string,
@@ -74,10 +74,10 @@ export class Untrusted {
   }
 
   /**
-   * A result as it is handed out: marked texts in place, every other string one clean line, long
-   * lists cut; with a notice if anything was marked, and with what was noted.
+   * Completes a result: puts marked texts in place, makes every other string one clean line, and
+   * cuts long lists; adds an explanation if anything was marked, and the notes.
    *
-   * @param notes for whoever called the tool
+   * @param notes for the caller of the tool
    */
   finish(result: object, notes: readonly string[]): Record<string, unknown> {
     const tamed = this.#tame(result, '') as Record<string, unknown>;
@@ -114,12 +114,12 @@ export class Untrusted {
   }
 }
 
-/** Text without what steers terminals or hides from people. */
+/** Removes characters from a text that control terminals or are invisible to people. */
 function clean(text: string): string {
   return text.replace(/\r\n/g, '\n').replace(STEERING, '');
 }
 
-/** Somebody else's words on one line. */
+/** A text of somebody else on one line. */
 export function oneLine(text: string): string {
   const flat = text.replace(/\s+/g, ' ').replace(STEERING, '').trim();
   return flat.length > STRING_LIMIT ? `${withoutHalf(flat.slice(0, STRING_LIMIT - 1))}…` : flat;

@@ -6,14 +6,14 @@ import type { ToolCall } from './tool.ts';
 
 /** Milliseconds between two reports of progress. */
 const REPORT_MS = 5000;
-/** Names in one report. */
+/** The most names in one report. */
 const MOST_NAMES = 3;
 
 /**
- * The replies to some messages, waited for as long as is asked. While it waits, a client that wants
- * to know is told for whom and how long: at the start, and every few seconds.
+ * The replies to some messages, waiting as long as requested. Meanwhile a client that requested
+ * progress is told for whom and how long: at the start, and every few seconds.
  *
- * @param waiting `timeout` in seconds; without it, what is there now
+ * @param waiting `timeout` in seconds; without it, returns the replies that exist now
  * @throws the reason of the call's signal when that is aborted
  */
 export async function awaitReplies(
@@ -30,7 +30,7 @@ export async function awaitReplies(
   const started = context.now().getTime();
   const report = (): void => {
     const seconds = Math.round((context.now().getTime() - started) / 1000);
-    // A client that is gone is noticed elsewhere.
+    // A client that has gone is noticed elsewhere.
     void progress(seconds, timeout, `waiting for ${whom} (${String(seconds)} s)`).catch(
       () => undefined,
     );

@@ -9,10 +9,10 @@ import { shown } from '../../protocol/text/result.ts';
 import { parseSince } from '../../protocol/text/since.ts';
 import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
 
-/** Messages of a thread in one result. */
+/** The most messages of a thread in one result. */
 const MOST_NODES = 100;
 
-/** The tools that look at the bus and change nothing. */
+/** The tools that read from the bus and change nothing. */
 export function lookingTools(z: Z): Tool[] {
   const { result, marked } = shapes(z);
   const channel = z.string().optional().describe('only this channel: name or id');
@@ -171,7 +171,7 @@ function channels({ open, marks, session }: ToolCall): Promise<object> {
   });
 }
 
-/** The first so many messages of some trees, level by level, and how many are left out. */
+/** The first messages of some trees, level by level, and the number of those left out. */
 function prune(roots: readonly ThreadNode[], most: number): { kept: ThreadNode[]; cut: number } {
   const keep = new Set<ThreadNode>();
   let total = 0;

@@ -4,7 +4,7 @@ import { send } from '../../operations/sending/send.ts';
 import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
 import { awaitReplies } from '../kit/waiting.ts';
 
-/** Seconds; most clients give a call a minute. */
+/** The default wait in seconds; most clients limit a call to a minute. */
 const DEFAULT_WAIT_S = 45;
 const LONGEST_WAIT_S = 3600;
 const MOST_MESSAGES = 50;
@@ -166,7 +166,7 @@ async function look(
   });
 }
 
-/** How a caller reads on where a text was cut. */
+/** How a caller can continue to read where a text was cut. */
 export function readOn(relPath: string, offset: number): string {
   return `read with ${JSON.stringify({ message: relPath, offset })}`;
 }

@@ -10,7 +10,7 @@ import { tipOf, withContext, type Context } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
 import { newestFirst } from '../lookup/newest.ts';
 
-/** A value for a word of a command line, and what it is. */
+/** A candidate for a word of a command line, with its description. */
 interface Found {
   value: string;
   description: string;
@@ -20,7 +20,7 @@ type Lookup = (context: Context, tip: string) => Promise<Found[]>;
 
 const MAX_MESSAGES = 20;
 const MAX_MEMORIES = 50;
-/** Of a message's text: there is one line for all of it. */
+/** The most characters of a message's text, as one line has to hold all of it. */
 const MAX_EXCERPT = 200;
 
 const LOOKUPS = {
@@ -45,7 +45,7 @@ const LOOKUPS = {
       value: id,
       description: `${state} ${actor}: ${detail}`,
     })),
-  // What a change is, in full, only host show tells: a line is too short to decide by.
+  // The line is too short for a decision about a change; `host show` prints the complete change.
   held: async (context) =>
     (await knownHost(context, undefined)).held
       .filter(({ refused }) => refused === undefined)
@@ -71,24 +71,25 @@ const LOOKUPS = {
 } satisfies Record<string, Lookup>;
 
 /**
- * Values that a word of a command line can have, from what is known here: neither the remote nor
- * the search index is asked, and nothing is said.
+ * Values that a word of a command line can have, from what is known locally: this asks neither the
+ * remote nor the search index, and prints nothing.
  *
- * @param transport what `--transport` was given
- * @throws CrosstalkError where there is no transport, or it cannot be read
+ * @param transport the value of `--transport`
+ * @throws CrosstalkError when there is no transport, or it cannot be read
  */
 export function liveCandidates(
   { env, cwd }: Surroundings,
   transport: string | undefined,
   kind: keyof typeof LOOKUPS,
 ): Promise<Found[]> {
-  // Else a partial clone would fetch what it lacks; the second is for a git older than the first.
+  // Otherwise a partial clone would fetch missing objects; the second variable is for older
+  // versions of git.
   const offline = { ...env, GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' };
   return withContext(
     { env: offline, cwd },
     {
       note: () => undefined,
-      // Of another version the remote would be asked.
+      // With a check of the version, an unsupported one would lead to a fetch.
       anyVersion: true,
       ...(transport !== undefined && { transport }),
     },
@@ -96,7 +97,7 @@ export function liveCandidates(
   );
 }
 
-/** By name; by id where a name stands for several, or would be taken for an option. */
+/** By name; by id if several channels share a name, or if it could be taken for an option. */
 async function channels({ archive }: Context, tip: string): Promise<Found[]> {
   const all = await archive.channels(tip);
   const isPlain = (name: string): boolean =>

@@ -16,7 +16,7 @@ import { Replacement } from './replacement.ts';
 
 export interface DispatchInput {
   host?: string;
-  /** Milliseconds. */
+  /** The interval of polls in milliseconds. */
   interval: number;
   grace: number;
   once: boolean;
@@ -25,7 +25,10 @@ export interface DispatchInput {
   log: Log;
   stop: AbortSignal;
   hurry: AbortSignal;
-  /** Kept running by a service manager: makes room for a version that is installed later. */
+  /**
+   * Whether a service manager keeps it running, so that it ends for a version that is installed
+   * later.
+   */
   supervised?: boolean;
 }
 
@@ -33,7 +36,7 @@ export interface DispatchInput {
 export async function dispatch(context: Context, input: DispatchInput): Promise<Served> {
   const { transport, paths, env } = context;
   const { log } = input;
-  // Read now: another may be installed by the time it is asked for.
+  // Read now, because another version may be installed by the time it is needed.
   const version = packageVersion();
   const workspaces = new Workspaces(paths.work);
   await prepare(context, workspaces);
@@ -68,7 +71,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   }
 }
 
-/** Makes ready what runs and pushes need, and finishes or removes what a killed process has left. */
+/** Prepares what runs and pushes need, and finishes or removes what a killed process has left. */
 async function prepare(context: Context, workspaces: Workspaces): Promise<void> {
   const { transport, outbox, paths } = context;
   await prepareBin(paths.bin, { state: paths.root, transport: transport.dir });

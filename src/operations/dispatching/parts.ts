@@ -30,7 +30,7 @@ import { approvingIn } from '../setup/approvals.ts';
 
 const WRITER_WAIT_MS = 10_000;
 
-/** What the operator has decided about a dispatcher, as far as its parts go by it. */
+/** The operator's decisions that affect the parts of a dispatcher. */
 interface Choices {
   host?: string;
   fromNow: boolean;
@@ -38,7 +38,10 @@ interface Choices {
   log: Log;
 }
 
-/** The parts of a dispatcher, each made of those before it: intake → publisher → host → runs. */
+/**
+ * Constructs the parts of a dispatcher, each from those before it: intake → publisher → host →
+ * runs.
+ */
 export function dispatcherParts(
   context: Context,
   choices: Choices,
@@ -81,7 +84,7 @@ interface Intake {
   lacking: Lacking;
 }
 
-/** What becomes a delivery here. */
+/** The part that turns messages into deliveries. */
 function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expected): Intake {
   const { transport, archive, outbox, deadLetters, paths } = context;
   const silences = new Silences(paths.silences);
@@ -111,7 +114,7 @@ function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expecte
   return { deliveries, silences, lacking };
 }
 
-/** Empties the outbox, and settles the deliveries that were answered by what it publishes. */
+/** The part that empties the outbox and settles the deliveries that the published messages answer. */
 function publisherOf(
   context: Context,
   deliveries: Deliveries,
@@ -154,7 +157,7 @@ function publisherOf(
   return publisher;
 }
 
-/** Which host is served. */
+/** The part that determines which host is served. */
 function hostWatchOf(context: Context, { host, trustHostFile, log }: Choices): HostWatch {
   return new HostWatch({
     approving: approvingIn(context),
@@ -168,7 +171,7 @@ function hostWatchOf(context: Context, { host, trustHostFile, log }: Choices): H
   });
 }
 
-/** What keeps runs from being started. */
+/** The part that decides whether runs may start. */
 function guardsOf({ paths, env, now }: Context, log: Log): Guards {
   return new Guards({
     refusals: new Refusals({
@@ -184,7 +187,7 @@ function guardsOf({ paths, env, now }: Context, log: Log): Guards {
   });
 }
 
-/** Starts runs and records how they end. */
+/** The part that starts runs and records how they end. */
 function dispatcherOf(
   context: Context,
   parts: Intake & {

@@ -2,16 +2,18 @@ import type { Log } from '../../log.ts';
 import { installedAt, type Installed } from '../../service/installed.ts';
 import type { Runner } from '../../service/run.ts';
 
-/** An installation whose files are younger than this may not be complete. Milliseconds. */
+/** Milliseconds; an installation whose files are younger than this may not be complete. */
 const SETTLED_MS = 2000;
-/** From one look to the next, at least. Milliseconds. */
+/** The least time between two looks, in milliseconds. */
 const LOOK_MS = 1000;
 
 /**
- * Notices that another version of this program was installed in the place this one was started from.
+ * Notices that another version of this program was installed in the place from which this one was
+ * started.
  *
- * It compares what was there at the start with what is there now, so the version that is started next
- * finds nothing to replace. One that cannot be started replaces nothing: the old one goes on.
+ * It compares the files at the start with the current ones, so the version that is started next
+ * finds nothing to replace. A version that cannot be started replaces nothing: the old one keeps
+ * running.
  */
 export class Replacement {
   readonly #entry: string;
@@ -28,12 +30,12 @@ export class Replacement {
     this.#log = log;
   }
 
-  /** @param entry the file that was run, as it was named */
+  /** @param entry the file that was executed, by the name that was used */
   static async watch(entry: string, run: Runner, log: Log): Promise<Replacement> {
     return new Replacement(entry, await installedAt(entry), run, log);
   }
 
-  /** The version to make room for, if it is another one, complete and able to start. */
+  /** The version to make room for, if it differs from this one, is complete and can be started. */
   async successor(now: number): Promise<string | undefined> {
     if (now - this.#looked < LOOK_MS) return undefined;
     this.#looked = now;

@@ -1,4 +1,4 @@
-/** One thing looked at. `fix` says what to do when it is not well. */
+/** One examined thing. `fix` names the remedy if there is a problem. */
 export interface Check {
   check: string;
   ok: boolean;

@@ -20,10 +20,10 @@ const OLDEST_GIT = [2, 34];
 const LEAST_ROOM = 100 * 1024 * 1024;
 const MANY_LOOSE = 10_000;
 const CLOCK_TOLERANCE_S = 300;
-/** Foreign paths that are named. */
+/** The most foreign paths that are named. */
 const MAX_NAMED = 5;
 
-/** Looks at everything around the bus that can keep mail from moving. */
+/** Examines everything around the bus that can keep messages from moving. */
 export async function doctor(context: Context, alias: string | undefined): Promise<Check[]> {
   const facts = await status(context, alias);
   const checks = await Promise.all([
@@ -54,7 +54,10 @@ export async function doctor(context: Context, alias: string | undefined): Promi
   return [...checks, ...(await serviceChecks(context, facts.host)), ...held, backlog];
 }
 
-/** What somebody may have pushed that keeps mail for this machine from moving, or means to. */
+/**
+ * Checks for pushed files that keep messages for this machine from moving, by accident or on
+ * purpose.
+ */
 function transportChecks({ version_problem: version, host }: Status): Check[] {
   const checks: Check[] = [
     {
@@ -82,7 +85,7 @@ async function gitVersion({ transport }: Context): Promise<Check> {
   return { check: 'git', ok, found, fix: `install git ${OLDEST_GIT.join('.')} or newer` };
 }
 
-/** Reachable, and writable as far as a push that changes nothing can tell. */
+/** Checks that the remote is reachable, and writable as far as an empty push can tell. */
 async function remote(context: Context): Promise<Check> {
   if (context.transport.origin === undefined) {
     return { check: 'remote', ok: true, found: 'none: a solo transport', fix: '' };
@@ -99,7 +102,10 @@ async function remote(context: Context): Promise<Check> {
     : { check: 'remote', ok: false, found: refused.reason, fix: 'ask for the right to push' };
 }
 
-/** This clock against the newest message's: another machine wrote most of them. */
+/**
+ * Compares this machine's clock with the newest message's time, as most messages are from other
+ * machines.
+ */
 async function clock(context: Context): Promise<Check> {
   const { channels } = await takeCensus(context);
   const newest =
@@ -121,7 +127,10 @@ async function clock(context: Context): Promise<Check> {
   return { check: 'clock', ok, found, fix: 'set the clock here, or on the machine that wrote it' };
 }
 
-/** Who holds ours (a dead holder is succeeded by itself), and what a killed git left of its own. */
+/**
+ * Shows who holds the locks (those of a dead process are taken over automatically), and locks that
+ * a killed git left.
+ */
 async function locks({ transport, paths }: Context): Promise<Check> {
   const held: string[] = [];
   for (const name of ['dispatcher', 'writer'] as const) {
@@ -146,7 +155,7 @@ async function checkout({ transport, now }: Context): Promise<Check> {
   return { check: 'checkout', ok: true, found: `${state}${await notShown(transport)}`, fix: '' };
 }
 
-/** Names what somebody has put into the transport that no checkout shows (trust.md §1). */
+/** Names paths in the transport that no checkout shows (trust.md §1). */
 async function notShown(transport: Transport): Promise<string> {
   const foreign = await transport.foreignPaths();
   if (foreign.length === 0) return '';
@@ -186,7 +195,10 @@ async function permissions(root: string): Promise<Check> {
   };
 }
 
-/** Too many loose objects slow every git command down; git's own maintenance packs them. */
+/**
+ * Checks the number of loose objects: too many slow down every git command, and git's maintenance
+ * packs them.
+ */
 async function objects({ transport }: Context): Promise<Check> {
   const done = await transport.maintain();
   const left = done?.after ?? (await transport.looseObjects());

@@ -11,8 +11,8 @@ import type { Status } from '../health/report.ts';
 const AGAIN = 'capture it again with: crosstalk service install';
 
 /**
- * Looks at the service of this clone as it would run: its programs are looked for in the environment
- * it was given, not in this one.
+ * Examines the service of this clone as it would run: its programs are looked up in the environment
+ * that it was given, not in the current one.
  */
 export async function serviceChecks(context: Context, host: Status['host']): Promise<Check[]> {
   const machine = await thisMachine(context.env);
@@ -81,7 +81,9 @@ function cliCheck({ actor, tier, program, path }: CliFound, here: CliFound | und
   };
 }
 
-/** A difference alone is no trouble: a shell's PATH changes with every tool that is tried. */
+/**
+ * A mere difference is not a problem, because a shell's PATH changes with every tool that is tried.
+ */
 function pathCheck(captured: string, here: string): Check {
   const folders = (path: string): string[] => path.split(':').filter((one) => one.startsWith('/'));
   const theirs = new Set(folders(captured));

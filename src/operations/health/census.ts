@@ -2,13 +2,16 @@ import type { Counts } from '../../index/index.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
 
-/** What a transport holds, counted at one commit: messages of each channel, malformed files. */
+/**
+ * The contents of a transport, counted at one commit: the messages of each channel and malformed
+ * files.
+ */
 export interface Census extends Counts {
   tip: string;
 }
 
 /**
- * Counts messages and malformed files; only files added since the last time are read.
+ * Counts messages and malformed files; reads only files added since the last count.
  *
  * @param options with `patience`, older messages may not be counted yet
  */

@@ -4,10 +4,12 @@ import { heldProblems } from './held.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import type { Status } from './report.ts';
 
-/** Mail that waits longer than this in the outbox is stuck. */
+/** Messages that wait longer than this in the outbox are stuck. */
 const OUTBOX_LIMIT_S = 60;
 
-/** A dispatcher that has not reported for more seconds than this is stuck. @param interval seconds */
+/**
+ * The number of seconds without a report after which a dispatcher is stuck. @param interval seconds
+ */
 export function silenceLimit(interval: number): number {
   return Math.max(30, 3 * interval + 10);
 }
@@ -15,8 +17,8 @@ export function silenceLimit(interval: number): number {
 /**
  * The verdict: healthy only while nothing is stuck (invariant 8). Every problem says what to do.
  *
- * @param known `locked`: whether a dispatcher process holds the lock; `served`: the alias whose mail
- *   is this machine's, where one is known
+ * @param known `locked`: whether a dispatcher process holds the lock; `served`: the alias whose
+ *   messages this machine serves, if it is known
  */
 export function judge(facts: Omit<Status, 'health'>, known: Known): Status['health'] {
   const { version_problem: version } = facts;
@@ -34,7 +36,7 @@ interface Known {
   served: string | undefined;
 }
 
-/** So many files that claim to be this machine's are named. */
+/** The most files claiming to be this machine's that are named. */
 const NAMED_CLAIMS = 5;
 
 function claimProblems({ host }: Omit<Status, 'health'>): string[] {
@@ -53,7 +55,8 @@ function dispatcherProblems(
 ): string[] {
   const problems: string[] = [];
   if (!locked) {
-    // A machine that was never anybody's host only sends: another's broken file is not its trouble.
+    // A machine that never served a host only sends, so another machine's broken file is not its
+    // problem.
     if (host === null && hostProblem !== null && served !== undefined) problems.push(hostProblem);
     const alias = host?.alias ?? served;
     if (alias !== undefined)
@@ -130,7 +133,7 @@ function mailProblems({
       `messages whose content is missing from this clone: ${String(unread)}; remove damaged object files (git -C ${transport} fsck names them), then get them with: git -C ${transport} fetch --refetch origin`,
     );
   }
-  // The budget of a remote holds mail back for up to a minute: that is no trouble.
+  // The push budget of a remote may hold messages back for up to a minute, which is not a problem.
   const limit = (budget?.next_at ?? null) === null ? OUTBOX_LIMIT_S : 2 * OUTBOX_LIMIT_S;
   const old = outbox.filter(({ age_s: age }) => age > limit);
   if (old.length > 0) {
@@ -168,7 +171,7 @@ function mailProblems({
   return problems;
 }
 
-/** So many of a kind are named; a flood of them must not bury what else is wrong. */
+/** The most files of a kind that are named, so that a flood cannot hide other problems. */
 const NAMED_CHANGES = 5;
 
 function changeProblems(held: readonly HeldChange[]): string[] {

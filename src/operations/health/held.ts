@@ -5,11 +5,11 @@ import type { Context } from '../context.ts';
 
 /** An agent CLI that refuses to work on this machine, as `status` shows it. */
 export interface HeldAgent extends Omit<Hold, 'login'> {
-  /** What an operator types to log in. */
+  /** The command with which an operator logs in. */
   login: string;
 }
 
-/** The holds in force; one that is over is found out about by the next run. */
+/** The holds in force; the next run finds out whether an expired one is over. */
 export async function heldAgents({ paths, now }: Context): Promise<HeldAgent[]> {
   const holds = await new Holds(paths.holds).all();
   return holds
@@ -18,9 +18,9 @@ export async function heldAgents({ paths, now }: Context): Promise<HeldAgent[]> 
 }
 
 /**
- * Lets one run for each held agent CLI find out now whether it works again.
+ * Allows one run for each held agent CLI to find out now whether it works again.
  *
- * @returns those that are tried
+ * @returns the holds that are tried
  */
 export async function releaseHeld(context: Context): Promise<HeldAgent[]> {
   const released = await heldAgents(context);
@@ -33,7 +33,7 @@ export async function releaseHeld(context: Context): Promise<HeldAgent[]> {
 
 type Actors = readonly { name: string; tiers: readonly { cli: string }[] }[];
 
-/** The actors of this machine whose mail waits for a held agent CLI. */
+/** The actors of this machine whose messages wait for a held agent CLI. */
 function waitingFor({ id }: HeldAgent, actors: Actors): string[] {
   const waiting = actors.filter(({ tiers }) => tiers.some(({ cli }) => accountOf(cli)?.id === id));
   return waiting.map(({ name }) => name);
@@ -43,7 +43,7 @@ function waitingFor({ id }: HeldAgent, actors: Actors): string[] {
  * For each held agent CLI that an actor of this machine uses: what is held, why, and what to do, in
  * one line.
  *
- * @param actors undefined when they are not known: then all mail may wait
+ * @param actors undefined when they are not known, in which case all messages may wait
  */
 export function heldProblems(
   holds: readonly HeldAgent[],

@@ -8,7 +8,7 @@ import type { HeldAgent } from './held.ts';
 export interface HostStatus {
   alias: string;
   path: string;
-  /** Paths of other files that claim to be this machine's; they count for nothing. */
+  /** Paths of other files that claim to be this machine's; they have no effect. */
   others: string[];
   actors: { name: string; tiers: { name: string; cli: string; count: number }[] }[];
   held: HeldChange[];
@@ -21,20 +21,20 @@ export interface Status {
   branch: string;
   tip: string;
   state_dir: string;
-  /** Set while the transport's version is not the one that this program speaks. */
+  /** Set while this program does not support the transport's version. */
   version_problem: string | null;
   health: { ok: boolean; problems: string[] };
   /** Set by `crosstalk pause`. */
   paused: Pause | null;
-  /** Agent CLIs that refuse to work just now: rate limited, or not logged in. */
+  /** Agent CLIs that refuse to work at the moment: rate limited, or not logged in. */
   holds: HeldAgent[];
   host: HostStatus | null;
   host_problem: string | null;
-  /** Of profiles of its actors that can't be read; what is in force instead. */
+  /** The actors' profiles that cannot be read, and what is in force instead. */
   profile_problems: string[];
-  /** Everything that waits for `crosstalk host approve`: of the host file and of git settings. */
+  /** Everything that waits for `crosstalk host approve`, of the host file and of git settings. */
   held: HeldChange[];
-  /** Null when none is running on this machine; `age_s` is the heartbeat's age. */
+  /** Null when no dispatcher runs on this machine; `age_s` is the age of its heartbeat. */
   dispatcher: (Heartbeat & { age_s: number }) | null;
   channels: {
     id: string;
@@ -45,7 +45,7 @@ export interface Status {
   }[];
   cursors: { actor: string; through: string; lagging: { channel: string; commit: string }[] }[];
   outbox: { id: string; age_s: number; files: string[] }[];
-  /** What can't be published as it is, and why; ISO 8601 UTC. */
+  /** Entries that cannot be published as they are, and why; times are ISO 8601 in UTC. */
   set_aside: { id: string; at: string; reason: string; files: string[] }[];
   dead_letters: Pick<
     DeadLetter,
@@ -59,9 +59,9 @@ export interface Status {
     | 'attempts'
     | 'next_retry_at'
   >[];
-  /** Null for a remote without a limit. */
+  /** Null when the remote has no limit. */
   push_budget: Headroom | null;
-  /** The first of them by path. */
+  /** The first malformed files in the order of their paths. */
   malformed: { path: string; reason: string }[];
   malformed_total: number;
   broken_state_files: string[];

@@ -16,9 +16,9 @@ import { judge } from './health.ts';
 import { heldAgents } from './held.ts';
 
 /**
- * The state of the transport and of this machine's part in it, from what is known here.
+ * The state of the transport and of this machine's part in it, as far as it is known locally.
  *
- * @param counting with `patience`, the messages counted may not be all yet
+ * @param counting with `patience`, older messages may not be counted yet
  */
 export async function status(
   context: Context,
@@ -37,7 +37,8 @@ export async function status(
   ]);
   const now = context.now().getTime();
   const age = (at: string): number => Math.max(0, Math.round((now - Date.parse(at)) / 1000));
-  // A run's sandbox may hide the process; it is there, or there would be no run.
+  // The sandbox of a run may hide the dispatcher's process, but a run exists only with a
+  // dispatcher.
   const inRun = context.agentMode?.runDir !== undefined;
   const isThere = inRun || (holder !== undefined && heartbeat?.pid === holder.pid);
   const running = isThere ? heartbeat : undefined;

@@ -6,19 +6,24 @@ import { Repeats, type Change } from '../../transport/transport.ts';
 import type { Context } from '../context.ts';
 import { readMemory } from './memory-content.ts';
 
-/** Said of a file whose content is not in this clone; it is looked at again each time. */
+/**
+ * The reason given for a file whose content is not in this clone; it is looked for again each time.
+ */
 export const MISSING = 'its content is missing from this clone';
 
-/** Files of one part, at most. */
+/** The most files of one part. */
 const PART = 4000;
-/** Letters of messages after which a part ends; most parts have far fewer. */
+/** The number of characters of messages after which a part ends; most parts have far fewer. */
 const PART_TEXT = 16 * 1024 * 1024;
-/** Files read at the same time: few while they are large, as they may be of a megabyte each. */
+/**
+ * The least number of files read at the same time; few when they are large, as each may be a
+ * megabyte.
+ */
 const FEWEST = 8;
 const MOST = 128;
 const LARGE_TEXT = 1024 * 1024;
 
-/** Some of the files that were asked for, read. */
+/** Some of the requested files, with their content. */
 export interface Part<T> {
   batch: Batch;
   files: readonly T[];
@@ -26,10 +31,10 @@ export interface Part<T> {
 }
 
 /**
- * Reads files as what their places say, for the index, a part at a time; no files are one empty part.
- * Channels are read at `tip`.
+ * Reads files according to their places, for the index, one part at a time; no files result in one
+ * empty part. Channels are read at `tip`.
  *
- * @param isThere whether a file is to be read; else it is only part of its part
+ * @param isThere whether a file is to be read; if not, it is only counted in its part
  */
 export async function* readInParts<T extends FileRef>(
   context: Context,
@@ -56,7 +61,7 @@ export async function* readInParts<T extends FileRef>(
     at += some.length;
     const isLast = at >= files.length;
     if (!isLast && at - from < PART && text < PART_TEXT) continue;
-    // What is read at the same time ends in any order.
+    // Files that are read at the same time finish in any order.
     batch.messages.sort((a, b) => (a.relPath < b.relPath ? -1 : a.relPath > b.relPath ? 1 : 0));
     yield { batch, files: files.slice(from, at), isLast };
     if (isLast) return;
@@ -64,7 +69,10 @@ export async function* readInParts<T extends FileRef>(
   }
 }
 
-/** What changes of the tree mean for the index, a part at a time: what is gone, and what is new. */
+/**
+ * The effect of changes of the tree on the index, one part at a time: what was removed, and what is
+ * new.
+ */
 export async function* readChanges(
   context: Context,
   tip: string,
@@ -126,18 +134,18 @@ function memoryFileOf(path: string): string | undefined {
 }
 
 const DAY = /^\d{4}\/\d{2}\/\d{2}$/;
-/** What a folder that is there again is taken to hold. */
+/** The number of entries that a folder is assumed to contain when it was listed before. */
 const REPEATED = 50;
 
 /** A folder of one day of one channel. */
 export interface DayFolder {
   path: string;
-  /** `YYYY/MM/DD`. */
+  /** The day as `YYYY/MM/DD`. */
   day: string;
 }
 
 /**
- * The day folders of all channels at a commit, newest first, without what is in them; and every file
+ * The day folders of all channels at a commit, newest first, without their contents; and every file
  * of `data/channels` and `data/memories` that is in none of them.
  */
 export async function dayFolders(

@@ -13,25 +13,25 @@ import { dayFolders, MISSING, readChanges, readInParts } from './files.ts';
 
 export interface IndexOptions {
   /**
-   * Milliseconds after which the index is used as far as it is, newest messages first; without it,
-   * not before it is complete.
+   * Milliseconds after which the index is used as far as it is built, newest messages first;
+   * without it, the index is used only once it is complete.
    */
   patience?: number;
 }
 
-/** Files that are read and written together. */
+/** The number of files that are read and written together. */
 const CHUNK = 4000;
-/** Milliseconds after which an operator is told what takes so long, and again after as many more. */
+/** Milliseconds between reports to the operator about a long operation. */
 const SAY_AFTER_MS = 3000;
-/** Milliseconds that another process is waited for which is bringing the index up to date. */
+/** Milliseconds to wait for another process that is updating the index. */
 const LOCK_WAIT_MS = 600_000;
 
 /**
- * Opens the index, brings it up to the newest commit known here, and uses it. What is new costs what
- * was added; an index that is missing is built, newest messages first. Where the state directory
- * cannot be written, one is made in memory.
+ * Opens the index, updates it to the newest commit known locally, and uses it. The cost of an
+ * update grows with what was added; a missing index is built, newest messages first. If the state
+ * directory cannot be written, an index is made in memory.
  *
- * @param use told whether the index is complete
+ * @param use receives whether the index is complete
  */
 export async function withIndex<T>(
   context: Context,
@@ -62,7 +62,7 @@ export interface Built {
   malformed: number;
 }
 
-/** Brings the index up to date, or makes it anew. */
+/** Updates the index, or builds it anew. */
 export async function buildIndex(context: Context, anew: boolean): Promise<Built> {
   await refreshOrNote(context);
   const { index: path } = context.paths;
@@ -76,8 +76,9 @@ export async function buildIndex(context: Context, anew: boolean): Promise<Built
 }
 
 /**
- * The indexes this process has opened, by their paths, and which file each of them is. One stays open
- * until the process ends: the binding does not close a connection that has prepared statements.
+ * The indexes that this process has opened, by path, with the file of each. An index stays open
+ * until the process ends, because the binding does not close a connection that has prepared
+ * statements.
  */
 const opened = new Map<string, { index: Index; inode: number }>();
 
@@ -107,7 +108,7 @@ function abandon(path: string, index: Index): void {
   index.abandon();
 }
 
-/** Brings it to the tip; false when patience ended before. */
+/** Updates the index to the tip; false when the time ran out. */
 async function bringUp(
   context: Context,
   index: Index,
@@ -154,7 +155,7 @@ class Update {
     return from === undefined ? false : this.#follow(from, tip);
   }
 
-  /** Builds from nothing, or goes on with it; false when there was no time for all. */
+  /** Builds the index from nothing, or continues to build it; false when the time ran out. */
   async #build(building: { tip: string; day: string }): Promise<boolean> {
     const { tip } = building;
     const { days, others } = await dayFolders(this.#context, tip);
@@ -182,7 +183,7 @@ class Update {
     return true;
   }
 
-  /** Everything in a day's folder, and in folders that somebody made in it. */
+  /** All files in a day's folder, including those in subfolders that somebody made in it. */
   async #filesOf(tip: string, folder: string): Promise<FileRef[]> {
     const files: FileRef[] = [];
     for await (const some of this.#context.transport.walk(tip, folder))
@@ -190,7 +191,7 @@ class Update {
     return files;
   }
 
-  /** Takes in what differs between two commits, whatever the history between them is. */
+  /** Indexes the difference between two commits, whatever the history between them is. */
   async #follow(from: string, tip: string): Promise<boolean> {
     const again = new Set(this.#index.missing(MISSING));
     const renamed = new Set<string>();
@@ -227,7 +228,7 @@ class Update {
     return true;
   }
 
-  /** Reads files a part at a time: the next part comes from git while this one is written. */
+  /** Reads files one part at a time: the next part is read from git while this one is written. */
   async #take(
     tip: string,
     files: readonly FileRef[],

@@ -3,17 +3,17 @@ import { parseMemoryFile, type Memory } from '../../protocol/files/memory.ts';
 import { unreadable, type Parsed } from '../../protocol/text/result.ts';
 import type { Transport } from '../../transport/transport.ts';
 
-/** The content of a file, empty where it was not read, and the memory in it. */
+/** The content of a file, which is empty if it was not read, and the memory in it. */
 interface MemoryContent {
   bytes: Uint8Array;
   parsed: Parsed<Memory>;
 }
 
 const kept = new Kept<MemoryContent>(8 * 1024 * 1024);
-/** Two transports may be open; each reads for itself. */
+/** Kept for each transport separately, because two may be open. */
 const reading = new WeakMap<Transport, Map<string, Promise<MemoryContent>>>();
 
-/** Reads content as a memory by its id, once however many files have it. */
+/** Reads content as a memory by its object id, once for any number of files with that content. */
 export function readMemory(transport: Transport, oid: string): Promise<MemoryContent> {
   const known = kept.get(oid);
   if (known !== undefined) return Promise.resolve(known);

@@ -2,18 +2,18 @@ import { copyFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../context.ts';
 
-/** Where an index is kept, and the folder in which whoever writes to it takes the lock. */
+/** Where an index is kept, and the folder for the lock of processes that write to it. */
 export interface IndexPlace {
   path: string;
   lock: string;
 }
 
-/** An index of this process alone. */
+/** An index that only this process uses. */
 export const IN_MEMORY = ':memory:';
 
 /**
- * Where an index goes that cannot be written in the state directory: for a run, which a sandbox may keep
- * from that, into its own directory, begun with what is known already; else into memory.
+ * The place for an index when the state directory cannot be written: for a run, whose sandbox may
+ * prevent that, its own directory, starting with a copy of the existing index; otherwise memory.
  */
 export async function placeApart({ agentMode, paths }: Context): Promise<IndexPlace> {
   const lock = agentMode?.runDir;
@@ -24,7 +24,7 @@ export async function placeApart({ agentMode, paths }: Context): Promise<IndexPl
   return { path, lock };
 }
 
-/** Copies an index while others may write to it: a copy during which it changed is thrown away. */
+/** Copies an index while others may write to it; a copy during which it changed is discarded. */
 async function seed(from: string, to: string): Promise<void> {
   const before = await state(from);
   try {
@@ -34,7 +34,7 @@ async function seed(from: string, to: string): Promise<void> {
       });
     if (before === (await state(from))) return;
   } catch {
-    // It is built from git then.
+    // Without a copy, the index is built from git.
   }
   for (const part of ['', '-wal']) await rm(`${to}${part}`, { force: true }).catch(() => undefined);
 }

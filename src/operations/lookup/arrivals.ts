@@ -9,20 +9,20 @@ export interface Arrival extends Located {
   channel: string;
 }
 
-/** A message's file, before it is read. */
+/** The file of a message that was not read yet. */
 export interface MessageFile extends FileRef {
   channel: string;
   relPath: string;
 }
 
-/** Files read at a time: enough to keep git busy, few enough to hold. */
+/** The number of files read at a time: enough to keep git busy, and few enough for memory. */
 export const CHUNK = 100;
 
 /**
- * The messages added to the bus between two commits, by time of writing, some at a time. What came
- * back from an archive is not new, and what cannot be read is left out.
+ * The messages added to the bus between two commits, in the order in which they were written, in
+ * portions. Messages restored from an archive are not new, and unreadable ones are left out.
  *
- * @param channel id of the only channel to look at
+ * @param channel id of the only channel to examine
  */
 export async function* arrivals(
   context: Context,
@@ -42,7 +42,7 @@ export async function* arrivals(
     yield await readFiles(context, fresh.slice(at, at + CHUNK));
 }
 
-/** Those of some files that are in a message's place. */
+/** Selects the files whose path is that of a message. */
 export function messageFiles(files: readonly FileRef[]): MessageFile[] {
   return files.flatMap((file) => {
     const place = placeOf(file.path);
@@ -65,7 +65,7 @@ export async function readFiles(
   });
 }
 
-/** Orders by the time of writing, which is what paths begin with, across channels. */
+/** Orders messages of all channels by the time of writing, with which their paths begin. */
 export function byTime(
   a: Pick<MessageFile, 'channel' | 'relPath'>,
   b: Pick<MessageFile, 'channel' | 'relPath'>,

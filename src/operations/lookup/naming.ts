@@ -5,19 +5,21 @@ import { withIndex } from '../index/indexing.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 
 /**
- * The messages at a commit that name another in `re`, or also in `cause`, by path.
+ * The messages at a commit that name another one in `re`, or also in `cause`, in the order of their
+ * paths.
  *
- * @param inCause also those that name it in `cause` alone
+ * @param inCause whether messages that name it in `cause` alone are included
  */
 export type Naming = (ref: MessageRef, inCause: boolean) => Promise<Located[]>;
 
-/** Milliseconds that are spent on an index that is behind; without it git looks through the channel. */
+/** Milliseconds to spend on an index that is behind; after that git searches the channel. */
 const PATIENCE_MS = 500;
 
 /**
- * Answers who names a message, from the index, or where that is not complete yet, from the files.
+ * Finds the messages that name a message, from the index, or from the files if the index is not
+ * complete yet.
  *
- * @param tip the commit the messages are read at; one that the newest descends from
+ * @param tip the commit at which messages are read; the newest commit descends from it
  */
 export async function withNaming<T>(
   context: Context,

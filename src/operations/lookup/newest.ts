@@ -3,16 +3,16 @@ import { Repeats } from '../../transport/transport.ts';
 import { byTime, messageFiles, type MessageFile } from './arrivals.ts';
 import type { Context } from '../context.ts';
 
-/** What a folder that is there again is taken to hold. */
+/** The number of entries that a folder is assumed to contain when it was listed before. */
 const REPEATED = 50;
 
 /**
- * The message files of some channels, a day at a time, the newest first. Only the names of folders
- * are read on the way: what is older than the caller needs costs nothing.
+ * The message files of some channels, one day at a time, the newest first. On the way only the
+ * names of folders are read, so messages older than the caller needs cost nothing.
  *
  * @param channels their ids
- * @param since the least a relPath may be, such as a time of the form that relPaths begin with
- * @param until what relPaths have to be less than
+ * @param since the least relPath, such as a time in the form with which relPaths begin
+ * @param until every relPath is less than this
  */
 export async function* newestFirst(
   context: Context,
@@ -45,7 +45,7 @@ async function next({ days }: { days: AsyncGenerator<string> }): Promise<string>
   return step.done === true ? '' : step.value;
 }
 
-/** The days of a channel's folders, `YYYY/MM/DD`, the newest first. */
+/** The days of a channel's folders as `YYYY/MM/DD`, the newest first. */
 async function* daysOf(context: Context, commit: string, channel: string): AsyncGenerator<string> {
   const folder = `${CHANNELS}/${channel}`;
   const repeats = new Repeats();
@@ -59,7 +59,9 @@ async function* daysOf(context: Context, commit: string, channel: string): Async
   }
 }
 
-/** Names of the folders of ours in a folder, the greatest first; not of too many that are the same. */
+/**
+ * The names of Crosstalk's folders in a folder, the greatest first, with a limit on identical ones.
+ */
 async function* foldersOf(
   { transport }: Context,
   commit: string,

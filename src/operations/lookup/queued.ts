@@ -14,7 +14,7 @@ export async function queuedFiles({ outbox }: Pick<Context, 'outbox'>): Promise<
   return (await outbox.all()).flatMap(({ commits }) => commits.flatMap(({ files }) => files));
 }
 
-/** Those of them that are in a message's place. */
+/** Selects the waiting files whose path is that of a message. */
 export async function queuedMessages(
   context: Pick<Context, 'outbox'>,
 ): Promise<(QueuedFile & MessageRef)[]> {

@@ -10,8 +10,8 @@ import { withIndex } from '../index/indexing.ts';
 import { queuedMessages } from './queued.ts';
 
 /**
- * The channel a command is about (cli.md): by id, unique id prefix or name; without one, that of the
- * dispatch, else the only channel.
+ * The channel that a command is about (cli.md): by id, unique id prefix or name; if none is given,
+ * the channel of the dispatch, otherwise the only channel.
  */
 export async function resolveChannel(
   context: Context,
@@ -46,7 +46,7 @@ export async function resolveChannel(
   );
 }
 
-/** Digits of a channel's id that lists show. */
+/** The number of digits of a channel's id that lists show. */
 const SHOWN_DIGITS = 8;
 
 function matching(channels: readonly Channel[], wanted: string): Channel[] {
@@ -54,7 +54,8 @@ function matching(channels: readonly Channel[], wanted: string): Channel[] {
   const prefixed = channels.filter(
     ({ id }) => /^[0-9a-fA-F-]{2,}$/.test(wanted) && id.startsWith(wanted),
   );
-  // Lists show so many digits of an id: a channel that is called like them must not take its mail.
+  // Lists show this many digits of an id, so a channel with such a name must not receive its
+  // messages.
   if (wanted.length >= SHOWN_DIGITS) return [...new Set([...named, ...prefixed])];
   return named.length > 0 ? named : prefixed;
 }
@@ -68,8 +69,8 @@ function listChannels(channels: readonly Channel[]): string {
 }
 
 /**
- * A message by relPath, `<channel>/<relPath>`, or unique hex suffix (cli.md). A message that is
- * still in the outbox counts.
+ * Finds a message by relPath, `<channel>/<relPath>`, or unique hex suffix (cli.md). Messages that
+ * are still in the outbox are included.
  *
  * @throws CrosstalkError `not_found`, `ambiguous`, or `usage` for what cannot be a message's name
  */
@@ -95,10 +96,10 @@ export async function resolveMessage(context: Context, given: string): Promise<M
 }
 
 /**
- * Of messages with one path in several channels the one that was there first: nobody can know a path
- * before it is published, so the others are copies, and must not be in the way of the original.
+ * Of messages with the same path in several channels, the one that was there first: nobody can know
+ * a path before it is published, so the others are copies and must not hide the original.
  *
- * @returns undefined when history does not say, or the paths differ
+ * @returns undefined when history does not determine it, or the paths differ
  */
 async function firstOf(
   context: Context,
@@ -147,7 +148,7 @@ async function withRelPath(context: Context, relPath: string): Promise<MessageRe
   return unique([...found.flat(), ...queued]);
 }
 
-/** More matches than this are as good as many. */
+/** The most matches that are looked up; more are as ambiguous. */
 const MAX_MATCHES = 50;
 
 async function withSuffix(context: Context, suffix: string): Promise<MessageRef[]> {
@@ -166,8 +167,8 @@ function unique(refs: readonly MessageRef[]): MessageRef[] {
 }
 
 /**
- * Who writes: `--from`, the actor of the dispatch, `CROSSTALK_FROM`, `git config crosstalk.from`, the
- * login name (cli.md).
+ * The sender: `--from`, the actor of the dispatch, `CROSSTALK_FROM`, `git config crosstalk.from`,
+ * or the login name (cli.md).
  */
 export function resolveFrom(context: Context, given: string | undefined, login: string): string {
   const chosen = given ?? writerOf(context) ?? context.transport.defaultFrom;
@@ -179,6 +180,7 @@ export function resolveFrom(context: Context, given: string | undefined, login: 
   );
 }
 
+/** The text, or undefined if it is empty. */
 export function nonEmpty(text: string | undefined): string | undefined {
   return text === undefined || text === '' ? undefined : text;
 }

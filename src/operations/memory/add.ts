@@ -14,9 +14,9 @@ import { resolveFrom } from '../lookup/resolve.ts';
 export interface MemoryInput {
   subject: string;
   body: string;
-  /** `global`, or a channel in any of the forms a channel may be given in. */
+  /** `global`, or a channel in any form in which a channel may be named. */
   scope: string;
-  /** The memory this one replaces: its file name or a unique hex suffix. */
+  /** The memory that this one replaces: its file name or a unique hex suffix. */
   supersedes?: string;
   alias: readonly string[];
   from?: string;
@@ -30,10 +30,10 @@ export interface AddedMemory {
 }
 
 /**
- * Writes a shared note (protocol.md §9) as a commit of its own.
+ * Writes a shared note (protocol.md §9) in a commit of its own.
  *
- * @throws CrosstalkError `usage` for bad input, and what resolving the scope and the superseded
- *   memory throws; nothing is written then
+ * @throws CrosstalkError `usage` for invalid input, and the errors of resolving the scope and the
+ *   superseded memory; nothing is written then
  */
 export async function addMemory(context: Context, input: MemoryInput): Promise<AddedMemory> {
   assertInput(input);
@@ -95,7 +95,10 @@ function assertInput({ subject, body, alias }: MemoryInput): void {
   }
 }
 
-/** The remote is asked for news only when what is known here does not do: the push builds on its tip anyway. */
+/**
+ * The remote is asked for news only if what is known locally does not suffice; the push builds on
+ * its tip anyway.
+ */
 async function withNews<T>(context: Context, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

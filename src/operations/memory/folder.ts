@@ -13,7 +13,9 @@ import { deliver, deliverOrNote, type Delivered } from '../deliver.ts';
 import { memoryFiles, named, noteUnreadable, type UnreadableMemory } from './memories.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 
-/** One commit of an import carries at most so many files and, but for the last one, bytes. */
+/**
+ * The most files of one commit of an import. COMMIT_BYTES limits it too, except for its last file.
+ */
 const COMMIT_FILES = 500;
 const COMMIT_BYTES = 16 * 1024 * 1024;
 
@@ -21,15 +23,15 @@ export interface Exported {
   /** Absolute path of the folder. */
   dir: string;
   exported: number;
-  /** Files of `data/memories/` that are no memories, and were left out. */
+  /** Files of `data/memories/` that are not memories, and were left out. */
   unreadable: UnreadableMemory[];
 }
 
 /**
- * Writes every memory, superseded ones too, into a folder: the bytes as they are in git.
+ * Writes every memory, including superseded ones, into a folder, with the bytes that git has.
  *
- * @param dir a folder that is empty or not there yet
- * @throws CrosstalkError `refused` for a folder that holds anything or cannot be written
+ * @param dir a folder that is empty or does not exist yet
+ * @throws CrosstalkError `refused` for a folder that contains anything or cannot be written
  */
 export async function exportMemories(context: Context, dir: string): Promise<Exported> {
   await refreshOrNote(context);
@@ -42,7 +44,8 @@ export async function exportMemories(context: Context, dir: string): Promise<Exp
         problems.push({ file, reason: memory.problems.join('; ') });
         continue;
       }
-      // Its name is that of a memory, so it has no slash; a file or link that is there is not opened.
+      // The name is that of a memory, so it contains no slash; an existing file or link is not
+      // opened.
       const path = join(target, file);
       const handle = await open(path, 'wx', 0o644);
       written.push(path);
@@ -85,17 +88,17 @@ export interface Imported {
   dir: string;
   /** File names, oldest first. */
   imported: string[];
-  /** How many were there already, with the same bytes. */
+  /** The number of files that already existed with the same bytes. */
   skipped: number;
   delivered: Delivered;
 }
 
 /**
- * Brings back what {@link exportMemories} wrote: the same names and bytes. Everything is looked at
+ * Restores what {@link exportMemories} wrote, with the same names and bytes. Everything is checked
  * before anything is written.
  *
- * @throws CrosstalkError `invalid` when a file of the folder is no memory, `refused` when one is
- *   there already with other content; nothing is written then
+ * @throws CrosstalkError `invalid` when a file of the folder is not a memory, `refused` when one
+ *   exists with other content; nothing is written then
  */
 export async function importMemories(
   context: Context,
@@ -114,7 +117,7 @@ export async function importMemories(
   }));
   let delivered: Delivered = { published: true, direct: true };
   for (const commit of commits) {
-    // Where the first one could not be pushed, the others are put in the outbox beside it.
+    // If the first commit could not be pushed, the others join it in the outbox.
     if (delivered.published) delivered = await deliverOrNote(context, [commit]);
     else await deliver(context, [commit], false);
   }
@@ -126,7 +129,7 @@ export async function importMemories(
   };
 }
 
-/** The memories of a folder by file name, in the order of names. */
+/** The memories of a folder by file name, in the order of their names. */
 async function readFolder(dir: string): Promise<Map<string, string>> {
   let names: string[];
   try {
@@ -156,7 +159,7 @@ async function readFolder(dir: string): Promise<Map<string, string>> {
   );
 }
 
-/** The text of one file, which is neither followed elsewhere nor read beyond the limit. */
+/** The text of one file; symlinks are not followed, and nothing beyond the limit is read. */
 async function readOne(dir: string, file: string): Promise<Parsed<string>> {
   if (!isMemoryFile(file)) return unreadable(`its name is not of the form ${MEMORY_FORM}`);
   const path = join(dir, file);
@@ -164,7 +167,7 @@ async function readOne(dir: string, file: string): Promise<Parsed<string>> {
     const seen = await lstat(path);
     if (seen.isSymbolicLink()) return unreadable('a symlink');
     if (!seen.isFile()) return unreadable(seen.isDirectory() ? 'a folder' : 'no ordinary file');
-    // What became a link or a pipe meanwhile is not followed and not waited for.
+    // If the file has become a link or a pipe meanwhile, it is not followed and not waited for.
     const handle = await open(
       path,
       constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
@@ -183,7 +186,7 @@ async function readOne(dir: string, file: string): Promise<Parsed<string>> {
   }
 }
 
-/** Of some files those that `data/memories/` does not hold, here or in the outbox. */
+/** Selects the files that `data/memories/` does not contain yet, on the bus or in the outbox. */
 async function notThereYet(
   context: Context,
   dir: string,
@@ -204,7 +207,7 @@ async function notThereYet(
   );
 }
 
-/** Files in groups that fit into a commit, and its outbox entry into memory. */
+/** Groups files so that each group fits into a commit, and its outbox entry into memory. */
 function inCommits(files: ReadonlyMap<string, string>): [string, string][][] {
   const groups: [string, string][][] = [];
   let bytes = 0;

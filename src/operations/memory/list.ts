@@ -14,24 +14,24 @@ import { withIndex } from '../index/indexing.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
 import { EXCERPT_BYTES, MAX_HITS, requireWords } from '../reading/search.ts';
 
-/** Notes that are ranked before scope and supersession are looked at. */
+/** The most notes that are ranked before scope and supersession are applied. */
 const MAX_RANKED_NOTES = 1000;
 
-/** A memory with the name of the channel it is for; null for `global`. */
+/** A memory with the name of the channel it applies to; null for `global`. */
 export interface ListedMemory extends StoredMemory {
   channel: string | null;
 }
 
-/** `global`, or the id of a channel given in any form a channel may be given in. */
+/** `global`, or the id of a channel named in any form in which a channel may be named. */
 export async function resolveScope(context: Context, given: string): Promise<string> {
   return given === 'global' ? given : (await resolveChannel(context, given)).id;
 }
 
 /**
- * The memories newest first, without bodies; files that cannot be read are noted.
+ * The memories, newest first, without bodies; files that cannot be read are noted.
  *
- * @param input `scope`: only those of this channel and the global ones, or with `global` the latter
- *   alone; `all`: also those that are superseded
+ * @param input `scope`: only those of this channel and the global ones, or only the global ones for
+ *   `global`; `all`: also superseded ones
  * @throws CrosstalkError `not_found` or `ambiguous` for the scope
  */
 export async function listMemories(
@@ -51,9 +51,12 @@ export async function listMemories(
   return chosen.map((one) => ({ ...one, channel: channelOf(one) }));
 }
 
-/** A memory with its body, and what is known here of those it is linked to. */
+/** A memory with its body, and what is known locally about the memories it is linked to. */
 export interface ShownMemory extends ListedMemory {
-  /** Subjects of the memories this one supersedes and is superseded by; null when unknown here. */
+  /**
+   * Subjects of the memories this one supersedes and is superseded by; null when they are not known
+   * locally.
+   */
   subjects: { supersedes: string | null; superseded_by: string | null };
 }
 
@@ -90,7 +93,7 @@ function subjectOf({ memories }: Memories, file: string | undefined): string | n
   return memories.find((one) => one.file === file)?.memory.subject ?? null;
 }
 
-/** The name of the channel a memory is for, or its id where nobody described the channel. */
+/** The name of the channel to which a memory applies, or its id if the channel has no description. */
 async function channelNames(
   context: Context,
   memories: readonly StoredMemory[],
@@ -105,10 +108,10 @@ async function channelNames(
 }
 
 /**
- * Memories by their words, best first: subject and alias count more than the text.
+ * Finds memories by their words, best first: subject and alias count more than the text.
  *
  * @param input `scope` and `all` as for {@link listMemories}
- * @throws CrosstalkError `usage` for words that nothing could match
+ * @throws CrosstalkError `usage` for words that cannot match anything
  */
 export async function searchMemories(
   context: Context,

@@ -14,14 +14,17 @@ import { tipOf, type Context } from '../context.ts';
 import { readMemory } from '../index/memory-content.ts';
 import { queuedFiles } from '../lookup/queued.ts';
 
-/** A memory, where it is, and what replaces it. */
+/** A memory, its place, and what replaces it. */
 export interface StoredMemory {
   /** Its file name in `data/memories/`. */
   file: string;
   memory: Memory;
-  /** The file name of the newest memory that supersedes it (protocol.md §9); null in force. */
+  /**
+   * The file name of the newest memory that supersedes it (protocol.md §9); null while it is in
+   * force.
+   */
   superseded_by: string | null;
-  /** Still in this machine's outbox. */
+  /** Whether it is still in this machine's outbox. */
   queued: boolean;
 }
 
@@ -31,7 +34,7 @@ export interface UnreadableMemory {
   reason: string;
 }
 
-/** A file of `data/memories/` with its content; without content when that was not read. */
+/** A file of `data/memories/` with its content, unless the content was not read. */
 export interface MemoryFile {
   file: string;
   bytes: Uint8Array;
@@ -44,24 +47,23 @@ export interface Memories {
   unreadable: UnreadableMemory[];
 }
 
-/** Files read at a time: enough to keep git busy, few enough to hold. */
+/** The number of files read at a time: enough to keep git busy, and few enough for memory. */
 const CHUNK = 100;
-/** Unreadable files named in one line. */
+/** The most unreadable files that one line names. */
 const MAX_NAMED = 5;
 
 /**
- * Every file of `data/memories/` at the tip as known here, then what waits in the outbox, in the
- * order of names each. Whatever somebody has put there is answered with a reason, never with an
- * exception.
+ * Every file of `data/memories/` at the tip known locally, then those in the outbox, each in the
+ * order of their names. A file with any content leads to a reason, never to an exception.
  *
- * @param wanted which files to read; all of them without it
+ * @param wanted which files to read; all of them by default
  */
 export async function* memoryFiles(
   context: Context,
   wanted: (file: string) => boolean = () => true,
 ): AsyncGenerator<MemoryFile> {
   const { transport } = context;
-  // First the outbox: an entry that leaves it meanwhile is found on the tip.
+  // Read the outbox first: an entry that leaves it meanwhile is then found at the tip.
   const queued = await queuedMemories(context);
   const entries = (await transport.list(await tipOf(context), [MEMORIES]))
     .map((entry) => ({ ...entry, file: entry.path.slice(MEMORIES.length + 1) }))
@@ -109,10 +111,10 @@ async function queuedMemories(context: Context): Promise<Map<string, Uint8Array>
 }
 
 /**
- * All memories as known here, superseded ones too, newest first, and the files that are none.
- * The remote is not asked for news; call `refreshOrNote` first where that matters.
+ * All memories known locally, including superseded ones, newest first, and the files that are not
+ * memories. The remote is not asked for news; call `refreshOrNote` first if that matters.
  *
- * @param options `bodies`: false leaves every body empty, so that many memories fit
+ * @param options `bodies`: false leaves every body empty, which saves memory
  */
 export async function readMemories(
   context: Context,
@@ -137,14 +139,14 @@ function bare(memory: Memory): Memory {
   return { ...memory, body: '' };
 }
 
-/** Says which files are no memories, the first few by name: one line for the operator. */
+/** Notes which files are not memories, naming the first few, in one line for the operator. */
 export function noteUnreadable(context: Context, files: readonly UnreadableMemory[]): void {
   if (files.length === 0) return;
   const many = files.length === 1 ? '1 file' : `${String(files.length)} files`;
   context.note(`${many} in ${MEMORIES} cannot be read: ${named(files)}`);
 }
 
-/** Files with what is wrong with each, the first few of them. */
+/** The first few of the files, each with its problem. */
 export function named(files: readonly UnreadableMemory[]): string {
   const listed = files
     .slice(0, MAX_NAMED)
@@ -158,10 +160,10 @@ function flat(text: string): string {
 }
 
 /**
- * The memory that is meant: by file name, with or without `data/memories/`, or by a hex suffix of
- * at least 4 digits that only one has.
+ * Finds a memory by its file name, with or without `data/memories/`, or by a unique hex suffix of
+ * at least 4 digits.
  *
- * @throws CrosstalkError `not_found`, `ambiguous`, `invalid` for a file that is no memory, or
+ * @throws CrosstalkError `not_found`, `ambiguous`, `invalid` for a file that is not a memory, or
  *   `usage` for what cannot be a memory's name
  */
 export function resolveMemory(

@@ -3,20 +3,24 @@ import { activation } from '../../protocol/activation.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import type { Trace } from './recent.ts';
 
-/** A message that wakes an actor, and when it was answered. */
+/** A message that wakes an actor, and its answer. */
 export interface Errand {
   message: Trace;
   /** The addressee. */
   actor: string;
-  /** The actor's first message that names it in `re` or `cause`; undefined while there is none. */
+  /**
+   * The actor's first message that names it in `re` or `cause`; undefined while there is no such
+   * message.
+   */
   answer: Trace | undefined;
 }
 
 /**
- * Which messages woke an actor, and what answered them, told from the messages alone (protocol.md §3).
- * What was written before the first of them is not known here, nor an actor's silence.
+ * Determines which messages woke an actor and what answered them, from the messages alone
+ * (protocol.md §3). Messages older than the first one given are not known here, and neither is an
+ * actor's silence.
  *
- * @param traces by time, the oldest first
+ * @param traces in the order of time, the oldest first
  * @param served the names that hosts run
  */
 export function errandsOf(traces: readonly Trace[], served: ReadonlySet<string>): Errand[] {

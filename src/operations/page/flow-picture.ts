@@ -8,20 +8,20 @@ export interface PictureParts {
   from: Date;
   to: Date;
   now: Date;
-  /** By time, the oldest first. */
+  /** In the order of time, the oldest first. */
   traces: readonly Trace[];
   serving: readonly { alias: string; actors: readonly string[] }[];
-  /** Runs whose beginning this machine saw. */
+  /** Runs whose start this machine saw. */
   observed: readonly WebRun[];
   letters: readonly WebDeadLetter[];
   nameOf: (channel: string) => string;
 }
 
 const HOUR_MS = 3_600_000;
-/** No plot has more hours than this: a year. */
+/** The most hours that a plot has: a year. */
 const MAX_HOURS = 8784;
 
-/** Draws what happened between two times. Pure. */
+/** Draws what happened between two times. A pure function. */
 export function draw(parts: PictureParts): Omit<WebFlow, 'complete'> {
   const { from, to, now, traces, serving, observed, letters, nameOf } = parts;
   const isWithin = ({ since, until }: WebRun): boolean =>
@@ -58,8 +58,8 @@ export function draw(parts: PictureParts): Omit<WebFlow, 'complete'> {
 }
 
 /**
- * Runs that only their answers tell of: a run began after the newest message it was given, and ended
- * about when its first answer was written.
+ * Runs that are known only from their answers: such a run began after the newest message it was
+ * given, and ended about when its first answer was written.
  */
 function recordedRuns(
   traces: readonly Trace[],
@@ -112,7 +112,7 @@ function failedRun(letter: WebDeadLetter): WebRun {
   };
 }
 
-/** Whether the failure is one of the runs that were seen. */
+/** Whether the failure belongs to a run that this machine saw. */
 function isSeen(observed: readonly WebRun[], { actor, messages }: WebRun): boolean {
   return observed.some(
     (run) =>
@@ -140,7 +140,7 @@ function lanesOf(
   return lanes.sort((a, b) => isServed(b) - isServed(a) || a.name.localeCompare(b.name));
 }
 
-/** The beginnings of the hours that a time touches, in milliseconds. */
+/** The start of every hour that a period touches, in milliseconds. */
 function hoursBetween(from: Date, to: Date): number[] {
   const first = Math.floor(from.getTime() / HOUR_MS) * HOUR_MS;
   const hours: number[] = [];
@@ -149,7 +149,7 @@ function hoursBetween(from: Date, to: Date): number[] {
   return hours;
 }
 
-/** How long answers took that were written in each hour. */
+/** The times that answers took, by the hour in which they were written. */
 function answerTimes(
   errands: readonly Errand[],
   hours: readonly number[],
@@ -177,7 +177,7 @@ function answerTimes(
   });
 }
 
-/** @param at milliseconds */
+/** @param at a time in milliseconds */
 function waitingAt(errands: readonly Errand[], at: number): number {
   return errands.filter(
     ({ message, answer }) =>

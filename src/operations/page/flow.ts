@@ -9,17 +9,17 @@ import { resolveChannel } from '../lookup/resolve.ts';
 export interface FlowInput {
   from: Date;
   to: Date;
-  /** In any of the forms a channel may be given in; without one, all of them. */
+  /** In any form in which a channel may be named; by default all channels. */
   channel?: string;
 }
 
-/** Messages of one picture, the newest. */
+/** The most messages of one picture; the newest are kept. */
 const MAX_MESSAGES = 2000;
 
 /**
- * What happened between two times: who wrote to whom, who ran, how long answers took.
+ * What happened between two times: who wrote to whom, who ran, and how long answers took.
  *
- * @param recent for the usual case that the last hours are asked for
+ * @param recent the messages for the usual case, a request for the last hours
  * @param ended runs that this process saw end
  * @throws CrosstalkError `not_found` or `ambiguous` for the channel
  */
@@ -61,7 +61,7 @@ async function tracesOf(
   { from, to }: FlowInput,
   channel: string | undefined,
 ): Promise<Traces> {
-  // What was written in the last moment of the time belongs to it.
+  // The period includes what was written in its last millisecond.
   const [since, until] = [pathAt(from), pathAt(new Date(to.getTime() + 1))];
   const reachesBack = known.complete || (known.traces[0]?.relPath ?? '~') < since;
   if (!reachesBack)

@@ -9,26 +9,31 @@ import { queuedMessages } from '../lookup/queued.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
 
 export interface PageInput {
-  /** In any of the forms a channel may be given in. */
+  /** In any form in which a channel may be named. */
   channel: string;
-  /** Where the window is, by a relPath or by how many messages are before it; without one, at the end. */
+  /**
+   * The position of the page, by a relPath or by the number of messages before it; by default at
+   * the end.
+   */
   place?: { before: string } | { after: string } | { around: string } | { at: number };
   limit: number;
 }
 
-/** Milliseconds that are spent on an index that is behind, before the newest messages have to do. */
+/**
+ * Milliseconds to spend on an index that is behind; after that only the newest messages are shown.
+ */
 const PATIENCE_MS = 1000;
-/** Characters of a text in a list; whoever wants more asks for the message. */
+/** The most characters of a text in a list; the whole text has to be requested by its message. */
 const BODY_CHARACTERS = 16_384;
-/** Before and after every relPath. */
+/** A relPath before, and one after, every other relPath. */
 const [FIRST, LAST] = [
   '0000/00/00/000000000Z-00000000.md',
   '9999/99/99/999999999Z-ffffffffffffffff.md',
 ];
 
 /**
- * Some messages of a channel, oldest first. The index knows which; only these are read, however many
- * the channel has.
+ * Some messages of a channel, oldest first. The index knows which ones; only these are read,
+ * however many messages the channel has.
  *
  * @throws CrosstalkError `not_found` or `ambiguous` for the channel
  */
@@ -72,7 +77,7 @@ function pathsOf(index: Index, channel: string, { place, limit }: PageInput): st
   return [...some, place.around, ...after].slice(0, limit);
 }
 
-/** What waits in this machine's outbox for a channel and is not on the bus yet. */
+/** The messages to a channel that wait in this machine's outbox and are not on the bus yet. */
 async function queuedIn(
   context: Context,
   channel: { id: string; name: string },
@@ -90,7 +95,7 @@ async function queuedIn(
   });
 }
 
-/** A message as a browser gets it: its text as it was written, at most so much of it. */
+/** A message as a browser receives it: its text as it was written, up to a limit. */
 export function webMessage(
   { relPath, message }: Located,
   channel: { id: string; name: string },

@@ -5,7 +5,7 @@ import { withNaming } from '../lookup/naming.ts';
 import { readMessage } from '../reading/read.ts';
 
 /**
- * One message whole, and what answers it.
+ * One complete message, and its answers.
  *
  * @throws CrosstalkError as {@link readMessage} does
  */

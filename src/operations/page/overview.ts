@@ -11,15 +11,15 @@ import type { Recent, Trace } from './recent.ts';
 import { status } from '../health/status.ts';
 import { type Status } from '../health/report.ts';
 
-/** Milliseconds that a first look spends on the index: its counts are not worth more here. */
+/** Milliseconds that a first look spends on the index, whose counts are not worth more time here. */
 const PATIENCE_MS = 500;
-/** Of each list; the totals are exact. */
+/** The most items of each list; the totals are exact. */
 const SHOWN = 100;
 const SHOWN_MALFORMED = 20;
-/** Seconds: waiting mail by age. */
+/** Limits, in seconds, of the groups of waiting messages by age. */
 const AGES = [60, 600, 3600, 86_400, null] as const;
 
-/** The whole bus at a glance, as this machine knows it. */
+/** The whole bus at a glance, as far as this machine knows it. */
 export async function overview(
   machine: Context,
   recent: Recent,
@@ -65,7 +65,7 @@ export async function overview(
   };
 }
 
-/** What `status` says that changes from one moment to the next. */
+/** The part of `status` that changes from one moment to the next. */
 export function verdict(
   facts: Status,
 ): Pick<WebNow, 'health' | 'paused' | 'dispatcher' | 'parked' | 'push_budget'> {
@@ -86,7 +86,7 @@ export function verdict(
   };
 }
 
-/** The hosts: this machine's by its heartbeat, others by what they wrote last. */
+/** The hosts: this machine by its heartbeat, the others by their newest message. */
 function seenHosts(
   hosts: readonly HostEntry[],
   traces: readonly Trace[],
@@ -107,7 +107,7 @@ function seenHosts(
   });
 }
 
-/** When each was last seen in messages, by name. */
+/** When each name last appeared in messages. */
 function lastOf(
   traces: readonly Trace[],
   nameOf: (trace: Trace) => string | null,
@@ -120,7 +120,7 @@ function lastOf(
   return last;
 }
 
-/** The messages that wait for an answer, the oldest first. */
+/** The messages that wait for an answer, oldest first. */
 async function waitingMail(
   context: Context,
   parts: {
@@ -143,7 +143,7 @@ async function waitingMail(
     open.map(async (errand): Promise<WebWaiting[]> => {
       const { message, actor } = errand;
       const state = stateOf(errand, own);
-      // It was met with silence here; of other machines' silence nothing is known.
+      // An actor of this machine chose silence; the silence of other machines is not known here.
       const settled =
         state === 'waiting' &&
         here.has(actor) &&
@@ -170,7 +170,7 @@ function stateOf({ message, actor }: Errand, own: OwnState): WebWaiting['state']
   return 'waiting';
 }
 
-/** @param ages seconds */
+/** @param ages in seconds */
 export function byAge(ages: readonly number[]): WebNow['waiting']['ages'] {
   return AGES.map((under, at) => {
     const least = AGES[at - 1] ?? 0;

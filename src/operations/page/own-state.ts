@@ -9,14 +9,14 @@ import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Context } from '../context.ts';
 import { channelsOf } from '../view.ts';
 
-/** What this machine has under way, the oldest first. */
+/** What is under way on this machine, oldest first. */
 export interface OwnState {
   outbox: WebOutboxEntry[];
   dead_letters: WebDeadLetter[];
   running: WebRun[];
 }
 
-/** Reads what this machine has under way, from its state directory. */
+/** Reads what is under way on this machine from its state directory. */
 export async function ownState(context: Context): Promise<OwnState> {
   const [entries, letters, running] = await Promise.all([
     context.outbox.all(),
@@ -32,16 +32,17 @@ export async function ownState(context: Context): Promise<OwnState> {
   };
 }
 
-/** The names of channels by id, as they are now. */
+/** The current names of channels by id. */
 export async function channelNames(context: Context): Promise<(id: string) => string> {
   const names = new Map((await channelsOf(context)).map(({ id, name }) => [id, name]));
   return (id) => names.get(id) ?? id;
 }
 
 /**
- * The CLIs at work here: by their records, which are there from the first moment to the last; the
- * dispatcher's heartbeat tells their tier. A run whose process has ended is not over before its record
- * is gone, since a dispatcher is still writing what became of it; what a dead dispatcher left is over.
+ * The CLIs at work on this machine: by their records, which exist for the whole run; the
+ * dispatcher's heartbeat contains their tier. A run whose process has ended is not over before its
+ * record is removed, since a dispatcher is still recording the outcome; runs that a dead dispatcher
+ * left are over.
  */
 async function runningHere(context: Context): Promise<WebRun[]> {
   const { runs, paths } = context;
@@ -74,7 +75,7 @@ async function runningHere(context: Context): Promise<WebRun[]> {
     });
 }
 
-/** A dispatch id is a ULID, which begins with the time. */
+/** The start of a run: a dispatch id is a ULID, which begins with the time. */
 function beginningOf(id: string, otherwise: Date): string {
   try {
     return new Date(decodeTime(id)).toISOString();
@@ -93,7 +94,7 @@ function outboxEntry({ id, commits }: OutboxEntry, now: Date): WebOutboxEntry {
   };
 }
 
-/** The messages that an outbox entry brings. */
+/** The messages in an outbox entry. */
 export function messagesIn(commits: OutboxEntry['commits']): MessageRef[] {
   return commits.flatMap(({ files }) =>
     files.flatMap(({ path }) => {

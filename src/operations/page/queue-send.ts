@@ -6,17 +6,17 @@ import { directPublisher, type Context } from '../context.ts';
 import { newMarks } from '../sending/marks.ts';
 import { send, senderIn } from '../sending/send.ts';
 
-/** What the dispatcher gets to say whether it has pushed; the message is safe meanwhile. */
+/** Milliseconds for the dispatcher to report its push; the message is safe meanwhile. */
 const ANSWER_LIMIT_MS = 120_000;
 
 /**
- * Writes a message and returns as soon as it is safe on this machine's disk. It is pushed meanwhile, by
- * the dispatcher, or by this process when none runs. The page's words belong to no dispatch, whatever its
- * server was started from.
+ * Writes a message and returns as soon as it is safe on this machine's disk. The push follows, by
+ * the dispatcher, or by this process when no dispatcher runs. Messages from the page belong to no
+ * dispatch, even if its server was started from one.
  *
- * @param login the sender, where nothing else says who that is
- * @param queued told what is safe, before anybody can push it
- * @returns and `pushed`, which resolves when the push has ended, one way or the other
+ * @param login the sender, if nothing else determines it
+ * @param queued receives what is safe, before anybody can push it
+ * @returns the message and `pushed`, which resolves when the push has succeeded or failed
  * @throws CrosstalkError as {@link send} does; nothing is written then
  */
 export async function queueSend(

@@ -5,7 +5,7 @@ import { arrivals, byTime, CHUNK, readFiles, type Arrival } from '../lookup/arri
 import { tipOf, type Context } from '../context.ts';
 import { newestFirst } from '../lookup/newest.ts';
 
-/** What is kept of a message to tell what happened: all but its text. */
+/** The parts of a message that are kept for the overview: everything except its text. */
 export interface Trace {
   channel: string;
   relPath: string;
@@ -20,7 +20,7 @@ export interface Trace {
   excerpt: string;
 }
 
-/** Some messages by time of writing, the oldest first; `complete` when there are no older ones. */
+/** Some messages in the order of time, oldest first; `complete` when there are no older ones. */
 export interface Traces {
   tip: string;
   traces: Trace[];
@@ -31,8 +31,8 @@ const EXCERPT_BYTES = 120;
 const KEPT = 2000;
 
 /**
- * The newest messages of all channels, kept in memory and brought up to date by what is added, so that
- * whoever asks often costs no more than what is new.
+ * The newest messages of all channels, kept in memory and updated with what is added, so that
+ * frequent requests cost no more than what is new.
  */
 export class Recent {
   readonly #context: Context;
@@ -40,13 +40,13 @@ export class Recent {
   #now: Traces | undefined;
   #work: Promise<unknown> = Promise.resolve();
 
-  /** @param limit how many are kept */
+  /** @param limit the number of messages kept */
   constructor(context: Context, limit = KEPT) {
     this.#context = context;
     this.#limit = limit;
   }
 
-  /** As of the newest commit known here. */
+  /** The traces at the newest commit known locally. */
   traces(): Promise<Traces> {
     const next = this.#work.then(() => this.#update());
     this.#work = next.catch(() => undefined);
@@ -72,7 +72,7 @@ export class Recent {
       const added = some.map(traceOf);
       isLate ||= added.some((trace) => byTime(trace, traces.at(-1) ?? trace) < 0);
       traces.push(...added);
-      // A flood is not held in memory as a whole.
+      // Do not hold the whole of a flood in memory.
       if (traces.length > 2 * this.#limit) traces.splice(0, traces.length - this.#limit);
     }
     if (isLate) traces.sort(byTime);
@@ -82,7 +82,7 @@ export class Recent {
 }
 
 /**
- * The newest messages written between two times, from git.
+ * The newest messages written between two times, read from git.
  *
  * @param range relPaths are not less than `since` and less than `until`
  */
@@ -103,7 +103,7 @@ export async function tracesBetween(
       found.push(...read.map(traceOf));
     }
     if (found.length >= limit) {
-      // Older days may hold more; whether they do is not worth looking.
+      // Older days may contain more messages; checking that is not worth the cost.
       complete = false;
       break;
     }
@@ -111,7 +111,7 @@ export async function tracesBetween(
   return { tip, traces: found.reverse(), complete };
 }
 
-/** The least relPath of a message written then. */
+/** The least relPath of a message written at this time. */
 export function pathAt(at: Date): string {
   return relPathAt(at, '').replace(/Z-.*/, '');
 }
@@ -133,7 +133,7 @@ function traceOf({ channel, relPath, message }: Arrival): Trace {
   };
 }
 
-/** Its addressees as text. */
+/** The addressees of a message as text. */
 export function addresseesOf({ to }: Trace): string[] {
   return to.map(formatAddress);
 }

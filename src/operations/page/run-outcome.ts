@@ -5,9 +5,9 @@ import { withNaming } from '../lookup/naming.ts';
 import { messagesIn } from './own-state.ts';
 
 /**
- * How runs ended that were at work a moment ago. What a run left is on disk before its record goes
- * (docs/architecture.md, crash order): a dead letter, an outbox entry, or by now messages on the bus;
- * without any of them it met its messages with silence.
+ * Determines how runs ended that were at work a moment ago. The outcome of a run is on disk before
+ * its record is removed (docs/architecture.md, crash order): a dead letter, an outbox entry, or by
+ * now messages on the bus; without any of them the actor met its messages with silence.
  */
 export async function endedRuns(context: Context, gone: readonly WebRun[]): Promise<WebRun[]> {
   if (gone.length === 0) return [];

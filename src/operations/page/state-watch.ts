@@ -4,15 +4,16 @@ import { Alarm } from '../../dispatcher/alarm.ts';
 import { Bell } from '../../dispatcher/socket/bell.ts';
 import type { StatePaths } from '../../state/directory.ts';
 
-/** Between looks where a folder cannot be watched, and for what changes without a file changing. */
+/** Milliseconds between looks if a folder cannot be watched, and for changes that involve no file. */
 const LOOK_MS = 10_000;
 const LOOK_UNWATCHED_MS = 500;
-/** What one step of the dispatcher writes is looked at together. */
+/** Milliseconds in which the changes of one step of the dispatcher are collected. */
 const GATHER_MS = 15;
 
 /**
- * Calls back when something in the state directory may have changed: soon after, one call at a time,
- * and once in a while anyway. A call that fails is repeated with the next.
+ * Calls back when something in the state directory may have changed: soon after the change, one
+ * call at a time, and at regular intervals anyway. A call that failed is repeated with the next
+ * one.
  *
  * @param options `gather`: milliseconds between the first change and the call
  */
@@ -37,7 +38,7 @@ export async function watchState(
         if (watcher !== undefined) watchers.set(folder, watcher);
       }
       await changed().catch(() => undefined);
-      // A folder that is not there yet appears in the one above, which is watched.
+      // A folder that does not exist yet will appear in the one above it, which is watched.
       const isBlind = folders.some((folder) => !watchers.has(folder) && existsSync(folder));
       const rang = await alarm.wait(isBlind ? LOOK_UNWATCHED_MS : LOOK_MS, signal);
       if (rang === 'look') await sleep(gather, undefined, { signal }).catch(() => undefined);
@@ -54,7 +55,7 @@ function watching(
 ): FSWatcher | undefined {
   try {
     const watcher = watch(folder, { persistent: false }, (_, name) => {
-      // Locks are touched all the time, and the index by this process itself.
+      // Locks change all the time, and this process itself changes the index.
       if (name === null || !/^index\.|\.lock/.test(name)) bell.ring('look');
     });
     watcher.on('error', () => {

@@ -3,8 +3,8 @@ import type { Context } from '../context.ts';
 import { newestFirst } from '../lookup/newest.ts';
 
 /**
- * The messages of one channel as they are at a commit, from the newest back. Only what is asked for
- * is read, so that the first ones come as soon from a long channel as from a short one.
+ * The messages of one channel at a commit, from the newest back. Only requested messages are read,
+ * so the first ones arrive equally fast from long and short channels.
  */
 export class ChannelHistory {
   readonly #context: Context;
@@ -19,10 +19,10 @@ export class ChannelHistory {
   }
 
   /**
-   * The next older ones, oldest first; those that cannot be read as a message are left out.
+   * The next older messages, oldest first; files that cannot be read as messages are left out.
    *
-   * @param count about how many
-   * @returns `more`: whether there may be older ones still
+   * @param count about how many messages to return
+   * @returns `more`: whether there may be still older ones
    */
   async older(count: number): Promise<{ messages: Arrival[]; more: boolean }> {
     const found: Arrival[] = [];

@@ -11,7 +11,7 @@ import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 
 export interface ChannelInput {
   name: string;
-  /** A channel in any of the forms a channel may be given in. */
+  /** A channel in any form in which a channel may be named. */
   parent?: string;
   description?: string;
   from?: string;
@@ -19,9 +19,9 @@ export interface ChannelInput {
 }
 
 /**
- * Makes a channel (protocol.md §9).
+ * Creates a channel (protocol.md §9).
  *
- * @throws CrosstalkError `usage` for a bad name or one that is taken
+ * @throws CrosstalkError `usage` for an invalid name or one that is taken
  */
 export async function createChannel(context: Context, input: ChannelInput): Promise<Channel> {
   const problem = channelNameProblem(input.name);
@@ -69,19 +69,19 @@ export async function createChannel(context: Context, input: ChannelInput): Prom
 
 export interface ListedChannel extends Channel {
   messages: number;
-  /** When its newest message was written, ISO 8601 UTC; null without messages. */
+  /** When its newest message was written, as ISO 8601 in UTC; null without messages. */
   last: string | null;
-  /** Messages for `name` since it last wrote there. */
+  /** Messages for `name` since that name last wrote there. */
   unread: number;
-  /** How many channels it is below. */
+  /** Its depth in the tree, which is 0 at the top. */
   depth: number;
 }
 
 /**
- * The channels by name, each followed by those that name it as their parent; one whose parent is not
- * there, or is below it, stands at the top.
+ * The channels in the order of their names, each followed by those that name it as their parent; a
+ * channel whose parent does not exist, or is below it, is at the top.
  *
- * @param name for whom unread messages are counted
+ * @param name the name whose unread messages are counted
  */
 export async function listChannels(context: Context, name: string): Promise<ListedChannel[]> {
   await refreshOrNote(context);
@@ -97,13 +97,13 @@ export async function listChannels(context: Context, name: string): Promise<List
   return inTree(listed);
 }
 
-/** The same channels in the same order as known here, uncounted. */
+/** The same channels in the same order as known locally, without counts. */
 export async function channelTree(context: Context): Promise<(Channel & { depth: number })[]> {
   return inTree(await context.archive.channels(await tipOf(context)));
 }
 
 /**
- * Unread messages for a name by id of the channel, as known here.
+ * The number of unread messages for a name, by id of the channel, as known locally.
  *
  * @param seen the newest relPath that was read elsewhere, by id of the channel
  */
@@ -144,7 +144,7 @@ function inTree<C extends Channel>(channels: readonly C[]): (C & { depth: number
   return found;
 }
 
-/** Channels without a parent that is there, and those above which there is no end. */
+/** The channels without an existing parent, and those whose chain of parents is a cycle. */
 function topsOf<C extends Channel>(listed: readonly C[]): Set<C> {
   const byId = new Map(listed.map((channel) => [channel.id, channel]));
   const endless = new Map<C, boolean>();
@@ -169,6 +169,6 @@ function writtenAt(relPath: string): string | null {
   const [, year = '', month = '', day = '', ...clock] = digits;
   const [hours = '', minutes = '', seconds = '', ms = ''] = clock;
   const iso = `${year}-${month}-${day}T${hours}:${minutes}:${seconds}.${ms}Z`;
-  // Not all digits are a time.
+  // Not every sequence of digits is a valid time.
   return Number.isNaN(Date.parse(iso)) ? null : iso;
 }

@@ -9,15 +9,15 @@ import { waitForNews } from './news.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
 
 export interface LogInput {
-  /** In any of the forms a channel may be given in; without one, all of them. */
+  /** In any form in which a channel may be named; by default all channels. */
   channel?: string;
-  /** Only what this name wrote. */
+  /** Only messages that this name wrote. */
   from?: string;
-  /** Only what is addressed to this name, by name; with a host, to that one of its hosts. */
+  /** Only messages that name this addressee; with a host, only those for this host of it. */
   to?: Address;
-  /** Only what was written since then. */
+  /** Only messages written since this time. */
   since?: Date;
-  /** At most so many, the newest. */
+  /** The most messages; the newest are kept. */
   limit: number;
   signal: AbortSignal;
 }
@@ -31,15 +31,15 @@ export interface LogPage {
   /** The commit at which they were read. */
   tip: string;
   entries: LogEntry[];
-  /** Whether messages of several channels may be among them. */
+  /** Whether the messages may come from several channels. */
   mixed: boolean;
-  /** Whether `limit` left out something that was written since `since`. */
+  /** Whether `limit` left out messages that were written since `since`. */
   cut: boolean;
 }
 
 /**
- * The newest messages, by time of writing; day folders are read from the newest on until there are
- * enough. What cannot be read as a message is left out.
+ * The newest messages in the order of time; day folders are read from the newest on until there are
+ * enough messages. Files that cannot be read as messages are left out.
  *
  * @throws CrosstalkError `not_found` or `ambiguous` for the channel
  */
@@ -48,7 +48,7 @@ export async function log(context: Context, input: LogInput): Promise<LogPage> {
   await refreshOrNote(context, signal);
   const tip = await tipOf(context);
   const channels = await channelsOf(context, tip, input);
-  // One more shows whether there are more.
+  // One message more than wanted shows whether there are more.
   const wanted = limit === 0 || since === undefined ? limit : limit + 1;
   const found: Arrival[] = [];
   let unread: MessageFile[] = [];
@@ -78,8 +78,8 @@ export async function log(context: Context, input: LogInput): Promise<LogPage> {
 }
 
 /**
- * The messages that come to the bus after `tip`, as they come, until `input.signal` is aborted. When
- * they were written does not matter here: `since` and `limit` do not count.
+ * The messages that arrive on the bus after `tip`, as they arrive, until `input.signal` is aborted.
+ * The time at which they were written does not matter here: `since` and `limit` are ignored.
  */
 export async function* follow(
   context: Context,
@@ -101,7 +101,7 @@ export async function* follow(
   }
 }
 
-/** Undefined once the signal is aborted. */
+/** The next tip; undefined once the signal is aborted. */
 async function nextTip(
   context: Context,
   seen: string,

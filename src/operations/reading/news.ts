@@ -5,25 +5,28 @@ import { holderOf } from '../../state/lock.ts';
 import { silenceLimit } from '../health/health.ts';
 import { refreshed, tipOf, type Context } from '../context.ts';
 
-/** Between looks at what is known here: another command of this clone may have brought it. */
+/** Milliseconds between looks at the local clone, which another command may have updated. */
 const LOOK_MS = 50;
 const FASTEST_POLL_MS = 500;
 const SLOWEST_POLL_MS = 5000;
-/** The dispatcher is asked again after so long, if it can still be trusted to know. */
+/** Milliseconds after which the dispatcher is asked again, if it is still reliable. */
 const ROUND_MS = 30_000;
-/** What a fetch under way gets to end by itself: one that is killed may leave its lock behind. */
+/**
+ * Milliseconds that a fetch under way is given to end, because a killed one may leave its lock
+ * behind.
+ */
 const GRACE_MS = 1000;
-/** A timer cannot be set for longer. */
+/** The longest time for which a timer can be set, in milliseconds. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * Waits until the bus has moved on. While a dispatcher of this machine reaches the remote, it is the
- * one to ask there; without one the remote is polled, less and less often. What any process of this
- * clone brings or pushes is seen at once.
+ * Waits until the bus has changed. While a dispatcher of this machine reaches the remote, only the
+ * dispatcher asks it; without one the remote is polled, less and less often. Changes that any
+ * process of this clone fetches or pushes are noticed at once.
  *
- * @param seen the tip that is known already
- * @param options `timeout` in milliseconds, may be infinite; `look`: milliseconds between looks at what
- *   is known here, for who waits all day
+ * @param seen the tip that is already known
+ * @param options `timeout` in milliseconds, may be infinite; `look`: milliseconds between looks at
+ *   the local clone, for processes that wait all day
  * @returns the new tip, or undefined when the time is over
  * @throws the reason of `signal` when that is aborted
  */
@@ -66,7 +69,7 @@ export async function waitForNews(
   }
 }
 
-/** Watches the tip as it is known here. */
+/** Watches the tip known locally. */
 async function look(
   context: Context,
   seen: string,
@@ -81,7 +84,7 @@ async function look(
   return undefined;
 }
 
-/** Lets the dispatcher bring news, or brings them. */
+/** Lets the dispatcher fetch news, or fetches them. */
 async function bring(
   context: Context,
   seen: string,
@@ -96,7 +99,8 @@ async function bring(
     }
     const told = await tipOf(context);
     if (told !== seen) return told;
-    // The dispatcher stops, is of another version, or serves another clone, which was told already.
+    // The dispatcher stops, has another version, or serves another clone; the operator was already
+    // told.
     if (await rest(delay, over)) return undefined;
     delay = Math.min(delay * 1.3, SLOWEST_POLL_MS);
     await refreshed(context, cut).catch((error: unknown) => {
@@ -106,7 +110,7 @@ async function bring(
   return undefined;
 }
 
-/** Whether a dispatcher runs here that reaches the remote, by what it said last. */
+/** Whether a dispatcher runs here that reaches the remote, according to its last heartbeat. */
 async function isInTouch({ paths, now }: Context): Promise<boolean> {
   const [holder, heartbeat] = await Promise.all([
     holderOf(paths.root, 'dispatcher'),
@@ -117,7 +121,7 @@ async function isInTouch({ paths, now }: Context): Promise<boolean> {
   return heartbeat.fetch_failing_since === undefined && silent <= silenceLimit(heartbeat.interval);
 }
 
-/** Whether the time is over then. */
+/** Waits; returns whether the time is over. */
 async function rest(ms: number, over: AbortSignal): Promise<boolean> {
   await sleep(ms, undefined, { signal: over }).catch(() => undefined);
   return over.aborted;

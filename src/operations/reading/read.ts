@@ -15,12 +15,12 @@ export interface FoundFile {
   relPath: string;
   /** Its path in the transport. */
   path: string;
-  /** It waits in this machine's outbox and is not on the bus. */
+  /** Whether it waits in this machine's outbox and is not on the bus yet. */
   queued: boolean;
   bytes: Buffer;
 }
 
-/** One message whole. */
+/** One complete message. */
 export interface ReadMessage extends Omit<FoundFile, 'bytes'> {
   message: Message;
 }
@@ -43,10 +43,11 @@ export async function readMessage(context: Context, given: string): Promise<Read
 }
 
 /**
- * Finds a message's file. A message never changes, so the remote is asked only for one that is not
- * known here.
+ * Finds a message's file. Messages never change, so the remote is asked only for a message that is
+ * not known locally.
  *
- * @throws CrosstalkError `not_found`, `ambiguous` or `usage` for its name, `invalid` when it is too large
+ * @throws CrosstalkError `not_found`, `ambiguous` or `usage` for its name, `invalid` when it is too
+ *   large
  */
 export async function findFile(context: Context, given: string): Promise<FoundFile> {
   const { channel: id, relPath } = await resolve(context, given);

@@ -7,7 +7,7 @@ import { waitForNews } from './news.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { type MessageRef } from '../../protocol/message-ref.ts';
 
-/** A message and what answers it, oldest first; matched by `re` alone (cli.md). */
+/** A message and its answers, oldest first; matched by `re` alone (cli.md). */
 export interface Replied {
   ref: MessageRef;
   replies: Located[];
@@ -15,17 +15,17 @@ export interface Replied {
 
 export interface RepliesInput {
   messages: string[];
-  /** Wait until all of them have a reply, or any of them. */
+  /** Whether to wait until all of them have a reply, or until any of them has one. */
   wait?: 'all' | 'any';
-  /** Milliseconds. */
+  /** The longest wait in milliseconds. */
   timeout: number;
   signal: AbortSignal;
 }
 
 /**
- * The replies to some messages. A dispatched actor sees those that were there when its batch was
- * handed over; later ones wake it, so that of several runs only one sees the last reply first
- * (docs/decisions/0011). For what it has sent meanwhile, and with `wait`, the view is live.
+ * The replies to some messages. A dispatched actor sees the replies that existed when it received
+ * its batch; later ones wake it, so that of several runs only one is the first to see the last
+ * reply (docs/decisions/0011). For messages it has sent since, and with `wait`, the view is live.
  *
  * @returns `complete` is false when waiting ended before there were enough
  * @throws CrosstalkError `not_found` for a message that does not exist
@@ -53,7 +53,7 @@ export async function replies(
   return { complete: enough(found), found };
 }
 
-/** Adds what came between two commits: the rest of the channel is not read again. */
+/** Adds what arrived between two commits, without reading the rest of the channel again. */
 async function addReplies(
   context: Context,
   from: string,
@@ -71,7 +71,7 @@ async function addReplies(
   }
 }
 
-/** The view of the dispatch this command is part of, if all the messages were part of it already. */
+/** The view of this command's dispatch, if all of the messages already existed in it. */
 async function snapshot(
   context: Context,
   messages: readonly string[],

@@ -15,11 +15,11 @@ export interface SearchInput {
   words: string;
   channel?: string;
   from?: string;
-  /** Only messages written since then. */
+  /** Only messages written since this time. */
   since?: Date;
-  /** 1 to {@link MAX_HITS}. */
+  /** From 1 to {@link MAX_HITS}. */
   limit: number;
-  /** Messages before and after each hit, 0 to {@link MAX_CONTEXT}. */
+  /** The number of messages shown before and after each hit, from 0 to {@link MAX_CONTEXT}. */
   context: number;
 }
 
@@ -32,32 +32,35 @@ export interface Found {
   to: string[];
   timestamp: string;
   excerpt: string;
-  /** The messages around it in its channel; `hit` is where it stands among them. */
+  /** The messages around it in its channel; `hit` marks the found message among them. */
   context: { relPath: string; from: string; excerpt: string; hit: boolean }[];
 }
 
 export interface SearchResult {
   hits: Found[];
-  /** No message has all the words; these have some of them. */
+  /** Whether no message has all the words, so that these have only some of them. */
   some_words: boolean;
-  /** More than were ranked match; the newest were ranked. */
+  /** Whether more messages matched than were ranked, in which case the newest were ranked. */
   capped: boolean;
-  /** False while the index is being built: older messages are not in it yet. */
+  /** False while the index is being built, because it does not contain older messages yet. */
   complete: boolean;
 }
 
+/** The most hits of one search. */
 export const MAX_HITS = 20;
+/** The most messages shown before and after each hit. */
 export const MAX_CONTEXT = 8;
+/** The most bytes of an excerpt. */
 export const EXCERPT_BYTES = 1024;
-/** Items of context in one answer. */
+/** The most items of context in one answer. */
 const MAX_ITEMS = 16;
-/** Milliseconds that a first search spends on building the index before it answers from a part. */
+/** Milliseconds that a first search spends on building the index before it uses a part of it. */
 const PATIENCE_MS = 5000;
 
 /**
  * Finds messages by their words, best first.
  *
- * @throws CrosstalkError `usage` for words that nothing could match
+ * @throws CrosstalkError `usage` for words that cannot match anything
  */
 export async function search(context: Context, input: SearchInput): Promise<SearchResult> {
   requireWords(input.words);
@@ -74,7 +77,7 @@ export async function search(context: Context, input: SearchInput): Promise<Sear
     for (const hit of hits) {
       const one = await describe(context, tip, hit, input.words);
       if (one === undefined) continue;
-      // On both sides.
+      // The limit counts both sides.
       const each = Math.min(input.context, MAX_CONTEXT, Math.floor(items / 2));
       const neighbours = await neighboursOf(context, index, tip, hit, each);
       items -= Math.max(0, neighbours.length - 1);
@@ -91,7 +94,7 @@ async function describe(
   words: string,
 ): Promise<Omit<Found, 'context'> | undefined> {
   const message = await archive.message(tip, hit.channel, hit.relPath);
-  // It went between the index and the tip.
+  // The message was removed between the index and the tip.
   if (message === undefined) return undefined;
   const channel: Channel = await archive.channel(tip, hit.channel);
   return {
@@ -125,7 +128,7 @@ async function neighboursOf(
   return found.map((one) => item(one.relPath, one.message));
 }
 
-/** @throws CrosstalkError `usage` for words that nothing could match */
+/** @throws CrosstalkError `usage` for words that cannot match anything */
 export function requireWords(words: string): void {
   if (termsOf(words).length > 0) return;
   throw new CrosstalkError(

@@ -3,7 +3,7 @@ import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
 import { isRecord } from '../../state/files.ts';
 import type { Sent } from './input.ts';
 
-/** Codes an answer may carry; any other is `internal`. */
+/** The error codes that an answer may contain; any other becomes `internal`. */
 const CODES: readonly string[] = [
   'usage',
   'not_found',
@@ -17,9 +17,9 @@ const CODES: readonly string[] = [
 ] satisfies ErrorCode[];
 
 /**
- * What came over a socket in answer to a `send`, taken apart as if anybody had written it.
+ * Parses the answer to a `send` that arrived over a socket, without trusting its sender.
  *
- * @returns undefined for what is no answer: the command then does the same by itself
+ * @returns undefined for what is not an answer: the command then does the work itself
  */
 export function parseSendAnswer(value: unknown): SendAnswer | undefined {
   if (!isRecord(value)) return undefined;
@@ -63,7 +63,7 @@ function textsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : [];
 }
 
-/** What the dispatcher says to it. */
+/** The answer of the dispatcher. */
 export interface SendAnswer {
   sent?: Sent;
   error?: { code: ErrorCode; message: string };

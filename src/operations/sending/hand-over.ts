@@ -10,14 +10,14 @@ import type { Sent } from './input.ts';
 const ANSWER_LIMIT_MS = 30_000;
 
 /**
- * Hands a `send` to the dispatcher of this machine, which has all it takes at hand, so that the
- * command itself starts no git and reads nothing.
+ * Passes a `send` to the dispatcher of this machine, which already has everything it needs, so that
+ * the command itself starts no git and reads nothing.
  *
- * Nothing is lost or doubled if the dispatcher dies over it: the command then does the same by
- * itself, under the same ids, and what was published already is recognised by its path.
+ * Nothing is lost or duplicated if the dispatcher dies meanwhile: the command then does the same
+ * itself, under the same ids, and what was already published is recognised by its path.
  *
  * @returns undefined when no dispatcher could be asked, `timeout` when it did not answer in time
- * @throws CrosstalkError what the dispatcher's `send` threw
+ * @throws CrosstalkError whatever the dispatcher's `send` threw
  */
 export async function handOver(
   surroundings: Surroundings,

@@ -4,26 +4,31 @@ import { dispatchOf, writerOf, type Surroundings } from '../locate.ts';
 import type { SendInput } from './input.ts';
 import type { Marks } from './marks.ts';
 
-/** A {@link SendInput} as it goes to another process, which takes nothing from an environment. */
+/** A {@link SendInput} for another process, which uses no environment. */
 export interface HandedInput extends Omit<SendInput, 'answers'> {
-  /** What links the message; absent where nothing does. */
+  /** The dispatch that links the message; absent if there is none. */
   link?: DispatchLink;
 }
 
-/** A `send` as one process hands it to another, with all that makes its outcome the same twice. */
+/**
+ * A `send` that one process passes to another, with everything that makes its outcome reproducible.
+ */
 export interface SendRequest extends Marks {
-  /** Absolute path of the transport it is meant for. */
+  /** The absolute path of the transport for which it is meant. */
   dir: string;
-  /** Everything it goes by: nothing is taken from the environment of either process. */
+  /** All input of the `send`: nothing is taken from the environment of either process. */
   input: HandedInput;
 }
 
-/** What links a message to others: what it says that it answers, else the dispatch it is written in. */
+/**
+ * What links a message to others: the message it explicitly answers, otherwise the dispatch in
+ * which it is written.
+ */
 export function linkIn(dispatch: Dispatch, { answers }: SendInput): DispatchLink {
   return answers === undefined ? linkOf(dispatch) : { triggers: [answers] };
 }
 
-/** What a command was given with what its surroundings add: the sender, the channel and the link. */
+/** The input of a command, completed from its surroundings: the sender, the channel and the link. */
 export function handedInput(surroundings: Surroundings, input: SendInput): HandedInput {
   const dispatch = dispatchOf(surroundings);
   const link = linkIn(dispatch, input);
@@ -38,7 +43,10 @@ export function handedInput(surroundings: Surroundings, input: SendInput): Hande
   };
 }
 
-/** Whether a request is one: it comes from a command of the same user, perhaps of another version. */
+/**
+ * Whether a value is a request; it comes from a command of the same user, perhaps of another
+ * version.
+ */
 export function isSendRequest(value: unknown): value is SendRequest {
   if (!isRecord(value) || !isRecord(value['input'])) return false;
   const { dir, id, at, seed, input } = value;

@@ -13,24 +13,24 @@ import type { HandedInput } from './handed.ts';
 import type { Sent } from './input.ts';
 import { firstPath, type Marks } from './marks.ts';
 
-/** What a run may ask of the dispatcher, by the name of the work. */
+/** The work that a run may request of the dispatcher, by name. */
 export interface RunWork {
   send: HandedInput;
   channel: ChannelInput;
   memory: MemoryInput;
 }
 
-/** A request as a run makes it, with all that makes its outcome the same twice. */
+/** A request of a run, with everything that makes its outcome reproducible. */
 export interface RunRequest<K extends keyof RunWork = keyof RunWork> extends Marks {
   kind: K;
   input: RunWork[K];
 }
 
-/** What the dispatcher says to it. */
+/** The answer of the dispatcher. */
 export interface RunAnswer {
   result?: unknown;
   error?: { code: ErrorCode; message: string };
-  /** Lines for whoever gave the command. */
+  /** Lines for the caller of the command. */
   notes: string[];
 }
 
@@ -39,12 +39,13 @@ const DROP_LIMIT_MS = 20_000;
 const LOOK_MS = 50;
 
 /**
- * Hands work to the dispatcher of the run: through the run's socket, which knows the run, and where the
- * CLI's sandbox lets nobody use sockets, as a file in the drop folder (trust.md §3). Neither touches git
- * or the network. Done twice it has the same outcome.
+ * Passes work to the dispatcher of the run: through the run's socket, which identifies the run, or,
+ * if the CLI's sandbox does not allow sockets, as a file in the drop folder (trust.md §3). Neither
+ * uses git or the network. Doing it twice has the same outcome.
  *
- * @returns undefined when nobody has answered: it lies in the drop folder and will be done
- * @throws CrosstalkError what the work threw
+ * @returns undefined when nobody has answered: the request is in the drop folder and will be
+ *   carried out
+ * @throws CrosstalkError whatever the work threw
  */
 export async function askDispatcher(
   runDir: string,
@@ -59,10 +60,10 @@ export async function askDispatcher(
 }
 
 /**
- * Sends in a run.
+ * Sends a message in a run.
  *
  * @returns undefined in a session as an actor, which sends as any command does
- * @throws CrosstalkError `usage` where nothing says which run it is, `refused` where that run has ended
+ * @throws CrosstalkError `usage` when nothing identifies the run, `refused` when the run has ended
  */
 export async function sendInRun(
   { runDir, actor, ended }: AgentMode,
@@ -87,7 +88,7 @@ export async function sendInRun(
   };
 }
 
-/** A command was given in a run that says nothing of itself, or in one that has `ended`. */
+/** The error of a command in a run that cannot be identified, or in one that has `ended`. */
 export function noRun(ended = false): CrosstalkError {
   if (ended) return new CrosstalkError('refused', RUN_HAS_ENDED);
   return new CrosstalkError(
@@ -101,7 +102,7 @@ async function askSocket(runDir: string, request: RunRequest): Promise<RunAnswer
   return asked.kind === 'answered' ? answerOf(asked.answer.send) : undefined;
 }
 
-/** Drops it whole: under another name first, on disk, then renamed. */
+/** Drops a request atomically: it is written to disk under another name and then renamed. */
 async function drop(runDir: string, request: RunRequest): Promise<RunAnswer | undefined> {
   const folder = join(runDir, 'drop');
   const { id } = request;
@@ -117,7 +118,7 @@ async function drop(runDir: string, request: RunRequest): Promise<RunAnswer | un
     }
     await rename(temporary, join(folder, `${id}.json`));
   } catch (error) {
-    // Its drop folder is the first thing that goes.
+    // The drop folder is the first thing removed at the end of a run.
     if (hasCode(error, 'ENOENT')) throw noRun(true);
     throw new CrosstalkError(
       'refused',
@@ -129,7 +130,7 @@ async function drop(runDir: string, request: RunRequest): Promise<RunAnswer | un
   while (Date.now() < deadline) {
     const text = await readFile(join(folder, `${id}.answer.json`), 'utf8').catch(() => undefined);
     if (text !== undefined) return answerOf(JSON.parse(text));
-    // The run has ended meanwhile, which takes over what was dropped before.
+    // The run has ended meanwhile, and its end took over everything that was dropped before.
     if (!(await isThere(folder))) return undefined;
     await sleep(LOOK_MS);
   }

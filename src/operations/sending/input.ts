@@ -1,27 +1,30 @@
 import type { Delivered } from '../deliver.ts';
 
-/** A message as somebody says it, through whichever door; nobody changes it on its way. */
+/** A message as its sender gives it, by any interface; it is not changed on its way. */
 export interface SendInput {
   to: string;
   body: string;
   channel?: string;
   from?: string;
   tier?: string;
-  /** Start unrelated work: record neither `re` nor `cause`. */
+  /** Whether it starts unrelated work, so that neither `re` nor `cause` is recorded. */
   isNew: boolean;
-  /** Of the messages being processed the one it is about: its relPath, or how that ends. */
+  /** Which of the messages being processed it is about: a relPath, or the end of one. */
   for?: string;
-  /** relPath of the message in its channel that it answers, where that is named and no dispatch counts. */
+  /**
+   * relPath of the message in its channel that it answers, if that is named and no dispatch
+   * applies.
+   */
   answers?: string;
   wait: boolean;
   login: string;
 }
 
-/** What came of it. */
+/** The result of sending. */
 export interface Sent {
   channel: string;
   from: string;
-  /** `channel` where it is another: an answer goes where its addressee asked. */
+  /** `channel` is set if it differs: an answer goes to the channel in which its addressee asked. */
   messages: { relPath: string; channel?: string; to: string[]; re: string[]; cause: string[] }[];
   delivered: Delivered;
 }

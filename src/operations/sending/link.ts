@@ -10,24 +10,27 @@ import type { SendInput } from './input.ts';
 
 const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 
-/** The dispatch that a `send` is made in, as far as it concerns the message. */
+/** The part of the sender's dispatch that concerns the message. */
 export interface Linked {
   id?: string;
   host?: string;
-  /** The messages being processed that it is about. */
+  /** The messages being processed that the message is about. */
   triggers: Located[];
   /** The id of their channel. */
   home: string;
-  /** Whether an answer goes where its addressee asked: nobody chose another channel than the run's. */
+  /**
+   * Whether an answer goes to the channel in which its addressee asked, because no other channel
+   * was chosen.
+   */
   follows: boolean;
-  /** The messages that the triggers answer and were caused by. */
+  /** The messages that the triggers answer, and those that caused them. */
   lookup: Lookup;
 }
 
 /**
- * What the dispatch that a `send` is made in makes of it.
+ * Determines how the dispatch in which a `send` is made links its messages.
  *
- * @param channel id of the channel that it is for
+ * @param channel id of the channel it is for
  *
  * @throws CrosstalkError `usage` when `for` names none of the messages being processed, or several
  */
@@ -51,15 +54,15 @@ export async function linked(context: Context, channel: string, input: SendInput
 }
 
 /**
- * The commit at which what is processed is read: where the run was handed it, since it may have left
- * the bus meanwhile, with a history that was set back or with files that somebody removed.
+ * The commit at which the processed messages are read: the one the run received, since they may
+ * have left the bus meanwhile, because history was set back or files were removed.
  */
 async function readAt(context: Context, tip = ''): Promise<string> {
   const isHere = OID.test(tip) && (await context.transport.objects.read(`${tip}^{commit}`));
   return isHere ? tip : tipOf(context);
 }
 
-/** The messages being processed that it is about: all, or the one that is named. */
+/** The messages being processed that it is about: all of them, or the one that is named. */
 function processed(
   { triggers = [] }: DispatchLink,
   { isNew, for: about }: SendInput,

@@ -2,22 +2,22 @@ import { createHash, randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import { relPathAt } from '../../protocol/names.ts';
 
-/** What makes the outcome of a piece of work the same each time it is done. */
+/** The values that make the outcome of a piece of work reproducible. */
 export interface Marks {
-  /** Of the outbox entry; a ULID where it is made. */
+  /** Of the outbox entry; a newly created one is a ULID. */
   id: string;
-  /** ISO 8601 UTC. */
+  /** As ISO 8601 in UTC. */
   at: string;
-  /** From a CSPRNG; the suffixes of its messages come from it. */
+  /** From a CSPRNG; the suffixes of the messages are derived from it. */
   seed: string;
 }
 
-/** Marks of work that begins now. */
+/** Marks for work that begins now. */
 export function newMarks(now = new Date()): Marks {
   return { id: ulid(), at: now.toISOString(), seed: randomBytes(16).toString('hex') };
 }
 
-/** The suffix of one of the messages of a `send`: as random as its seed, and the same each time. */
+/** The suffix of one message of a `send`: as random as the seed, and the same each time. */
 export function suffixOf(seed: string, serial: number): string {
   return createHash('sha256')
     .update(`${seed}/${String(serial)}`)
@@ -25,7 +25,7 @@ export function suffixOf(seed: string, serial: number): string {
     .slice(0, 12);
 }
 
-/** Where the first message of a `send` will stand in its channel. */
+/** The relPath of the first message of a `send` in its channel. */
 export function firstPath({ at, seed }: Marks): string {
   return relPathAt(new Date(at), suffixOf(seed, 0));
 }

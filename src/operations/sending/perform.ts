@@ -9,12 +9,13 @@ import { RemoteNews } from './remote-news.ts';
 import { noteUnserved, withoutHost } from './unserved.ts';
 
 /**
- * Does a `send` in this process, which is a dispatcher or has found none: prepares the messages,
- * records them, and publishes them. Done twice with the same marks it has the same outcome.
+ * Carries out a `send` in this process, which is a dispatcher or has found none: prepares the
+ * messages, records them, and publishes them. Doing it twice with the same marks has the same
+ * outcome.
  *
- * @param options `unanswered`: why nobody is asked to push it now: a dispatcher that took too long
- *   goes on with it; `onDurable`: called once it is safe on disk
- * @throws CrosstalkError `usage` for bad input; nothing is written then
+ * @param options `unanswered`: why no dispatcher is asked to push now (one that took too long
+ *   continues with it); `onDurable`: called once it is safe on disk
+ * @throws CrosstalkError `usage` for invalid input; nothing is written then
  */
 export async function perform(
   context: Context,
@@ -27,7 +28,7 @@ export async function perform(
 ): Promise<Sent> {
   const news = new RemoteNews(context);
   const { channel, from, dispatch, messages } = await prepare(context, input, marks, news);
-  // Who serves the addressees is only for a warning: it is looked up while the push is under way.
+  // Who serves the addressees matters only for a warning, so it is looked up during the push.
   const tasks = messages.flatMap(({ message: { re, to } }) => (re.length === 0 ? to : []));
   const looking = withoutHost(context, tasks).catch(() => []);
   await record(
@@ -43,7 +44,7 @@ export async function perform(
     unreachable: options.unanswered ?? news.problem,
   });
   if (!delivered.published) news.isVain();
-  // It is sent by now: that there is no telling who serves them is no failure.
+  // The message is sent, so a failure to find out who serves its addressees is not an error.
   await noteUnserved(context, tasks, await looking, news).catch(() => undefined);
   return {
     channel,

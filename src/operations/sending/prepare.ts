@@ -22,20 +22,20 @@ import { linked } from './link.ts';
 import { suffixOf, type Marks } from './marks.ts';
 import type { RemoteNews } from './remote-news.ts';
 
-/** A `send` that is ready to be recorded: nothing of it can be refused for what it says any more. */
+/** A `send` that is ready to be recorded: its content can no longer be refused. */
 export interface Prepared {
   /** The id of its channel. */
   channel: string;
   from: string;
-  /** Of the run that it is sent by. */
+  /** The id of the run that sends it. */
   dispatch: string | undefined;
   messages: (MessageRef & { message: Message; commit: Commit })[];
 }
 
 /**
- * Makes the messages of a `send`. In a dispatch they are linked to what is being processed.
+ * Creates the messages of a `send`. In a dispatch they are linked to the messages being processed.
  *
- * @throws CrosstalkError `usage` for bad input
+ * @throws CrosstalkError `usage` for invalid input
  */
 export async function prepare(
   context: Context,
@@ -124,7 +124,7 @@ async function channelOf(
   }
 }
 
-/** Nothing is called sent that no dispatcher could read. */
+/** A message that no dispatcher could read must not count as sent. */
 function assertSize(message: Message): void {
   const bytes = Buffer.from(formatMessage(message));
   const size = bytes.byteLength;

@@ -1,9 +1,8 @@
 import { refreshed, type Context } from '../context.ts';
 
 /**
- * The remote is asked for news at most once, and only when what is known here does not do: a
- * message is built on the newest tip anyway when it is pushed, so that asking first would double
- * what it costs.
+ * Asks the remote for news at most once, and only if what is known locally does not suffice: a
+ * pushed message is built on the newest tip anyway, so asking first would double the cost.
  */
 export class RemoteNews {
   readonly #context: Context;
@@ -15,12 +14,12 @@ export class RemoteNews {
     this.#context = context;
   }
 
-  /** A push has just found that the remote does not answer. */
+  /** Called after a push has just found that the remote does not answer. */
   isVain(): void {
     this.#asked ??= Promise.resolve(undefined);
   }
 
-  /** Resolves to false when it was asked before. */
+  /** Resolves to false when the remote was already asked. */
   async ask(): Promise<boolean> {
     const first = this.#asked === undefined;
     this.#asked ??= refreshed(this.#context).then((news) =>

@@ -7,32 +7,32 @@ import { sendInRun } from './in-run.ts';
 import type { SendInput, Sent } from './input.ts';
 import { newMarks, type Marks } from './marks.ts';
 
-/** Who sends: what is known of it before a transport is open, and how one is opened. */
+/** The sender: what is known of it before a transport is open, and how to open one. */
 export interface Sender {
   surroundings: Surroundings;
-  /** Folder of the transport, where one is named. */
+  /** Folder of the transport, if one is named. */
   transport?: string;
-  /** Told what the operator should know; one line each. */
+  /** Receives notes for the operator, one line each. */
   note: (line: string) => void;
-  /** Gives the opened transport to work; a message that somebody takes over does without. */
+  /** Opens the transport for some work; not called when a dispatcher takes the message over. */
   open: <T>(work: (context: Context) => Promise<T>) => Promise<T>;
   /**
-   * What a dispatcher of this machine takes over: the message whole, or only the push of what was
-   * recorded here, where somebody has to be told of it before.
+   * What a dispatcher of this machine takes over: the complete message, or only the push of a
+   * message recorded here, for senders that must learn of it before.
    */
   hands: 'whole' | 'recorded';
 }
 
 export interface SendOptions {
-  /** Where it has to be known before where the message will stand. */
+  /** Given if the message's path has to be known in advance. */
   marks?: Marks;
-  /** Called once it is safe on this machine's disk, if this process puts it there. */
+  /** Called once it is safe on this machine's disk, if this process writes it. */
   onDurable?: (messages: readonly MessageRef[]) => void;
-  /** Told what came of it, before the housekeeping. */
+  /** Receives the result before the housekeeping. */
   onSent?: (sent: Sent) => void;
 }
 
-/** The sender of a process that has its transport open already. */
+/** The sender of a process that has already opened its transport. */
 export function senderIn(context: Context, hands: Sender['hands'] = 'whole'): Sender {
   return {
     surroundings: context,
@@ -44,12 +44,13 @@ export function senderIn(context: Context, hands: Sender['hands'] = 'whole'): Se
 }
 
 /**
- * Sends a message (protocol.md §4): the one way in for all who send, a command, a client of MCP, the
- * chat, the page. In a run it goes to the desk of the run; else to the dispatcher of this machine, which
- * has all at hand that it takes; without one it is done here, and then the checkout is kept readable
- * and the objects packed, as nobody else does it. Whoever does it {@link perform}s it.
+ * Sends a message (protocol.md §4). Every message is sent through this function: by commands, MCP
+ * clients, the chat and the page. In a run it goes to the dispatcher's desk for the run; otherwise
+ * to the dispatcher of this machine, which already has everything it needs; without a dispatcher it
+ * is sent from here, and then the checkout is updated and the objects are packed, since no other
+ * process does that. In every case {@link perform} does the work.
  *
- * @throws CrosstalkError `usage` for bad input; nothing is written then
+ * @throws CrosstalkError `usage` for invalid input; nothing is written then
  */
 export async function send(
   sender: Sender,
@@ -61,7 +62,7 @@ export async function send(
     onSent?.(taken);
     return taken;
   }
-  // A message that is taken over does without all that this loads.
+  // A message that a dispatcher takes over needs nothing of what this loads.
   return sender.open(async (context) => {
     const { perform } = await import('./perform.ts');
     const sent = await perform(context, input, marks, {
@@ -77,7 +78,7 @@ export async function send(
   });
 }
 
-/** What whoever took it over says; `timeout` where the dispatcher has not answered. */
+/** The answer of the dispatcher that took the message over; `timeout` when it has not answered. */
 async function takenOver(
   { surroundings, transport, note, hands }: Sender,
   input: SendInput,

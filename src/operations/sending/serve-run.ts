@@ -15,13 +15,13 @@ import { perform } from './perform.ts';
 
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 const SEED = /^[0-9a-f]{16,64}$/;
-/** Milliseconds by which a run's clock may seem ahead: that of its dispatcher, of the same machine. */
+/** Milliseconds by which a run's clock may seem ahead of its dispatcher's, on the same machine. */
 const SKEW_MS = 60_000;
 
 /**
- * Does what a run asks for, inside the dispatcher (trust.md §3). The request may come from a model that was
- * persuaded, by way of a file: who speaks, where and about what is the dispatcher's own record, and the
- * request is held to be nothing but what it has to be.
+ * Carries out a request of a run inside the dispatcher (trust.md §3). The request may come from a
+ * model that was manipulated, through a file: the sender, the place and the subject are taken from
+ * the dispatcher's own record, and the request is strictly validated.
  *
  * @param durable called once nothing of it can be lost
  */
@@ -54,14 +54,14 @@ export async function serveRun(
   }
 }
 
-/** The dispatch as the dispatcher has it on record: what the run says of it does not count. */
+/** The dispatch in the dispatcher's own record; what the run claims about it is ignored. */
 function dispatchOf({ id, actor, host, channel, messages, tip }: RunFacts): Dispatch {
   return { id, actor, host, channel, triggers: messages, ...(tip !== undefined && { tip }) };
 }
 
 /**
- * The marks of a request, as far as they are the run's own: an outbox entry of somebody else's cannot be
- * named, and the time is one at which the run was there.
+ * The marks of a request, as far as they are the run's own: it cannot name an outbox entry of
+ * another sender, and the time is one at which the run existed.
  */
 function marksOf(context: Context, run: RunFacts, { id, at, seed }: Marks): Marks {
   const time = Date.parse(at);
@@ -70,7 +70,7 @@ function marksOf(context: Context, run: RunFacts, { id, at, seed }: Marks): Mark
   return { id: `${id}-${run.id}`, at: new Date(plausible ? time : now).toISOString(), seed };
 }
 
-/** Clock and names that are the same each time a request is done. */
+/** A clock and names that are the same each time a request is carried out. */
 function reproducible({ id, at, seed }: Marks): Pick<Context, 'now' | 'suffix' | 'newId'> {
   let serial = 0;
   return {
@@ -125,7 +125,7 @@ function work(
   }
 }
 
-/** A request whose input was not looked at yet. */
+/** A request whose input was not validated yet. */
 type Asked = Omit<RunRequest, 'input'> & { input: Record<string, unknown> };
 
 function requestOf(value: unknown): Asked {

@@ -8,10 +8,10 @@ import { isSendRequest, type HandedInput } from './handed.ts';
 import { perform } from './perform.ts';
 
 /**
- * Does a `send` that was handed over, inside the dispatcher; see {@link handOver}.
+ * Carries out a `send` that was passed on, inside the dispatcher; see {@link handOver}.
  *
  * @param publish the dispatcher's own publisher
- * @returns undefined for one that is meant for another transport
+ * @returns undefined for a request that is meant for another transport
  */
 export async function serveSend(
   context: Context,
@@ -35,7 +35,7 @@ export async function serveSend(
   }
 }
 
-/** `git config crosstalk.from` as it is now: a dispatcher lives long. */
+/** The current value of `git config crosstalk.from`, as a dispatcher lives long. */
 async function configuredSender(
   { transport }: Context,
   input: HandedInput,

@@ -3,7 +3,10 @@ import { EVERYONE, formatAddress, type Address } from '../../protocol/address.ts
 import { tipOf, type Context } from '../context.ts';
 import type { RemoteNews } from './remote-news.ts';
 
-/** An addressee no host serves is worth a warning: the mail waits (cli.md). Answers go to people too. */
+/**
+ * Warns about addressees that no host serves, since their messages wait (cli.md). Answers may go to
+ * people and need no warning.
+ */
 export async function noteUnserved(
   context: Context,
   addressees: readonly Address[],
@@ -20,11 +23,11 @@ export async function noteUnserved(
 }
 
 export interface Unserved extends Address {
-  /** Aliases of the hosts that serve the name elsewhere. */
+  /** Aliases of other hosts that serve the name. */
   serving: string[];
 }
 
-/** Of some addressees those that no host serves, and who serves the name elsewhere. */
+/** Selects the addressees that no host serves, with the hosts that serve the name elsewhere. */
 export async function withoutHost(
   context: Context,
   addressees: readonly Address[],

@@ -2,7 +2,7 @@ import { commandLine, programToFind } from '../../agents/command-line.ts';
 import type { Status } from '../health/report.ts';
 import type { Runner } from '../../service/run.ts';
 
-/** A program that a command of the host file starts, and where an environment finds it. */
+/** A program that a command of the host file starts, and its path in an environment. */
 export interface CliFound {
   actor: string;
   tier: string;
@@ -13,7 +13,7 @@ export interface CliFound {
 
 type Tiers = Pick<NonNullable<Status['host']>, 'actors'>['actors'];
 
-/** Looks for the programs of all tiers as a run would: by `/bin/sh`, in this environment and no other. */
+/** Looks up the programs of all tiers as a run would: with `/bin/sh`, in this environment only. */
 export function findClis(
   run: Runner,
   actors: Tiers,
@@ -34,6 +34,12 @@ export function findClis(
   );
 }
 
+/**
+ * The path of a program as `/bin/sh` finds it in an environment.
+ *
+ * @param cwd the folder in which the shell runs
+ * @returns undefined when the shell does not find it
+ */
 export async function whereIs(
   run: Runner,
   program: string,

@@ -9,20 +9,20 @@ import type { Context } from '../context.ts';
 import type { Machine } from './machine.ts';
 import { theService } from './target.ts';
 
-/** How long a service may take to serve, or to be gone. Milliseconds. */
+/** Milliseconds that a service may take to serve, or to end. */
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 100;
 
-/** What the service manager says of a service now. */
+/** The current state of a service, according to the service manager. */
 export async function serviceState(machine: Machine, target: Target): Promise<ServiceState> {
   const answer = await machine.run(question(target));
   return stateOf(target.kind, answer.code === 0 ? answer.stdout : undefined);
 }
 
 /**
- * Asks the service manager for one thing after another.
+ * Executes steps of the service manager one after another.
  *
- * @throws CrosstalkError `refused` with what it said
+ * @throws CrosstalkError `refused` with its message
  */
 export async function take(
   machine: Machine,
@@ -51,7 +51,7 @@ function refused(machine: Machine, argv: readonly string[], said: string): Cross
   return new CrosstalkError('refused', `${line}: ${reason || 'failed'}; ${todo}`);
 }
 
-/** Waits until something is so; false when it is not so in time. */
+/** Waits until a condition is true; false when it does not become true in time. */
 async function settled(
   signal: AbortSignal | undefined,
   probe: () => Promise<boolean>,
@@ -67,7 +67,7 @@ async function settled(
 /**
  * Waits until the service's dispatcher serves.
  *
- * @throws CrosstalkError `internal` when it ends instead, or does not come to it
+ * @throws CrosstalkError `internal` when it ends instead, or takes too long
  */
 export async function untilServing(
   context: Context,
@@ -90,7 +90,7 @@ export async function untilServing(
   );
 }
 
-/** Where a service manager keeps what a program says before it has a log of its own. */
+/** Where a service manager stores what a program prints before it has its own log. */
 function logOf({ kind, name }: Target): string {
   if (kind === 'launchd') return 'the file service.err beside the log';
   return `journalctl ${kind === 'systemd-user' ? '--user ' : ''}-u ${name}`;
@@ -111,7 +111,7 @@ export async function startService(
   return { ...target, ...(await untilServing(context, machine, target, signal)) };
 }
 
-/** @throws CrosstalkError `locked` when a dispatcher runs that was started otherwise */
+/** @throws CrosstalkError `locked` when a dispatcher runs that was started in another way */
 async function refuseSecond({ paths }: Context, { name }: Target): Promise<void> {
   const holder = await holderOf(paths.root, 'dispatcher');
   if (holder === undefined) return;
@@ -121,7 +121,7 @@ async function refuseSecond({ paths }: Context, { name }: Target): Promise<void>
   );
 }
 
-/** Stops the service until it is started again, or the machine is. */
+/** Stops the service until it is started again, or until the machine restarts. */
 export async function stopService(
   context: Context,
   machine: Machine,
@@ -132,7 +132,7 @@ export async function stopService(
   return { ...target, ...(await serviceState(machine, target)) };
 }
 
-/** What was removed, and what stays. */
+/** What was removed, and what was kept. */
 export interface Uninstalled {
   name: string;
   removed: string[];
@@ -140,7 +140,7 @@ export interface Uninstalled {
   kept: string;
 }
 
-/** Stops the service and removes its files. Mail and state stay. */
+/** Stops the service and removes its files. Messages and state are kept. */
 export async function uninstallService(
   context: Context,
   machine: Machine,

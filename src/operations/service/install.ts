@@ -12,7 +12,7 @@ import type { InstallInput, InstallPlan, PlannedFile } from './plan.ts';
 
 type ServicePlan = Extract<InstallPlan, { kind: 'service' }>;
 
-/** What became of an installation; `state` is null when it was not started, and `reason` says why. */
+/** The result of an installation; `state` is null when it was not started, and `reason` says why. */
 export interface Installation {
   name: string;
   file: string;
@@ -20,7 +20,7 @@ export interface Installation {
   reason?: string;
 }
 
-/** Does what was planned: writes the files, enables the service, and starts it unless told not to. */
+/** Carries out a plan: writes the files, enables the service, and starts it unless told not to. */
 export async function install(
   context: Context,
   machine: Machine,
@@ -45,7 +45,7 @@ export async function install(
   return { ...made, state: await untilServing(context, machine, target, signal) };
 }
 
-/** Two dispatchers of one clone would only be in each other's way. */
+/** Two dispatchers of one clone would only block each other. */
 async function startedOtherwise(
   { paths }: Context,
   machine: Machine,
@@ -65,7 +65,7 @@ async function write(
     await mkdir(dirname(path), { recursive: true, mode: 0o755 });
     await writeDurably(path, content);
     await chmod(path, mode);
-    // What is the user's own, so that the next installation need not be root's.
+    // These files belong to the user, so that the next installation does not need root.
     if (owner !== undefined && mode === 0o600)
       for (const one of [dirname(path), path]) await chown(one, owner.uid, owner.gid);
   } catch (error) {

@@ -3,18 +3,24 @@ import { delimiter, join } from 'node:path';
 import { binPath } from '../../package.ts';
 import { runnerIn, type Runner } from '../../service/run.ts';
 
-/** What installing a service depends on, beside the transport; tests give their own. */
+/**
+ * What the installation of a service depends on, beside the transport; tests pass their own values.
+ */
 export interface Machine {
   platform: NodeJS.Platform;
   uid: number;
   run: Runner;
-  /** Where units of the system are. */
+  /** The folder of the system's units. */
   systemUnits: string;
-  /** The program that runs this one, and this one's entry file, by names that outlive an upgrade. */
+  /**
+   * The program that runs this one, and this one's entry file, by paths that stay valid after an
+   * upgrade.
+   */
   node: string;
   entry: string;
 }
 
+/** The machine on which this process runs. */
 export async function thisMachine(env: NodeJS.ProcessEnv): Promise<Machine> {
   return {
     platform: process.platform,
@@ -26,15 +32,15 @@ export async function thisMachine(env: NodeJS.ProcessEnv): Promise<Machine> {
   };
 }
 
-/** This program's entry file, by the name it was called by if that leads to it. */
+/** The entry file of this program, by the name with which it was called if that leads to it. */
 export function entryPath(env: NodeJS.ProcessEnv): Promise<string> {
   const [, called = ''] = process.argv;
   return lasting(binPath(), ['crosstalk', 'ct'], env, called);
 }
 
 /**
- * A name for a file that still leads to it after an upgrade: package managers keep each version in a
- * folder of its own, and move a link on the PATH.
+ * A path of a file that still leads to it after an upgrade: package managers keep each version in
+ * its own folder, and move a link on the PATH.
  */
 async function lasting(
   file: string,
@@ -55,7 +61,7 @@ async function lasting(
   return file;
 }
 
-/** Folders that a shell, npx or a run of npm makes for itself. */
+/** Whether a folder was made temporarily by a shell, npx or a run of npm. */
 function isPassing(path: string): boolean {
   return /fnm_multishells|_npx|node_modules\/\.bin|^\/run\/user\//.test(path);
 }

@@ -3,7 +3,7 @@ import { CrosstalkError } from '../../errors.ts';
 import type { ManagerKind } from '../../service/spec.ts';
 import type { Machine } from './machine.ts';
 
-/** The service manager that is to be used. */
+/** The service manager to use. */
 export interface Manager {
   kind: ManagerKind;
   /** systemd's major version; 0 elsewhere. */
@@ -11,10 +11,10 @@ export interface Manager {
 }
 
 /**
- * The service manager of this machine; undefined where there is none that we know.
+ * The service manager of this machine; undefined if there is no supported one.
  *
- * @param system systemd's for the whole machine, instead of the user's
- * @throws CrosstalkError `refused` where there is one that cannot be spoken to
+ * @param system whether to use systemd's manager of the whole machine instead of the user's
+ * @throws CrosstalkError `refused` when it cannot be reached
  */
 export async function managerOf(machine: Machine, system: boolean): Promise<Manager | undefined> {
   if (machine.platform === 'darwin') {

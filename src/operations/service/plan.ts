@@ -26,9 +26,9 @@ import { findServices, targetOf, type Found } from './target.ts';
 
 export interface InstallInput {
   host?: string;
-  /** A unit of the system, run as this user. */
+  /** Set for a unit of the system, which runs as this user. */
   system?: { user: string; uid: number; gid: number };
-  /** Variables taken along by name. */
+  /** The names of the variables to store. */
   names: readonly string[];
   start: boolean;
 }
@@ -36,13 +36,13 @@ export interface InstallInput {
 export interface PlannedFile {
   path: string;
   mode: number;
-  /** What is written; may hold secrets. */
+  /** The content to write, which may contain secrets. */
   content: string;
-  /** As people may see it. */
+  /** The content without secrets, for people. */
   shown: string;
 }
 
-/** Everything an installation does, before any of it is done. */
+/** Everything an installation will do, before any of it is done. */
 export type InstallPlan =
   | { kind: 'plain'; advice: string }
   | {
@@ -51,16 +51,16 @@ export type InstallPlan =
       alias: string;
       files: PlannedFile[];
       steps: Step[];
-      /** Services of this clone under an older name, removed first. */
+      /** Services of this clone under an older name, which are removed first. */
       former: Found[];
       left: Captured['left'];
       warnings: string[];
     };
 
 /**
- * Plans the service of this clone on this machine. Writes nothing.
+ * Plans the service of this clone on this machine without writing anything.
  *
- * @throws CrosstalkError `not_found` without a host file for it; `refused` where another service is in
+ * @throws CrosstalkError `not_found` when it has no host file; `refused` when another service is in
  *   the way
  */
 export async function planInstall(
@@ -75,7 +75,7 @@ export async function planInstall(
       'usage',
       `--env takes the name of a variable, not ${shown(wrong.split('=')[0])} with a value; set it in the environment and try --env <name>`,
     );
-  // What root would fetch into somebody's clone, they could not change any more.
+  // The user could no longer change what root fetches into their clone.
   if (input.system === undefined) await refreshOrNote(context);
   const host = await hostOf(context, input.host);
   const { alias } = host;
@@ -133,7 +133,7 @@ async function hostOf(
   return { alias: found.file.alias, actors };
 }
 
-/** @returns services of this clone with another name, such as that of an alias it had before */
+/** @returns services of this clone with another name, such as that of a former alias */
 async function inTheWay(context: Context, machine: Machine, target: Target): Promise<Found[]> {
   const { ours, others } = await findServices(context, machine);
   const other = others.find(({ file }) => file === target.file);
@@ -165,7 +165,7 @@ async function captureHere({ env, paths }: Context, names: readonly string[]): P
   );
 }
 
-/** A PATH without what ends with this shell, is relative, or is there twice. */
+/** A PATH whose entries outlive this shell, without relative and duplicate ones. */
 async function lastingPath(path: string, ours: readonly string[]): Promise<string> {
   const folders = path.split(delimiter).filter((one) => one.startsWith('/') && !ours.includes(one));
   const lasting = folders.map((folder) =>
@@ -221,7 +221,7 @@ async function warningsOf(
   ];
 }
 
-/** The steps as somebody would type them. */
+/** The steps as commands that one could type. */
 export function typed(steps: readonly Step[]): string[] {
   return steps.map(({ argv }) => argv.map(shellWord).join(' '));
 }

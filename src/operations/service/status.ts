@@ -11,9 +11,9 @@ import { serviceState } from './control.ts';
 import type { Machine } from './machine.ts';
 import { programsOf, theService, userOf, type Found } from './target.ts';
 
-/** How the dispatcher before the one that runs now, or the last one, came to its end. */
+/** How the dispatcher ended that ran before the current one, or that ran last. */
 interface LastEnd {
-  /** ISO 8601 UTC; when it last wrote to its log. */
+  /** The time of its last line in the log, as ISO 8601 in UTC. */
   at: string;
   how: 'stopped' | 'replaced' | 'crashed';
 }
@@ -22,21 +22,23 @@ export interface ServiceStatus extends ServiceState {
   name: string;
   kind: ManagerKind;
   file: string;
-  /** Whom agent CLIs run as, for a service of the system. */
+  /** The user as whom agent CLIs run, for a service of the system. */
   user: string | null;
   transport: string;
-  /** Since when the dispatcher serves, ISO 8601 UTC; null when it does not. */
+  /** Since when the dispatcher serves, as ISO 8601 in UTC; null when it does not. */
   since: string | null;
   last_end: LastEnd | null;
   version: { running: string | null; installed: string };
   log: string;
   environment: { file: string; captured_at: string | null; variables: string[] };
-  /** Whether the user's services go on after logout; null where that is no question. */
+  /** Whether the user's services continue after logout; null where that does not apply. */
   linger: boolean | null;
   problems: string[];
 }
 
-/** All about the service of this clone. @throws CrosstalkError `not_found` when there is none */
+/**
+ * The complete state of this clone's service. @throws CrosstalkError `not_found` when there is none
+ */
 export async function serviceStatus(context: Context, machine: Machine): Promise<ServiceStatus> {
   const found = await theService(context, machine);
   const { paths, transport } = context;
@@ -100,7 +102,7 @@ function stateProblems({ state, enabled, exit_code: code }: ServiceState): strin
   ];
 }
 
-/** The files it runs, which an upgrade of Node or of crosstalk may have moved. */
+/** Checks the files it runs, which an upgrade of Node or of Crosstalk may have moved. */
 async function programProblems(found: Found): Promise<string[]> {
   const problems: string[] = [];
   for (const path of programsOf(found)) {
@@ -122,10 +124,10 @@ async function lingers({ env }: Context, { run }: Machine): Promise<boolean | nu
   return stdout.trim() === 'Linger=yes';
 }
 
-/** What the log tells of the end before the last start. */
+/** What the log shows about the end of the run before the last start. */
 async function lastEnd(log: string): Promise<LastEnd | undefined> {
   const ends = ['dispatcher_started', 'dispatcher_stopped', 'dispatcher_replaced'];
-  // It is read backwards: the line before a start is the last word of what ran until then.
+  // The log is read backwards: the line before a start is the last line of the previous run.
   let beforeStart = false;
   const wanted = ({ event }: LogLine): boolean => {
     const isEnd = beforeStart || ends.includes(event);
@@ -135,7 +137,8 @@ async function lastEnd(log: string): Promise<LastEnd | undefined> {
   const lines: LogLine[] = [];
   for await (const line of logs(log, { limit: 4, wanted })) lines.push(line);
   const began = lines.findLastIndex(({ event }) => event === 'dispatcher_started');
-  // Whatever came after the last start is its end; else it goes on, and the one before it ended.
+  // If lines follow the last start, the last of them may be its end; otherwise it still runs, and
+  // the run before it ended.
   const ended = began < lines.length - 1 ? lines.at(-1) : lines[began - 1];
   if (ended === undefined) return undefined;
   const how =

@@ -26,7 +26,7 @@ function folders(
   ];
 }
 
-/** Where a service of this kind and name is, or would be. */
+/** The place of a service of this kind and name, whether it exists or not. */
 export function targetOf(
   context: Pick<Context, 'env'>,
   machine: Machine,
@@ -42,20 +42,20 @@ export function targetOf(
   };
 }
 
-/** Over ssh there is no graphical session to be part of. */
+/** Over ssh there is no graphical session to which a service could belong. */
 function domainOf(env: NodeJS.ProcessEnv, uid: number): string {
   return `${(env['SSH_CONNECTION'] ?? '') === '' ? 'gui' : 'user'}/${String(uid)}`;
 }
 
-/** A service that is installed here. */
+/** An installed service. */
 export interface Found extends Target {
-  /** Its file. */
+  /** The text of its file. */
   text: string;
 }
 
 /**
- * The services of a transport on this machine, from the files that are there: those of this clone,
- * and of others.
+ * The services of a transport on this machine, from the existing files: those of this clone, and
+ * those of others.
  */
 export async function findServices(
   context: Context,
@@ -97,14 +97,14 @@ export async function theService(context: Context, machine: Machine): Promise<Fo
   );
 }
 
-/** What its service manager says it runs as; null for services of the user. */
+/** The user as whom it runs according to its file; null for services of the user. */
 export function userOf({ text }: Found): string | null {
   return /^User=(.*)$/m.exec(text)?.[1] ?? null;
 }
 
 /** The program and the entry file that a service starts. */
 export function programsOf({ kind, text }: Found): string[] {
-  // Label, shell, -c, script, $0 and the environment come first.
+  // The label, the shell, -c, the script, $0 and the environment come first.
   if (kind === 'launchd') return plistStrings(text).slice(6, 8);
   const line = /^ExecStart=(.*)$/m.exec(text)?.[1] ?? '';
   const words = [...line.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word = '']) => word);

@@ -3,16 +3,16 @@ import { CrosstalkError } from '../../errors.ts';
 import { runnerIn } from '../../service/run.ts';
 import type { Machine } from './machine.ts';
 
-/** The user whose agents a service of the system runs. */
+/** The user whose agents are run by a service of the system. */
 export interface ServiceUser {
   user: string;
   uid: number;
   gid: number;
-  /** As after a login: their PATH and their HOME, not root's. */
+  /** As after a login: with the user's PATH and HOME, not root's. */
   env: NodeJS.ProcessEnv;
 }
 
-/** Whether root was asked, by sudo, about a service of the system that runs as somebody else. */
+/** Whether root was called through sudo for a service of the system that runs as another user. */
 export async function isForAnother(
   { uid, systemUnits }: Machine,
   env: NodeJS.ProcessEnv,
@@ -23,10 +23,10 @@ export async function isForAnother(
 }
 
 /**
- * Who a service of the system is for, and the environment of their login.
+ * The user of a service of the system, and the environment of their login.
  *
- * @param name given by name; else whoever called sudo
- * @throws CrosstalkError `usage` for root and for nobody
+ * @param name the user's name; by default the caller of sudo
+ * @throws CrosstalkError `usage` for root, and when no user is known
  */
 export async function serviceUser(
   env: NodeJS.ProcessEnv,
@@ -47,7 +47,7 @@ export async function serviceUser(
       'usage',
       'agent CLIs do not run as root; name the user whose agents they are with --user <name>',
     );
-  // Somebody who is that user already has the environment on them.
+  // If this process already runs as that user, it has their environment.
   if (uid === Number(id)) return { user, uid, gid: Number(gid), env };
   const login = await run(['su', '-', user, '-c', 'env -0'], {
     env: { PATH: env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin' },

@@ -4,18 +4,18 @@ import { arrivals, type Arrival } from '../lookup/arrivals.ts';
 import type { Context } from '../context.ts';
 import { waitForNews } from '../reading/news.ts';
 
-/** Between looks when something is broken, in milliseconds: doubled each time. */
+/** Milliseconds to the next look after a failure; doubled after each further one. */
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
-/** A message that names more than these is not followed to each. */
+/** The most references of a message that are followed. */
 const MAX_RE = 50;
 
 /**
- * Tells of every message for somebody that comes to the bus: addressed to that name, or an answer to
- * what was sent under it. Whatever goes wrong is tried again later and told nobody.
+ * Announces every message for a name that arrives on the bus: messages addressed to it, and answers
+ * to its messages. After any failure it tries again later, without reporting it.
  *
- * @param since the commit after which it is new
- * @param signal ends it; then it returns
+ * @param since the commit after which messages are new
+ * @param signal aborting it makes the function return
  */
 export async function announceArrivals(
   context: Context,

@@ -13,10 +13,10 @@ type Way = (typeof WAYS)[number];
 const MAX_BODY = 140;
 
 /**
- * The ways in which a session tells of messages: `CROSSTALK_NOTIFY` is `off` or some of `title`,
- * `bell` and `desktop`, separated by commas; all of them when it is not set.
+ * The ways in which a session announces messages: `CROSSTALK_NOTIFY` is `off`, or a list of
+ * `title`, `bell` and `desktop`, separated by commas; all of them by default.
  *
- * @throws CrosstalkError `usage` for anything else
+ * @throws CrosstalkError `usage` for any other value
  */
 export function waysOf(env: NodeJS.ProcessEnv): ReadonlySet<Way> {
   const given = (env['CROSSTALK_NOTIFY'] ?? '').trim();
@@ -32,7 +32,8 @@ export function waysOf(env: NodeJS.ProcessEnv): ReadonlySet<Way> {
 }
 
 /**
- * What announces the messages that come for `name` from now on in a session, in the ways the environment wants.
+ * Announces the messages for `name` that arrive from now on during a session, in the ways that the
+ * environment selects.
  *
  * @throws CrosstalkError `usage` for `CROSSTALK_NOTIFY`
  */
@@ -67,7 +68,7 @@ async function desktopHere(env: NodeJS.ProcessEnv): Promise<Desktop> {
   return desktopOf(env, process.platform, (program) => program === found);
 }
 
-/** What a notification says of some messages: whose they are, and how the last one begins. */
+/** The text of a notification: who wrote the messages, and how the last one begins. */
 export function wording(messages: readonly Message[]): Notification {
   const names = [...new Set(messages.map(({ from }) => plain(from, MAX_BODY)))].join(', ');
   return {
@@ -77,7 +78,7 @@ export function wording(messages: readonly Message[]): Notification {
   };
 }
 
-/** Other people's text on one line, without what a terminal or a desktop would act on. */
+/** Text of other people on one line, without characters that a terminal or a desktop would act on. */
 function plain(text: string, most: number): string {
   const flat = Array.from(
     text

@@ -4,14 +4,14 @@ import type { Context } from '../context.ts';
 
 export type { ChatMemory };
 
-/** Milliseconds in which changes are written together: somebody is typing. */
+/** Milliseconds in which changes are collected into one write, while somebody types. */
 const GATHER_MS = 300;
 
 type Change = (memory: ChatMemory) => void;
 
 /**
- * What a chat keeps. Each write begins with what the file holds by then, so that several chats at a
- * time keep each other's lines.
+ * What a chat stores. Each write starts from the current content of the file, so that several chats
+ * at the same time keep each other's lines.
  */
 export class Remembered {
   readonly #context: Pick<Context, 'paths' | 'note'>;
@@ -33,7 +33,7 @@ export class Remembered {
     });
   }
 
-  /** @param text empty for none */
+  /** @param text empty to remove the draft */
   draft(channel: string, text: string): void {
     this.#change(({ drafts }) => {
       if (text === '') Reflect.deleteProperty(drafts, channel);

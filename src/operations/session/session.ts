@@ -25,8 +25,8 @@ import { prepareBin } from '../shim.ts';
 import { startSession } from './start.ts';
 
 /**
- * An interactive session as an actor: its CLI without the headless flags, given PROTOCOL.md and
- * the actor's profile. A changed command is held here as it is in a dispatcher (protocol.md §6).
+ * An interactive session as an actor: its CLI without the headless flags, with PROTOCOL.md and the
+ * actor's profile. A changed command is held, as it is in a dispatcher (protocol.md §6).
  *
  * @returns the exit code of the CLI
  */
@@ -61,7 +61,7 @@ export async function openActor(
     },
     { actor, tier },
   );
-  // A model that is persuaded here has the same allowance as in a run.
+  // A manipulated model has the same limits here as in a run.
   const bin = join(paths.sessions, `actor-${actor}-bin`);
   await prepareBin(bin, { state: paths.root, transport: transport.dir, actor, workdir: place.dir });
   return startSession(context, {
@@ -81,7 +81,10 @@ export async function openActor(
   });
 }
 
-/** A command for runs names the run's directory, which a session has not: codex takes no empty one. */
+/**
+ * Commands for runs name the run's directory, which a session lacks; codex does not accept an empty
+ * one.
+ */
 function standIns(command: string, dir: string): NodeJS.ProcessEnv {
   const named = ['CROSSTALK_RUN_DIR', 'CROSSTALK_STATE_DIR'].filter((name) =>
     namesVariable(command, name),
@@ -90,8 +93,8 @@ function standIns(command: string, dir: string): NodeJS.ProcessEnv {
 }
 
 /**
- * The tier a session runs in, as it is approved here. Opening one counts as a start: the first on
- * this clone approves the host file as it stands, and says so.
+ * The approved tier in which a session runs. Opening a session counts as a start: the first one on
+ * this clone approves the current host file, and reports that.
  */
 async function approvedTier(
   context: Context,
@@ -141,8 +144,9 @@ function noteFirstStart({ note }: Context, { alias, adopted }: ActiveHost): void
 }
 
 /**
- * The operator's own agent CLI in operator mode, never as an actor. Which one: `--agent`,
- * `CROSSTALK_AGENT`, `git config crosstalk.agent`, the first known one on the PATH.
+ * A session of the operator's own agent CLI in operator mode, never as an actor. The CLI is chosen
+ * by `--agent`, `CROSSTALK_AGENT`, `git config crosstalk.agent`, or the first known one on the
+ * PATH.
  *
  * @returns the exit code of the CLI
  */
@@ -184,7 +188,7 @@ async function chosenAgent(
   );
 }
 
-/** The environment of somebody who acts for nobody else, whatever this was started from. */
+/** The environment of an operator, who acts for nobody else, wherever this was started. */
 async function operatorEnv(context: Context): Promise<NodeJS.ProcessEnv> {
   const env = withoutDispatch(context.env);
   const from = nonEmpty(env['CROSSTALK_FROM']);

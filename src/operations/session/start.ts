@@ -12,29 +12,29 @@ import type { Context } from '../context.ts';
 import { canStart } from '../path.ts';
 
 export interface SessionInput {
-  /** Of its instructions file. */
+  /** The name of its instructions file. */
   name: string;
   /** A command line, or the name of a known agent CLI. */
   command: string;
   /** The instructions. */
   text: string;
-  /** What the CLI finds in its environment, beside what every session has. */
+  /** The variables that the CLI receives beside those of every session. */
   env: NodeJS.ProcessEnv;
-  /** Whose messages are announced while it runs. */
+  /** The name whose messages are announced while it runs. */
   recipient: string;
-  /** Where it works. */
+  /** The folder in which it works. */
   cwd: string;
-  /** Holds the `crosstalk` it finds; see {@link prepareBin}. */
+  /** The folder of the `crosstalk` on its PATH; see {@link prepareBin}. */
   bin: string;
 }
 
-/** Milliseconds between a signal that ends a session and KILL. */
+/** Milliseconds between the signal that ends a session and SIGKILL. */
 const GRACE_MS = 5000;
 
 /**
- * Runs an agent CLI as an interactive session: on a pseudo-terminal where there is a terminal, else
- * on the standard streams as they are. It finds its instructions in a file as well, named by
- * `CROSSTALK_INSTRUCTIONS`.
+ * Runs an agent CLI as an interactive session: on a pseudo-terminal if there is a terminal,
+ * otherwise on the standard streams. It also finds its instructions in a file, which
+ * `CROSSTALK_INSTRUCTIONS` names.
  *
  * @returns the exit code of the CLI
  * @throws CrosstalkError `not_found` when it cannot be started

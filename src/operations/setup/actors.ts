@@ -21,7 +21,7 @@ import { chosenWorkdir } from './workdir-option.ts';
 export interface ActorInfo {
   name: string;
   description: string;
-  /** Path of the profile in force; null when a host declares the actor without one. */
+  /** Path of the profile in force; null when a host declares the actor and it has no profile. */
   profile: string | null;
   hosts: { alias: string; tiers: string[] }[];
 }
@@ -32,7 +32,7 @@ export async function listActors(context: Context): Promise<ActorInfo[]> {
   return knownActors(context);
 }
 
-/** The same as known here, without asking the remote. */
+/** The same actors as known locally, without asking the remote. */
 export async function knownActors(context: Context): Promise<ActorInfo[]> {
   const tip = await tipOf(context);
   const [files, hosts] = await Promise.all([
@@ -68,14 +68,17 @@ export async function knownActors(context: Context): Promise<ActorInfo[]> {
   });
 }
 
-/** Profiles that were read before, without what they say to the actor. */
+/** Profiles that were read before, without the instructions for the actor. */
 const kept = new Kept<Pick<Profile, 'name' | 'description'>>(4 * 1024 * 1024);
-/** Actors that an error names. */
+/** The most actors that an error names. */
 const MAX_NAMED = 50;
-/** Files read at a time. */
+/** The number of files read at a time. */
 const CHUNK = 100;
 
-/** What profiles say of themselves, by object: one may stand there under any number of names. */
+/**
+ * Reads the descriptions in profiles, by object, because one object may appear under any number of
+ * names.
+ */
 async function readProfiles(
   { transport }: Context,
   oids: readonly string[],
@@ -134,7 +137,7 @@ export interface AddActorInput {
   /** A command line, or the name of a known agent CLI. */
   cli: string;
   tier: string;
-  /** Where it works; a workspace for each thread without it. */
+  /** Where it works; by default in a workspace for each thread. */
   workdir?: string;
   description?: string;
   host?: string;
@@ -142,8 +145,8 @@ export interface AddActorInput {
 }
 
 /**
- * Lets this host serve an actor: writes its command into the host file, approves that command
- * here, and writes a profile to fill in when there is none.
+ * Adds an actor to this host: writes its command into the host file, approves that command on this
+ * machine, and writes a profile to fill in if there is none.
  */
 export async function addActor(
   context: Context,
@@ -193,7 +196,7 @@ async function writeProfile(
   return path;
 }
 
-/** A profile to start from. */
+/** The text of a new profile. */
 export function profileText(name: string, description = `The actor ${name}.`): string {
   return formatDocument({ name, description }, `You are **${name}**. ${description}\n`);
 }

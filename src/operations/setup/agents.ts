@@ -10,25 +10,25 @@ import { KNOWN_AGENTS, knownAgent, type AgentCli } from '../../agents/agents.ts'
 import { refusalOf } from '../../agents/refusal.ts';
 import { shown } from '../../protocol/text/result.ts';
 
-/** A known agent CLI as it is on this machine. */
+/** The state of a known agent CLI on this machine. */
 export interface AgentReport {
   name: string;
-  /** The program; null when none is on the PATH, and then nothing else is known. */
+  /** The path of the program; null when it is not on the PATH, and then nothing else is known. */
   path: string | null;
-  /** Null when the program does not tell. */
+  /** Null when the program does not report it. */
   version: string | null;
-  /** The package it belongs to, else the file that the program really is. */
+  /** The package it belongs to, otherwise the file to which the program's path resolves. */
   from: string | null;
-  /** By what it is logged in, as far as can be seen; null: not known. */
+  /** What shows that it is logged in, if anything does; null when that is not known. */
   logged_in_by: string | null;
-  /** What to type to install it, or to log in. */
+  /** The command to install it, or to log in. */
   install: string;
   login: string;
-  /** What became of a run on one word; null when none was asked for. */
+  /** The result of a run with a one-word prompt; null when no run was requested. */
   run: AgentRun | null;
 }
 
-/** `until` (ISO 8601 UTC) is when it says that it goes on. */
+/** `until` (ISO 8601 in UTC) is the time at which the CLI says that it will work again. */
 type AgentRun =
   | { result: 'works'; answer: string; seconds: number }
   | { result: 'rate_limited'; said: string; until: string | null }
@@ -37,26 +37,26 @@ type AgentRun =
 
 export interface AgentsInput {
   env: NodeJS.ProcessEnv;
-  /** Those to look at; none for all. */
+  /** The names of the CLIs to examine; empty for all. */
   names: readonly string[];
-  /** Milliseconds that a run on one word may take; undefined: make none. */
+  /** Milliseconds that a run with a one-word prompt may take; without it no run is made. */
   run?: number;
   now: () => Date;
   signal: AbortSignal;
 }
 
 const PROMPT = 'Reply with the one word: ready\n';
-/** `{}` and a line feed: some make the file before anybody logs in. */
+/** The size of `{}` and a line feed: some CLIs create the file before anybody logs in. */
 const EMPTY_BYTES = 3;
 const VERSION_LIMIT_MS = 15_000;
 const GRACE_MS = 2000;
 const MAX_OUTPUT = 64 * 1024;
 
 /**
- * What is known of the agent CLIs of this machine. Runs their `--version` where no package tells
- * it, and their headless command on one word only when asked.
+ * Examines the agent CLIs of this machine. Runs their `--version` if no package contains it, and
+ * their headless command on a one-word prompt only on request.
  *
- * @throws CrosstalkError `usage` for a name that is not known
+ * @throws CrosstalkError `usage` for an unknown name
  */
 export async function findAgents(input: AgentsInput): Promise<AgentReport[]> {
   const wanted = input.names.map((name) => {
@@ -66,7 +66,7 @@ export async function findAgents(input: AgentsInput): Promise<AgentReport[]> {
     throw new CrosstalkError('usage', `${shown(name)} is no known agent CLI; known are ${known}`);
   });
   const reports: AgentReport[] = [];
-  // One after another: they are heavy, and share what they are limited by.
+  // One after another, because they are heavy and share the limits of their accounts.
   for (const agent of wanted.length === 0 ? KNOWN_AGENTS : wanted) {
     reports.push(await report(agent, input));
     if (input.signal.aborted) throw new CrosstalkError('aborted', 'interrupted');
@@ -108,7 +108,7 @@ async function programOf(name: string, path: string): Promise<string | undefined
   return undefined;
 }
 
-/** The npm package that a file lies in. */
+/** The npm package to which a file belongs. */
 async function packageOf(file: string): Promise<{ name: string; version: string } | undefined> {
   if (!file.includes('/node_modules/')) return undefined;
   for (let folder = dirname(file); !folder.endsWith('node_modules'); folder = dirname(folder)) {
@@ -117,13 +117,13 @@ async function packageOf(file: string): Promise<{ name: string; version: string 
       const { name, version } = JSON.parse(text) as { name?: unknown; version?: unknown };
       if (typeof name === 'string' && typeof version === 'string') return { name, version };
     } catch {
-      // The package begins further up.
+      // The package.json is in a folder further up.
     }
   }
   return undefined;
 }
 
-/** What makes it seem logged in: a variable, or a file that a login writes. */
+/** What shows that it is logged in: a variable, or a file that a login writes. */
 async function loginOf(agent: AgentCli, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const key = agent.account.keys.find((name) => (env[name] ?? '') !== '');
   if (key !== undefined) return key;
@@ -152,7 +152,7 @@ async function versionOf(path: string, input: AgentsInput): Promise<string | und
   return /(?<!\d)\d+\.\d+(?:\.\d+)?[\w.+-]*/.exec(result.stdout.slice(0, 1000))?.[0];
 }
 
-/** Runs the headless command of the table on one word, in an empty folder. */
+/** Runs the headless command of the table on a one-word prompt, in an empty folder. */
 async function tryOut(agent: AgentCli, input: AgentsInput, timeout: number): Promise<AgentRun> {
   const result = await inFolder((folder) =>
     invoke(processRunner, {
@@ -186,7 +186,7 @@ function settings(
   const own = Object.entries(env).filter(([name]) => !name.startsWith('CROSSTALK_'));
   return {
     cwd: folder,
-    // Where the table's commands let their CLI write.
+    // The folder into which the commands of the table let their CLI write.
     env: { ...Object.fromEntries(own), CROSSTALK_RUN_DIR: folder },
     grace: GRACE_MS,
     maxOutput: MAX_OUTPUT,

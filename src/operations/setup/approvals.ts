@@ -17,26 +17,29 @@ import { refreshOrNote, type Context } from '../context.ts';
 import { findServed, findThisHost } from './hosts.ts';
 import type { TierSlot } from './tier-slot.ts';
 
-/** What approvals are judged by in this clone. */
+/** The data with which this clone judges approvals. */
 export function approvingIn({ transport, paths, started, env }: Context): Approving {
   return { transport, approvals: paths.approvals, clone: started, home: env['HOME'] ?? '' };
 }
 
-/** A host file with what is held of it, and of the clone's settings. */
+/** A host file with the changes to it, and to the clone's settings, that are held. */
 export interface HostShown {
-  /** Undefined when no host file is this machine's; `problem` says why. */
+  /** Undefined when this machine has no host file; `problem` says why. */
   host: { alias: string; path: string; file: HostFile; inForce: Map<string, Tier[]> } | undefined;
   problem?: string;
-  /** The alias that this machine serves, where one is known: without its file its mail waits. */
+  /** The alias that this machine serves, if known: without its file, its messages wait. */
   served?: string;
-  /** Paths of other files that claim to be this machine's; they count for nothing. */
+  /** Paths of other files that claim to be this machine's; they have no effect. */
   others: string[];
-  /** False while nothing has been approved here: the first start approves the file as it stands. */
+  /**
+   * False while nothing has been approved on this machine: the first start approves the file as it
+   * is.
+   */
   started: boolean;
   held: HeldChange[];
 }
 
-/** This machine's host file and everything that waits for approval, as known here. */
+/** This machine's host file and everything that waits for approval, as known locally. */
 export async function knownHost(context: Context, alias: string | undefined): Promise<HostShown> {
   const approving = approvingIn(context);
   const { found, served } = await findServed(context, alias);
@@ -76,12 +79,12 @@ export async function showHost(context: Context, alias: string | undefined): Pro
 }
 
 /**
- * Approves exactly the changes of these digests, all or none, as they are known here: nothing is
- * fetched, so a digest stands for what was shown (trust.md §2). Tells the dispatcher.
+ * Approves exactly the changes with these digests, all or none, as known locally: nothing is
+ * fetched, so a digest stands for what was shown (trust.md §2). Notifies the dispatcher.
  *
  * @returns what was approved
- * @throws CrosstalkError `not_found` for a digest that nothing held carries, `refused` for a change
- * that cannot be approved
+ * @throws CrosstalkError `not_found` for a digest of no held change, `refused` for a change that
+ *   cannot be approved
  */
 export async function approve(
   context: Context,
@@ -135,7 +138,7 @@ function unknown(digest: string): CrosstalkError {
 /**
  * Approves a command that the operator writes on this machine, before it is on the bus.
  *
- * @param joins this clone serves that host from now on
+ * @param joins whether this clone serves that host from now on
  * @throws CrosstalkError `refused` for a command that names a file inside the transport
  */
 export async function approveWritten(

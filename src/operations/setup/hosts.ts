@@ -13,8 +13,8 @@ import { deliverOrNote } from '../deliver.ts';
 export type ThisHost = Extract<FoundHost, { kind: 'found' }>;
 
 /**
- * This machine's host file, as known here: by alias, else the one the dispatcher here serves, else
- * the one this clone has served before, else by hostname.
+ * This machine's host file as known locally: by alias, otherwise the one that the dispatcher on
+ * this machine serves, otherwise the one that this clone served before, otherwise by hostname.
  */
 export async function findThisHost(
   context: Context,
@@ -23,7 +23,10 @@ export async function findThisHost(
   return (await findServed(context, alias)).found;
 }
 
-/** The same with the alias it was looked for by; without one this machine need not serve anybody. */
+/**
+ * The same, with the alias by which it was looked up; without an alias this machine need not serve
+ * anybody.
+ */
 export async function findServed(
   context: Context,
   alias: string | undefined,
@@ -54,7 +57,7 @@ export async function thisHost(context: Context, alias: string | undefined): Pro
   throw new CrosstalkError('not_found', found.problem);
 }
 
-/** Adds or replaces an actor's tier in a host file, leaving everything else in it as it is. */
+/** Adds or replaces an actor's tier in a host file, leaving everything else in it unchanged. */
 export async function writeTier(
   context: Context,
   host: ThisHost,

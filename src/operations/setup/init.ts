@@ -31,12 +31,12 @@ import { templateFiles } from './template.ts';
 import { chooseWorkdir } from './workdir-option.ts';
 
 const DEFAULTS = { actor: 'concierge', channel: 'general' };
-/** The agent CLI of a host file where none is on the PATH. */
+/** The agent CLI of a host file if none is on the PATH. */
 const FALLBACK = 'claude';
 
 /**
- * Makes a transport, in one of three situations: new and local, new with an empty remote, or
- * joining the one at the remote from another machine.
+ * Creates a transport in one of three situations: new and local, new with an empty remote, or
+ * joining the transport at the remote from another machine.
  *
  * @throws CrosstalkError `refused` for a folder that is not empty; nothing is written then
  */
@@ -130,12 +130,12 @@ async function create(
   };
 }
 
-/** Brings the bus into a new clone; the failure, if any. */
+/** Fetches the bus into a new clone; returns the failure, if any. */
 async function bringInto(dir: string, env: NodeJS.ProcessEnv): Promise<Failure | undefined> {
   const { transport } = await openTransport(dir, env, true);
   try {
     const failure = await transport.bring();
-    // Its files come with one fetch; read one by one, each would take a connection.
+    // One fetch brings all files; reading them one by one would take a connection each.
     if (failure === undefined) await new Checkout(transport, () => new Date()).follow();
     return failure;
   } finally {
@@ -143,7 +143,7 @@ async function bringInto(dir: string, env: NodeJS.ProcessEnv): Promise<Failure |
   }
 }
 
-/** The first push; a failure leaves a working local transport that is pushed later. */
+/** Makes the first push; after a failure the local transport works and is pushed later. */
 async function push({ transport, note }: Context): Promise<boolean> {
   const pushed = await transport.refresh();
   if (!pushed.ok)
@@ -205,12 +205,15 @@ async function emptyAgain(dir: string, made: string | undefined): Promise<void> 
       await rm(join(dir, name), { recursive: true, force: true });
 }
 
-/** A path is taken from where the command was given; what looks like a URL is left alone. */
+/** Resolves a path against the folder of the command; anything that looks like a URL is unchanged. */
 function remoteUrl(remote: string, cwd: string): string {
   return /^\w+:\/\//.test(remote) || /^[^/]+:/.test(remote) ? remote : resolve(cwd, remote);
 }
 
-/** `--cli`, a known agent's headless command for its name; else the first known agent on the PATH. */
+/**
+ * `--cli`, or the headless command of a known agent if it is named; otherwise that of the first
+ * known agent on the PATH.
+ */
 async function chooseCli(
   { env }: Surroundings,
   { cli, note }: InitInput,

@@ -19,9 +19,9 @@ export interface Initialised {
   alias: string;
   actor: string;
   cli: string;
-  /** Where it works, when that is no workspace. */
+  /** The folder where it works, if that is not a workspace. */
   workdir?: string;
-  /** The channel made, by name; undefined when a joined transport already has one. */
+  /** The name of the channel that was created; undefined when a joined transport already has one. */
   channel?: string;
   joined: boolean;
   pushed: boolean;

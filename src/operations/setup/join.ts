@@ -14,7 +14,7 @@ import { hostText, newActor, newChannel } from './starter-files.ts';
 import { slotIn } from './tier-slot.ts';
 import type { TemplateFile } from './template.ts';
 
-/** Adds this machine to a transport that was just cloned: its host file, and a channel if asked. */
+/** Adds this machine to a transport that was just cloned: its host file, and a channel on request. */
 export async function join(
   surroundings: Surroundings,
   input: InitInput & { actor: string; cli: string; dir: string },
@@ -56,7 +56,10 @@ export async function join(
   });
 }
 
-/** An alias nobody has; the hostname only when no other host file claims it, or both would be unsure. */
+/**
+ * A free alias; the hostname is only used if no other host file claims it, as both would be
+ * ambiguous otherwise.
+ */
 async function identity(
   context: Context,
   wanted: string | undefined,

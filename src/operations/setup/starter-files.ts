@@ -6,13 +6,14 @@ import { profileText } from './actors.ts';
 import type { TemplateFile } from './template.ts';
 import { slotOf, type TierSlot } from './tier-slot.ts';
 
-/** The profile of an actor the template does not bring. */
+/** The profile of an actor that the template does not contain. */
 export function newActor(actor: string, existing: readonly { path: string }[]): TemplateFile[] {
   const [local, upstream] = profileFiles(actor);
   const known = existing.some(({ path }) => path === local || path === upstream);
   return known ? [] : [{ path: local, content: profileText(actor) }];
 }
 
+/** The `CHANNEL.md` of a new channel with a random id. */
 export function newChannel(name: string, createdBy: string): TemplateFile {
   const id = randomUUID();
   return {
@@ -21,7 +22,7 @@ export function newChannel(name: string, createdBy: string): TemplateFile {
   };
 }
 
-/** A host file serving one actor. `machine` is left out when another host file claims it. */
+/** A host file that serves one actor. `machine` is left out when another host file claims it. */
 export function hostText(
   alias: string,
   machine: string | undefined,

@@ -8,10 +8,10 @@ export interface TemplateFile {
   content: string;
 }
 
-/** npm leaves `.gitignore` files out of packages, so the template's goes by another name. */
+/** npm leaves `.gitignore` files out of packages, so the template's has another name. */
 const RENAMED: Record<string, string> = { gitignore: '.gitignore' };
 
-/** The files a new transport starts with, or those below one folder of them. */
+/** The files of a new transport, or those below one of its folders. */
 export async function templateFiles(folder = ''): Promise<TemplateFile[]> {
   const root = join(packageRoot(), 'template');
   const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });

@@ -1,15 +1,15 @@
-/** What a host file says of a tier: its command, and where it works when that is no workspace. */
+/** What a host file contains about a tier: its command, and where it works if not in a workspace. */
 export interface TierSlot {
   cli: string;
   workdir?: string;
 }
 
-/** That of an input that may hold more. */
+/** The slot of an input that may contain more. */
 export function slotIn({ cli, workdir }: TierSlot): TierSlot {
   return { cli, ...(workdir !== undefined && { workdir }) };
 }
 
-/** The same as it is written: a command alone stays a plain line. */
+/** The slot as it is written to a file: a command alone is a plain string. */
 export function slotOf({ cli, workdir }: TierSlot): string | Record<string, string> {
   return workdir === undefined ? cli : { cli, workdir };
 }

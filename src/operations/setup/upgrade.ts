@@ -16,7 +16,7 @@ export interface Upgrade {
   published: boolean;
 }
 
-/** Replaces `upstream/` with this version's template; `check` only says what would change. */
+/** Replaces `upstream/` with this version's template; `check` only reports what would change. */
 export async function upgrade(
   context: Context,
   input: { check: boolean; login: string },

@@ -5,19 +5,20 @@ import { isWorkdir } from '../../protocol/files/host-file.ts';
 import { stateHome } from '../../state/directory.ts';
 import type { Surroundings } from '../locate.ts';
 
-/** What `init` is given about the working directory of its actor. */
+/** The options of `init` about the working directory of its actor. */
 export interface WorkdirInput {
-  /** Where the actor works; a workspace for each thread without it. */
+  /** Where the actor works; by default in a workspace for each thread. */
   workdir?: string;
-  /** Asks for that where it is not given; an empty answer is none. */
+  /** Asks for it if it is not given; an empty answer means none. */
   askWorkdir?: (actor: string) => Promise<string>;
 }
 
 /**
- * A working directory as the host file will have it: below `~` as it was given, else absolute.
+ * A working directory as the host file will contain it: as it was given if it is below `~`,
+ * otherwise absolute.
  *
- * @param transport the checkout that is, or will be, there
- * @throws CrosstalkError `usage` for one in which no run could work
+ * @param transport the folder of the checkout, which may not exist yet
+ * @throws CrosstalkError `usage` for a directory in which no run could work
  */
 export async function chosenWorkdir(
   { env, cwd }: Surroundings,
@@ -37,7 +38,7 @@ export async function chosenWorkdir(
   return workdir;
 }
 
-/** `--workdir`, else what is answered to the question where there is somebody to ask. */
+/** `--workdir`, otherwise the answer to the question if there is somebody to ask. */
 export async function chooseWorkdir(
   surroundings: Surroundings,
   {

@@ -6,9 +6,9 @@ import type { ReadMessage } from '../reading/read.ts';
 import type { Replied } from '../reading/replies.ts';
 import type { Sent } from '../sending/input.ts';
 
-// What `--json` prints, under names that every other door uses as well.
+// The output of `--json`; the MCP tools and the page use the same names.
 
-/** A message as it is listed. */
+/** A message in a list. */
 export interface MessageJson {
   relPath: string;
   from: string;
@@ -18,6 +18,7 @@ export interface MessageJson {
   body: string;
 }
 
+/** Converts a message of a list to JSON. */
 export function messageJson({ relPath, message }: Located): MessageJson {
   return {
     relPath,
@@ -29,7 +30,7 @@ export function messageJson({ relPath, message }: Located): MessageJson {
   };
 }
 
-/** One message whole. */
+/** One complete message. */
 export interface ReadJson extends MessageJson {
   channel: string;
   channel_name: string;
@@ -42,6 +43,7 @@ export interface ReadJson extends MessageJson {
   extra: Record<string, unknown>;
 }
 
+/** Converts a complete message to JSON. */
 export function readJson(read: ReadMessage): ReadJson {
   const { message, channel, path, queued } = read;
   const { type, tier = null, host = null, cause, extra } = message;
@@ -49,7 +51,7 @@ export function readJson(read: ReadMessage): ReadJson {
   return { ...place, ...messageJson(read), type, tier, host, cause, extra };
 }
 
-/** A message and what answers it. */
+/** A message and its answers. */
 export interface RepliedJson {
   channel: string;
   message: string;
@@ -57,6 +59,7 @@ export interface RepliedJson {
   replies: MessageJson[];
 }
 
+/** Converts a message and its answers to JSON. */
 export function repliedJson({ ref, replies }: Replied): RepliedJson {
   return {
     channel: ref.channel,
@@ -66,7 +69,7 @@ export function repliedJson({ ref, replies }: Replied): RepliedJson {
   };
 }
 
-/** What came of sending. */
+/** The result of sending. */
 export interface SentJson {
   channel: string;
   from: string;
@@ -76,6 +79,7 @@ export interface SentJson {
   messages: Sent['messages'];
 }
 
+/** Converts the result of sending to JSON. */
 export function sentJson({ delivered, messages, channel, from }: Sent): SentJson {
   return {
     channel,
@@ -86,7 +90,7 @@ export function sentJson({ delivered, messages, channel, from }: Sent): SentJson
   };
 }
 
-/** A memory as it is listed, without its text. */
+/** A memory in a list, without its text. */
 export interface MemoryJson {
   file: string;
   from: string;
@@ -100,6 +104,7 @@ export interface MemoryJson {
   queued: boolean;
 }
 
+/** Converts a memory of a list to JSON. */
 export function memoryJson(listed: ListedMemory): MemoryJson {
   const { file, memory, channel, superseded_by, queued } = listed;
   const { from, timestamp, subject, scope, alias, supersedes = null } = memory;
@@ -107,12 +112,13 @@ export function memoryJson(listed: ListedMemory): MemoryJson {
   return { ...facts, supersedes, superseded_by, queued };
 }
 
-/** A memory that was just written. */
+/** A memory that was just created. */
 export type AddedMemoryJson = Omit<MemoryJson, 'channel' | 'superseded_by' | 'queued'> & {
   status: 'remembered' | 'queued';
   reason: string | null;
 };
 
+/** Converts a newly created memory to JSON. */
 export function addedMemoryJson({ file, memory, delivered }: AddedMemory): AddedMemoryJson {
   const { from, timestamp, subject, scope, alias, supersedes = null } = memory;
   return {

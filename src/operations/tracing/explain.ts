@@ -18,14 +18,14 @@ export interface Explanation {
   wakes: boolean;
   clause: Clause;
   because: string;
-  /** Entries of `re` that decided. */
+  /** The entries of `re` that were decisive. */
   answered: string[];
-  /** Whom the actor's stdout would answer. */
+  /** Whom the actor's stdout would answer, and which question. */
   open_questions: { message: string; asker: string }[];
   facts: Facts;
 }
 
-/** @param actor `name`, or `name@host` to ask for one host */
+/** @param actor `name`, or `name@host` to ask about one host */
 export async function explain(
   context: Context,
   message: string,

@@ -6,30 +6,36 @@ import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 
-/** What is known of a message for one actor, each by itself, from this machine's point of view. */
+/**
+ * What is known about a message for one actor, each fact on its own, from this machine's point of
+ * view.
+ */
 export interface Facts {
-  /** It waits in this machine's outbox. */
+  /** Whether it waits in this machine's outbox. */
   queued_here: boolean;
-  /** It is on the bus: at the remote, or on the local branch in solo mode. */
+  /** Whether it is on the bus: at the remote, or on the local branch in solo mode. */
   on_the_bus: boolean;
   /**
-   * Aliases of the hosts known to have seen it: this one by its own state, others by a message of
-   * theirs that names it in `re` or `cause`. Hosts do not tell one another what they have read.
+   * Aliases of the hosts known to have seen it: this one by its own state, others by one of their
+   * messages that names it in `re` or `cause`. Hosts do not tell each other what they have read.
    */
   seen_by: string[];
   running: boolean;
   /** Paths of the actor's messages that name it in `re` or `cause`. */
   answered_by: string[];
-  /** A run here dealt with it and legitimately said nothing. */
+  /** Whether a run on this machine handled it and chose to give no answer. */
   silent: boolean;
-  /** Why it waits here although its actor could run: `max_runs_per_hour`, `rate_limited`, … */
+  /**
+   * Why it waits on this machine although its actor could run: `max_runs_per_hour`, `rate_limited`
+   * and so on.
+   */
   parked: { reason: string; until: string } | null;
-  /** Its dead letter here, if any. */
+  /** Its dead letter on this machine, if any. */
   dead_letter: { id: string; state: string } | null;
 }
 
 /**
- * Gathers the facts.
+ * Gathers the facts about a message.
  *
  * @param wakes whether the message wakes the actor at all
  * @param naming finds the messages that name it
@@ -87,7 +93,7 @@ export async function factsOf(
   };
 }
 
-/** Whether an actor's cursors of this machine say that it is done with a message. */
+/** Whether an actor's cursors on this machine show that it is done with a message. */
 export async function isSettled(
   { transport }: Context,
   cursors: ActorCursors | undefined,
@@ -101,7 +107,7 @@ export async function isSettled(
   return (await transport.objects.read(object)) !== undefined;
 }
 
-/** The facts as one line, the last thing that happened last. */
+/** The facts as one line, in the order in which they happened. */
 export function describeFacts(facts: Facts): string {
   const parts = [
     facts.queued_here ? 'queued here' : '',

@@ -8,28 +8,31 @@ export { RotatingLog } from '../../state/rotating-log.ts';
 
 /** One event of the dispatcher's log. */
 export interface LogLine {
-  /** ISO 8601 UTC. */
+  /** As ISO 8601 in UTC. */
   ts: string;
   level: string;
   event: string;
   fields: Readonly<Record<string, unknown>>;
-  /** As it stands in the file. */
+  /** The line as it is in the file. */
   raw: string;
 }
 
 export interface LogsInput {
-  /** At most so many, the newest. */
+  /** The most lines; the newest are kept. */
   limit: number;
   since?: Date;
-  /** Which are wanted. */
+  /** Selects the wanted lines. */
   wanted: (line: LogLine) => boolean;
 }
 
 const CHUNK = 256 * 1024;
-/** How soon a new line is seen. Milliseconds. */
+/** Milliseconds after which a new line is seen. */
 const LOOK_MS = 200;
 
-/** A line of the log; undefined for what is none, such as one that a full disk cut off. */
+/**
+ * Parses a line of the log; undefined for what is not an event, such as a line that a full disk cut
+ * off.
+ */
 function parseLogLine(raw: string): LogLine | undefined {
   try {
     const { ts, level, event, ...fields } = JSON.parse(raw) as Record<string, unknown>;
@@ -47,9 +50,9 @@ function parseLogLine(raw: string): LogLine | undefined {
 }
 
 /**
- * The newest lines of a log with its rotated files, oldest first, and with `follow` what is written
- * from then on until that is aborted, also when the log is begun anew meanwhile. The cost follows
- * what is read back to, not how long the log is.
+ * The newest lines of a log and its rotated files, oldest first; with `follow`, also what is
+ * written from then on until that is aborted, even when the log is rotated meanwhile. The cost
+ * grows with what is read, not with the length of the log.
  */
 export async function* logs(
   path: string,
@@ -57,7 +60,7 @@ export async function* logs(
   follow?: AbortSignal,
 ): AsyncGenerator<LogLine> {
   const reader = follow && (await Reader.open(path, 'end'));
-  // One that is not there yet is followed from its beginning.
+  // A log that does not exist yet is followed from its beginning.
   const newest = follow !== undefined && reader === undefined ? 1 : 0;
   yield* (await backlog(path, input, newest, reader)).reverse();
   if (follow === undefined) return;
@@ -65,7 +68,8 @@ export async function* logs(
 }
 
 /**
- * Newest first, from the n-th file on; what a reader stands at the end of is read up to there.
+ * Reads newest first, from the n-th file on; a file that a reader has open is read up to the
+ * reader's position.
  */
 async function backlog(
   path: string,
@@ -93,7 +97,9 @@ async function backlog(
   return found;
 }
 
-/** The lines of a file, last one first, from its end or another place; none where there is no file. */
+/**
+ * The lines of a file, last one first, from its end or another position; empty if there is no file.
+ */
 async function* linesBackwards(path: string, from?: number): AsyncGenerator<string> {
   const file = await openIfThere(path);
   if (file === undefined) return;
@@ -121,8 +127,8 @@ async function* linesBackwards(path: string, from?: number): AsyncGenerator<stri
 }
 
 /**
- * The file stays open while it is read, so that one that was renamed is read to its end; then those
- * that came after it, oldest first.
+ * The file stays open while it is read, so that a renamed file is read to its end; then the files
+ * that came after it are read, oldest first.
  */
 async function* following(
   path: string,
@@ -132,7 +138,7 @@ async function* following(
   let reader = first;
   try {
     while (!signal.aborted) {
-      // Asked before reading: nothing is written to a file after it was renamed.
+      // This is checked before reading, because nothing is written to a file after it was renamed.
       const renamed = reader !== undefined && !(await reader.isAt(path));
       if (reader !== undefined) yield* reader.lines();
       if (renamed) {
@@ -149,23 +155,23 @@ async function* following(
   }
 }
 
-/** The file that was begun when the one being read was put aside. */
+/** The file that was begun when the current one was rotated. */
 async function after(path: string, reader: Reader | undefined): Promise<Reader | undefined> {
   for (let n = 1; n < LOG_LIMITS.files; n++) {
     if ((await reader?.isAt(logFile(path, n))) !== true) continue;
     const next = await Reader.open(logFile(path, n - 1), 'start');
     if ((await reader?.isAt(logFile(path, n))) === true) return next;
-    // Everything moved on between the two.
+    // The files were rotated between the two checks.
     await next?.close();
   }
-  // It went away altogether, and others may have come and gone since.
+  // The file was deleted, and others may have come and gone since.
   return Reader.open(path, 'start');
 }
 
 /** A file that grows, read line by line. */
 class Reader {
   readonly #file: FileHandle;
-  /** What was read so far, in bytes. */
+  /** The number of bytes that were read. */
   position: number;
   #pending = '';
   #decoder = new StringDecoder('utf8');
@@ -186,7 +192,7 @@ class Reader {
     return there?.ino === ours.ino && there.dev === ours.dev;
   }
 
-  /** The lines that are whole by now and were not given yet. */
+  /** The complete lines that were not returned yet. */
   async *lines(): AsyncGenerator<LogLine> {
     if ((await this.#file.stat()).size < this.position) this.#startOver();
     const chunk = Buffer.alloc(CHUNK);
@@ -203,7 +209,7 @@ class Reader {
     }
   }
 
-  /** Somebody emptied it. */
+  /** Called when the file was emptied. */
   #startOver(): void {
     this.position = 0;
     this.#pending = '';

@@ -3,19 +3,19 @@ import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
 import { servedNames, statesOf, type NodeState } from './thread.ts';
 
-/** How far the addressees of a message are. */
+/** The state of a message at its addressees. */
 export interface Standing {
   relPath: string;
   states: NodeState[];
 }
 
 /**
- * How far the addressees of some messages are, as this machine knows it. Neither the remote nor the
- * index is asked: answers are looked for among the messages given.
+ * The state of some messages at their addressees, as far as this machine knows. Neither the remote
+ * nor the index is asked: answers are looked for among the given messages.
  *
  * @param channel id of their channel
- * @param known messages of the channel: those asked about, and what may answer them
- * @param wanted relPaths of those asked about
+ * @param known messages of the channel: those in question, and possible answers
+ * @param wanted relPaths of those in question
  */
 export async function standings(
   context: Context,

@@ -19,11 +19,11 @@ export interface NodeState {
   state: 'answered' | 'queued' | 'running' | 'failed' | 'parked' | 'silent' | 'waiting';
   /** The host that runs it, the dead letter, or the answer. */
   detail: string | null;
-  /** Seconds from the message to its answer, by their timestamps. */
+  /** Seconds between the message and its answer, by their timestamps. */
   took_s: number | null;
 }
 
-/** A message of a thread and what came of it. */
+/** A message of a thread and its results. */
 export interface ThreadNode {
   relPath: string;
   from: string;
@@ -42,7 +42,7 @@ export interface Thread {
   channel_name: string;
   /** The message that was asked for. */
   message: string;
-  /** False when there is more than {@link MAX_NODES}. */
+  /** False when there are more than {@link MAX_NODES}. */
   complete: boolean;
   roots: ThreadNode[];
 }
@@ -51,10 +51,11 @@ const MAX_NODES = 2000;
 const EXCERPT_BYTES = 160;
 
 /**
- * The causal tree around a message: from the roots it goes back to, everything that answers or was
- * caused by them, and the state of each message that waits for an answer.
+ * The causal tree around a message: its roots, everything that answers them or was caused by them,
+ * and the state of each message that waits for an answer.
  *
- * @throws CrosstalkError `not_found` for a message that does not exist, `invalid` for a malformed one
+ * @throws CrosstalkError `not_found` for a message that does not exist, `invalid` for a malformed
+ *   one
  */
 export async function thread(context: Context, given: string): Promise<Thread> {
   await refreshOrNote(context);
@@ -87,7 +88,7 @@ export async function thread(context: Context, given: string): Promise<Thread> {
   });
 }
 
-/** Everything that is connected: first back to the roots, then down from them. */
+/** Gathers everything that is connected: first back to the roots, then down from them. */
 async function gather(
   { archive }: Context,
   tip: string,
@@ -156,7 +157,7 @@ function describe({ relPath, message }: Located): Omit<ThreadNode, 'states' | 'c
   };
 }
 
-/** The names that hosts run: an answer for anybody else is at its end. */
+/** The names that hosts run: an answer to any other name needs no further answer. */
 export async function servedNames({ transport }: Context, tip: string): Promise<Set<string>> {
   const hosts = await readHosts(transport, tip);
   return new Set(hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : [])));
@@ -198,7 +199,7 @@ function openState(facts: Facts): Pick<NodeState, 'state' | 'detail'> {
   if (facts.running) return { state: 'running', detail: facts.seen_by[0] ?? null };
   if (letter !== null)
     return { state: letter.state === 'parked' ? 'parked' : 'failed', detail: letter.id };
-  // It reacted, with a message of its own that answers somebody else.
+  // The actor reacted with a message that answers somebody else.
   const reaction = facts.answered_by[0];
   if (reaction !== undefined) return { state: 'answered', detail: reaction };
   if (facts.parked !== null)

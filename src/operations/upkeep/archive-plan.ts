@@ -7,31 +7,34 @@ import { byChannel } from '../../protocol/reference.ts';
 import { seenFrom } from '../../protocol/seen-from.ts';
 import type { Context } from '../context.ts';
 
-/** Files read at a time. */
+/** The number of files read at a time. */
 const CHUNK = 500;
 
-/** How the messages of a bus are divided. */
+/** Which messages of a bus are archived and which stay. */
 export interface Plan {
   channels: { id: string; name: string; archived: number; waiting: number; kept: number }[];
   archived: number;
-  /** Messages before the day that wait for an answer. */
+  /** The number of messages before that day that wait for an answer. */
   waiting: number;
   kept: number;
 }
 
-/** A message, as it looks from its channel. */
+/** A message, with names relative to its channel. */
 interface Standing {
   channel: string;
   located: Located;
 }
 
-/** From a message of one channel to one of another that it was written for. */
+/** A link from a message of one channel to a message in another channel that led to it. */
 interface Crossing {
   from: Standing;
   to: MessageRef;
 }
 
-/** What would go and what stays, channel by channel: memory holds the headers of one. */
+/**
+ * Plans what is archived and what stays, channel by channel: memory holds the headers of one
+ * channel.
+ */
 export async function planAt(
   context: Context,
   tip: string,
@@ -90,7 +93,7 @@ function crossingsOf(channel: string, located: Located): Crossing[] {
   );
 }
 
-/** The messages at both ends of crossings, and what answers those they lead to. */
+/** The messages at both ends of crossings, and the answers to those they lead to. */
 async function aroundCrossings(
   crossings: readonly Crossing[],
   read: (channel: string) => Promise<Located[]>,
@@ -111,10 +114,10 @@ async function aroundCrossings(
 }
 
 /**
- * A conversation that leads from one channel into another goes as a whole as well: while one end of a
- * crossing stays, so does the other. Only the channels that crossings touch are divided again.
+ * A conversation that leads from one channel into another is archived as a whole as well: while one
+ * end of a crossing stays, so does the other. Only channels with crossings are divided again.
  *
- * @param divide divides a channel, and says which of its messages stay
+ * @param divide divides a channel, and returns which of its messages stay
  */
 async function followCrossings(
   crossings: readonly Crossing[],
@@ -144,8 +147,8 @@ async function followCrossings(
 }
 
 /**
- * The messages of a channel in path order, as they look from it, without bodies. Files that are none
- * stay where they are.
+ * The messages of a channel in path order, with names relative to it and without bodies. Files that
+ * are not messages stay where they are.
  */
 async function headersOf(context: Context, tip: string, channel: string): Promise<Located[]> {
   const found: Located[] = [];

@@ -10,35 +10,35 @@ import { refreshed, tipOf, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 
 export interface ArchiveInput {
-  /** The first day that stays, `YYYY-MM-DD`. */
+  /** The first day that stays, as `YYYY-MM-DD`. */
   before: string;
-  /** Path of the bundle to be written. */
+  /** Path of the bundle to write. */
   bundle: string | undefined;
-  /** Also what waits for an answer. */
+  /** Whether messages that wait for an answer are archived too. */
   withWaiting: boolean;
-  /** Only counts. */
+  /** Whether to count only. */
   dryRun: boolean;
 }
 
 export interface Archived extends Plan {
   before: string;
-  /** Where the history before is; absent when nothing was done. */
+  /** The bundle with the previous history; absent when nothing was done. */
   bundle?: string;
   sha256?: string;
-  /** The commits the bus stood at before and after. */
+  /** The tips of the bus before and after. */
   from?: string;
   tip?: string;
 }
 
-/** Times a bus that moves on in the meantime is planned anew. */
+/** The most times that the plan is repeated because the bus has changed meanwhile. */
 const MAX_TRIES = 5;
 
 /**
- * Moves old conversations from the bus into a bundle that holds the whole history so far, and begins
- * a new history without them. The bundle is written and verified before the bus is touched, and the
- * bus is touched only if it stands where the bundle ends.
+ * Moves old conversations from the bus into a bundle that contains the whole history so far, and
+ * begins a new history without them. The bundle is written and verified before the bus is changed,
+ * and the bus is changed only if its tip is still the end of the bundle.
  *
- * @throws CrosstalkError `usage` for a day or file that cannot be, `refused` when the remote refuses
+ * @throws CrosstalkError `usage` for an invalid day or file, `refused` when the remote refuses
  */
 export async function archive(context: Context, input: ArchiveInput): Promise<Archived> {
   const { transport } = context;
@@ -56,7 +56,7 @@ export async function archive(context: Context, input: ArchiveInput): Promise<Ar
     const moved = await transport.epochs
       .begin(tip, removed, text, sha256)
       .catch(async (error: unknown) => {
-        // The only copy of what went, should the bus have taken the new history.
+        // If the bus has taken the new history, the bundle is the only copy of what was removed.
         const isUnsure = error instanceof CrosstalkError && error.data['kind'] === 'no_answer';
         if (!isUnsure) await rm(file, { force: true });
         throw error;
@@ -77,10 +77,11 @@ export interface Restored {
 }
 
 /**
- * Puts the messages of an archive back onto the bus, and joins its history to the present one. Hosts
- * do not deliver them again.
+ * Puts the messages of an archive back onto the bus, and joins its history to the current one.
+ * Hosts do not deliver them again.
  *
- * @throws CrosstalkError `usage` for a file that is no archive, `refused` when the remote refuses
+ * @throws CrosstalkError `usage` for a file that is not an archive, `refused` when the remote
+ *   refuses
  */
 export async function restore(context: Context, bundle: string): Promise<Restored> {
   const { transport } = context;
@@ -108,8 +109,8 @@ export async function restore(context: Context, bundle: string): Promise<Restore
 }
 
 /**
- * Whether a file is a message or a channel. Any other may have the name of a folder that has mail by
- * now, which would go with it.
+ * Whether a file is a message or a channel. Any other file could have the name of a folder that
+ * contains messages by now, and would replace it.
  */
 function isOfBus({ path, type }: TreeEntry): boolean {
   return type === 'blob' && /^(message|channel)$/.test(placeOf(path).kind);
@@ -136,7 +137,7 @@ function refusedBy({ transport }: Context, failure: Failure): CrosstalkError {
   );
 }
 
-/** `2026-08-01` → `2026/08/01`. */
+/** Converts `2026-08-01` to `2026/08/01`. */
 function dayFrom(text: string, now: Date): string {
   const day = new Date(`${text}T00:00:00Z`);
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(day.getTime());
@@ -149,7 +150,7 @@ function dayFrom(text: string, now: Date): string {
   return text.replaceAll('-', '/');
 }
 
-/** Where the bundle goes: a new file in a folder that exists, outside the transport. */
+/** The path of the bundle: a new file in an existing folder outside the transport. */
 async function freshFile(context: Context, given: string | undefined): Promise<string> {
   const refuse = (problem: string): never => {
     throw new CrosstalkError('usage', problem);

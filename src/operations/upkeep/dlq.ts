@@ -10,7 +10,7 @@ export function listDeadLetters({ deadLetters }: Context): Promise<DeadLetter[]>
 }
 
 /**
- * One dead letter by id, or by a unique beginning or end of it.
+ * Finds a dead letter by its id, or by a unique beginning or end of it.
  *
  * @throws CrosstalkError `not_found` or `ambiguous`
  */
@@ -42,7 +42,7 @@ export async function findDeadLetter({ deadLetters }: Context, id: string): Prom
  * Releases dead letters for another round of attempts and wakes the dispatcher.
  *
  * @param id an id, or `all`
- * @returns the released ones, and whether a dispatcher was there to be woken
+ * @returns the released letters, and whether a running dispatcher was woken
  */
 export async function retryDeadLetters(
   context: Context,
@@ -61,7 +61,7 @@ export async function retryDeadLetters(
   return { released, woken: asked.kind === 'answered' };
 }
 
-/** Forgets dead letters: their messages stay in the record and are not delivered again. */
+/** Deletes dead letters: their messages stay on the bus and are not delivered again. */
 export async function dropDeadLetters(context: Context, id: string): Promise<DeadLetter[]> {
   const letters =
     id === 'all' ? await context.deadLetters.all() : [await findDeadLetter(context, id)];

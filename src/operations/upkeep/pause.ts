@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { releaseHeld, type HeldAgent } from '../health/held.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 
-/** Lets this machine's dispatcher start nothing more until `resume`; what runs goes on. */
+/** Keeps this machine's dispatcher from starting runs until `resume`; current runs continue. */
 export async function pause(context: Context, login: string): Promise<Pause> {
   const existing = await readPause(context.paths.pause);
   if (existing !== undefined) return existing;
@@ -16,7 +16,7 @@ export async function pause(context: Context, login: string): Promise<Pause> {
 /**
  * Ends a pause, lets held agent CLIs be tried, and wakes the dispatcher.
  *
- * @returns the pause that was in force, if any, and what is tried again
+ * @returns the pause that was in force, if any, and the holds that are tried again
  */
 export async function resume(
   context: Context,

@@ -3,9 +3,9 @@ import { CrosstalkError } from '../../errors.ts';
 import type { Context } from '../context.ts';
 
 /**
- * Tells the running dispatcher to look now.
+ * Tells the running dispatcher to look for news now.
  *
- * @throws CrosstalkError `not_found` when none is running here
+ * @throws CrosstalkError `not_found` when none is running on this machine
  */
 export async function wake({ paths, transport }: Context): Promise<{ pid: number }> {
   const asked = await ask(paths.socket, { op: 'wake' }, 5000);

@@ -12,14 +12,14 @@ import { failureOf, namesOf, queuedMessages, tiersOf } from './sending.ts';
 
 interface Props {
   channel: string;
-  /** Below a conversation: as low as it can be. */
+  /** Set below a conversation, where the composer is as low as possible. */
   brief?: boolean;
   onSent?: (messages: readonly WebMessage[]) => void;
 }
 
 /**
- * Writes messages. What was typed is kept in this browser until it was sent; a send that fails
- * changes nothing of it.
+ * Writes messages. The typed text is kept in this browser until it was sent; a failed send changes
+ * nothing of it.
  */
 export function Composer({ channel, brief = false, onSent }: Props): JSX.Element {
   const live = useContext(LiveContext);
@@ -165,7 +165,7 @@ function problemOf({ to, body }: Draft, limit: number): string | undefined {
   if (wrong !== undefined) return wrong;
   if (body.trim() === '') return 'Write something first.';
   const bytes = new TextEncoder().encode(body).length;
-  // Its header needs some room too.
+  // The header of the message needs some room too.
   return bytes > limit - 2048
     ? `The text has ${String(bytes)} bytes; a message may have ${String(limit)} with its header.`
     : undefined;

@@ -5,13 +5,13 @@ import { completed, listed, suggested, typingAt } from './recipients.ts';
 interface Props {
   value: string;
   onChange: (value: string) => void;
-  /** Names one can write to. */
+  /** The names one can write to. */
   known: readonly string[];
   problem: string | undefined;
   disabled: boolean;
 }
 
-/** Who a message is for: names, completed from the actors that hosts serve. */
+/** The field for a message's recipients: names, completed from the actors that hosts serve. */
 export function RecipientField({ value, onChange, known, problem, disabled }: Props): JSX.Element {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
@@ -29,7 +29,7 @@ export function RecipientField({ value, onChange, known, problem, disabled }: Pr
     setOpen(false);
     const element = input.current;
     element?.focus();
-    // Once the field holds the new text.
+    // Wait until the field contains the new text.
     requestAnimationFrame(() => element?.setSelectionRange(next.caret, next.caret));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -93,7 +93,7 @@ export function RecipientField({ value, onChange, known, problem, disabled }: Pr
             id={`${id}-${String(index)}`}
             role="option"
             aria-selected={index === chosen}
-            // Before the field loses the focus.
+            // This has to happen before the field loses the focus.
             onMouseDown={(event) => {
               event.preventDefault();
               take(name);

@@ -1,7 +1,7 @@
 import { isName } from '../../protocol/names.ts';
 import { trailingStart } from '../../protocol/text/trailing.ts';
 
-/** The part of a list of recipients that is being typed. */
+/** The recipient that is being typed within a list. */
 export interface Typing {
   /** Where it begins and ends in the whole text. */
   start: number;
@@ -9,7 +9,7 @@ export interface Typing {
   text: string;
 }
 
-/** What is being typed at `caret` in `a, b@host, c`. */
+/** The recipient that is being typed at `caret` in `a, b@host, c`. */
 export function typingAt(text: string, caret: number): Typing {
   const before = text.slice(0, caret);
   const start = trailingStart(before, /[^,\s]/);
@@ -18,9 +18,9 @@ export function typingAt(text: string, caret: number): Typing {
 }
 
 /**
- * Recipients that could be meant, those that begin with what was typed first.
+ * Suggested recipients; names that begin with the typed text come first.
  *
- * @param taken those that are in the list already
+ * @param taken the recipients that the list already contains
  */
 export function suggested(
   typed: string,
@@ -37,7 +37,10 @@ export function suggested(
   return [...beginning, ...within].slice(0, limit);
 }
 
-/** Puts a chosen recipient where one was being typed; returns the text and where the caret goes. */
+/**
+ * Inserts a chosen recipient in place of the typed one; returns the text and the new position of
+ * the caret.
+ */
 export function completed(
   text: string,
   typing: Typing,
@@ -53,7 +56,7 @@ export function listed(text: string): string[] {
   return text.split(/[\s,]+/).filter((part) => part !== '');
 }
 
-/** What is wrong with a list of recipients, in words, or undefined. */
+/** The problem of a list of recipients, in words, or undefined. */
 export function recipientProblem(text: string): string | undefined {
   const names = listed(text);
   if (names.length === 0) return 'Say who the message is for.';

@@ -3,7 +3,10 @@ import { ApiError, wordsOf } from '../live/api.ts';
 import { listed } from './recipients.ts';
 import type { Draft } from '../live/drafts.ts';
 
-/** Everybody one can write to: the actors, and where several hosts serve one, each of those. */
+/**
+ * All names one can write to: the actors, and, if several hosts serve an actor, the actor on each
+ * of them.
+ */
 export function namesOf(actors: readonly WebActor[]): string[] {
   const names = actors.flatMap(({ name, hosts }) => [
     name,
@@ -12,7 +15,7 @@ export function namesOf(actors: readonly WebActor[]): string[] {
   return actors.length > 1 ? [...names, 'all'] : names;
 }
 
-/** The tiers that any of the recipients has, in the order of their host files. */
+/** The tiers that at least one of the recipients has, in the order of their host files. */
 export function tiersOf(actors: readonly WebActor[], to: string): string[] {
   const wanted = listed(to);
   const served = wanted.flatMap((address) => {
@@ -23,7 +26,7 @@ export function tiersOf(actors: readonly WebActor[], to: string): string[] {
   return [...new Set(served.flatMap(({ tiers }) => tiers))];
 }
 
-/** The messages as they will be on the bus, to be shown until they are. */
+/** The messages as they will be on the bus, to show them until they are there. */
 export function queuedMessages(sent: WebSent, draft: Draft, channelName: string): WebMessage[] {
   return sent.messages.map(({ relPath, to, re, cause }) => ({
     channel: sent.channel,
@@ -43,14 +46,14 @@ export function queuedMessages(sent: WebSent, draft: Draft, channelName: string)
   }));
 }
 
-/** When a message was written, as its path says. */
+/** When a message was written, according to its path. */
 function writtenAt(relPath: string): string {
   const [, day = '', hour = '', minute = '', second = '', ms = ''] =
     /^(\d{4}\/\d{2}\/\d{2})\/(\d{2})(\d{2})(\d{2})(\d{3})Z/.exec(relPath) ?? [];
   return `${day.replaceAll('/', '-')}T${hour}:${minute}:${second}.${ms}Z`;
 }
 
-/** Why a message was not sent, and what its writer can rely on. */
+/** Explains why a message was not sent, and what its writer can rely on. */
 export function failureOf(error: unknown): string {
   const words = wordsOf(error);
   return error instanceof ApiError && error.status === 0

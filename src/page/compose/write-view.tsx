@@ -10,10 +10,10 @@ import { View } from '../parts/view.tsx';
 import { plainOf } from '../text/plain.ts';
 import { Composer } from './composer.tsx';
 
-/** So many of the messages just sent are shown. */
+/** The number of recently sent messages that are shown. */
 const RECENT = 5;
 
-/** Writing a message with all the room there is, and seeing what becomes of it. */
+/** The view for writing a message with plenty of room, and for following its progress. */
 export function WriteView({ channel }: { channel: string | undefined }): JSX.Element {
   const { channels, session } = useModel();
   const { go } = useNavigation();
@@ -75,7 +75,7 @@ function newestOf<T extends { last: string | null }>(channels: readonly T[] | un
   return channels?.toSorted((a, b) => ((a.last ?? '') < (b.last ?? '') ? 1 : -1))[0];
 }
 
-/** A message that was just sent, and how far it is. */
+/** A message that was just sent, with its state. */
 function Fate({ message }: { message: WebMessage }): JSX.Element {
   const { known, now } = useModel();
   const { channel, relPath, to, body } = message;

@@ -5,7 +5,7 @@ import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
 import type { WebChannel } from '../../api/api.ts';
 
-/** The channels, each with what is unread in it. */
+/** The channels, each with its number of unread messages. */
 export function ChannelTree(): JSX.Element {
   const { channels } = useModel();
   return (
@@ -19,7 +19,7 @@ export function ChannelTree(): JSX.Element {
   );
 }
 
-/** Levels that are set apart by their indentation. */
+/** The number of levels that are shown by indentation. */
 const DEEPEST = 6;
 
 function ChannelLink({ channel }: { channel: WebChannel }): JSX.Element {

@@ -19,9 +19,9 @@ import { statesOf } from '../live/states.ts';
 import { useSpan } from './use-span.ts';
 
 const keyOf = ({ relPath }: WebMessage): string => relPath;
-/** Pixels left above a message that was jumped to. */
+/** Pixels above a message after jumping to it. */
 const AIR = 48;
-/** Messages loaded before the one that was jumped to. */
+/** The number of messages loaded before the target of a jump. */
 const BEFORE_JUMP = 20;
 
 /** A channel's conversation, at its end or at one message. */
@@ -33,7 +33,7 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
   const [current, setCurrent] = useState(at);
   const seen = useRef<{ key: string | undefined; atEnd: boolean }>({ key: at, atEnd: false });
   const box = useRef<HTMLDivElement>(null);
-  // Where the unread begin stays where it was when the channel was opened.
+  // The mark of unread messages stays where it was when the channel was opened.
   const mark = useMemo(() => loadMark(localStorage, channel), [channel]);
 
   const { span, problem, more, load } = useSpan(
@@ -64,7 +64,7 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
   const items = useMemo(() => (span === undefined ? [] : shownOf(span, own)), [span, pending]);
   const end = span !== undefined && reachesEnd(span);
 
-  // What is at the end and on the screen is read.
+  // Messages at the end that are on the screen count as read.
   const read = (): void => {
     const last = span?.messages.at(-1);
     if (span === undefined || !end || document.hidden) return;
@@ -106,7 +106,7 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
     else return false;
     return true;
   });
-  // Who drags the scroll bar goes on from where they are when this is there.
+  // A reader who drags the scroll bar continues from their position once this is loaded.
   const jump = (index: number): void => {
     if (jumping.current) return;
     jumping.current = true;

@@ -5,7 +5,7 @@ import { Link } from '../route/link.tsx';
 import { View } from '../parts/view.tsx';
 import { ageOf, secondsSince } from '../text/time.ts';
 
-/** All channels with what is in them: the conversations at a glance. */
+/** All channels with a summary of each. */
 export function ChannelsView(): JSX.Element {
   const { channels } = useModel();
   const now = useClock(30_000);

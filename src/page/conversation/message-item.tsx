@@ -14,16 +14,16 @@ import type { Shown } from '../live/states.ts';
 interface Props {
   message: WebMessage;
   states: readonly Shown[];
-  /** The beginning of each message it answers, where that is loaded. */
+  /** The beginning of each message it answers, if that is loaded. */
   answered: readonly { relPath: string; from: string | undefined; excerpt: string }[];
-  /** Whether it is the one that was asked for. */
+  /** Whether it is the requested message. */
   current: boolean;
-  /** Said above it: a new day, or that it is where the unread begin. */
+  /** Whether a new day, or the unread messages, begin with it, which is shown above. */
   newDay: boolean;
   firstUnread: boolean;
 }
 
-/** Texts longer than this, in characters or lines, are folded. */
+/** Texts longer than this, in characters, or with too many lines are folded. */
 const LONG = 2500;
 const MANY_LINES = 40;
 
@@ -84,7 +84,7 @@ export function MessageItem(props: Props): JSX.Element {
   );
 }
 
-/** The text of a message; a long one is folded until it is asked for. */
+/** The text of a message; a long one is folded until the reader unfolds it. */
 function Body({ message }: { message: WebMessage }): JSX.Element {
   const { channel, relPath, body, body_cut: cut } = message;
   const [whole, setWhole] = useState<string | undefined>(undefined);
@@ -118,7 +118,7 @@ function Body({ message }: { message: WebMessage }): JSX.Element {
   );
 }
 
-/** A guess of how tall a message will be, in pixels, until it was seen. */
+/** An estimate of a message's height in pixels, used until it was shown. */
 export function guessedHeight({ body, re }: WebMessage): number {
   const lines = body
     .split('\n', MANY_LINES)

@@ -1,4 +1,4 @@
-/** What is asked of the index while words are typed: the last one may be the beginning of one. */
+/** The query for words that are being typed: the last one may be incomplete. */
 export function queryOf(words: string): string {
   const trimmed = words.trimStart();
   const isOpen = /[\p{L}\p{N}]$/u.test(trimmed);
@@ -7,7 +7,7 @@ export function queryOf(words: string): string {
   return isOpen ? `${trimmed}*` : trimmed.trimEnd();
 }
 
-/** A text in parts, with those that begin with one of the words set apart. */
+/** Splits a text so that words which begin with one of the searched words are separate parts. */
 export function marked(text: string, words: string): { text: string; hit: boolean }[] {
   const wanted = words.match(/[\p{L}\p{N}]+/gu) ?? [];
   if (wanted.length === 0) return [{ text, hit: false }];

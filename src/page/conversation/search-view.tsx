@@ -11,11 +11,11 @@ import { clockOf, dayOf } from '../text/time.ts';
 import { plainOf } from '../text/plain.ts';
 import { marked, queryOf } from './query.ts';
 
-/** Milliseconds after the last key before it is searched. */
+/** Milliseconds after the last key before the search starts. */
 const PAUSE_MS = 120;
 const MOST = 20;
 
-/** Messages by their words, found while they are typed. */
+/** Finds messages by their words while the words are typed. */
 export function SearchView(props: { words: string; channel: string | undefined }): JSX.Element {
   const { words, channel } = props;
   const { go } = useNavigation();
@@ -26,7 +26,7 @@ export function SearchView(props: { words: string; channel: string | undefined }
   useEffect(() => {
     field.current?.focus();
   }, []);
-  // Going back shows what was searched then.
+  // Going back shows the previous search.
   useEffect(() => {
     if (document.activeElement !== field.current) setTyped(words);
   }, [words]);
@@ -48,7 +48,7 @@ export function SearchView(props: { words: string; channel: string | undefined }
         : get<WebSearch>('search', { q: queryOf(words), channel, limit: MOST }, signal),
   );
   const shown = useRef<WebSearch | null>(null);
-  // What was found before stays until there is something else to show.
+  // Earlier results stay until there are new ones.
   if (found !== undefined) shown.current = found;
   const results = shown.current;
   return (

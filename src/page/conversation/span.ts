@@ -1,23 +1,23 @@
 import type { WebMessage, WebMessagePage } from '../../api/api.ts';
 import { joined } from '../list/window.ts';
 
-/** The part of a channel that is loaded: messages one after another, and where they stand in it. */
+/** The loaded part of a channel: consecutive messages, and their position in the channel. */
 export interface Span {
   /** Oldest first. */
   messages: readonly WebMessage[];
-  /** Messages that are older than these. */
+  /** The number of messages that are older than these. */
   first: number;
-  /** Messages of the channel on the bus. */
+  /** The number of messages of the channel on the bus. */
   total: number;
-  /** What this machine has yet to send to it. */
+  /** Messages that this machine has yet to send to the channel. */
   queued: readonly WebMessage[];
   /** False while older messages are still being indexed, and `first` and `total` grow. */
   complete: boolean;
 }
 
-/** So many messages are kept at most; the farthest from the reader are let go. */
+/** The most messages that are kept; those farthest from the reader are dropped. */
 const KEPT = 600;
-/** Messages asked for at a time. */
+/** The number of messages requested at a time. */
 export const PAGE = 60;
 
 const keyOf = ({ relPath }: WebMessage): string => relPath;
@@ -33,7 +33,7 @@ export function spanOf(page: WebMessagePage): Span {
   return { messages, first, total: after === null ? end : Math.max(total, end), queued, complete };
 }
 
-/** What is loaded, and a page that stands before or after it. */
+/** Adds a page that comes directly before or after the loaded part. */
 export function withPage(span: Span, page: WebMessagePage, side: 'before' | 'after'): Span {
   const messages = joined(span.messages, page.messages, side, keyOf, KEPT);
   const pageEnd = page.first + page.messages.length;
@@ -47,13 +47,13 @@ export function withPage(span: Span, page: WebMessagePage, side: 'before' | 'aft
   };
 }
 
-/** What is loaded, when it stands elsewhere than was known: after `page`, which is next to it. */
+/** Updates the position of the loaded part from a page next to it. */
 export function withCounts(span: Span, page: WebMessagePage): Span {
   const { total, complete } = page;
   return { ...span, first: page.first + page.messages.length, total, complete };
 }
 
-/** What is loaded after messages have come to the channel, in whatever order they were written. */
+/** Adds messages that arrived in the channel, in whatever order they were written. */
 export function withArrived(span: Span, arrived: readonly WebMessage[]): Span {
   const known = new Set(span.messages.map(keyOf));
   const fresh = arrived.filter((one) => !known.has(one.relPath));
@@ -74,7 +74,7 @@ export function withArrived(span: Span, arrived: readonly WebMessage[]): Span {
   };
 }
 
-/** What is shown: what is loaded, and at the end what is yet to be sent. */
+/** The messages to show: the loaded ones, and at the end those that have yet to be sent. */
 export function shownOf(span: Span, pending: readonly WebMessage[]): WebMessage[] {
   if (!reachesEnd(span)) return [...span.messages];
   const known = new Set(span.messages.map(keyOf));

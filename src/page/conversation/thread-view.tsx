@@ -9,7 +9,9 @@ import { plainOf } from '../text/plain.ts';
 import { clockOf, wholeTimeOf } from '../text/time.ts';
 import { StateChip } from '../parts/state-chip.tsx';
 
-/** Who asked whom, what was answered, and what is still open: a tree that grows as it happens. */
+/**
+ * Shows who asked whom, what was answered, and what is still open, as a tree that is updated live.
+ */
 export function ThreadView({
   channel,
   relPath,

@@ -4,26 +4,27 @@ import { get, wordsOf } from '../live/api.ts';
 import { useNews } from '../live/use-live.ts';
 import { PAGE, reachesEnd, spanOf, withArrived, withCounts, withPage, type Span } from './span.ts';
 
-/** Milliseconds between two looks at how many messages there are, while they are being indexed. */
+/** Milliseconds between two requests for the number of messages while they are being indexed. */
 const GROWING_MS = 1000;
 
-/** Where in a channel to load: around a message, from a position on, or at its end. */
+/** The position in a channel to load: around a message, from an index on, or at the end. */
 type Target = { around: string } | { at: number } | undefined;
 
 export interface SpanControl {
   span: Span | undefined;
   problem: string | undefined;
-  /** Loads what comes before or after what is loaded. */
+  /** Loads the messages before or after the loaded ones. */
   more: (side: 'before' | 'after') => void;
-  /** Loads another part of the channel; resolves with what is there, or undefined when it failed. */
+  /** Loads another part of the channel; resolves with it, or with undefined after a failure. */
   load: (target: Target) => Promise<Span | undefined>;
 }
 
 /**
- * A part of a channel, kept up to date.
+ * A part of a channel that is kept up to date.
  *
- * @param onArrived told of new messages, after they were taken in
- * @param near the message the reader looks at, around which all is loaded again when that is needed
+ * @param onArrived receives new messages after they were added
+ * @param near the message the reader looks at; if everything has to be loaded again, it is loaded
+ *   around it
  */
 export function useSpan(
   channel: string,
@@ -37,7 +38,7 @@ export function useSpan(
   const span = useRef<Span | undefined>(undefined);
   const loading = useRef<AbortController | undefined>(undefined);
   const paging = useRef(false);
-  /** What arrives while something is loaded may not be in it. */
+  /** Messages that arrive while something is loaded may be missing in the result. */
   const late = useRef<WebMessage[]>([]);
 
   const keep = (next: Span): void => {
@@ -75,7 +76,7 @@ export function useSpan(
     ask({ [side]: edge.relPath }, stop.signal)
       .then(
         (page) => {
-          // Meanwhile another part may have been loaded, which this page does not stand beside.
+          // Meanwhile another part may have been loaded, to which this page is not adjacent.
           const now = span.current;
           const same = side === 'before' ? now?.messages[0] : now?.messages.at(-1);
           if (now !== undefined && same?.relPath === edge.relPath) keep(withPage(now, page, side));
@@ -102,7 +103,7 @@ export function useSpan(
     if (span.current !== undefined) keep(withArrived(span.current, arrived.messages));
     onArrived(arrived.messages);
   });
-  // While older messages are still being indexed, where these stand changes.
+  // While older messages are still being indexed, the position of the loaded ones changes.
   const oldest = state.span?.messages[0]?.relPath;
   const isGrowing = state.span?.complete === false;
   useEffect(() => {

@@ -17,15 +17,15 @@ const LENGTHS: readonly [words: string, ms: number][] = [
   ['24 h', 24 * HOUR],
   ['7 d', LONGEST],
 ];
-/** How often a picture that ends now moves on. */
+/** Milliseconds between updates of a picture that ends now. */
 const STEP_MS = 2000;
 const ZOOM = 1.5;
 
-/** The last hours as a picture. */
+/** A picture of the last hours. */
 export function FlowView(): JSX.Element {
   const clock = useClock(STEP_MS);
   const [length, setLength] = useState(6 * HOUR);
-  /** When the picture ends; undefined follows the time. */
+  /** The time at which the picture ends; undefined for the current time. */
   const [until, setUntil] = useState<number | undefined>(undefined);
   const to = until ?? clock;
   const span: Span = { from: to - length, to };
@@ -44,7 +44,7 @@ export function FlowView(): JSX.Element {
     `${String(asked.length)} ${String(asked.until ?? 'now')}`,
     (signal) => {
       const end = asked.until ?? Date.now();
-      // A little more on both sides, for those who move.
+      // Request a little more on both sides, for readers who move the picture.
       const from = new Date(end - 1.25 * asked.length).toISOString();
       return get<WebFlow>(
         'flow',
@@ -176,13 +176,13 @@ function Legend(): JSX.Element {
   );
 }
 
-/** What is asked for: how long the picture is, and when it ends, if not now. */
+/** The requested picture: its length, and the time of its end unless it ends now. */
 interface Asked {
   length: number;
   until: number | undefined;
 }
 
-/** What is wanted, once it has been so for `ms` milliseconds. */
+/** The requested picture once it has not changed for `ms` milliseconds. */
 function useRested(wanted: Asked, ms: number): Asked {
   const [rested, setRested] = useState(wanted);
   useEffect(() => {
@@ -196,10 +196,10 @@ function useRested(wanted: Asked, ms: number): Asked {
   return rested;
 }
 
-/** Room for the names of the lanes, in pixels; see flow.css. */
+/** The width of the column of lane names, in pixels; see flow.css. */
 const NAMES = { wide: 144, narrow: 88 };
 
-/** Pixels the drawing has. */
+/** The width of the drawing in pixels. */
 function useWidth(box: { current: HTMLDivElement | null }): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {

@@ -1,7 +1,7 @@
 import type { WebArrow, WebFlow, WebRun } from '../../api/api.ts';
 import { placeOf, type Span } from './scale.ts';
 
-/** A row of the picture: one who wrote, ran or was written to. Pixels from its top edge. */
+/** A row of the picture, for a name that wrote, ran or was addressed. In pixels from its top edge. */
 interface Lane {
   name: string;
   hosts: readonly string[];
@@ -9,7 +9,7 @@ interface Lane {
   height: number;
 }
 
-/** A run as a bar. */
+/** A run, drawn as a bar. */
 export interface Bar {
   run: WebRun;
   x: number;
@@ -18,10 +18,10 @@ export interface Bar {
   height: number;
 }
 
-/** A message on its way from one lane to another. */
+/** A message, drawn as an arrow from one lane to another. */
 export interface Arrow {
   message: WebArrow;
-  /** The addressee whose lane it ends in. */
+  /** The addressee in whose lane it ends. */
   to: string;
   x1: number;
   y1: number;
@@ -39,16 +39,16 @@ export interface Picture {
 const BAR = 14;
 const BETWEEN = 3;
 const AROUND = 11;
-/** What takes no time is still to be seen. */
+/** The least width in pixels, so that a very short run is visible. */
 const NARROWEST = 4;
-/** Pixels an arrow goes to the right when nothing tells when it was taken. */
+/** Pixels that an arrow goes to the right when it is unknown when the message was received. */
 const SLANT = 10;
 
 /**
- * Lays out what happened in a span.
+ * Computes the layout of what happened in a period.
  *
  * @param width pixels
- * @param now where runs that have not ended end, in milliseconds
+ * @param now the end of runs that have not ended, in milliseconds
  */
 export function pictureOf(flow: WebFlow, span: Span, width: number, now: number): Picture {
   const lanes: Lane[] = [];
@@ -77,7 +77,7 @@ export function pictureOf(flow: WebFlow, span: Span, width: number, now: number)
   };
 }
 
-/** Runs that overlap are put below one another. */
+/** Puts runs that overlap into separate rows. */
 function inRows(runs: readonly WebRun[], now: number): WebRun[][] {
   const rows: { runs: WebRun[]; until: number }[] = [];
   for (const run of runs.toSorted((a, b) => Date.parse(a.since) - Date.parse(b.since))) {
@@ -99,7 +99,7 @@ const endOf = ({ until }: WebRun, now: number): number =>
 function extent(run: WebRun, span: Span, width: number, now: number): { x: number; width: number } {
   const x = placeOf(Date.parse(run.since), span, width);
   const end = placeOf(endOf(run, now), span, width);
-  // What reaches far beyond the picture is cut: pixels have a limit too.
+  // Cut what reaches far beyond the picture, because browsers limit coordinates.
   const from = Math.max(-20, x);
   return { x: from, width: Math.max(NARROWEST, Math.min(width + 20, end) - from) };
 }

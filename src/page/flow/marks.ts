@@ -3,15 +3,15 @@ import { plainOf } from '../text/plain.ts';
 import { ageOf, clockOf } from '../text/time.ts';
 import type { WebRun } from '../../api/api.ts';
 
-/** Something in the picture that can be pointed at, and what it tells. */
+/** An item of the picture that can be selected, with its description. */
 export interface Mark {
   key: string;
-  /** Where its words are shown. */
+  /** The position of its description. */
   x: number;
   y: number;
   words: string;
   more: string;
-  /** The message it leads to. */
+  /** The message to which it leads. */
   channel: string;
   relPath: string | undefined;
 }
@@ -19,7 +19,7 @@ export interface Mark {
 export const barKey = ({ run }: Bar): string => `run ${run.id}`;
 export const arrowKey = ({ message, to }: Arrow): string => `message ${message.relPath} ${to}`;
 
-/** All marks from left to right: the order in which the keys go through them. */
+/** All marks from left to right, which is the order for the keyboard. */
 export function marksOf(picture: Picture, now: number): Mark[] {
   const marks = [
     ...picture.bars.map((bar) => markOfBar(bar, now)),

@@ -14,7 +14,7 @@ interface Props {
   width: number;
 }
 
-/** How long answers took, hour by hour: a dot for the median, a whisker up to the slowest tenth. */
+/** The time to an answer per hour: a dot for the median, and a whisker up to the 90th percentile. */
 export function AnswerTimes({ flow, span, width }: Props): JSX.Element {
   const most = Math.max(1, ...flow.answer_times.map(({ p90_s: slow }) => slow));
   const yOf = (seconds: number): number => TOP + (1 - seconds / most) * (HEIGHT - TOP);
@@ -46,7 +46,7 @@ export function AnswerTimes({ flow, span, width }: Props): JSX.Element {
   );
 }
 
-/** How many messages waited at the end of each hour. */
+/** The number of messages that waited at the end of each hour. */
 export function Backlog({ flow, span, width }: Props): JSX.Element {
   const most = Math.max(1, ...flow.backlog.map(({ waiting }) => waiting));
   return (
@@ -79,7 +79,7 @@ export function Backlog({ flow, span, width }: Props): JSX.Element {
 
 interface PlotProps {
   title: string;
-  /** What the highest line stands for. */
+  /** The value of the highest line. */
   top: string;
   span: Span;
   width: number;
@@ -88,7 +88,7 @@ interface PlotProps {
   children?: ComponentChildren;
 }
 
-/** A picture, and the same in numbers for those who cannot see it. */
+/** A plot, and the same data as a table for people who cannot see it. */
 function Plot({ title, top, span, width, head, rows, children }: PlotProps): JSX.Element {
   const ticks = ticksOf(span, width, 90, new Date(span.to).getTimezoneOffset());
   return (

@@ -1,4 +1,4 @@
-/** A part of time, in milliseconds since 1970. */
+/** A period, in milliseconds since 1970. */
 export interface Span {
   from: number;
   to: number;
@@ -26,13 +26,13 @@ const STEPS = [
   24 * HOUR,
 ];
 
-/** Where a moment is on a picture, in pixels from its left edge. */
+/** The position of a time in a picture, in pixels from its left edge. */
 export function placeOf(at: number, { from, to }: Span, width: number): number {
   return ((at - from) / (to - from)) * width;
 }
 
 /**
- * Shows a longer (`factor` > 1) or shorter time; the moment at `around` stays where it is.
+ * Zooms out (`factor` > 1) or in; the time `around` keeps its position.
  *
  * @param now nothing later than this is shown
  */
@@ -42,7 +42,7 @@ export function zoomed({ from, to }: Span, factor: number, around: number, now: 
   return withinPast({ from: around - share * length, to: around + (1 - share) * length }, now);
 }
 
-/** Moves by a share of what is shown; negative is earlier. */
+/** Moves the period by a share of its length; negative is earlier. */
 export function moved({ from, to }: Span, share: number, now: number): Span {
   const by = (to - from) * share;
   return withinPast({ from: from + by, to: to + by }, now);
@@ -53,7 +53,10 @@ function withinPast({ from, to }: Span, now: number): Span {
   return { from: from - over, to: to - over };
 }
 
-/** Round moments in a span, about one for each `apart` pixels; in the zone `offset` minutes off. */
+/**
+ * Round times in a period, about one for every `apart` pixels; for the time zone with this `offset`
+ * in minutes.
+ */
 export function ticksOf(
   { from, to }: Span,
   width: number,

@@ -20,7 +20,7 @@ interface Props {
 const AXIS = 24;
 const TICK_APART = 90;
 
-/** Who did what when: a lane for each, bars for runs, arrows for messages. */
+/** Shows who did what and when: a lane for each name, bars for runs, arrows for messages. */
 export function Timeline({ flow, span, now, width, onWheel }: Props): JSX.Element {
   const { go } = useNavigation();
   const picture = useMemo(() => pictureOf(flow, span, width, now), [flow, span, width, now]);
@@ -44,7 +44,7 @@ export function Timeline({ flow, span, now, width, onWheel }: Props): JSX.Elemen
     if (action === 'next') return step(1);
     return action === 'previous' ? step(-1) : false;
   });
-  // A listener that may keep the page from scrolling has to say so when it is added.
+  // A listener that may prevent scrolling has to declare that when it is added.
   const wheel = useRef(onWheel);
   wheel.current = onWheel;
   useEffect(() => {
@@ -163,7 +163,7 @@ function Grid(props: { picture: ReturnType<typeof pictureOf>; span: Span; width:
   );
 }
 
-/** Every outcome has a shape of its own besides its colour. */
+/** Every outcome has its own shape besides its colour. */
 function BarShape({ bar }: { bar: Bar }): JSX.Element {
   const { run, x, y, width, height } = bar;
   const middle = y + height / 2;

@@ -1,11 +1,11 @@
-/** What a key does, as the help shows it. */
+/** The effect of a key, as the help shows it. */
 export interface Binding {
-  /** Keys one after another, such as `['g', 'n']`; each as `KeyboardEvent.key` names it. */
+  /** Successive keys, such as `['g', 'n']`, each with its name in `KeyboardEvent.key`. */
   keys: readonly string[];
-  /** What it does, in words. */
+  /** Its effect, in words. */
   does: string;
   action: Action;
-  /** Where it works; everywhere without it. */
+  /** The views in which it works; all views by default. */
   where?: 'messages' | 'flow';
 }
 
@@ -48,21 +48,21 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ['ArrowRight'], does: 'later', action: 'later', where: 'flow' },
 ];
 
-/** Keys pressed so far that may become a binding. */
+/** The keys pressed so far, which may be the beginning of a binding. */
 export interface Pressed {
   keys: readonly string[];
-  /** When the last of them was, in milliseconds. */
+  /** When the last of them was pressed, in milliseconds. */
   at: number;
 }
 
-/** Milliseconds between two keys that belong together. */
+/** The most milliseconds between two keys of one binding. */
 const TOGETHER_MS = 1500;
 
 /**
- * Takes one more key.
+ * Processes one more key.
  *
- * @param where what is shown
- * @returns what is to be done, if the keys are complete, and what is remembered of them
+ * @param where the current view
+ * @returns the action, if the keys are complete, and the keys to remember
  */
 export function press(
   before: Pressed,

@@ -2,10 +2,10 @@ import { useEffect, useRef } from 'preact/hooks';
 import { press, type Action, type Binding, type Pressed } from './keymap.ts';
 
 /**
- * Listens to the keyboard for as long as the component is there. Keys typed into a field, and those
- * with Ctrl, Alt or Meta, are left alone; Escape leaves a field.
+ * Listens to the keyboard while the component is mounted. Keys typed into a field, and those with
+ * Ctrl, Alt or Meta, are ignored; Escape leaves a field.
  *
- * @param act returns false for what it has nothing to do for; the key then does what it always does
+ * @param act returns false if it has nothing to do; the key then has its usual effect
  */
 export function useKeys(where: Binding['where'], act: (action: Action) => boolean): void {
   const latest = useRef(act);

@@ -1,13 +1,15 @@
-/** A place in a list: one of its things, and how far its top is below the top of what is seen. */
+/**
+ * A position in a list: one of its items, and how far its top is below the top of the visible part.
+ */
 export interface Anchor {
   key: string;
-  /** Pixels; negative when the thing begins above. */
+  /** In pixels; negative when the item begins above the visible part. */
   offset: number;
 }
 
 export type Place = Anchor | 'end';
 
-/** Pixels from the beginning of the list to the top of what is seen, by the heights known so far. */
+/** Pixels from the beginning of the list to the top of the visible part, by the known heights. */
 export function topOf(
   place: Place,
   keys: readonly string[],
@@ -22,12 +24,12 @@ export function topOf(
   return place === 'end' ? Math.max(0, top - seen) : 0;
 }
 
-/** The elements of the things that are there. */
+/** The elements of the items that are rendered. */
 export function elementsOf(box: ParentNode): HTMLElement[] {
   return [...box.querySelectorAll<HTMLElement>('.windowed-item')];
 }
 
-/** Takes the heights of what is there; whether any was not what was known. */
+/** Measures the rendered items; returns whether any height has changed. */
 export function takeHeights(box: HTMLElement, known: Map<string, number>): boolean {
   let news = false;
   for (const element of elementsOf(box)) {
@@ -42,9 +44,10 @@ export function takeHeights(box: HTMLElement, known: Map<string, number>): boole
 }
 
 /**
- * Scrolls so that a place is where it was.
+ * Scrolls so that a position stays where it was.
  *
- * @param before what it returned the last time: at the end, only a list that has grown is scrolled
+ * @param before what this returned the last time: at the end, the list is scrolled only if it has
+ *   grown
  */
 export function settle(box: HTMLElement, place: Place | undefined, before: string): string {
   const size = `${String(box.scrollHeight)} ${String(box.clientHeight)}`;
@@ -59,7 +62,7 @@ export function settle(box: HTMLElement, place: Place | undefined, before: strin
   return size;
 }
 
-/** The first thing that is seen, even in part; undefined where nothing of the list is. */
+/** The first item that is at least partly visible; undefined if none is. */
 export function anchorAt(box: HTMLElement): Anchor | undefined {
   const { top, bottom } = box.getBoundingClientRect();
   for (const element of elementsOf(box)) {

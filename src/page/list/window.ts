@@ -1,21 +1,21 @@
-/** Which of many things of different heights have to be there, and the room of the others. */
+/** The items of a list that have to be rendered, and the height of the others. */
 export interface Window {
-  /** Index of the first that is there. */
+  /** Index of the first rendered item. */
   first: number;
-  /** Index after the last. */
+  /** Index after the last rendered item. */
   end: number;
-  /** Pixels of what comes before and after them. */
+  /** The height of the items before and after them, in pixels. */
   above: number;
   below: number;
 }
 
 /**
- * The part of a list that is near what is seen of it.
+ * The part of a list near its visible part.
  *
- * @param heights pixels of each, measured or guessed
- * @param top pixels from the list's beginning to the first that is seen
- * @param seen pixels that are seen
- * @param spare pixels that are kept ready on both sides
+ * @param heights of the items in pixels, measured or estimated
+ * @param top pixels from the list's beginning to the visible part
+ * @param seen the height of the visible part in pixels
+ * @param spare pixels that are also rendered on both sides
  */
 export function windowOf(
   heights: readonly number[],
@@ -39,7 +39,7 @@ export function windowOf(
   }
   let below = 0;
   for (let at = end; at < heights.length; at++) below += heights[at] ?? 0;
-  // A list that is scrolled past its end still shows its last.
+  // A list that is scrolled past its end still shows its last item.
   if (first === heights.length && first > 0) {
     first--;
     above -= heights[first] ?? 0;
@@ -49,8 +49,8 @@ export function windowOf(
 }
 
 /**
- * Joins a page of things to those that are there, each once, and lets go of the farthest when there
- * are too many.
+ * Joins a page of items to the loaded ones, without duplicates, and drops the farthest if there are
+ * too many.
  *
  * @param side at which end of `there` the page belongs
  */

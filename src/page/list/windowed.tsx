@@ -5,37 +5,42 @@ import { windowOf } from './window.ts';
 
 export interface WindowedProps<T> {
   items: readonly T[];
-  /** How many there are before and after `items` that are not loaded. */
+  /** The number of items before and after `items` that are not loaded. */
   before: number;
   after: number;
   keyOf: (item: T) => string;
   show: (item: T) => ComponentChildren;
-  /** A guess of an item's height in pixels, for as long as it was not seen. */
+  /** An estimate of an item's height in pixels, used until it was rendered. */
   guess: (item: T) => number;
   label: string;
-  /** Called when the reader comes near an end beyond which there are more. */
+  /** Called when the reader approaches an end beyond which there are more items. */
   more: (side: 'before' | 'after') => void;
-  /** Called when the reader went to where nothing is loaded: to the `index`-th of all. */
+  /** Called when the reader scrolls to items that are not loaded: to the `index`-th of all. */
   jump: (index: number) => void;
-  /** Where to be. A new object takes the reader there; `'end'` keeps to the end as it grows. */
+  /**
+   * The position to show. A new object moves the reader there; `'end'` follows the end as it grows.
+   */
   at: Place;
-  /** Told whether the reader is at the very end, and the first thing they see. */
+  /** Receives whether the reader is at the very end, and the first visible item. */
   onPlace: (atEnd: boolean, key: string | undefined) => void;
 }
 
-/** Pixels kept ready above and below what is seen. */
+/** Pixels that are also rendered above and below the visible part. */
 const SPARE = 600;
-/** Pixels from the end that count as the end. */
+/** Pixels from the end that still count as the end. */
 const NEAR_END = 3;
-/** Pixels for one that is not loaded, unless so many would be taller than browsers can draw. */
+/**
+ * The height of an item that is not loaded, unless the list would become taller than browsers can
+ * draw.
+ */
 const UNIT = 110;
 const TALLEST = 8_000_000;
-/** Milliseconds for which a reader stays before what is there is loaded. */
+/** Milliseconds that a reader has to stay at a position before its items are loaded. */
 const STAY_MS = 100;
 
 /**
- * A list of any length of which only what is near the reader is there. Whatever comes, goes or turns
- * out taller than was guessed, what the reader looks at stays where it is.
+ * A list of any length of which only the part near the reader is rendered. When items are added,
+ * removed or taller than estimated, what the reader looks at stays in place.
  */
 export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
   const { items, before, after, keyOf, show, guess, label, at } = props;
@@ -44,7 +49,7 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
   const size = useRef('');
   const [, redraw] = useReducer((n: number) => n + 1, 0);
 
-  // Where the reader is; undefined while they are where nothing is loaded.
+  // The reader's position; undefined while they are where nothing is loaded.
   const place = useRef<Place | undefined>(at);
   const asked = useRef(at);
   if (asked.current !== at) {
@@ -69,7 +74,7 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
     const element = box.current;
     if (element === null) return;
     if (takeHeights(element, measured.current)) redraw(undefined);
-    // What is loaded may turn out to stand elsewhere; who is beside it goes along.
+    // The loaded items may turn out to be at another index; a reader next to them moves along.
     const [head] = latest.current.items;
     const key = head === undefined ? '' : latest.current.keyOf(head);
     const now = { key, top: latest.current.before * unitOf(latest.current) };
@@ -78,7 +83,7 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
     stood.current = now;
     size.current = settle(element, place.current, size.current);
   };
-  // After every drawing: take the heights that are now known, and put back what was looked at.
+  // After every rendering, measure the items and restore the reader's position.
   useLayoutEffect(put);
   useEffect(() => {
     const changed = new ResizeObserver(put);
@@ -152,18 +157,18 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
 
 type Counts = Pick<WindowedProps<unknown>, 'before' | 'after' | 'items'>;
 
-/** Pixels for one that is not loaded. */
+/** The height of an item that is not loaded, in pixels. */
 function unitOf({ before, after }: Counts): number {
   return Math.min(UNIT, TALLEST / Math.max(1, before + after));
 }
 
-/** Where in the list what is loaded begins and ends, in pixels. */
+/** Where the loaded part begins and ends in the list, in pixels. */
 function loadedPart(box: HTMLElement, counts: Counts): { top: number; end: number } {
   const unit = unitOf(counts);
   return { top: counts.before * unit, end: box.scrollHeight - counts.after * unit };
 }
 
-/** Which of all is at the top of what is seen; undefined where it is loaded. */
+/** The index of the item at the top of the visible part; undefined if it is loaded. */
 function indexAt(box: HTMLElement, counts: Counts): number | undefined {
   const { scrollTop, clientHeight } = box;
   const { top, end } = loadedPart(box, counts);
@@ -172,7 +177,7 @@ function indexAt(box: HTMLElement, counts: Counts): number | undefined {
   return Math.floor(counts.before + counts.items.length + (scrollTop - end) / unitOf(counts));
 }
 
-/** The element of one thing, if it is there. */
+/** The element of an item, if it is rendered. */
 export function elementFor(box: ParentNode | null, key: string): HTMLElement | undefined {
   return box === null ? undefined : elementsOf(box).find(({ dataset }) => dataset['key'] === key);
 }

@@ -1,6 +1,6 @@
 import type { WebError } from '../../api/api.ts';
 
-/** What the server refused, in its words. */
+/** A refusal of the server, with its message. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -13,14 +13,14 @@ export class ApiError extends Error {
   }
 }
 
-/** Said when a request got no answer at all. */
+/** Shown when a request received no answer at all. */
 const UNREACHABLE = 'The server cannot be reached; is `crosstalk web` still running?';
 
 /**
- * Asks the server.
+ * Sends a request to the server.
  *
  * @param path below `/api/`
- * @throws ApiError when it refuses, with status 0 when it cannot be reached
+ * @throws ApiError when the server refuses, with status 0 when it cannot be reached
  */
 export function get<T>(
   path: string,
@@ -36,7 +36,7 @@ export function get<T>(
   });
 }
 
-/** Writes something. @throws ApiError as {@link get} */
+/** Sends a request that writes. @throws ApiError as {@link get} */
 export function post<T>(path: string, body: unknown): Promise<T> {
   return call<T>(`/api/${path}`, {
     method: 'POST',
@@ -63,7 +63,7 @@ async function call<T>(address: string, init: RequestInit): Promise<T> {
   );
 }
 
-/** An error in words for people. */
+/** The message of an error, for people. */
 export function wordsOf(error: unknown): string {
   if (error instanceof ApiError && error.status === 401)
     return 'This window is not let in: open the address that `crosstalk web` printed.';

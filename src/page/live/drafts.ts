@@ -1,4 +1,4 @@
-/** What was written and not sent. */
+/** A message that was written and not sent. */
 export interface Draft {
   to: string;
   tier: string;
@@ -7,7 +7,7 @@ export interface Draft {
 
 export const EMPTY: Draft = { to: '', tier: '', body: '' };
 
-/** Where drafts are kept: the browser's `localStorage`, or anything like it. */
+/** Where drafts are stored: the browser's `localStorage`, or anything similar. */
 export interface Shelf {
   getItem: (key: string) => string | null;
   setItem: (key: string, value: string) => void;
@@ -31,7 +31,7 @@ export function loadDraft(shelf: Shelf, channel: string): Draft {
   }
 }
 
-/** Keeps a draft, or forgets an empty one; false where nothing can be kept. */
+/** Stores a draft, or removes an empty one; false if nothing can be stored. */
 export function keepDraft(shelf: Shelf, channel: string, draft: Draft): boolean {
   try {
     if (draft.to === '' && draft.body === '') shelf.removeItem(keyOf(channel));

@@ -1,11 +1,11 @@
 import { messageKey } from '../../protocol/message-ref.ts';
 import type { WebEvents, WebFact } from '../../api/api.ts';
 
-/** How far a message is, by what came in since the page was opened. */
+/** The state of a message, from the events since the page was opened. */
 interface Known {
-  /** Of the message itself. */
+  /** The state of the message itself. */
   self: 'queued' | 'sent';
-  /** For each addressee it wakes: the latest. */
+  /** The latest state for each addressee that it wakes. */
   actors: Readonly<Record<string, Pick<WebFact, 'state' | 'detail' | 'at'>>>;
 }
 
@@ -13,7 +13,7 @@ export type KnownMessages = ReadonlyMap<string, Known>;
 
 const NOTHING: Known = { self: 'sent', actors: {} };
 
-/** Takes in what became known of messages; the newest of each wins, whenever it comes. */
+/** Adds facts about messages; the newest fact about each counts, in whatever order they arrive. */
 export function withFacts(known: KnownMessages, { facts }: WebEvents['facts']): KnownMessages {
   const next = new Map(known);
   for (const fact of facts) next.set(messageKey(fact), withFact(next.get(messageKey(fact)), fact));
@@ -22,7 +22,7 @@ export function withFacts(known: KnownMessages, { facts }: WebEvents['facts']): 
 
 function withFact(before: Known | undefined, fact: WebFact): Known {
   const { state, actor, detail, at } = fact;
-  // Nothing is queued again once it was sent: that came out of order.
+  // A message cannot be queued after it was sent, so this event is out of order.
   if (state === 'queued') return before ?? { ...NOTHING, self: 'queued' };
   if (actor === null) return { ...(before ?? NOTHING), self: 'sent' };
   const { actors } = before ?? NOTHING;

@@ -3,18 +3,18 @@ import { get, wordsOf } from './api.ts';
 import { after, NOTHING_KNOWN, type Model } from './model.ts';
 import { Stream } from './stream.ts';
 
-/** What views want to be told of: that everything has to be loaded again, or one of the events. */
+/** What views are notified of: that everything has to be loaded again, or one of the events. */
 export interface News {
   name: keyof WebEvents;
   data: WebEvents[keyof WebEvents];
 }
 
-/** Milliseconds between two looks at what has no event of its own. */
+/** Milliseconds between two requests for data that has no event. */
 const LOOK_MS = 1000;
-/** How long loading waits for the stream, so that nothing falls between the two. */
+/** Milliseconds that loading waits for the stream, so that no event is missed in between. */
 const STREAM_FIRST_MS = 1500;
 
-/** Loads what every view needs, keeps it up to date and tells those who ask. */
+/** Loads the data that every view needs, keeps it up to date and notifies its listeners. */
 export class Live {
   model: Model = NOTHING_KNOWN;
   readonly #watchers = new Set<() => void>();
@@ -33,7 +33,7 @@ export class Live {
 
   start(): void {
     this.#stream.start();
-    // A stream that does not come must not keep the page empty.
+    // The page must not stay empty if the stream fails.
     setTimeout(() => {
       if (!this.#greeted) void this.load();
     }, STREAM_FIRST_MS);
@@ -44,19 +44,19 @@ export class Live {
     for (const changed of this.#watchers) changed();
   }
 
-  /** Calls back after every change of the model, until the function returned is called. */
+  /** Calls back after every change of the model, until the returned function is called. */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
   }
 
-  /** Calls back with every event, after the model has taken it in. */
+  /** Calls back with every event, after the model has been updated. */
   listen(heard: (news: News) => void): () => void {
     this.#listeners.add(heard);
     return () => this.#listeners.delete(heard);
   }
 
-  /** Everything that is not a view's own. */
+  /** Loads everything that is not specific to one view. */
   async load(): Promise<void> {
     try {
       const [session, now, { channels }] = await Promise.all([
@@ -70,7 +70,7 @@ export class Live {
     }
   }
 
-  /** Shows messages of this page's own before they are on the bus. */
+  /** Shows messages sent from this page before they are on the bus. */
   sent(messages: readonly WebMessage[]): void {
     this.set({ pending: [...this.model.pending, ...messages] });
   }
@@ -87,7 +87,7 @@ export class Live {
     if (['tip', 'runs', 'facts', 'dead_letters'].includes(name)) this.#look();
   }
 
-  /** Looks again soon, and once for all that happens meanwhile. */
+  /** Requests the data again soon, once for all changes until then. */
   #look(): void {
     if (this.#looking !== undefined) return;
     const wait = Math.max(0, this.#lookedAt + LOOK_MS - Date.now());
@@ -98,7 +98,7 @@ export class Live {
         ([now, { channels }]) => {
           this.set({ now, channels, problem: undefined });
         },
-        // The stream says when the server is gone.
+        // The stream reports when the server is unreachable.
         () => undefined,
       );
     }, wait);

@@ -3,16 +3,16 @@ import type { WebChannel, WebEvents, WebMessage, WebNow, WebSession } from '../.
 import { withFacts, type KnownMessages } from './facts.ts';
 import type { Connection } from './stream.ts';
 
-/** What the page knows of the bus, wherever in it the reader is. */
+/** The page's knowledge of the bus, which does not depend on the view. */
 export interface Model {
   connection: Connection;
   session: WebSession | undefined;
   now: WebNow | undefined;
   channels: readonly WebChannel[] | undefined;
   known: KnownMessages;
-  /** Sent from this page and not seen on the bus yet, oldest first. */
+  /** Sent from this page and not yet seen on the bus, oldest first. */
   pending: readonly WebMessage[];
-  /** Why nothing could be loaded. */
+  /** Why loading failed. */
   problem: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export const NOTHING_KNOWN: Model = {
   problem: undefined,
 };
 
-/** What is known after an event. */
+/** The model after an event. */
 export function after<Name extends keyof WebEvents>(
   model: Model,
   name: Name,

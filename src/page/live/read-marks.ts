@@ -3,7 +3,7 @@ import type { Shelf } from './drafts.ts';
 
 /** How far a channel was read in this browser. */
 export interface ReadMark {
-  /** Messages that the channel had then. */
+  /** The number of messages that the channel had then. */
   count: number;
   /** The newest of them. */
   relPath: string;
@@ -22,18 +22,18 @@ export function loadMark(shelf: Shelf, channel: string): ReadMark | undefined {
   }
 }
 
-/** Remembers that a channel was read; where nothing can be kept, nothing is. */
+/** Remembers that a channel was read, if the browser can store it. */
 export function keepMark(shelf: Shelf, channel: string, mark: ReadMark): void {
   try {
     shelf.setItem(keyOf(channel), JSON.stringify(mark));
   } catch {
-    // Private windows may keep nothing: then the server's count is shown.
+    // Private windows may store nothing: then the server's count is shown.
   }
 }
 
 /**
- * Messages nobody has seen in this browser. In a channel that was never opened here, those that the
- * server counts for the operator.
+ * The number of messages not seen in this browser. For a channel that was never opened here, the
+ * number that the server counts for the operator.
  */
 export function unreadOf(channel: WebChannel, mark: ReadMark | undefined): number {
   return mark === undefined ? channel.unread : Math.max(0, channel.messages - mark.count);

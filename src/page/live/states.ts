@@ -2,18 +2,18 @@ import { messageKey } from '../../protocol/message-ref.ts';
 import type { WebFact, WebMessage, WebState, WebWaiting } from '../../api/api.ts';
 import { type KnownMessages } from './facts.ts';
 
-/** How far a message is with one addressee, or, without an actor, how far it is itself. */
+/** The state of a message at one addressee, or, without an actor, of the message itself. */
 export interface Shown {
   state: WebState['state'] | 'sending' | 'sent';
   actor: string | null;
   detail: string | null;
-  /** When it began to be so, or when the message was written; for a clock that runs. */
+  /** Since when, or when the message was written, for a running clock. */
   since: string;
 }
 
 /**
- * What is to be said of a message in a conversation, from all that is known: what this page was told,
- * what the bus waits for, and the answers that are loaded.
+ * The states to show for a message in a conversation, from everything known: the events, what the
+ * bus waits for, and the loaded answers.
  *
  * @param answers loaded messages that name it in `re`
  */

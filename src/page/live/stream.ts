@@ -16,17 +16,20 @@ const NAMES: readonly EventName[] = [
   'dead_letters',
   'facts',
 ];
-/** Milliseconds before the first try after the connection was lost; doubled each time. */
+/** Milliseconds before the first attempt after the connection was lost; doubled each time. */
 const RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 15_000;
-/** A page that nobody sees gives its connection back after so long: a browser has six for a server. */
+/**
+ * Milliseconds after which a hidden page closes its connection, because a browser has only six for
+ * a server.
+ */
 const REST_MS = 20_000;
 
 /**
- * The live updates of the server. A lost connection is tried again, and goes on after the last event
- * that came; when the server does not know that one any more, it says `reset`.
+ * The live updates of the server. A lost connection is opened again, and continues after the last
+ * event received; when the server no longer knows that event, it sends `reset`.
  *
- *     connecting → open ⇄ lost (tried again) ; open|lost → resting (not seen) → connecting (seen)
+ *     connecting → open ⇄ lost (tried again) ; open|lost → resting (hidden) → connecting (visible)
  */
 export class Stream {
   #source: EventSource | undefined;
@@ -41,7 +44,7 @@ export class Stream {
     this.#onConnection = onConnection;
   }
 
-  /** Opens it; it then looks after itself. */
+  /** Opens the stream, which then reconnects automatically. */
   start(): void {
     this.#open();
     document.addEventListener('visibilitychange', () => {
@@ -70,7 +73,7 @@ export class Stream {
         const data = JSON.parse(event.data) as never;
         if (name === 'hello') {
           this.#retry = RETRY_MS;
-          // What was missed comes after it, so it does not count as the last that was seen.
+          // Missed events follow this one, so it does not count as the last one seen.
           if (this.#last === '') this.#last = (data as WebEvents['hello']).event_id;
           this.#onConnection('open');
         } else if (event.lastEventId !== '') {
@@ -82,7 +85,7 @@ export class Stream {
     source.onerror = () => {
       if (this.#source !== source) return;
       this.#onConnection('lost');
-      // Left to itself a browser gives up when the answer is no stream, such as while it restarts.
+      // A browser gives up if the answer is not a stream, for example while the server restarts.
       this.#close();
       this.#timer = setTimeout(() => {
         this.#open();

@@ -7,7 +7,7 @@ import type { Model } from './model.ts';
 
 export const LiveContext = createContext<Live>(new Live());
 
-/** What is known of the bus; the component is drawn again when it changes. */
+/** The model; the component is rendered again when it changes. */
 export function useModel(): Model {
   const live = useContext(LiveContext);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
@@ -21,7 +21,7 @@ export function useModel(): Model {
   return live.model;
 }
 
-/** Calls back with every event while the component is there. */
+/** Calls back with every event while the component is mounted. */
 export function useNews(heard: (news: News) => void): void {
   const live = useContext(LiveContext);
   const latest = useRef(heard);
@@ -35,19 +35,19 @@ export function useNews(heard: (news: News) => void): void {
   );
 }
 
-/** Something loaded, or why it could not be; what was there stays until its successor comes. */
+/** Loaded data, or why loading failed; earlier data stays until there is new data. */
 export interface Loaded<T> {
   value: T | undefined;
   problem: string | undefined;
 }
 
-/** Milliseconds in which events are gathered before something is loaded again. */
+/** Milliseconds in which events are collected before something is loaded again. */
 const GATHER_MS = 250;
 
 /**
- * Loads something, and again when `what` changes or one of some events comes.
+ * Loads something, and loads it again when `what` changes or one of some events arrives.
  *
- * @param what names what is loaded: another name forgets what was there
+ * @param what names the data; under another name, the earlier data is dropped
  */
 export function useLoaded<T>(
   what: string,
@@ -66,7 +66,7 @@ export function useLoaded<T>(
     if (!events.includes(name) || gathering.current !== undefined) return;
     gathering.current = setTimeout(() => {
       gathering.current = undefined;
-      // What is under way is not given up, or a stream of events would keep anything from coming.
+      // A current request is not cancelled, or a stream of events would prevent any result.
       if (under.current === 'idle') again(undefined);
       else under.current = 'stale';
     }, GATHER_MS);
@@ -115,7 +115,7 @@ export function useLoaded<T>(
   };
 }
 
-/** The time, again every `ms` milliseconds. */
+/** The current time, updated every `ms` milliseconds. */
 export function useClock(ms: number): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

@@ -2,16 +2,16 @@ import type { ComponentChildren, JSX } from 'preact';
 
 interface Props {
   title: string;
-  /** How many there are, beside the title. */
+  /** The number beside the title. */
   count?: number | undefined;
-  /** Said where there is nothing. */
+  /** The text if there is nothing to show. */
   none?: string | undefined;
   beside?: ComponentChildren;
   class?: string;
   children?: ComponentChildren;
 }
 
-/** A part of the picture. Its size does not depend on what is in it, so that nothing moves. */
+/** A card of the overview. Its size does not depend on its content, so that nothing moves. */
 export function Card({ title, count, none, beside, class: style, children }: Props): JSX.Element {
   return (
     <section class={`card ${style ?? ''}`} aria-label={title}>

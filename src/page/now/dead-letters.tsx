@@ -8,7 +8,7 @@ import { Problem } from '../parts/view.tsx';
 import { ageOf, secondsSince, wholeTimeOf } from '../text/time.ts';
 import { Card } from './card.tsx';
 
-/** Deliveries that failed or are held, why, and the way to try them again. */
+/** Deliveries that failed or are held, the reason, and a button to try them again. */
 export function DeadLetters({ now }: { now: WebNow | undefined }): JSX.Element {
   const { session } = useModel();
   const [said, setSaid] = useState<{ ok: boolean; words: string } | undefined>(undefined);

@@ -7,7 +7,7 @@ import { ageOf, secondsSince } from '../text/time.ts';
 import { Card } from './card.tsx';
 import { usePassed } from './passed.ts';
 
-/** The machines, and when each was last heard of. */
+/** The machines, and when each one was last active. */
 export function Hosts({ now }: { now: WebNow | undefined }): JSX.Element {
   const none = now?.hosts.length === 0 ? 'No host file yet: crosstalk init writes one.' : undefined;
   return (
@@ -48,7 +48,7 @@ function Host({ host, at }: { host: WebHost; at: string }): JSX.Element {
   }
 }
 
-/** Who can be asked, and what each is doing. */
+/** The actors that can be asked, and what each one is doing. */
 export function Actors({ now }: { now: WebNow | undefined }): JSX.Element {
   const none =
     now?.actors.length === 0 ? 'No actor yet: crosstalk actor add makes one.' : undefined;

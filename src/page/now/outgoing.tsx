@@ -5,7 +5,7 @@ import { ageOf, clockOf } from '../text/time.ts';
 import { Card } from './card.tsx';
 import { usePassed } from './passed.ts';
 
-/** What this machine has yet to push. */
+/** Messages that this machine has yet to push. */
 export function OutboxCard({ now }: { now: WebNow | undefined }): JSX.Element {
   const passed = usePassed(now?.at ?? '');
   return (
@@ -30,7 +30,7 @@ export function OutboxCard({ now }: { now: WebNow | undefined }): JSX.Element {
   );
 }
 
-/** How often the remote may still be pushed to. */
+/** How many pushes the remote's budget still allows. */
 export function Budget({ now }: { now: WebNow | undefined }): JSX.Element {
   const budget = now?.push_budget;
   return (

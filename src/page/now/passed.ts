@@ -1,7 +1,7 @@
 import { useClock } from '../live/use-live.ts';
 import { secondsSince } from '../text/time.ts';
 
-/** Seconds since something was said, so that ages go on growing until it is said anew. */
+/** Seconds since a time that the server reported, so that ages keep growing between two reports. */
 export function usePassed(at: string): number {
   return secondsSince(at, useClock(1000));
 }

@@ -6,7 +6,7 @@ import { plainOf } from '../text/plain.ts';
 import { ageOf } from '../text/time.ts';
 import { Card } from './card.tsx';
 
-/** Mail that waits for an answer, by how long it has. */
+/** Messages that wait for an answer, by how long they have waited. */
 export function Waiting({ now }: { now: WebNow | undefined }): JSX.Element {
   const waiting = now?.waiting;
   return (

@@ -10,7 +10,7 @@ const PATHS = {
   link: 'M10 14a4 4 0 006 0l3-3a4 4 0 00-6-6l-1 1M14 10a4 4 0 00-6 0l-3 3a4 4 0 006 6l1-1',
 } as const;
 
-/** A small picture beside words; it says nothing that they do not. */
+/** A small picture beside words, which adds no information. */
 export function Icon({ name }: { name: keyof typeof PATHS }): JSX.Element {
   return (
     <svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true" focusable="false">

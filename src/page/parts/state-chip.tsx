@@ -3,7 +3,7 @@ import { useClock } from '../live/use-live.ts';
 import { ageOf, secondsSince } from '../text/time.ts';
 import type { Shown } from '../live/states.ts';
 
-/** A sign for each state, so that it is not told by colour alone. */
+/** A symbol for each state, so that colour is not the only difference. */
 const SIGNS: Record<Shown['state'], [sign: string, style: string]> = {
   sending: ['◌', 'wait'],
   queued: ['◌', 'wait'],
@@ -16,7 +16,7 @@ const SIGNS: Record<Shown['state'], [sign: string, style: string]> = {
   parked: ['‖', 'held'],
 };
 
-/** How far a message is. */
+/** The state of a message. */
 export function StateChip({ shown, took }: { shown: Shown; took?: number | null }): JSX.Element {
   const [sign, style] = SIGNS[shown.state];
   const open = ['waiting', 'running', 'queued', 'sending'].includes(shown.state);

@@ -2,13 +2,13 @@ import type { ComponentChildren, JSX } from 'preact';
 
 interface Props {
   title: string;
-  /** What stands beside the title. */
+  /** The elements beside the title. */
   beside?: ComponentChildren;
   class?: string;
   children?: ComponentChildren;
 }
 
-/** One view: its heading and what is below it. */
+/** A view: its heading and the content below it. */
 export function View({ title, beside, class: style, children }: Props): JSX.Element {
   return (
     <div class={`view ${style ?? ''}`}>
@@ -23,7 +23,7 @@ export function View({ title, beside, class: style, children }: Props): JSX.Elem
   );
 }
 
-/** Says why something is not there. */
+/** Explains why something is missing. */
 export function Problem({ words }: { words: string | undefined }): JSX.Element | null {
   if (words === undefined) return null;
   return (

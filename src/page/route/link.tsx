@@ -6,13 +6,13 @@ interface Props {
   to: Route;
   children?: ComponentChildren;
   class?: string;
-  /** Whether it leads to what is shown. */
+  /** Whether it leads to the current view. */
   current?: boolean;
   label?: string;
   title?: string;
 }
 
-/** A link within the page: an ordinary one, so that it can be copied and opened elsewhere. */
+/** A link within the page. It is an ordinary link, so that it can be copied and opened elsewhere. */
 export function Link({ to, children, class: style, current, label, title }: Props): JSX.Element {
   const { go } = useNavigation();
   const follow = (event: MouseEvent): void => {

@@ -2,7 +2,7 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import { pathOf, routeOf, type Route } from './route.ts';
 
-/** Where the page is, and the way to go elsewhere. */
+/** The current route, and a function to go to another one. */
 export interface Navigation {
   route: Route;
   go: (to: Route, how?: 'push' | 'replace') => void;
@@ -17,7 +17,7 @@ export function useNavigation(): Navigation {
   return useContext(NavigationContext);
 }
 
-/** The address bar as state; the browser's back and forward work as ever. */
+/** The address bar as state; the browser's back and forward buttons work as usual. */
 export function useAddressBar(): Navigation {
   const [route, setRoute] = useState(current);
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { isChannelId, isRelPath } from '../../protocol/names.ts';
 
-/** What the page shows, as its address says. */
+/** The view of the page, as its address determines it. */
 export type Route =
   | { view: 'now' }
   | { view: 'channels' }
@@ -8,16 +8,16 @@ export type Route =
   | { view: 'write'; channel?: string }
   | { view: 'search'; words: string; channel?: string }
   | { view: 'channel'; channel: string }
-  /** The conversation, at one message. */
+  /** The conversation, positioned at one message. */
   | { view: 'message'; channel: string; relPath: string }
   | { view: 'thread'; channel: string; relPath: string }
   | { view: 'nowhere'; path: string };
 
 /**
- * Reads an address.
+ * Parses an address.
  *
  * @param path such as `/m/<channel>/<relPath>`
- * @param query what follows the question mark, with or without it
+ * @param query the text after the question mark, with or without it
  */
 export function routeOf(path: string, query: string): Route {
   const [, first = '', channel = '', ...rest] = path.split('/');
@@ -49,7 +49,7 @@ export function routeOf(path: string, query: string): Route {
   return first === 't' ? { view: 'thread', channel, relPath } : nowhere;
 }
 
-/** The address of what is shown; {@link routeOf} reads it back. */
+/** The address of a route; {@link routeOf} parses it. */
 export function pathOf(route: Route): string {
   switch (route.view) {
     case 'now':

@@ -20,7 +20,7 @@ const PLACES: readonly { to: Route; name: string; icon: IconName; views: Route['
   { to: { view: 'write' }, name: 'Write', icon: 'write', views: ['write'] },
 ];
 
-/** The links to the parts of the page; writing is left out where nothing may be written. */
+/** The links to the parts of the page; without the one for writing if the server is read-only. */
 export function Destinations(): JSX.Element {
   const { route } = useNavigation();
   const { session, now } = useModel();

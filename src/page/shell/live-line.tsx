@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useModel } from '../live/use-live.ts';
 
-/** Says when the page is not live, above everything and without moving it. */
+/** Shows that the page is not live, above everything else and without moving it. */
 export function LiveLine(): JSX.Element {
   const { connection, problem } = useModel();
   const lost =

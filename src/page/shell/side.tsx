@@ -6,7 +6,7 @@ import { Destinations } from './destinations.tsx';
 import { chosenTheme, turnTheme } from './theme.ts';
 import icon from '../icon.svg';
 
-/** The way around on a wide screen: the parts of the page, and the channels. */
+/** The navigation on a wide screen: the parts of the page, and the channels. */
 export function Side({ onHelp }: { onHelp: () => void }): JSX.Element {
   const { session } = useModel();
   return (

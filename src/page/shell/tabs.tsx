@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { Destinations } from './destinations.tsx';
 
-/** The way around on a narrow screen. */
+/** The navigation on a narrow screen. */
 export function Tabs(): JSX.Element {
   return (
     <nav class="tabs" aria-label="Parts">

@@ -2,7 +2,7 @@ const KEY = 'crosstalk-theme';
 const TURNS = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof TURNS)[number];
 
-/** The theme chosen in this browser. */
+/** The theme that was chosen in this browser. */
 export function chosenTheme(): Theme {
   try {
     return TURNS.find((theme) => theme === localStorage.getItem(KEY)) ?? 'system';
@@ -16,13 +16,13 @@ export function applyTheme(): void {
   document.documentElement.dataset['theme'] = chosenTheme();
 }
 
-/** Takes the next theme, and says which that is. */
+/** Switches to the next theme, and returns it. */
 export function turnTheme(): Theme {
   const next = TURNS[(TURNS.indexOf(chosenTheme()) + 1) % TURNS.length] ?? 'system';
   try {
     localStorage.setItem(KEY, next);
   } catch {
-    // Nothing is kept in this window; it lasts until the page is closed.
+    // This window cannot store it; the theme lasts until the page is closed.
   }
   document.documentElement.dataset['theme'] = next;
   dispatchEvent(new Event('crosstalk-theme'));

@@ -1,9 +1,9 @@
-/** What a link in a message may lead to; all else stays the text that it is. */
+/** The schemes of links that may be followed; any other link stays text. */
 const SCHEMES: readonly string[] = ['http:', 'https:', 'mailto:'];
 
 /**
- * The address a link of a message leads to, or undefined for one that is not followed: any scheme
- * but http, https and mailto, and addresses relative to this page.
+ * The address a link of a message leads to, or undefined for one that is not followed: a link with
+ * any scheme except http, https and mailto, and an address relative to this page.
  */
 export function safeLink(href: string): string | undefined {
   let url: URL;

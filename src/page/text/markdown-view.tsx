@@ -5,10 +5,10 @@ import { safeLink } from './links.ts';
 import { References } from './references.tsx';
 
 /**
- * A message's text. Elements are made one by one from a fixed list and text is only ever text, so
- * that nothing written in a message can become markup (invariant 7).
+ * The text of a message. Elements are created individually from a fixed list, and text always stays
+ * text, so that nothing in a message can become markup (invariant 7).
  *
- * @param props.channel in which message paths in the text are found
+ * @param props.channel the channel in which message paths in the text are looked up
  */
 export function Markdown({ text, channel }: { text: string; channel: string }): JSX.Element {
   const nodes = useMemo(
@@ -23,7 +23,7 @@ function shownAll(nodes: readonly Node[], channel: string): ComponentChildren[] 
   return nodes.map((node) => shown(node, channel));
 }
 
-/** Tokens that are an element of the same meaning, whatever their attributes say. */
+/** Tokens that are rendered as the element of the same name, without their attributes. */
 const PLAIN = new Set(
   'p strong em s blockquote ul li table thead tbody tr hr br code'.split(' ').map(String),
 );
@@ -44,7 +44,7 @@ function shown(node: Node, channel: string): ComponentChildren {
     case 'fence':
       return <Code text={token.content} />;
     case 'heading_open':
-      // Below the heading of the message, whatever its writer thought of its weight.
+      // All headings are below the heading of the message, whatever level its writer chose.
       return <h3 class={`md-${token.tag}`}>{inside()}</h3>;
     case 'link_open':
       return <Out href={attribute(token, 'href')}>{inside()}</Out>;
@@ -92,7 +92,7 @@ function Code({ text }: { text: string }): JSX.Element {
   );
 }
 
-/** A link to somewhere else, or only its words when it may not be followed. */
+/** A link to another site, or only its text if it may not be followed. */
 function Out({ href, children }: { href: string; children?: ComponentChildren }): JSX.Element {
   const safe = safeLink(href);
   if (safe === undefined) return <>{children}</>;

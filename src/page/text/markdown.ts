@@ -2,29 +2,29 @@ import MarkdownIt, { type Token } from 'markdown-it';
 import { safeLink } from './links.ts';
 
 /**
- * HTML is text here. A link that {@link safeLink} refuses is not made one, so that what was written
- * stays to be seen.
+ * HTML is treated as text. A link that {@link safeLink} refuses is not made into one, so that its
+ * source stays visible.
  */
 const reader = new MarkdownIt('default', { html: false, linkify: true, typographer: false });
 reader.validateLink = (href) => safeLink(href) !== undefined;
-// Only what says that it is an address: "README.md" is a file and "e.g.it" a slip.
+// Only complete addresses become links: "README.md" is a file and "e.g.it" a typo.
 reader.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
 
-/** Longer texts, in characters, are shown as they were written. */
+/** Texts longer than this, in characters, are shown as they were written. */
 export const MARKDOWN_LIMIT = 200_000;
 
-/** The tokens of a message's text; see markdown-it for what they mean. */
+/** The tokens of a message's text; see markdown-it for their meaning. */
 export function tokensOf(text: string): Token[] {
   return reader.parse(text, {});
 }
 
-/** A token and what stands between its opening and its closing one. */
+/** A token with the tokens between its opening and its closing one. */
 export interface Node {
   token: Token;
   children: Node[];
 }
 
-/** The tree that markdown-it's flat list of opening and closing tokens stands for. */
+/** Converts markdown-it's flat list of opening and closing tokens into a tree. */
 export function treeOf(tokens: readonly Token[]): Node[] {
   const root: Node[] = [];
   const open: Node[][] = [root];

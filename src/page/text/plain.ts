@@ -1,6 +1,6 @@
 import { tokensOf } from './markdown.ts';
 
-/** The words of some markdown on one line, without its marks: for links and excerpts. */
+/** The words of a markdown text on one line, without its syntax: for links and excerpts. */
 export function plainOf(markdown: string): string {
   const parts = tokensOf(markdown).flatMap(({ type, content, children }) => {
     if (type === 'inline')
@@ -14,7 +14,7 @@ export function plainOf(markdown: string): string {
     .trim();
 }
 
-/** A blank and what is left of a table's bars and rules behind it is one blank. */
+/** Reduces a blank, and the remains of a table's bars and rules after it, to one blank. */
 function withoutRule(run: string, at: number): string {
   const start = at === 0 ? 0 : run.search(/\s/);
   return start >= 0 && run.lastIndexOf('|') >= start ? `${run.slice(0, start)} ` : run;

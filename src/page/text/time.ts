@@ -1,4 +1,4 @@
-/** Seconds as people say them: `12 s`, `5 min`, `3 h`, `2 d`. */
+/** A number of seconds in a readable form: `12 s`, `5 min`, `3 h`, `2 d`. */
 export function ageOf(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 120) return `${String(whole)} s`;
@@ -7,7 +7,10 @@ export function ageOf(seconds: number): string {
   return `${String(Math.round(whole / 86_400))} d`;
 }
 
-/** Seconds between an ISO time and `now`, in milliseconds; 0 for one that cannot be read. */
+/**
+ * Seconds between an ISO time and `now`, which is in milliseconds; 0 for a time that cannot be
+ * read.
+ */
 export function secondsSince(at: string, now: number): number {
   const then = Date.parse(at);
   return Number.isNaN(then) ? 0 : Math.max(0, (now - then) / 1000);
@@ -22,7 +25,7 @@ const day = new Intl.DateTimeFormat(undefined, {
 });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 
-/** The time of day, in the reader's zone. */
+/** The time of day, in the reader's time zone. */
 export function clockOf(at: string | number): string {
   return formatted(clock, at);
 }
@@ -31,7 +34,7 @@ export function dayOf(at: string | number): string {
   return formatted(day, at);
 }
 
-/** Everything about a time, for a tooltip. */
+/** The complete time, for a tooltip. */
 export function wholeTimeOf(at: string | number): string {
   return formatted(full, at);
 }

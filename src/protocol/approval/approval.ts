@@ -13,15 +13,15 @@ import {
 import type { HostFile, Tier } from '../files/host-file.ts';
 
 /**
- * What an operator approves on this machine, whole or not at all (trust.md §2): `tier`, a command
- * with everything that decides how it runs; `default`, the tier an actor runs in when nobody asks
- * for one; `setting`, a value of the clone's git configuration.
+ * What an operator approves on this machine, as a whole or not at all (trust.md §2): `tier`, a
+ * command with everything that affects how it runs; `default`, the tier in which an actor runs when
+ * none is requested; `setting`, a value of the clone's git configuration.
  */
 type ThingKind = 'tier' | 'default' | 'setting';
 
 /** A change that this machine has not approved (protocol.md §6). */
 export interface HeldChange {
-  /** 12 hex digits that stand for exactly what is proposed. */
+  /** 12 hex digits that identify exactly what is proposed. */
   digest: string;
   kind: ThingKind;
   /** `actor.tier`, the actor, or the setting's name. */
@@ -30,9 +30,9 @@ export interface HeldChange {
   tier?: string;
   /** The command, tier or setting in force; absent when there is none. */
   approved?: string;
-  /** Absent for a setting that is gone. */
+  /** Absent for a setting that was removed. */
   proposed?: string;
-  /** Every option that differs; a value is absent where there is none. */
+  /** Every option that differs; a value is absent where the option is not set. */
   changes: { option: string; approved?: Value; proposed?: Value }[];
   /** Why it cannot be approved, and what to do instead. */
   refused?: string;
@@ -40,12 +40,12 @@ export interface HeldChange {
 
 const DIGEST_LENGTH = 12;
 
-/** SHA-256 of a text in hex; an argument because the protocol is pure. */
+/** SHA-256 of a text in hex; passed as an argument because the protocol code is pure. */
 export type Hash = (text: string) => string;
-/** Why a tier is never run, or undefined. */
+/** Returns why a tier may never run, or undefined. */
 export type Refusal = (tier: Tier) => string | undefined;
 
-/** A setting that is not as it was recorded. */
+/** A setting that differs from its recorded value. */
 export interface ChangedSetting {
   name: string;
   recorded?: readonly string[];
@@ -53,10 +53,10 @@ export interface ChangedSetting {
 }
 
 /**
- * The host file as this machine runs it: what is approved stays in force whole, the rest waits. An
- * actor none of whose tiers is approved keeps an empty list: its mail waits, and is not lost. A
- * tier that is gone is no longer served, unless it is the default one, which stays until another
- * is approved as such.
+ * The host file as this machine runs it: what is approved stays in force as a whole, the rest
+ * waits. An actor without an approved tier keeps an empty list, so that its messages wait and are
+ * not lost. A tier that was removed is no longer served, unless it is the default one, which stays
+ * until another tier is approved as the default.
  */
 export function inForce(
   host: HostFile,
@@ -91,7 +91,7 @@ export function inForce(
   return { host: { ...host, actors }, held };
 }
 
-/** Settings that are not as they were recorded, as held changes. */
+/** Settings that differ from their recorded values, as held changes. */
 export function heldSettings(changed: readonly ChangedSetting[], hash: Hash): HeldChange[] {
   return changed.map(({ name, recorded, proposed }) => {
     const before = recorded?.map(withoutLogin);
@@ -108,16 +108,17 @@ export function heldSettings(changed: readonly ChangedSetting[], hash: Hash): He
 }
 
 /**
- * A value without the login that a web address holds: a secret, and the one part of such an address
- * that git hands to nobody but the server. In any other value a part left out could be what matters.
+ * A value without the login that a web address may contain: a secret, and the only part of such an
+ * address that git gives to nobody except the server. In any other value, a removed part could be
+ * the significant one.
  */
 function withoutLogin(value: string): string {
   return value.replace(/^((?:url\.)?https?:\/\/)[^/?#\s@]*@/, '$1***@');
 }
 
 /**
- * The approvals once these changes of a host file are accepted. The first tier approved of an
- * actor is its default one.
+ * The approvals after these changes of a host file are accepted. The first approved tier of an
+ * actor is its default.
  */
 export function accept(
   approved: Approved,
@@ -142,7 +143,10 @@ export function accept(
   return result;
 }
 
-/** The approvals with one tier that the operator has just written, all other options by default. */
+/**
+ * The approvals with one tier that the operator has just written, with default values for all other
+ * options.
+ */
 export function withTier(
   approved: Approved,
   actor: string,
@@ -215,7 +219,7 @@ function keys(...records: readonly Options[]): Set<string> {
   return new Set(records.flatMap((record) => Object.keys(record)));
 }
 
-/** The approvals by which a host file runs as it stands, but for what is refused. */
+/** The approvals with which the current host file runs, except for what is refused. */
 export function acceptWhole(host: HostFile, hash: Hash, refusal: Refusal): Approved {
   const { held } = inForce(host, {}, hash, refusal);
   return accept(

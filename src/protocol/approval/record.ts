@@ -1,23 +1,23 @@
 import { TIER_DEFAULTS, type HostFile, type Tier } from '../files/host-file.ts';
 
-/** A value of an option: what JSON can hold. */
+/** A value of an option: anything that JSON can represent. */
 export type Value =
   string | number | boolean | readonly Value[] | { readonly [name: string]: Value };
-/** What a thing says, by option, named as in the host file. Times in milliseconds. */
+/** The options of a thing, named as in the host file. Times are in milliseconds. */
 export type Options = Readonly<Record<string, Value>>;
 
 /** What is approved of one actor. */
 interface ApprovedActor {
-  /** The tier in force when none is asked for. */
+  /** The tier in force when none is requested. */
   default?: string;
-  /** Of each tier the command (`cli`) and the options that are not the default ones. */
+  /** For each tier, the command (`cli`) and the options that differ from the defaults. */
   tiers: Record<string, Options>;
 }
 
-/** By actor: what this machine has approved of one host file. */
+/** What this machine has approved of one host file, by actor. */
 export type Approved = Record<string, ApprovedActor>;
 
-/** What a tier says besides its name, as approvals keep it: nothing that is so by default. */
+/** The options of a tier without its name, as approvals store them: default values are left out. */
 export function optionsOf(tier: Tier): Options {
   const defaults = wholeOf({ ...TIER_DEFAULTS, name: '', cli: '' });
   return Object.fromEntries(
@@ -25,7 +25,7 @@ export function optionsOf(tier: Tier): Options {
   );
 }
 
-/** Everything that a tier says besides its name. */
+/** All options of a tier without its name. */
 export function wholeOf(tier: Tier): Options {
   const { cli, ...rest } = tier;
   const given = Object.entries<Value | undefined>({ cli, ...rest });
@@ -38,7 +38,7 @@ export function wholeOf(tier: Tier): Options {
   );
 }
 
-/** The tier that was approved, whole: what is not on record is as it is by default. */
+/** The approved tier with all options: those that were not recorded have their default values. */
 export function tierOf(name: string, options: Options): Tier {
   const recorded = Object.entries(options).map(([key, value]) => [
     key.replace(/_[a-z]/g, (letters) => letters.slice(1).toUpperCase()),
@@ -48,8 +48,9 @@ export function tierOf(name: string, options: Options): Tier {
 }
 
 /**
- * What 6.0.0 recorded, commands alone, as it is kept now. The other options of a command are those
- * it ran with: the host file that was last in force says them, where it has this command.
+ * Converts the record of 6.0.0, which contains commands alone. The other options of a command are
+ * those with which it ran: they are taken from the host file that was last in force, if it has this
+ * command.
  */
 export function fromCommands(
   commands: Readonly<Record<string, Readonly<Record<string, string>>>>,
@@ -76,7 +77,7 @@ export function fromCommands(
   return plain(Object.fromEntries(actors));
 }
 
-/** JSON with the keys of every object in order, so that equal contents have one text. */
+/** JSON with the keys of every object sorted, so that equal contents have the same text. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value ?? null, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
@@ -85,11 +86,12 @@ export function canonical(value: unknown): string {
   );
 }
 
-/** A name from a file is looked up among own ones only: `constructor` is no tier of ours. */
+/** Looks up a name from a file among own properties only: `constructor` is not a tier. */
 export function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
+/** A copy of the approvals that can be changed without changing the original. */
 export function copy(approved: Approved): Approved {
   return plain(
     Object.fromEntries(
@@ -101,6 +103,7 @@ export function copy(approved: Approved): Approved {
   );
 }
 
+/** A copy without a prototype, so that no name in it is inherited. */
 export function plain<T>(record: Readonly<Record<string, T>>): Record<string, T> {
   return Object.assign(Object.create(null) as Record<string, T>, record);
 }

@@ -2,20 +2,20 @@ import type { Value } from './record.ts';
 import type { HeldChange } from './approval.ts';
 import { asAscii, quoted } from '../text/quoted.ts';
 
-/** How much of a text a line has room for; `host show` prints all of it. */
+/** The most characters of a text in one line; `host show` prints all of it. */
 const SHORT = 100;
 
-/** A value as a person decides by it: JSON of printable ASCII. */
+/** A value in the form in which a person judges it: JSON of printable ASCII. */
 export function valueText(value: Value | undefined): string {
   return value === undefined ? 'nothing' : asAscii(JSON.stringify(value));
 }
 
-/** A name that cannot pass for something else. */
+/** A name in a form that cannot be mistaken for something else. */
 export function nameText(name: string): string {
   return /^[\w.-]+$/.test(name) ? name : quoted(name);
 }
 
-/** A command as it is written, unless something in it might not be seen. */
+/** A command as it is written, unless some of its characters might be invisible. */
 export function commandText(cli: string): string {
   return /^[\x20-\x7e]*$/.test(cli) ? cli : quoted(cli);
 }

@@ -4,16 +4,16 @@ import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 /** An actor's profile (protocol.md §6): `name` equals the file's stem, the body is its system prompt. */
 export interface Profile {
   name: string;
-  /** Empty where there is none: it is wanted, and a profile without one is a profile. */
+  /** Empty if it is missing: a description is recommended, but a profile without one is valid. */
   description: string;
   body: string;
 }
 
 /**
- * Reads an actor profile, or says every problem found in it.
+ * Parses an actor profile, or returns every problem found in it.
  *
- * @param stem of the file's name, which `name` has to equal; undefined leaves that to the caller, for a
- *   content that stands under several names
+ * @param stem of the file's name, which `name` has to equal; undefined leaves this check to the
+ *   caller, for content that appears under several names
  */
 export function parseProfile(text: string, stem: string | undefined): Parsed<Profile> {
   const document = parseDocumentText(text);

@@ -2,13 +2,16 @@ import { formatDocument, parseDocumentText } from '../text/frontmatter.ts';
 import { isChannelId } from '../names.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
-/** A channel (protocol.md §9). A folder without `CHANNEL.md` is one too, named by its id. */
+/**
+ * A channel (protocol.md §9). A folder without `CHANNEL.md` is also a channel, whose name is its
+ * id.
+ */
 export interface Channel {
   id: string;
   name: string;
   createdBy?: string;
   createdAt?: string;
-  /** Id of the channel this is a subchannel of. */
+  /** Id of the channel above it. */
   parent?: string;
   /** A small system prompt for this channel. */
   body: string;
@@ -16,7 +19,7 @@ export interface Channel {
 
 const MAX_NAME = 100;
 
-/** What is wrong with a channel's name, or undefined. */
+/** The problem of a channel's name, or undefined. */
 export function channelNameProblem(name: unknown): string | undefined {
   if (name === undefined) return 'name is missing';
   const valid = typeof name === 'string' && name.trim() === name && /^[^\p{C}]+$/u.test(name);
@@ -25,7 +28,7 @@ export function channelNameProblem(name: unknown): string | undefined {
     : `name is ${shown(name)}, expected 1 to ${String(MAX_NAME)} printable characters on one line`;
 }
 
-/** Reads `CHANNEL.md` of the channel `id`, or says every problem found in it. */
+/** Parses `CHANNEL.md` of the channel `id`, or returns every problem found in it. */
 export function parseChannel(text: string, id: string): Parsed<Channel> {
   const document = parseDocumentText(text);
   if (!document.ok) return document;
@@ -47,7 +50,7 @@ export function parseChannel(text: string, id: string): Parsed<Channel> {
   });
 }
 
-/** Writes `CHANNEL.md`. */
+/** Formats a `CHANNEL.md`. */
 export function formatChannel(channel: Channel): string {
   const fields: Record<string, unknown> = { name: channel.name };
   if (channel.createdBy !== undefined) fields['created_by'] = channel.createdBy;

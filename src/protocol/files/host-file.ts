@@ -4,23 +4,26 @@ import { EVERYONE } from '../address.ts';
 import { isName } from '../names.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
-/** A named slot for an actor's CLI (protocol.md §6). Times in milliseconds. */
+/** A named slot for an actor's CLI (protocol.md §6). Times are in milliseconds. */
 export interface Tier {
   name: string;
-  /** Run by `/bin/sh -c`; the prompt comes on stdin. */
+  /** Run by `/bin/sh -c`; the prompt is passed on stdin. */
   cli: string;
-  /** Where it works, absolute or beginning with `~/`; absent: in a workspace (trust.md §1). */
+  /**
+   * Where it works, absolute or beginning with `~/`; if absent, it works in a workspace (trust.md
+   * §1).
+   */
   workdir?: string;
-  /** How many runs may go on at once. */
+  /** The most runs at the same time. */
   count: number;
   timeout: number;
-  /** Runs before a delivery is quarantined. */
+  /** The number of runs before a delivery is quarantined. */
   attempts: number;
-  /** Wait before the first retry; each further one waits four times as long. */
+  /** The wait before the first retry; each further wait is four times as long. */
   retryDelay: number;
-  /** Runs in any hour, at most; mail beyond them waits. */
+  /** The most runs in any hour; messages beyond them wait. */
   maxRunsPerHour: number;
-  /** Messages from the first question of a thread to a delivery, at most. */
+  /** The most messages from the first question of a thread to a delivery. */
   maxDepth: number;
 }
 
@@ -33,6 +36,7 @@ export interface HostFile {
   body: string;
 }
 
+/** The values of options that a tier does not set. Times are in milliseconds. */
 export const TIER_DEFAULTS = {
   count: 1,
   timeout: 600_000,
@@ -42,7 +46,7 @@ export const TIER_DEFAULTS = {
   maxDepth: 40,
 };
 
-/** Reads `hosts/<alias>.md`, or says every problem found in it. */
+/** Parses `hosts/<alias>.md`, or returns every problem found in it. */
 export function parseHostFile(text: string): Parsed<HostFile> {
   const document = parseDocumentText(text);
   if (!document.ok) return document;
@@ -127,7 +131,7 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
   };
 }
 
-/** Whether a text names a folder without regard to where it is read: absolute, or below `~`. */
+/** Whether a text names a folder independently of the current one: absolute, or below `~`. */
 export function isWorkdir(text: unknown): text is string {
   return typeof text === 'string' && /^(?:\/|~(?:\/|$))/.test(text) && !/\p{Cc}/u.test(text);
 }
@@ -141,7 +145,10 @@ export function parseDuration(text: string): number | undefined {
   return Number.isFinite(result) && result <= 2 ** 31 - 1 ? result : undefined;
 }
 
-/** The tier a batch runs in: the newest message naming a declared one decides (protocol.md §6). */
+/**
+ * The tier in which a batch runs: the newest message that names a declared tier decides
+ * (protocol.md §6).
+ */
 export function chooseTier(
   tiers: readonly Tier[],
   requested: readonly (string | undefined)[],

@@ -6,7 +6,7 @@ import { utcOf } from '../text/timestamp.ts';
 
 const FILE = /^\d{8}T\d{9}Z-([0-9a-fA-F]{8,64})\.md$/;
 
-/** What {@link memoryFileAt} makes, for whoever is told that a name is none. */
+/** The form of the names that {@link memoryFileAt} creates, for error messages about other names. */
 export const MEMORY_FORM = 'YYYYMMDDTHHMMSSmmmZ-<hex>.md';
 
 /** A shared note (protocol.md §9), in a file of `data/memories/`. */
@@ -14,15 +14,15 @@ export interface Memory {
   from: string;
   /** ISO 8601 UTC. */
   timestamp: string;
-  /** What it is about, on one line. */
+  /** The topic, on one line. */
   subject: string;
   /** `global` or a channel id. */
   scope: string;
   /** The file name of the memory this one replaces. */
   supersedes?: string;
-  /** Other words under which it should be found; an empty list stands for an absent field. */
+  /** Other words by which it should be found; an empty list stands for an absent field. */
   alias: string[];
-  /** Fields we do not know, kept as they were read. */
+  /** Unknown fields, kept as they were read. */
   extra: Fields;
   /** Markdown, byte for byte. */
   body: string;
@@ -40,7 +40,7 @@ export function memoryFileAt(at: Date, suffix: string): string {
   return `${at.toISOString().replace(/[-:.]/g, '')}-${suffix}.md`;
 }
 
-/** The hex suffix of a memory's file name, by which it may be named when it is unique. */
+/** The hex suffix of a memory's file name, by which it may be named if it is unique. */
 export function memorySuffix(file: string): string {
   return FILE.exec(file)?.[1] ?? '';
 }
@@ -51,7 +51,7 @@ export function isOneLine(value: unknown): value is string {
 }
 
 /**
- * Reads a file of `data/memories/`. Limits are those of a message (protocol.md §2): at most 1 MiB,
+ * Parses a file of `data/memories/`. Limits are those of a message (protocol.md §2): at most 1 MiB,
  * UTF-8, YAML.
  */
 export function parseMemoryFile(bytes: Uint8Array): Parsed<Memory> {
@@ -59,7 +59,7 @@ export function parseMemoryFile(bytes: Uint8Array): Parsed<Memory> {
   return text.ok ? parseMemory(text.value) : text;
 }
 
-/** Reads a memory, or says every problem found in it. A missing scope means `global`. */
+/** Parses a memory, or returns every problem found in it. A missing scope means `global`. */
 export function parseMemory(text: string): Parsed<Memory> {
   const document = parseDocumentText(text);
   if (!document.ok) return document;
@@ -95,7 +95,7 @@ export function parseMemory(text: string): Parsed<Memory> {
   });
 }
 
-/** Writes a memory; `parseMemory` of the result gives it back unchanged. */
+/** Formats a memory; `parseMemory` of the result returns it unchanged. */
 export function formatMemory(memory: Memory): string {
   const { from, timestamp, subject, scope, supersedes, alias } = memory;
   const fields: Fields = { from, timestamp, subject, scope };
@@ -105,13 +105,14 @@ export function formatMemory(memory: Memory): string {
 }
 
 /**
- * The memories that are superseded (protocol.md §9), each with the newest that replaces it; all
+ * The memories that are superseded (protocol.md §9), each with the newest one that replaces it; all
  * others are in force. A memory that is not among the given ones replaces nothing.
  *
- * Memories that supersede one another in a cycle would all be hidden, and a note be lost: nothing in
- * the cycle replaces its newest by file name, though one from outside may. So whoever follows the
- * answers from any memory comes to one that is in force. Apart from that names decide nothing: a
- * machine whose clock is slow may replace what was written by one whose clock is fast.
+ * Memories that supersede each other in a cycle would all be hidden, and a note would be lost.
+ * Therefore nothing in the cycle replaces its newest member by file name, although a memory outside
+ * may. So following the replacements from any memory leads to one that is in force. Apart from that
+ * names decide nothing: a machine whose clock is slow may replace what was written by one whose
+ * clock is fast.
  */
 export function supersededBy(
   memories: ReadonlyMap<string, Pick<Memory, 'supersedes'>>,
@@ -126,7 +127,7 @@ export function supersededBy(
   return by;
 }
 
-/** Of each cycle the memory that supersedes the newest in it. */
+/** For each cycle, the memory that supersedes the newest one in it. */
 function closingLinks(memories: ReadonlyMap<string, Pick<Memory, 'supersedes'>>): Set<string> {
   const found = new Set<string>();
   const walked = new Set<string>();
@@ -145,7 +146,7 @@ function closingLinks(memories: ReadonlyMap<string, Pick<Memory, 'supersedes'>>)
       (latest, one, index) => (one > (cycle[latest] ?? '') ? index : latest),
       0,
     );
-    // Each supersedes the one after it, and the last the first.
+    // Each one supersedes the next, and the last one the first.
     found.add(cycle.at(newest - 1) ?? '');
   }
   return found;

@@ -1,17 +1,17 @@
-/** A part of a text, cut where words end, with `…` where something was left out. */
+/** A part of a text, cut at the ends of words, with `…` where something was left out. */
 export interface Excerpt {
   text: string;
   cut: boolean;
 }
 
 const MARK = '…';
-/** Of the room before the first word that was looked for. */
+/** The share of the room that is used for text before the first word searched for. */
 const LEAD = 0.25;
 
 /**
  * The part of a text around the first of some words, at most `maxBytes` of UTF-8.
  *
- * @param words as they were looked for: case and accents do not matter, nor do `"` and `*`
+ * @param words as they were searched for: case, accents, `"` and `*` are ignored
  */
 export function excerptOf(text: string, words: string, maxBytes: number): Excerpt {
   const whole = text.trim();
@@ -30,7 +30,7 @@ export function excerptOf(text: string, words: string, maxBytes: number): Excerp
   return { text: `${start > 0 ? MARK : ''}${shown.trim()}${more ? MARK : ''}`, cut: true };
 }
 
-/** Keeps the length, so that places found in one are places in the other. */
+/** Keeps the length, so that positions in the result are positions in the text. */
 function fold(text: string): string {
   return Array.from(text, (character) => {
     const plain = character.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();

@@ -11,7 +11,7 @@ export interface Document {
 
 const FENCE = '---';
 
-/** Engines that would run code, or read what we did not ask for, are replaced by a refusal. */
+/** Replaces engines that would run code, or read a format that is not allowed here. */
 function refuse(): never {
   throw new Error('only YAML frontmatter is read');
 }
@@ -25,33 +25,33 @@ const engines = {
   toml: { parse: refuse, stringify: refuse },
 };
 
-/** A larger header is malformed; counted in bytes of UTF-8, without the two fences. */
+/** The size above which a header is malformed; counted in bytes of UTF-8, without the two fences. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /**
  * The failsafe schema keeps every scalar a string: no dates, no sexagesimals, no octals.
  *
- * Whoever can push writes headers, so each step is linear, and stops where a header asks for more
- * than anybody writes: what the `yaml` package does by default takes time that grows with the square
- * of the keys, the errors and the aliases.
+ * Anybody who can push writes headers, so each step is linear, and stops when a header requires
+ * more than any genuine header does: the time that the `yaml` package takes by default grows with
+ * the square of the keys, the errors and the aliases.
  */
 export function parseFields(header: string): Fields {
   const composer = new Composer({
     schema: 'failsafe',
     version: '1.2',
-    // Its warnings go to stderr, and quote the file.
+    // Its warnings would go to stderr, and quote the file.
     logLevel: 'error',
-    // Compares each key with all others; refuseDuplicates does it in one pass.
+    // This would compare each key with all others; refuseDuplicates does it in one pass.
     uniqueKeys: false,
   });
-  // It would gather every error there is, each with a stack trace. The first one decides.
+  // It would collect every error, each with a stack trace, but the first one decides.
   Object.assign(composer, { onError: refuseAt(header) });
   const [document, another] = [...composer.compose(tokensOf(header), true, header.length)];
   const problem = document?.errors[0];
   if (problem !== undefined) refuseAt(header)(problem.pos[0], '', problem.message);
   if (another !== undefined) throw new Error('more than one YAML document');
   if (document === undefined) return {};
-  // A value that is left out is the empty text wherever it stands; null would be written as "null".
+  // An omitted value is the empty text anywhere; null would be written as "null".
   visit(document, {
     Map: (_, map) => {
       refuseDuplicates(map, header);
@@ -71,22 +71,29 @@ export function parseFields(header: string): Fields {
 }
 
 /**
- * Blanks and line breaks in a row. gray-matter looks for comments by an expression that goes through
- * such a run from each of its line breaks.
+ * The most consecutive blanks and line breaks. gray-matter looks for comments with an expression
+ * that scans such a run from each of its line breaks.
  */
 const MAX_BLANKS = 256;
 const BLANKS = new RegExp(`\\s{${String(MAX_BLANKS + 1)}}`);
 
-/** Values nested deeper than this are refused: nobody writes them, and the stack has an end. */
+/**
+ * Values nested deeper than this are refused, because no genuine header has them and the stack is
+ * finite.
+ */
 const MAX_NESTING = 64;
-/** To find what an alias means the whole document is gone through. */
+/** The most aliases: to resolve one, the whole document is searched. */
 const MAX_ALIASES = 50;
-/** Words and marks of a header. A list of thousands of plain words is read without YAML's rules. */
+/**
+ * The most words and marks of a header. A list of thousands of plain words is read without YAML's
+ * rules.
+ */
 const MAX_LEXEMES = 16_384;
 
 /**
- * The composer recurses, and how deep it gets depends on who called it: the same header would be
- * read here and refused there. The parser below it keeps a stack of its own and can be watched.
+ * The composer is recursive, and the depth it reaches depends on its caller: the same header could
+ * be read in one place and refused in another. The parser below it has its own stack and can be
+ * checked.
  */
 function tokensOf(header: string): CST.Token[] {
   const parser = new Parser();
@@ -107,7 +114,7 @@ function tokensOf(header: string): CST.Token[] {
 
 type Source = number | [number, number] | { offset: number; source?: string };
 
-/** Throws for what the composer tells of, with the place; a warning is none of our business. */
+/** Throws for an error of the composer, with its place; warnings are ignored. */
 function refuseAt(
   header: string,
 ): (source: Source, code: string, message: string, warning?: boolean) => void {
@@ -135,7 +142,10 @@ function refuseDuplicates({ items }: YAMLMap, header: string): void {
   }
 }
 
-/** An alias may name what it is part of; nothing that walks such a value comes to an end. */
+/**
+ * Refuses cycles: an alias may name a value that contains it, and code that walks such a value
+ * would not end.
+ */
 function refuseCycles(value: unknown, above: Set<unknown>, done: Set<unknown>): void {
   if (typeof value !== 'object' || value === null || done.has(value)) return;
   if (above.has(value)) throw new Error('an alias refers to itself');
@@ -146,12 +156,12 @@ function refuseCycles(value: unknown, above: Set<unknown>, done: Set<unknown>): 
 }
 
 /**
- * Splits a file into YAML fields and the body, byte for byte (protocol.md §2). The blank line
- * that {@link formatDocument} puts after the header is not part of the body. A header larger than
- * {@link MAX_HEADER_BYTES} is refused before anything in it is looked at.
+ * Splits a file into YAML fields and the body, byte for byte (protocol.md §2). The blank line that
+ * {@link formatDocument} puts after the header is not part of the body. A header larger than {@link
+ * MAX_HEADER_BYTES} is refused before it is parsed.
  *
- * Only the header reaches gray-matter, never the body, and always with options: without them it
- * answers from a cache that turns a broken header into an empty one the second time.
+ * Only the header is passed to gray-matter, never the body, and always with options: without them
+ * it uses a cache, which turns a broken header into an empty one the second time.
  */
 export function parseDocumentText(text: string): Parsed<Document> {
   const firstBreak = text.indexOf('\n');
@@ -185,20 +195,23 @@ export function parseDocumentText(text: string): Parsed<Document> {
 }
 
 /**
- * The same text in memory of its own. A part of a string keeps the whole of it in memory, and whoever
- * keeps the sender of a message would keep its body.
+ * The same text with its own memory. A part of a string keeps the whole string in memory, so
+ * keeping the sender of a message would keep its body.
  */
 function copied(text: string): string {
   return Buffer.from(text, 'utf8').toString('utf8');
 }
 
-/** Writes fields and body so that {@link parseDocumentText} gives both back unchanged. */
+/** Formats fields and body so that {@link parseDocumentText} returns both unchanged. */
 export function formatDocument(fields: Fields, body: string): string {
   const header = stringify(fields, { lineWidth: 0, version: '1.2' });
   return `${FENCE}\n${header}${FENCE}\n\n${body}`;
 }
 
-/** Bytes of UTF-8; for a text that has more characters than `limit` only that it is too long. */
+/**
+ * The number of bytes in UTF-8; for a text with more characters than `limit`, only a number above
+ * the limit.
+ */
 function bytesUpTo(text: string, limit: number): number {
   return text.length > limit ? text.length : new TextEncoder().encode(text).length;
 }

@@ -1,13 +1,16 @@
-/** `key: value` and `key:`, a list of `  - value` below it; values that no rule of YAML touches. */
+/**
+ * Matches `key: value` and `key:`, which a list of `  - value` may follow; no rule of YAML affects
+ * such values.
+ */
 const LINE = /^([a-z][a-z0-9]*):(?: ([A-Za-z0-9/][A-Za-z0-9/._@+:-]*))?$/;
 const ITEM = /^ {2}- ([A-Za-z0-9/][A-Za-z0-9/._@+:-]*)$/;
 
 /**
- * Reads a header as we write nearly all of them: plain words and lists of plain words. In the
- * failsafe schema these are the strings they look like, so YAML's parser, fifty times slower, is
- * left to all others.
+ * Parses a header in the form in which Crosstalk writes nearly all of them: plain words and lists
+ * of plain words. In the failsafe schema they are simply strings, so YAML's parser, which is fifty
+ * times slower, is needed only for other headers.
  *
- * @returns undefined for what has to be read by YAML's rules
+ * @returns undefined for a header that has to be parsed by YAML's rules
  */
 export function parsePlainHeader(header: string): Record<string, unknown> | undefined {
   const fields: Record<string, unknown> = {};

@@ -1,28 +1,31 @@
-/** Everything but the printable characters of ASCII. */
+/** Every character except the printable ones of ASCII. */
 const UNPLAIN = /[^\x20-\x7e]/g;
-/** Control, format, private and unassigned characters, other line ends, and all that is not drawn. */
+/**
+ * Control, format, private and unassigned characters, unusual line ends, and all characters that
+ * are not drawn.
+ */
 const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * Text that a person decides by, as a JSON string of printable ASCII alone: no escape sequence,
- * colour, direction, invisible or look-alike character hides a part of it. `JSON.parse` gives the
- * text back (trust.md §2).
+ * A text on which a person bases a decision, as a JSON string of printable ASCII: no escape
+ * sequence, colour, direction, invisible or look-alike character can hide a part of it.
+ * `JSON.parse` returns the text (trust.md §2).
  */
 export function quoted(text: string): string {
   return asAscii(JSON.stringify(text));
 }
 
-/** A JSON text that says the same in printable ASCII, and line feeds. */
+/** An equivalent JSON text in printable ASCII and line feeds. */
 export function asAscii(json: string): string {
   return json.replace(UNPLAIN, (character) => (character === '\n' ? '\n' : unit(character)));
 }
 
-/** A JSON string whose letters stay as they are, in any script; what cannot be seen is escaped. */
+/** A JSON string whose letters of any script are unchanged; invisible characters are escaped. */
 export function visible(text: string): string {
   return escapeInvisible(JSON.stringify(text));
 }
 
-/** Text on one line, with `\\u` in the place of every character that is not drawn. */
+/** Text on one line, with `\\u` escapes for all characters that are not drawn. */
 export function escapeInvisible(text: string): string {
   return text.replace(INVISIBLE, (character) => character.split('').map(unit).join(''));
 }

@@ -1,17 +1,22 @@
 import { escapeInvisible } from './quoted.ts';
 
-/** What a reader of untrusted text returns: the typed value, or every problem found in it. */
+/** The result of parsing untrusted text: the typed value, or every problem found in it. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: string[] };
 
+/** The result of successful parsing. */
 export function parsed<T>(value: T): Parsed<T> {
   return { ok: true, value };
 }
 
+/** The result of parsing that failed, with every problem found. */
 export function unreadable(...problems: string[]): Parsed<never> {
   return { ok: false, problems };
 }
 
-/** A value from a file, short and on one line, with what cannot be seen escaped: for an error message. */
+/**
+ * A value from a file, shortened, on one line and with invisible characters escaped, for an error
+ * message.
+ */
 export function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : describe(value);
   const flat = escapeInvisible(text.slice(0, 61).replace(/[\t\r\n]/g, ' '));

@@ -3,10 +3,10 @@ const AGO = /^(\d{1,6})([mhdw])$/;
 const MOMENT = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/;
 
 /**
- * A moment as people give it: `2026-06-09`, `2026-06-09T19:00` (local time unless it says otherwise),
- * `90m`, `2h`, `3d`, `1w` ago, `today`, `yesterday`.
+ * Parses a time as people write it: `2026-06-09`, `2026-06-09T19:00` (local time unless it has a
+ * zone), `90m`, `2h`, `3d` or `1w` ago, `today`, `yesterday`.
  *
- * @returns undefined for what is none of these
+ * @returns undefined for any other text
  */
 export function parseSince(text: string, now: Date): Date | undefined {
   const [, count = '', unit = ''] = AGO.exec(text) ?? [];
@@ -19,7 +19,7 @@ export function parseSince(text: string, now: Date): Date | undefined {
     return midnight;
   }
   if (!MOMENT.test(text)) return undefined;
-  // A date alone would be read as UTC.
+  // A date without a time would be read as UTC.
   const moment = new Date(text.length === 10 ? `${text}T00:00` : text.replace(' ', 'T'));
   return Number.isNaN(moment.getTime()) ? undefined : moment;
 }

@@ -1,7 +1,7 @@
 /**
- * What the lines of a prompt that are ours look like, and how a line of somebody else's text that
- * looks like one is marked (trust.md §4, decision 0024). Nothing here asks where a text came from:
- * whatever is not written by us goes through {@link quoted}.
+ * The form of the lines that Crosstalk itself writes in a prompt, and the mark for a line of
+ * somebody else's text that looks like one (trust.md §4, decision 0024). It does not matter where a
+ * text came from: everything that Crosstalk did not write goes through {@link quoted}.
  */
 
 /** The headings of a prompt. Foreign text cannot produce a line that reads like one. */
@@ -12,49 +12,53 @@ export const HEADINGS = {
   thread: 'The thread so far',
 };
 
-/** Put before a foreign line that looks like one of ours. */
+/** Inserted before a foreign line that looks like one of Crosstalk's. */
 export const MARK = '> ';
 
 const WORD_NAME = 'crosstalk';
 
-/** The line before each delimiter line; `word` was made for this prompt and is known to nobody else. */
+/**
+ * The line before each delimiter line; `word` was made for this prompt and is not known to anybody
+ * else.
+ */
 export function wordLine(word: string): string {
   return `[${WORD_NAME} ${word}]`;
 }
 
 /**
- * Everything that some reader takes for the end of a line: beside line feed and carriage return the
+ * Everything that some reader treats as the end of a line: line feed and carriage return, the
  * separators of ASCII, next line, and the line and paragraph separators of Unicode.
  */
 // eslint-disable-next-line no-control-regex -- these are the characters meant
 const BREAK = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g;
 
 /**
- * A text with {@link MARK} before each line that looks like a line of ours, and not changed
- * otherwise. {@link unquoted} is its inverse, whatever the text.
+ * Inserts {@link MARK} before each line of a text that looks like one of Crosstalk's, and changes
+ * nothing else. {@link unquoted} is its inverse for every text.
  *
- * @param word of this prompt, if it has one: a line with it, although nobody can know it, is marked too
+ * @param word of this prompt, if it has one: a line with it is marked too, although nobody can know
+ *   it
  */
 export function quoted(text: string, word?: string): string {
   return marked(text, (line) => isOurs(line, word));
 }
 
-/** A text with {@link MARK} before each of its lines that `isLike` takes for one of ours. */
+/** Inserts {@link MARK} before each line of a text for which `isLike` is true. */
 export function marked(text: string, isLike: (line: string) => boolean): string {
   return eachLine(text, (line) => (isLike(line) ? MARK + line : line));
 }
 
-/** The text as it was before {@link quoted}: a line that looks like one of ours carries a mark. */
+/** Reverses {@link quoted}: removes the mark from each line that looks like one of Crosstalk's. */
 export function unquoted(text: string, word?: string): string {
   return eachLine(text, (line) => (isOurs(line, word) ? line.slice(MARK.length) : line));
 }
 
-/** Every line with `prefix` before it, for a text that is quoted as a whole. */
+/** Puts `prefix` before every line of a text that is quoted as a whole. */
 export function indented(text: string, prefix: string): string {
   return eachLine(text, (line) => prefix + line);
 }
 
-/** Foreign words within a line of ours: no break, nothing that is not seen. */
+/** Foreign words within one of Crosstalk's lines: without line breaks and invisible characters. */
 export function inLine(text: string): string {
   return text.replace(/[\p{C}\u2028\u2029]+/gu, ' ').trim();
 }
@@ -70,18 +74,21 @@ function eachLine(text: string, change: (line: string) => string): string {
   return parts.join('');
 }
 
-/** Letters of a title without blanks, as {@link Seen} gives those of a line. */
+/**
+ * The letters of a title without blanks, in the form in which {@link Seen} returns those of a line.
+ */
 const plain = (title: string): string => title.toLowerCase().replaceAll(' ', '');
 const TITLES = Object.values(HEADINGS).map(plain);
-/** How an entry of the thread is introduced: `> <from> to <to> (ref: …):`. */
+/** The mark of a thread entry's first line: `> <from> to <to> (ref: …):`. */
 const ENTRY = '(ref:';
 
 /**
- * Whether a line reads like one of ours: `--- Message …`, a heading, the line with the word, or the
- * first line of an entry of the thread. It is judged by what is seen of it: what stands for a
- * letter in another script or width is one, what is not seen or only decorates does not count.
+ * Whether a line looks like one of Crosstalk's: `--- Message …`, a heading, the line with the word,
+ * or the first line of a thread entry. It is judged by its appearance: a character that resembles a
+ * letter in another script or width counts as that letter, and invisible or merely decorative
+ * characters are ignored.
  *
- * Looks at no more of the line than it takes, which for nearly every line is its first character.
+ * Examines no more of the line than necessary, which for nearly every line is its first character.
  */
 function isOurs(line: string, word: string | undefined): boolean {
   if (word !== undefined && line.includes(word)) return true;
@@ -98,29 +105,35 @@ function isOurs(line: string, word: string | undefined): boolean {
   return seen.isQuote && seen.has(next, ENTRY);
 }
 
-/** Not seen, or only blank: separators, controls, formats, marks, what is ignored, fillers. */
+/**
+ * Characters that are invisible or blank: separators, controls, formats, marks, ignorable
+ * characters, fillers.
+ */
 const UNSEEN = /[\p{Z}\p{C}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/u;
-/** Quotes, and what makes text bold, code or struck out. */
+/** Quotation marks, and the characters that make text bold, code or struck out. */
 const DECORATION = '>*_`~\\|+';
 const DASH = /[\p{Pd}\u02c9\u2212\u23af\u2500\u2501\u2796\u30fc]/u;
 const LETTER = /\p{L}/u;
-/** A letter of another script, which may look like any of ours. */
+/** Stands for a letter of another script, which may look like any ASCII letter. */
 const ANY = 'any letter';
 
-/** What is seen of a line, one character after the other; characters, not the line, are normalised. */
+/**
+ * The visible characters of a line, one after the other; each character, not the line, is
+ * normalised.
+ */
 class Seen {
   readonly #line: string;
   #at = 0;
-  /** What a character stood for that stands for several, such as `⒨`. */
+  /** The rest of a character that is equivalent to several, such as `⒨`. */
   #rest = '';
-  /** A `>` came by. */
+  /** Whether a `>` was seen. */
   isQuote = false;
 
   constructor(line: string) {
     this.#line = line;
   }
 
-  /** The next character in lower case; `—` for a dash that is none of ASCII; empty at the end. */
+  /** The next character in lower case; `—` for a dash outside of ASCII; empty at the end. */
   next(): string {
     for (;;) {
       if (this.#rest === '') {
@@ -141,7 +154,7 @@ class Seen {
     }
   }
 
-  /** Whether what is seen from here on, `first` included, begins with one of the titles. */
+  /** Whether the visible characters from here on, including `first`, begin with one of the titles. */
   goesOn(first: string, titles: readonly string[]): boolean {
     let possible = titles;
     let next = first;
@@ -155,7 +168,10 @@ class Seen {
     return false;
   }
 
-  /** Whether what is seen from here on has `part`, of which no beginning comes again within it. */
+  /**
+   * Whether the visible characters from here on contain `part`, whose beginning must not occur
+   * again within it.
+   */
   has(first: string, part: string): boolean {
     let found = 0;
     for (let next = first; next !== ''; next = this.next()) {
@@ -166,7 +182,7 @@ class Seen {
     return false;
   }
 
-  /** Past the rest of a terminal's escape sequence, such as a colour. */
+  /** Skips the rest of a terminal's escape sequence, such as a colour. */
   #skipSequence(): void {
     if (this.#line[this.#at] !== '[') return;
     this.#at++;

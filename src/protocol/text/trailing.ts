@@ -1,9 +1,9 @@
 /**
- * Where the run of some characters begins with which a text ends; its length when there is none. A
- * regular expression such as `/\n+$/` finds the same in a time that grows with the square of a run
- * that stands anywhere else in the text.
+ * The start of the run of some characters with which a text ends; the text's length when there is
+ * no such run. A regular expression such as `/\n+$/` finds the same, but in a time that grows with
+ * the square of a run anywhere else in the text.
  *
- * @param part one character of the run
+ * @param part matches one character of the run
  */
 export function trailingStart(text: string, part: RegExp): number {
   let at = text.length;
@@ -11,7 +11,7 @@ export function trailingStart(text: string, part: RegExp): number {
   return at;
 }
 
-/** A text without the run of these characters at its end. */
+/** Removes the run of these characters from the end of a text. */
 export function withoutTrailing(text: string, part: RegExp): string {
   return text.slice(0, trailingStart(text, part));
 }

@@ -27,6 +27,7 @@ const UNDER_WAY = [
   'BISECT_LOG',
 ];
 
+/** The state of a checkout that was not updated, and the reason. */
 export const left = (reason: string): CheckoutState => ({ state: 'left', reason });
 
 /** What is asked of the epochs of a bus. */

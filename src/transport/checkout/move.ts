@@ -43,10 +43,12 @@ export async function moveUnderWay(repository: Repository): Promise<Move | undef
   return undefined;
 }
 
+/** Records a move of the checkout before it begins, so that it can be completed after a crash. */
 export function rememberMove(repository: Repository, move: Move): Promise<void> {
   return replace(moveFile(repository), `${JSON.stringify(move)}\n`);
 }
 
+/** Removes the record of a move that is complete. */
 export function forgetMove(repository: Repository): Promise<void> {
   return rm(moveFile(repository), { force: true });
 }

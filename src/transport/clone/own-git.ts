@@ -54,6 +54,7 @@ export interface OwnGit {
   credentials: string;
 }
 
+/** The own git directory in a folder, with the credentials that are stored there. */
 export function ownGitAt(folder: string): OwnGit {
   return { gitDir: folder, credentials: credentialsIn(folder) };
 }

@@ -219,6 +219,7 @@ export function seenAgain(
   };
 }
 
+/** The recorded settings in a file; undefined when it is missing or cannot be read. */
 export async function loadRecord(path: string): Promise<Recording | undefined> {
   try {
     const value = JSON.parse(await readFile(path, 'utf8')) as Recording;

@@ -6,6 +6,7 @@ interface TreeObjectEntry {
 /** File name, its bytes as latin1 so that any come back as they were, to what it names. */
 export type Tree = Map<string, TreeObjectEntry>;
 
+/** The mode of a folder in a tree object, where git writes no leading zero. */
 export const FOLDER = '40000';
 
 /**

@@ -17,6 +17,7 @@ export interface Change {
 /** What is done with a folder: gone into, named as if it were a file, or passed over. */
 export type FolderUse = (path: string) => 'enter' | 'name' | 'skip';
 
+/** The mode of a folder as git prints it. */
 export const FOLDER_MODE = '040000';
 const REPEATED = 'the same folder stands at too many places';
 const TOO_LARGE = 'a folder larger than 128 MiB';

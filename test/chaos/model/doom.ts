@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Event } from '../../support/bus.ts';
 import { bundle } from '../doomed-process.ts';
 
-/** Rounds without anything to do after which a dispatcher is not waited for any more. */
+/** Rounds without anything to do after which a dispatcher is no longer waited for. */
 const QUIET_ROUNDS = 4;
 
 /** Runs a dispatcher until it kills itself or has nothing left to do; true when it died. */

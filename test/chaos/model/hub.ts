@@ -3,20 +3,20 @@ import { dirname, join } from 'node:path';
 import type { Bus, Stored } from '../../support/bus.ts';
 import { git } from '../../support/git.ts';
 
-/** `data/` as it stood when somebody removed it. */
+/** `data/` as it was when somebody removed it. */
 interface Removal {
   before: string;
   commit: string;
   reverted: string[];
 }
 
-/** The remote, and what can be done to its one branch by whoever may write to it. */
+/** The remote, and what anybody who may write to it can do to its one branch. */
 export class Hub {
   readonly bus: Bus;
   branch = 'main';
-  /** Nothing is set back to before this commit: the machines join in it. */
+  /** Nothing is set back to before this commit, in which the machines join. */
   floor = '';
-  /** Where the branch stood before it was set back, newest last. */
+  /** The tips of the branch before it was set back, the newest last. */
   readonly left: string[] = [];
   readonly #removals: Removal[] = [];
 
@@ -34,7 +34,7 @@ export class Hub {
       .filter((name) => name !== '');
   }
 
-  /** The commit of the bus; undefined while it cannot be reached or has none. */
+  /** The tip of the bus; undefined while it cannot be reached or is empty. */
   tip(): string | undefined {
     if (!this.isPlugged || !this.branches().includes(this.branch)) return undefined;
     return git(this.bus.hub, 'rev-parse', `refs/heads/${this.branch}`).trim();
@@ -44,12 +44,12 @@ export class Hub {
     return this.tip() === undefined ? [] : this.bus.messages(this.branch);
   }
 
-  /** A file as it stands on the bus. */
+  /** The current content of a file on the bus. */
   read(path: string): string {
     return git(this.bus.hub, 'show', `${this.branch}:${path}`);
   }
 
-  /** Sets the branch back by so many commits, as a backup that is restored does. */
+  /** Sets the branch back by this many commits, as restoring a backup does. */
   rewind(count: number): void {
     const tip = this.tip();
     if (tip === undefined || this.isRemoved) return;
@@ -58,7 +58,7 @@ export class Hub {
     this.#set(commits[Math.min(count, commits.length - 1)] ?? tip, tip);
   }
 
-  /** Sets it to where it stood before it was set back last. */
+  /** Sets it to the tip from before it was set back last. */
   comeBack(): void {
     const tip = this.tip();
     if (tip === undefined || this.isRemoved) return;
@@ -71,7 +71,7 @@ export class Hub {
     this.left.push(from);
   }
 
-  /** Whether somebody has removed `data/` in the history as it is now, and not put it back. */
+  /** Whether somebody has removed `data/` in the current history, and not put it back. */
   get isRemoved(): boolean {
     return this.#inForce().length > 0;
   }
@@ -100,7 +100,7 @@ export class Hub {
       );
   }
 
-  /** Takes a file out of the history, as if it had never been there; the rest stays as it is. */
+  /** Removes a file from the history, as if it had never existed; the rest is unchanged. */
   drop(path: string): void {
     const tip = this.tip();
     if (tip === undefined || this.isRemoved) return;
@@ -108,14 +108,14 @@ export class Hub {
     const adding = git(clone, 'log', '--diff-filter=A', '--format=%H', '-1', 'HEAD', '--', path);
     const commit = adding.trim();
     const range = git(clone, 'rev-list', `${this.floor}..HEAD`).split('\n');
-    // The last commit is taken back, not out: that is what setting back does.
+    // Removing the last commit would be the same as setting the branch back, which is another step.
     if (!range.includes(commit) || commit === tip) return;
     git(clone, 'rebase', '--quiet', '--onto', `${commit}^`, commit);
     if (git(clone, 'ls-tree', '-r', '--name-only', 'HEAD', path) !== '') return;
     git(clone, 'push', '--quiet', '--force-with-lease', 'origin', `HEAD:${this.branch}`);
   }
 
-  /** Puts a file there, whatever stands in its place. */
+  /** Puts a file there, replacing whatever is in its place. */
   put(path: string, content: string): void {
     if (this.tip() === undefined) return;
     this.#byHand((clone) => {
@@ -124,7 +124,7 @@ export class Hub {
     });
   }
 
-  /** Gives the branch another name, as a forge does. */
+  /** Renames the branch, as a forge does. */
   rename(): void {
     if (this.tip() === undefined) return;
     const name = this.branch === 'main' ? 'trunk' : 'main';
@@ -135,7 +135,7 @@ export class Hub {
   /** Deletes the branch, and prunes it in a clone whose checkout is dirty. */
   delete(dir: string): void {
     const tracking = `refs/remotes/origin/${this.branch}`;
-    // What no machine has ever fetched under its name nobody can bring back.
+    // Content that no machine has ever fetched under its name cannot be restored by anybody.
     if (this.tip() === undefined || git(dir, 'for-each-ref', tracking) === '') return;
     git(this.bus.hub, 'update-ref', '-d', `refs/heads/${this.branch}`);
     writeFileSync(join(dir, 'CLAUDE.md'), 'changed by the operator\n');
@@ -157,7 +157,7 @@ export class Hub {
     return clone;
   }
 
-  /** Somebody's commit from another clone; a dispatcher may push at the same time. */
+  /** A commit of somebody from another clone; a dispatcher may push at the same time. */
   #byHand(change: (clone: string) => unknown): string {
     for (let tries = 1; ; tries++) {
       const clone = this.#clone();

@@ -18,17 +18,17 @@ import { within, type Surroundings } from './surroundings.ts';
 
 const CLOCK = fileURLToPath(new URL('../../support/shifted-clock.cjs', import.meta.url));
 
-/** What each machine serves, by role; an actor is called like its role, but for the helper. */
+/** What each machine serves, by role; an actor has the name of its role, except for the helper. */
 export const SERVED: Record<string, Record<string, string>> = {
   front: { worker: 'worker', boss: 'boss', flaky: 'flaky', quiet: 'quiet', silent: 'silent' },
   back: { worker: 'worker', helper: 'worker', failing: 'failing' },
   late: { worker: 'worker', flaky: 'flaky' },
 };
 
-/** Of these git commands one can be killed. */
+/** The git commands of which one call can be killed. */
 export const KILLED = ['config', 'merge-base', 'rev-list', 'fetch', 'push', 'ls-remote', 'log'];
 
-/** A git in front of git, of which one call is killed when a file says which. */
+/** A wrapper of git that kills one call when a file names it. */
 const SHIM = `#!/bin/sh
 if [ -s "$MODEL_FAULT" ]; then
   word=$(cat "$MODEL_FAULT")
@@ -90,7 +90,7 @@ export class Machine extends Host {
     await this.approve();
   }
 
-  /** The same machine once more, with its clone and its state. */
+  /** A copy of the machine, with its clone and its state. */
   async copy(git: string): Promise<Machine> {
     const copy = new Machine(this.bus, this.alias, `${this.#name}-copy`, git);
     cpSync(this.dir, copy.dir, { recursive: true });
@@ -99,7 +99,7 @@ export class Machine extends Host {
     return copy;
   }
 
-  /** One pass of a dispatcher, or what the one that runs needs to get through with what there is. */
+  /** One pass of a dispatcher, or as much time as the running one needs to process everything. */
   async pass(
     tip: () => string | undefined,
     patience = 4000,
@@ -134,7 +134,7 @@ export class Machine extends Host {
     this.events.push(...(running?.events ?? []));
   }
 
-  /** A dispatcher in a process of its own, which kills itself at the n-th point that it passes. */
+  /** A dispatcher in its own process, which kills itself at the n-th point that it passes. */
   async doom(count: number): Promise<boolean> {
     const offset = join(this.bus.root, `${this.#name}-clock`);
     writeFileSync(offset, String(this.surroundings.clock / 1000));
@@ -149,7 +149,7 @@ export class Machine extends Host {
     });
   }
 
-  /** The next git command of this machine that has the word is killed. */
+  /** The next git command of this machine that contains the word is killed. */
   killGit(word: string): void {
     writeFileSync(this.#fault, word);
   }
@@ -168,10 +168,10 @@ export class Machine extends Host {
     copyState(`${this.state}-saved`, this.state);
   }
 
-  /** Paths and contents of what waits in the outbox. */
+  /** Paths and contents of the files that wait in the outbox. */
   queued(): { path: string; content: string }[] {
     const folders = readdirSync(this.state, { recursive: true, encoding: 'utf8' });
-    // A copy stands at another path, where it has a state of its own beside that of the first.
+    // A copy is at another path, where it has its own state beside that of the original.
     const id = readFileSync(join(this.dir, '.git', 'crosstalk', 'id'), 'utf8').trim();
     return folders
       .filter((path) => path.endsWith('.json') && dirname(path).endsWith(`/${id}/outbox`))
@@ -184,12 +184,12 @@ export class Machine extends Host {
   }
 }
 
-/** Copies a state directory, without the sockets that a killed dispatcher has left there. */
+/** Copies a state directory without the sockets that a killed dispatcher has left there. */
 function copyState(from: string, to: string): void {
   cpSync(from, to, { recursive: true, filter: (path) => !lstatSync(path).isSocket() });
 }
 
-/** Whether a dispatcher has looked at the tip, has nothing to do, and has said so since. */
+/** Whether a dispatcher has seen the tip, has nothing to do, and has reported that since. */
 function isThrough(running: Running, from: number, tip: string | undefined): boolean {
   const since = running.events.slice(from);
   const last = since.findLast(({ event }) => event === 'tick' || event === 'fetch_failed');

@@ -19,10 +19,10 @@ vi.mock('node:os', async (original) => {
 const RUNS = Number(process.env['CHAOS_MODEL_RUNS'] ?? '0');
 const SEED = Number(process.env['CHAOS_SEED'] ?? String(Date.now() % 1_000_000));
 const GIVEN = process.env['CHAOS_MODEL_PLAY'];
-/** Steps of a random run, at most. */
+/** The most steps of a random run. */
 const STEPS = 14;
 
-/** Milliseconds for one run, however busy the machine is. */
+/** Milliseconds for one run, even on a busy machine. */
 const LIMIT_MS = 600_000;
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ beforeAll(async () => {
   await buildDoomed();
 });
 
-/** Does the steps in a world of its own, lets it come to rest, and holds it against the promises. */
+/** Carries out the steps in a new world, lets it finish, and checks it against the promises. */
 async function play(steps: Iterable<fc.AsyncCommand<Plan, World>>): Promise<void> {
   const world = new World();
   await world.open();

@@ -2,12 +2,12 @@ import type { Stored } from '../../support/bus.ts';
 import { SERVED } from './machine.ts';
 import type { Asked, World } from './world.ts';
 
-/** Tokens that a body names: the questions it is about. */
+/** Tokens that a body contains, which identify the questions it is about. */
 function tokensOf(body: string): string[] {
   return [...new Set(/^(?:ask|part|ready|answer|sent) ([a-z0-9+]+)$/m.exec(body)?.[1]?.split('+'))];
 }
 
-/** What is not as it was promised (protocol.md §5), once everything is settled. */
+/** The promises that are not kept (protocol.md §5), once everything is settled. */
 export async function broken(world: World): Promise<string[]> {
   const now = world.hub.messages();
   const isAnswer = ({ message: { body } }: Stored): boolean => /^(answer|sent) /.test(body);
@@ -43,7 +43,7 @@ export async function broken(world: World): Promise<string[]> {
   return problems;
 }
 
-/** Steps after which a machine goes by the record instead of by its cursors. */
+/** Steps after which a machine relies on the record instead of its cursors. */
 const HISTORY = /^(rewind|come-back|drop|remove|revert|restore|delete|rename|fault)/;
 
 interface Twice {
@@ -53,7 +53,7 @@ interface Twice {
 
 const textOf = ({ text }: Twice): string => text;
 
-/** An answer has to be about what it answers, and for those who asked. */
+/** An answer has to be about the message it answers, and addressed to its askers. */
 function wrong({ ever }: World, { channel, relPath, message }: Stored): string[] {
   const questions = message.re.map((re) => ever.get(`${channel}/${re}`));
   const asked = questions.flatMap((one) => (one === undefined ? [] : tokensOf(one.message.body)));
@@ -76,7 +76,8 @@ function unanswered(
   dead: ReadonlySet<string>,
   isSaid: (alias: string) => boolean,
 ): string[] {
-  // Who falls back to what is unanswered does not redo what the actor has answered on another host.
+  // A machine that falls back to what is unanswered does not repeat what the actor answered on
+  // another host.
   const isAnyHostEnough = world.done.some((step) => HISTORY.test(step));
   return due.flatMap((who) => {
     const [actor = '', alias = ''] = who.split('@');
@@ -97,12 +98,15 @@ function unanswered(
   });
 }
 
-/** What one actor on one machine has answered more than once, by any two messages that ever stood there. */
+/**
+ * What one actor on one machine has answered more than once, by any two messages that ever existed
+ * there.
+ */
 function repeated({ dropped, kills }: World, answers: readonly Stored[]): Twice[] {
   const seen = new Map<string, string>();
   return answers.flatMap(({ channel, relPath, message }) => {
     const { from, host: alias = '', re, body } = message;
-    // What a run sends by itself before it is killed may be sent again.
+    // Messages that a run sends itself before it is killed may be sent again.
     if (dropped.has(`${channel}/${relPath}`) || (body.startsWith('sent ') && kills.has(alias)))
       return [];
     return re.flatMap((question) => {
@@ -117,7 +121,7 @@ function repeated({ dropped, kills }: World, answers: readonly Stored[]): Twice[
   });
 }
 
-/** Runs to their end for one message, but for those of dispatchers that were killed. */
+/** Completed runs for one message, except for those of dispatchers that were killed. */
 function paidTwice(world: World): Twice[] {
   const ends = new Map<string, number>();
   const again = new Set(

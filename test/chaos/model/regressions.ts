@@ -1,12 +1,12 @@
 interface Regression {
-  /** What the delivery did before its fix, or does when that is taken out. */
+  /** What delivery did before its fix, or does when the fix is removed. */
   fault: string;
   steps: string[];
 }
 
 const steps = (text: string): string[] => text.split(',').map((step) => step.trim());
 
-/** Runs of the model that find a fault whose fix is taken out. */
+/** Runs of the model that find a fault when its fix is removed. */
 export const REGRESSIONS: Record<string, Regression> = {
   'a git that is killed while a clone’s settings are read makes no solo bus of it': {
     fault: '1',

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { KILLED, type Machine } from './machine.ts';
 import type { World } from './world.ts';
 
-/** What the model knows without asking: which steps make sense at this point. */
+/** What the model knows itself: which steps make sense at this point. */
 export interface Plan {
   machines: Set<string>;
   running: Set<string>;
@@ -11,9 +11,9 @@ export interface Plan {
 }
 
 interface Kind {
-  /** Words that may follow, by position. */
+  /** The words that may follow, by position. */
   words: readonly (readonly string[])[];
-  /** Whether it makes sense; the first word is a machine that is there, where it names one. */
+  /** Whether it makes sense; if the first word names a machine, that machine exists. */
   when?: (plan: Plan, first: string) => boolean;
   then?: (plan: Plan, first: string) => unknown;
   run: (world: World, words: readonly string[], machine: Machine) => unknown;
@@ -22,7 +22,7 @@ interface Kind {
 const MACHINES = ['front', 'back', 'late', 'front-copy'];
 const DAY = 86_400_000;
 const ACTORS = ['worker', 'worker@back', 'boss', 'boss', 'flaky', 'quiet', 'silent', 'failing'];
-/** Of a machine that there is twice only dispatchers that go on say so. */
+/** If a machine exists twice, only its running dispatchers can report that. */
 const alone = ({ machines, running }: Plan, first: string): boolean =>
   running.has(first) || !first.startsWith('front') || !machines.has('front-copy');
 const stopped = (plan: Plan, first: string): boolean => !plan.running.has(first);
@@ -200,7 +200,7 @@ const KINDS: Record<string, Kind> = {
   },
 };
 
-/** One step of a run of the model, as a line of text that also repeats it. */
+/** One step of a run of the model, as a line of text with which it can be repeated. */
 export class Step implements fc.AsyncCommand<Plan, World> {
   readonly #text: string;
   readonly #kind: Kind;
@@ -239,7 +239,7 @@ export class Step implements fc.AsyncCommand<Plan, World> {
 
 const COMMON: Record<string, number> = { ask: 12, pass: 10, start: 3, rewind: 3, kill: 3 };
 
-/** Runs of steps; what happens often in life is tried often. */
+/** Runs of steps; what happens often in practice is tried often. */
 export function runs(size: number): fc.Arbitrary<Iterable<fc.AsyncCommand<Plan, World>>> {
   const kinds = Object.entries(KINDS).map(([name, { words }]) => ({
     weight: COMMON[name] ?? 1,

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What a machine of the model has of its own although all of them run in one process. */
+/** What each machine of the model has for itself, although all of them run in one process. */
 export interface Surroundings {
   hostname: string;
-  /** Milliseconds that its clock is ahead. */
+  /** Milliseconds by which its clock is ahead. */
   clock: number;
 }
 
@@ -18,7 +18,7 @@ export function hostnameHere(): string {
   return here.getStore()?.hostname ?? 'nowhere';
 }
 
-/** Gives each machine a clock of its own, which may be wrong; real processes keep the right one. */
+/** Gives each machine its own clock, which may be wrong; real processes keep the right one. */
 export function giveClocks(): void {
   const RealDate = Date;
   const now = (): number => RealDate.now() + (here.getStore()?.clock ?? 0);

@@ -6,16 +6,16 @@ import { git } from '../../support/git.ts';
 import { Hub } from './hub.ts';
 import { Machine, SERVED } from './machine.ts';
 
-/** A question that somebody has asked and that was said to be sent or queued. */
+/** A question that was reported to be sent or queued. */
 export interface Asked {
   token: string;
   asker: string;
   to: string;
-  /** Who has to answer: `actor@alias`, of the machines that were there when it was asked. */
+  /** Who has to answer: `actor@alias`, of the machines that existed when it was asked. */
   due: string[];
 }
 
-/** A dead letter, as a machine lists it. */
+/** A dead letter, in the form in which a machine lists it. */
 export interface Letter {
   actor: string;
   channel: string;
@@ -23,12 +23,12 @@ export interface Letter {
   state: string;
 }
 
-/** Milliseconds that a dispatcher gets at the end to get through with what there is. */
+/** Milliseconds that a dispatcher is given at the end to process everything. */
 const PATIENCE_MS = 30_000;
-/** So many rounds without an end are a fault of their own. */
+/** More rounds than this without an end are a fault themselves. */
 const MAX_ROUNDS = 15;
 
-/** What all worlds begin with: it takes seconds to make, and a moment to copy back to its place. */
+/** The initial state of all worlds: creating it takes seconds, but copying it back is fast. */
 interface Template {
   bus: Bus;
   folder: string;
@@ -38,31 +38,33 @@ interface Template {
 
 let template: Template | undefined;
 
-/** The real thing: a remote, machines with dispatchers and state, and what has been seen of it. */
+/** The real system: a remote, machines with dispatchers and state, and what was observed of it. */
 export class World {
   readonly bus = template?.bus ?? new Bus();
   readonly hub = new Hub(this.bus);
   readonly git = execFileSync('which', ['git'], { encoding: 'utf8' }).trim();
   readonly machines = new Map<string, Machine>();
   readonly asked: Asked[] = [];
-  /** Every message that ever stood on the bus, by channel and path. */
+  /** Every message that was ever on the bus, by channel and path. */
   readonly ever = new Map<string, Stored>();
-  /** Those of which another text stood in the same place later. */
+  /** Those whose place contained another text later. */
   readonly overwritten = new Set<string>();
-  /** Answers that were taken out of the history on purpose. */
+  /** Answers that were removed from the history on purpose. */
   readonly dropped = new Set<string>();
-  /** How many dispatchers were killed, by alias. */
+  /** The number of dispatchers that were killed, by alias. */
   readonly kills = new Map<string, number>();
-  /** Machines whose state was set back: of what they met with silence nobody knows any more. */
+  /**
+   * Machines whose state was set back, so that it is unknown which messages they met with silence.
+   */
   readonly restored = new Set<string>();
-  /** An alias of which there are two machines. */
+  /** Aliases of which there are two machines. */
   readonly copied = new Set<string>();
   /** The steps so far. */
   readonly done: string[] = [];
   readonly #ledger = join(this.bus.root, 'ledger');
   channel = '';
 
-  /** One world at a time: all are at the same place. */
+  /** Only one world exists at a time, because all of them use the same path. */
   async open(): Promise<void> {
     const { root } = this.bus;
     if (template === undefined) {
@@ -113,13 +115,13 @@ export class World {
       const [actor = '', only = alias] = to.split('@');
       return only === alias && SERVED[alias]?.[actor] !== undefined ? [`${actor}@${alias}`] : [];
     });
-    // A number stands for one question, also where it was refused.
+    // A number stands for one question, even if it was refused.
     const isTaken = /^(Sent|Queued): /m.test(sent?.out ?? '');
     this.asked.push({ token, asker, to, due: isTaken ? due : [] });
     if (!isTaken) this.asked.splice(-1, 1, { token, asker, to: '', due: [] });
   }
 
-  /** Looks at the bus, since what stands there now may be gone later. */
+  /** Records the content of the bus, because messages there may be removed later. */
   observe(): void {
     for (const one of this.hub.messages()) {
       const key = `${one.channel}/${one.relPath}`;
@@ -129,14 +131,17 @@ export class World {
     }
   }
 
-  /** The answers of workers to persons that stand on the bus, by path. */
+  /** The answers of workers to persons that are on the bus, by path. */
   answers(): Stored[] {
     return this.hub
       .messages()
       .filter(({ message }) => message.from === 'worker' && message.body.startsWith('answer '));
   }
 
-  /** Lines of the ledger: what happened, on which machine, to whom, in which channel, to what. */
+  /**
+   * Lines of the ledger: what happened, on which machine, to whom, in which channel, to which
+   * message.
+   */
   ledger(): { what: string; alias: string; actor: string; channel: string; refs: string[] }[] {
     return readFileSync(this.#ledger, 'utf8')
       .split('\n')
@@ -153,7 +158,7 @@ export class World {
     await machine.accept();
   }
 
-  /** Another address of the same remote, as an operator who means it gives it. */
+  /** Gives a machine another address of the same remote, as an operator who intends this does. */
   async readdress(machine: Machine): Promise<void> {
     const url = git(machine.dir, 'remote', 'get-url', 'origin').trim();
     await machine.pointTo(url === this.bus.hub ? `file://${this.bus.hub}` : this.bus.hub);
@@ -172,7 +177,10 @@ export class World {
     this.hub.left.splice(0);
   }
 
-  /** Undoes what would keep mail from going, and lets the dispatchers finish; what kept them busy. */
+  /**
+   * Removes what would keep messages from moving, and lets the dispatchers finish; returns what
+   * kept them busy.
+   */
   async settle(): Promise<string[]> {
     this.hub.plug();
     for (const machine of this.machines.values()) {
@@ -180,7 +188,7 @@ export class World {
       machine.spareGit();
       await this.follow(machine);
     }
-    // Only a dispatcher that goes on notices that another machine writes as this one.
+    // Only a dispatcher that keeps running notices that another machine writes as this one.
     for (const machine of this.machines.values())
       if (this.copied.has(machine.alias)) machine.launch();
     await this.#passes();
@@ -214,7 +222,7 @@ export class World {
     return JSON.parse((await machine.run('dlq', '--json')).out) as Letter[];
   }
 
-  /** What a machine says is wrong, but for that no dispatcher runs at the end. */
+  /** The problems that a machine reports, except that no dispatcher runs at the end. */
   async trouble(machine: Machine): Promise<string[]> {
     const ran = await machine.run('status', '--json');
     const { health } = JSON.parse(ran.out) as { health: { problems: string[] } };

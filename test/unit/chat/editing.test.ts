@@ -83,7 +83,7 @@ it('the cursor stands where the next character will', () => {
   expect(inputRows(typed(''), 10)).toEqual({ rows: [''], row: 0, column: 0 });
   expect(inputRows(typed('日本'), 10)).toMatchObject({ row: 0, column: 4 });
   expect(inputRows(typed('a\nbc'), 10)).toEqual({ rows: ['a', 'bc'], row: 1, column: 2 });
-  // A full row goes on in the next.
+  // The text after a full row continues in the next row.
   expect(inputRows(typed('abcd'), 4)).toEqual({ rows: ['abcd', ''], row: 1, column: 0 });
   expect(inputRows({ text: 'abcdef', cursor: 4 }, 4)).toMatchObject({ row: 1, column: 0 });
 });

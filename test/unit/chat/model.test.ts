@@ -129,7 +129,7 @@ it('threads from before fold into a line that says who asked, how many answered 
   const line = chat.screen.find((one) => one.includes('Which way'));
   expect(line).toMatch(/^▸ .* bert: Which way\? {2}1 answer {2}answered after 4 s$/);
   expect(chat.screen.join('\n')).not.toContain('Up.');
-  // The newest stands open.
+  // The newest thread is unfolded.
   expect(chat.screen.join('\n')).toContain('message 4');
   chat.press('alt-up', 'alt-up', 'return');
   expect(chat.screen.join('\n')).toContain('    Up.');
@@ -270,7 +270,7 @@ it('every frame has exactly the lines and at most the columns of its terminal, w
         expect(lines).toHaveLength(Math.max(1, rows - 1));
         const widest = (all: typeof lines): number =>
           Math.max(...all.map((line) => line.reduce((sum, { text }) => sum + widthOf(text), 0)));
-        // A prompt of two columns needs them.
+        // A prompt takes two columns.
         expect(widest(lines) + (sidebar?.width ?? 0)).toBeLessThanOrEqual(Math.max(columns, 4));
         if (sidebar !== undefined) expect(widest(sidebar.lines)).toBe(sidebar.width);
         expect(cursor.y).toBeLessThan(lines.length);
