@@ -3,7 +3,7 @@ import type { Located } from '../protocol/message.ts';
 import { dayBefore } from '../protocol/names.ts';
 import { seenFrom } from '../protocol/seen-from.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Archive } from './archive.ts';
+import type { Archive } from './message-reader.ts';
 import { NamesRoom } from './names-room.ts';
 
 /** How many messages' links are kept, of all channels together; each takes some 500 bytes. */

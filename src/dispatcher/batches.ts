@@ -4,7 +4,7 @@ import { chooseTier, type Tier } from '../protocol/files/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
-import type { Archive } from '../bus/archive.ts';
+import type { Archive } from '../bus/message-reader.ts';
 import type { FanIn } from './fan-ins.ts';
 
 /**

@@ -5,7 +5,7 @@ import { placeOfRef } from '../protocol/reference.ts';
 import { relPathAt } from '../protocol/names.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Workspaces } from '../state/workspaces.ts';
-import type { Archive } from '../bus/archive.ts';
+import type { Archive } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { Log } from '../log.ts';
 

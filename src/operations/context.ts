@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
-import { Archive } from '../bus/archive.ts';
+import { Archive } from '../bus/message-reader.ts';
 import type { HostEntry } from '../bus/host.ts';
 import type { Channel } from '../protocol/files/channel.ts';
 import { findEar } from '../dispatcher/socket/ear.ts';

@@ -1,4 +1,4 @@
-import { Archive } from '../../src/bus/archive.ts';
+import { Archive } from '../../src/bus/message-reader.ts';
 import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
 import { Dispatcher } from '../../src/dispatcher/dispatcher.ts';
 import { Guards } from '../../src/dispatcher/run/guards.ts';

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { Archive } from '../../src/bus/archive.ts';
+import { Archive } from '../../src/bus/message-reader.ts';
 import { Silences } from '../../src/state/silences.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';

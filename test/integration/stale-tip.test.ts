@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Archive } from '../../src/bus/archive.ts';
+import { Archive } from '../../src/bus/message-reader.ts';
 import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
 import { Known } from '../../src/dispatcher/intake/known.ts';
 import { Lacking } from '../../src/dispatcher/intake/lacking.ts';

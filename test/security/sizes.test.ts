@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Archive } from '../../src/bus/archive.ts';
+import { Archive } from '../../src/bus/message-reader.ts';
 import { parseChannel } from '../../src/protocol/files/channel.ts';
 import { parseHostFile } from '../../src/protocol/files/host-file.ts';
 import { parseMemory } from '../../src/protocol/files/memory.ts';

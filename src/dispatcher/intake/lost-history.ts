@@ -1,7 +1,7 @@
 import type { Departed } from '../../state/departed.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { LogPlace, Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { Archive } from '../../bus/message-reader.ts';
 import type { Log } from '../../log.ts';
 import { vanished } from './vanished.ts';
 

@@ -3,7 +3,7 @@ import { messageFile } from '../../protocol/layout.ts';
 import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
 import type { Departed } from '../../state/departed.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { Archive } from '../../bus/message-reader.ts';
 import type { Known } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import { scanAgain, type Audience, type Scan } from './scan.ts';

@@ -6,7 +6,7 @@ import { UNREAD, type Delivery } from '../../protocol/mailbox.ts';
 import type { Located } from '../../protocol/message.ts';
 import { seenFrom } from '../../protocol/seen-from.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { Archive } from '../../bus/message-reader.ts';
 import type { FileRef } from '../../bus/channel-files.ts';
 import { inCommitOrder } from '../../bus/commit-order.ts';
 import { withoutRestored } from '../../bus/epochs.ts';

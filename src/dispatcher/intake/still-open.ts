@@ -5,7 +5,7 @@ import { openQuestionsOfBatch } from '../../protocol/causality.ts';
 import { unanswered } from '../../protocol/pending.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { Archive } from '../../bus/message-reader.ts';
 import { channelIds } from '../../bus/channel-reader.ts';
 import { MAX_ORDERED_PATHS } from '../../bus/commit-order.ts';
 import { OwnMessages } from './own-messages.ts';

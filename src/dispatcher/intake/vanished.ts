@@ -4,7 +4,7 @@ import { seenFrom } from '../../protocol/seen-from.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Commit } from '../../protocol/commit.ts';
 import type { Ancestor, Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { Archive } from '../../bus/message-reader.ts';
 
 /** What a rewritten history has taken away. */
 export interface Vanished {

@@ -8,7 +8,7 @@ import { byChannel, placeOfRef } from '../../protocol/reference.ts';
 import { seenFrom } from '../../protocol/seen-from.ts';
 import { threadOf, threadStart } from '../../protocol/thread.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { Archive } from '../../bus/message-reader.ts';
 import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
 
