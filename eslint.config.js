@@ -10,7 +10,7 @@ const DANGEROUS = {
   'node:child_process': [
     'src/transport/git/git.ts',
     'src/runner/invoke.ts',
-    'src/runner/job.ts',
+    'src/runner/foreground-job.ts',
     'src/runner/notify.ts',
     'src/runner/plain-session.ts',
     'src/runner/terminal.ts',

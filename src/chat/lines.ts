@@ -1,7 +1,7 @@
 import { clean } from './clean.ts';
 import { read } from './commands.ts';
 import type { Entry } from './port.ts';
-import type { Session } from './session.ts';
+import type { Session } from './bus-port.ts';
 
 export interface LinesInput {
   /** What is typed, a line at a time. */

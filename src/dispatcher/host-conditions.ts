@@ -2,7 +2,7 @@ import type { ActiveHost } from '../bus/approvals.ts';
 import { checkVersion } from '../bus/host.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { News } from './fetch.ts';
-import type { HostWatch } from './host-watch.ts';
+import type { HostWatch } from './host-file-in-force.ts';
 import type { Scan } from './intake/scan.ts';
 
 /*

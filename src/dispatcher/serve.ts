@@ -12,7 +12,7 @@ import type { Served, ServeOptions } from './serve-options.ts';
 import { becomeSole } from './socket/sole.ts';
 import { tick, type Ticked, type TickParts } from './tick.ts';
 import { Troubles } from '../bus/troubles.ts';
-import { VersionWatch } from './version-watch.ts';
+import { VersionWatch } from './version-check.ts';
 import { listen } from './socket/wake.ts';
 
 /**

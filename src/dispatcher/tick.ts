@@ -6,7 +6,7 @@ import type { Dispatcher } from './dispatcher.ts';
 import { fetchNews, type FetchParts, type News } from './fetch.ts';
 import { hostInForce, versionRefused } from './host-conditions.ts';
 import type { Guards } from './run/guards.ts';
-import type { HostWatch } from './host-watch.ts';
+import type { HostWatch } from './host-file-in-force.ts';
 import { TickMeter } from './tick-meter.ts';
 import type { WorkspaceSweep } from './workspace-sweep.ts';
 import type { Publisher } from '../bus/publisher.ts';

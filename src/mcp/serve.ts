@@ -11,7 +11,7 @@ import { deadLetterTools } from './tools/dead-letters.ts';
 import { lookingTools } from './tools/looking.ts';
 import { memoryTools } from './tools/memory.ts';
 import { messageTools } from './tools/messages.ts';
-import { canChange, Watch } from './watch.ts';
+import { canChange, Watch } from './subscriptions.ts';
 
 /** Milliseconds that calls under way get when the client has gone; what they sent is safe anyway. */
 const GRACE_MS = 1500;

@@ -1,4 +1,4 @@
-import { jobOf, JOB_SCRIPT, killSession, signalJob } from './job.ts';
+import { jobOf, JOB_SCRIPT, killSession, signalJob } from './foreground-job.ts';
 import type { OpenPty, Pty } from './pty.ts';
 import { Screen, type Announcement } from './screen.ts';
 import type { Terminal } from './terminal.ts';

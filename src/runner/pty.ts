@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
-import { jobOf } from './job.ts';
+import { jobOf } from './foreground-job.ts';
 
 /** A program on a pseudo-terminal. */
 export interface Pty {

@@ -7,7 +7,7 @@ import { webMessage } from '../operations/page/message-page.ts';
 import { waitForNews } from '../operations/reading/news.ts';
 import { verdict } from '../operations/page/overview.ts';
 import { ownState, type OwnState } from '../operations/page/own-state.ts';
-import { endedRuns } from '../operations/page/run-outcome.ts';
+import { endedRuns } from '../operations/page/ended-runs.ts';
 import { watchState } from '../operations/page/state-watch.ts';
 import { status } from '../operations/health/status.ts';
 import type { WebFact, WebRun } from '../api/api.ts';

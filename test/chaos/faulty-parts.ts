@@ -2,7 +2,7 @@ import { Archive } from '../../src/bus/message-reader.ts';
 import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
 import { Dispatcher } from '../../src/dispatcher/dispatcher.ts';
 import { Guards } from '../../src/dispatcher/run/guards.ts';
-import { HostWatch } from '../../src/dispatcher/host-watch.ts';
+import { HostWatch } from '../../src/dispatcher/host-file-in-force.ts';
 import { Known } from '../../src/dispatcher/intake/known.ts';
 import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
 import { Publisher } from '../../src/bus/publisher.ts';

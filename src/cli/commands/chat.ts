@@ -1,6 +1,6 @@
 import { chatByLines, entryLines } from '../../chat/lines.ts';
 import type { Entry } from '../../chat/port.ts';
-import { Session, type SessionInput } from '../../chat/session.ts';
+import { Session, type SessionInput } from '../../chat/bus-port.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseRecipients } from '../../protocol/reply.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';

@@ -3,7 +3,7 @@ import { Expected } from '../../bus/expected.ts';
 import { Publisher } from '../../bus/publisher.ts';
 import { passed } from '../../crash-points.ts';
 import { Dispatcher } from '../../dispatcher/dispatcher.ts';
-import { HostWatch } from '../../dispatcher/host-watch.ts';
+import { HostWatch } from '../../dispatcher/host-file-in-force.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';

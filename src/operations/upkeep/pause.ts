@@ -1,7 +1,7 @@
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { readPause, removePause, writePause, type Pause } from '../../state/pause.ts';
 import type { Context } from '../context.ts';
-import { releaseHeld, type HeldAgent } from '../health/held.ts';
+import { releaseHeld, type HeldAgent } from '../health/held-agents.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 
 /** Lets this machine's dispatcher start nothing more until `resume`; what runs goes on. */
