@@ -135,7 +135,7 @@ async function converse(
     );
   }
   const channel = await resolveChannel(context, undefined);
-  const messages = await context.archive.since(await tipOf(context), channel.id, question, 1000);
+  const messages = await context.reader.since(await tipOf(context), channel.id, question, 1000);
   io.out(`\nWho caused what, and how long each hop took (every line is a commit in the hub):\n\n`);
   io.out(
     `${causalTree(messages)

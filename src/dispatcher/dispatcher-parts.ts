@@ -5,7 +5,7 @@ import type { Runs } from '../state/runs.ts';
 import type { Silences } from '../state/silences.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Archive } from '../bus/message-reader.ts';
+import type { MessageReader } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { Guards } from './run/guards.ts';
 import type { HostWatch } from './host-file-in-force.ts';
@@ -17,7 +17,7 @@ import type { RunParts } from './run/job.ts';
 /** Everything a dispatcher is made of; one file constructs it (operations/dispatching/parts). */
 export interface DispatcherParts {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
   deliveries: Deliveries;
   outbox: Outbox;
   deadLetters: DeadLetters;

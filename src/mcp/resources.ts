@@ -49,7 +49,7 @@ export function registerResources(
     new ResourceTemplate(`${CHANNEL}{id}`, {
       list: () =>
         open(async (context) => {
-          const channels = await context.archive.channels(await tipOf(context));
+          const channels = await context.reader.channels(await tipOf(context));
           return {
             resources: channels.map(({ id, name }) => ({
               uri: channelUri(id),

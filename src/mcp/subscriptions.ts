@@ -102,6 +102,6 @@ export function canChange(uri: string): boolean {
 }
 
 async function channelsAt(context: Context, tip: string): Promise<string> {
-  const channels = await context.archive.channels(tip);
+  const channels = await context.reader.channels(tip);
   return JSON.stringify(channels.map(({ id, name }) => [id, name]));
 }

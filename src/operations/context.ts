@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
-import { Archive } from '../bus/message-reader.ts';
+import { MessageReader } from '../bus/message-reader.ts';
 import type { HostEntry } from '../bus/host.ts';
 import type { Channel } from '../protocol/files/channel.ts';
 import { findEar } from '../dispatcher/socket/ear.ts';
@@ -46,7 +46,7 @@ interface View {
 /** An opened transport and this machine's state for it: what every operation works on. */
 export interface Context extends Surroundings {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
   paths: StatePaths;
   /** Whether anything was approved on this machine for this clone (trust.md §2). */
   started: Started;
@@ -99,7 +99,7 @@ export async function withContext<T>(
       ...surroundings,
       env,
       transport,
-      archive: new Archive(transport),
+      reader: new MessageReader(transport),
       paths,
       started,
       outbox: new Outbox(paths.outbox),

@@ -146,7 +146,7 @@ export class Hub {
   async #arrive(some: readonly Arrival[], tip: string): Promise<void> {
     const channels = [...new Set(some.map(({ channel }) => channel))];
     for (const id of channels) {
-      const channel = await this.#context.archive.channel(tip, id);
+      const channel = await this.#context.reader.channel(tip, id);
       const messages = some.filter((arrival) => arrival.channel === id);
       this.#push('messages', {
         tip,

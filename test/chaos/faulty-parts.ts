@@ -1,4 +1,4 @@
-import { Archive } from '../../src/bus/message-reader.ts';
+import { MessageReader } from '../../src/bus/message-reader.ts';
 import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
 import { Dispatcher } from '../../src/dispatcher/dispatcher.ts';
 import { Guards } from '../../src/dispatcher/run/guards.ts';
@@ -25,7 +25,7 @@ import { Transport } from '../../src/transport/transport.ts';
 
 /** Everything that a dispatcher is made of, and waits for. */
 const CLASSES = {
-  Archive,
+  MessageReader,
   Cursors,
   DeadLetters,
   Deliveries,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Archive } from '../../src/bus/message-reader.ts';
+import { MessageReader } from '../../src/bus/message-reader.ts';
 import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
 import { Known } from '../../src/dispatcher/intake/known.ts';
 import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
@@ -25,7 +25,7 @@ async function deliveriesOf(
   const outbox = new Outbox(at('outbox'));
   const deliveries = new Deliveries({
     transport,
-    archive: new Archive(transport),
+    reader: new MessageReader(transport),
     log: (event) => logged.push(event),
     known: new Known({
       outbox,
@@ -35,7 +35,7 @@ async function deliveriesOf(
     }),
     lacking: new Lacking({
       transport,
-      archive: new Archive(transport),
+      reader: new MessageReader(transport),
       silences: new Silences(at('silences.jsonl')),
       departed: new Departed(at('departed.jsonl')),
       outbox,

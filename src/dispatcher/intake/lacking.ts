@@ -5,7 +5,7 @@ import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Outbox } from '../../state/outbox.ts';
 import type { Lacking as Run, Silences } from '../../state/silences.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/message-reader.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
 import { questionsOf } from '../../protocol/outgoing.ts';
 import { keyOf } from './known.ts';
 import { scanAgain, type Audience } from './scan.ts';
@@ -13,7 +13,7 @@ import { openAgain } from './still-open.ts';
 
 interface Parts {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
   silences: Silences;
   departed: Departed;
   outbox: Outbox;

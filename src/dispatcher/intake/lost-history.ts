@@ -1,13 +1,13 @@
 import type { Departed } from '../../state/departed.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { LogPlace, Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/message-reader.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
 import type { Log } from '../../log.ts';
 import { vanished } from './vanished.ts';
 
 export interface LostHistoryParts {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
   log: Log;
   departed: Departed;
   /** The name of this machine, which commits of messages sent here carry. */

@@ -5,7 +5,7 @@ import type { Refusal } from '../../agents/refusal.ts';
 import type { Placed } from '../../protocol/reply.ts';
 import type { Runs } from '../../state/runs.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/message-reader.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
 import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
 import type { DeskParts } from './desk.ts';
@@ -54,7 +54,7 @@ export type JobResult =
 
 export interface RunParts extends WorkplaceParts {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
   links: ChannelLinks;
   crossings: Crossings;
   runs: Runs;

@@ -116,17 +116,17 @@ function failed(
 }
 
 async function promptOf(
-  { transport, archive, stateDir, log }: RunParts,
+  { transport, reader, stateDir, log }: RunParts,
   job: Job,
   briefing: Briefing,
   place: Workplace,
 ): Promise<string> {
   const { batch, plans } = briefing;
   const [protocol, { profile, problem }, about, thread] = await Promise.all([
-    archive.text(job.tip, PROTOCOL_FILE),
+    reader.text(job.tip, PROTOCOL_FILE),
     profileInForce(transport, stateDir, job.tip, job.actor),
-    archive.channel(job.tip, job.channel),
-    shownThread(archive, job, briefing),
+    reader.channel(job.tip, job.channel),
+    shownThread(reader, job, briefing),
   ]);
   if (problem !== undefined) log('profile_invalid', { actor: job.actor, problem });
   return formatPrompt({

@@ -43,7 +43,7 @@ export function dispatcherParts(
   choices: Choices,
   workspaces: Workspaces,
 ): Omit<TickParts, 'signal'> {
-  const { transport, archive, outbox, deadLetters } = context;
+  const { transport, reader, outbox, deadLetters } = context;
   const { log } = choices;
   const expected = new Expected();
   const intake = intakeOf(context, choices, expected);
@@ -53,7 +53,7 @@ export function dispatcherParts(
   const guards = guardsOf(context, log);
   const sweep = new WorkspaceSweep({
     workspaces,
-    archive,
+    reader,
     deliveries,
     deadLetters,
     log,
@@ -82,13 +82,13 @@ interface Intake {
 
 /** What becomes a delivery here. */
 function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expected): Intake {
-  const { transport, archive, outbox, deadLetters, paths } = context;
+  const { transport, reader, outbox, deadLetters, paths } = context;
   const silences = new Silences(paths.silences);
   const departed = new Departed(paths.departed);
-  const lacking = new Lacking({ transport, archive, silences, departed, outbox, deadLetters });
+  const lacking = new Lacking({ transport, reader, silences, departed, outbox, deadLetters });
   const deliveries = new Deliveries({
     transport,
-    archive,
+    reader,
     log,
     known: new Known({
       outbox,
@@ -194,11 +194,11 @@ function dispatcherOf(
     log: Log;
   },
 ): Dispatcher {
-  const { transport, archive, outbox, deadLetters, runs, paths, env } = context;
+  const { transport, reader, outbox, deadLetters, runs, paths, env } = context;
   return new Dispatcher({
     ...parts,
     transport,
-    archive,
+    reader,
     outbox,
     deadLetters,
     interruptions: new Interruptions(paths.interruptions),

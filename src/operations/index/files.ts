@@ -91,7 +91,7 @@ function addGone(batch: Batch, { path, status }: Change): void {
 }
 
 async function readFile(
-  { archive, transport }: Context,
+  { reader, transport }: Context,
   tip: string,
   file: FileRef,
   batch: Batch,
@@ -107,11 +107,11 @@ async function readFile(
   const place = placeOf(path);
   if (place.kind === 'stray') batch.malformed.push({ path, reason: place.reason });
   if (place.kind === 'channel') {
-    const { name } = await archive.channel(tip, place.channel);
+    const { name } = await reader.channel(tip, place.channel);
     batch.channels.push({ uuid: place.channel, name });
   }
   if (place.kind !== 'message') return;
-  const message = await archive.parse(file);
+  const message = await reader.parse(file);
   if (message?.ok === true) {
     const { channel, relPath } = place;
     batch.messages.push({ channel, relPath, message: message.value });

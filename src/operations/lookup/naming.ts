@@ -24,12 +24,12 @@ export async function withNaming<T>(
   tip: string,
   use: (naming: Naming) => Promise<T>,
 ): Promise<T> {
-  const { archive, transport } = context;
+  const { reader, transport } = context;
   const namingOf =
     (candidates: (ref: MessageRef, inCause: boolean) => Promise<string[]>): Naming =>
     async (ref, inCause) => {
       const paths = await candidates(ref, inCause);
-      const messages = await archive.messages(tip, ref.channel, paths);
+      const messages = await reader.messages(tip, ref.channel, paths);
       return messages.filter(({ message: { re, cause } }) =>
         (inCause ? [...re, ...cause] : re).includes(ref.relPath),
       );

@@ -46,7 +46,7 @@ export async function messagePage(
   });
   const { paths, total, first, complete } = found;
   const channel = { id, name };
-  const messages = await context.archive.messages(tip, id, paths);
+  const messages = await context.reader.messages(tip, id, paths);
   const isEnd = first + paths.length >= total;
   return {
     channel: id,

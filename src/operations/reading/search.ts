@@ -85,15 +85,15 @@ export async function search(context: Context, input: SearchInput): Promise<Sear
 }
 
 async function describe(
-  { archive }: Context,
+  { reader }: Context,
   tip: string,
   hit: Hit,
   words: string,
 ): Promise<Omit<Found, 'context'> | undefined> {
-  const message = await archive.message(tip, hit.channel, hit.relPath);
+  const message = await reader.message(tip, hit.channel, hit.relPath);
   // It went between the index and the tip.
   if (message === undefined) return undefined;
-  const channel: Channel = await archive.channel(tip, hit.channel);
+  const channel: Channel = await reader.channel(tip, hit.channel);
   return {
     channel: hit.channel,
     channel_name: channel.name,
@@ -107,7 +107,7 @@ async function describe(
 }
 
 async function neighboursOf(
-  { archive }: Context,
+  { reader }: Context,
   index: Index,
   tip: string,
   { channel, relPath }: Hit,
@@ -115,7 +115,7 @@ async function neighboursOf(
 ): Promise<Found['context']> {
   if (each === 0) return [];
   const { before, after } = index.around(channel, relPath, each);
-  const found = await archive.messages(tip, channel, [...before, relPath, ...after]);
+  const found = await reader.messages(tip, channel, [...before, relPath, ...after]);
   const item = (path: string, { from, body }: Message): Found['context'][number] => ({
     relPath: path,
     from,

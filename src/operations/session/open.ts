@@ -37,7 +37,7 @@ export async function openActor(
   const { actor } = input;
   const tier = await approvedTier(context, input);
   const tip = await tipOf(context);
-  const protocol = (await context.archive.text(tip, PROTOCOL_FILE)) ?? '';
+  const protocol = (await context.reader.text(tip, PROTOCOL_FILE)) ?? '';
   const { profile, problem } = await profileInForce(
     context.transport,
     context.paths.root,
@@ -151,7 +151,7 @@ export async function attachOperator(
   input: { agent?: string; login: string },
 ): Promise<number> {
   const command = await chosenAgent(context, input.agent);
-  const text = (await context.archive.text(await tipOf(context), OPERATOR_FILE)) ?? '';
+  const text = (await context.reader.text(await tipOf(context), OPERATOR_FILE)) ?? '';
   const env = await operatorEnv(context);
   const recipient = resolveFrom({ ...context, env, dispatch: {} }, undefined, input.login);
   const { paths, cwd } = context;

@@ -90,7 +90,7 @@ async function additions(
 ): Promise<{ files: TemplateFile[]; channel: string | undefined }> {
   const tip = await tipOf(context);
   const profiles = await context.transport.list(tip, ['local/actors', 'upstream/actors']);
-  const channels = await context.archive.channels(tip);
+  const channels = await context.reader.channels(tip);
   const files = newActor(input.actor, profiles);
   const wanted = input.channel ?? (channels.length === 0 ? 'general' : undefined);
   if (wanted === undefined || channels.some(({ name }) => name === wanted))

@@ -76,7 +76,7 @@ export async function thread(context: Context, given: string): Promise<Thread> {
       states: await statesOf(context, ref.channel, served, branch, messages, naming),
       children: await Promise.all(branch.children.map(nodeOf)),
     });
-    const { name } = await context.archive.channel(tip, ref.channel);
+    const { name } = await context.reader.channel(tip, ref.channel);
     return {
       channel: ref.channel,
       channel_name: name,
@@ -89,7 +89,7 @@ export async function thread(context: Context, given: string): Promise<Thread> {
 
 /** Everything that is connected: first back to the roots, then down from them. */
 async function gather(
-  { archive }: Context,
+  { reader }: Context,
   tip: string,
   ref: MessageRef,
   queued: readonly Located[],
@@ -98,7 +98,7 @@ async function gather(
   const { channel } = ref;
   const inOutbox = new Map(queued.map(({ relPath, message }) => [relPath, message]));
   const read = async (relPath: string): Promise<Message | undefined> =>
-    (await archive.message(tip, channel, relPath)) ?? inOutbox.get(relPath);
+    (await reader.message(tip, channel, relPath)) ?? inOutbox.get(relPath);
   const found = new Map<string, Message>();
   const roots: string[] = [];
   for (let ahead = [ref.relPath]; ahead.length > 0 && found.size < MAX_NODES;) {

@@ -45,7 +45,7 @@ export async function planAt(
       : [],
   );
   const removed: string[] = [];
-  const all = await context.archive.channels(tip);
+  const all = await context.reader.channels(tip);
   const splits = new Map<string, Split>();
   const crossings: Crossing[] = [];
   for (const { id } of all) {
@@ -60,7 +60,7 @@ export async function planAt(
       channel === id ? [] : [seenFrom(id, channel, located)],
     );
     const linked = messages.filter(({ message }) => message.origin !== undefined);
-    const lookup = await context.archive.chain(tip, id, linked);
+    const lookup = await context.reader.chain(tip, id, linked);
     const beyond: Beyond = { others: seen, lookup, staying };
     const split = splitAt(messages, before, served, withWaiting, beyond);
     splits.set(id, split);
@@ -154,7 +154,7 @@ async function headersOf(context: Context, tip: string, channel: string): Promis
     for (let at = 0; at < files.length; at += CHUNK) {
       const read = files.slice(at, at + CHUNK).map(async (file) => {
         const place = placeOf(file.path);
-        const parsed = place.kind === 'message' ? await context.archive.parse(file) : undefined;
+        const parsed = place.kind === 'message' ? await context.reader.parse(file) : undefined;
         if (place.kind !== 'message' || parsed?.ok !== true) return [];
         const header = { relPath: place.relPath, message: { ...parsed.value, body: '' } };
         return [seenFrom(channel, channel, header)];
