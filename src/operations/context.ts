@@ -8,7 +8,7 @@ import type { HostEntry } from '../bus/host.ts';
 import type { Channel } from '../protocol/files/channel.ts';
 import { findEar } from '../dispatcher/socket/ear.ts';
 import { checkVersion } from '../bus/host.ts';
-import { Publisher, type Outcome } from '../bus/publisher.ts';
+import { Publisher, type PublishOutcome } from '../bus/publisher.ts';
 import { withoutCredentials, withoutWebToken } from '../credentials.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
@@ -67,7 +67,7 @@ export interface Context extends Surroundings {
   /** Something follows the bus all the time, so commands need not ask the remote for news. */
   isFollowed?: boolean;
   /** Inside a dispatcher: hands an outbox entry to its publisher. */
-  publish?: (id: string) => Promise<Outcome>;
+  publish?: (id: string) => Promise<PublishOutcome>;
   /** Says something to the operator that is not a result: one line on stderr. */
   note: (line: string) => void;
 }

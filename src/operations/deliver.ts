@@ -1,6 +1,6 @@
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { Checkout } from '../bus/checkout.ts';
-import type { Outcome } from '../bus/publisher.ts';
+import type { PublishOutcome } from '../bus/publisher.ts';
 import { ask } from '../dispatcher/socket/wake.ts';
 import { inBulk } from '../protocol/outgoing.ts';
 import type { Commit } from '../protocol/commit.ts';
@@ -86,7 +86,7 @@ export async function publish(
 }
 
 /** It is in the outbox already: whatever keeps it from leaving just now, it is queued. */
-async function untilTried(publishing: Promise<Outcome>): Promise<Outcome> {
+async function untilTried(publishing: Promise<PublishOutcome>): Promise<PublishOutcome> {
   try {
     return await publishing;
   } catch (error) {
@@ -94,7 +94,7 @@ async function untilTried(publishing: Promise<Outcome>): Promise<Outcome> {
   }
 }
 
-function delivered(outcome: Outcome | undefined, direct: boolean): Delivered {
+function delivered(outcome: PublishOutcome | undefined, direct: boolean): Delivered {
   if (outcome?.published === true) return { published: true, direct };
   if (outcome?.failure.kind === 'set_aside') {
     throw new CrosstalkError(

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../runner/outcome.ts';
+import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/invoke.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Refusal } from '../../agents/refusal.ts';
@@ -50,7 +50,7 @@ export type JobResult =
   | { kind: 'parked'; detail: string }
   /** The CLI may not work just now: no failure. */
   | { kind: 'refused'; refusal: Refusal; result: InvocationResult }
-  | { kind: 'failed'; failure: Outcome & { kind: 'failed' }; result: InvocationResult };
+  | { kind: 'failed'; failure: CliOutcome & { kind: 'failed' }; result: InvocationResult };
 
 export interface RunParts extends WorkplaceParts {
   transport: Transport;

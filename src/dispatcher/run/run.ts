@@ -1,7 +1,7 @@
 import type { Job, JobResult, RunParts } from './job.ts';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { outcomeOf, type Outcome } from '../../runner/outcome.ts';
+import { outcomeOf, type CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/invoke.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { MAX_STEPS, openQuestionsOfBatch } from '../../protocol/causality.ts';
@@ -109,7 +109,7 @@ async function isAnswered(parts: RunParts, job: Job, batch: readonly Located[]):
 
 function failed(
   result: InvocationResult,
-  reason: (Outcome & { kind: 'failed' })['reason'],
+  reason: (CliOutcome & { kind: 'failed' })['reason'],
   detail: string,
 ): JobResult {
   return { kind: 'failed', failure: { kind: 'failed', reason, detail }, result };
