@@ -50,14 +50,14 @@ export const CRASH_POINTS = [
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 
-let watcher: (point: CrashPoint) => void = () => undefined;
+let onPassed: (point: CrashPoint) => void = () => undefined;
 
 /** Announces that a point is passed. Costs a call of an empty function outside the crash suite. */
 export function passed(point: CrashPoint): void {
-  watcher(point);
+  onPassed(point);
 }
 
-/** Watches the points this process passes: the crash suite's way in. */
-export function watchCrashPoints(watch: (point: CrashPoint) => void): void {
-  watcher = watch;
+/** Calls back with every point this process passes: the crash suite's way in. */
+export function onCrashPoint(listener: (point: CrashPoint) => void): void {
+  onPassed = listener;
 }

@@ -105,7 +105,7 @@ function escaped(state: ChatState): Step {
   return step({ ...state, selected: undefined, scroll: 0, below: 0 });
 }
 
-/** First clears what is typed, which stays in the history of this session. */
+/** First clears what is typed, which stays in the history of this chat. */
 function interrupted(state: ChatState): Step {
   const { text } = state.input;
   if (state.panel !== undefined) return step({ ...state, panel: undefined });

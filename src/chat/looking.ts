@@ -4,7 +4,7 @@ import { isOpen } from './states.ts';
 /** Messages whose addressees are looked after: the newest. */
 const LOOKED_AFTER = 60;
 /** Of those that are still open, so many are looked at again and again. */
-const WATCHED = 8;
+const FOLLOWED = 8;
 /** Milliseconds after which nobody sits and waits for an answer any more. */
 const PATIENCE_MS = 3_600_000;
 
@@ -24,7 +24,7 @@ function openOnes(state: ChatState): string[] {
         (state.queued[relPath] === true || (state.standings[relPath] ?? []).some(isOpen)),
     )
     .map(({ relPath }) => relPath)
-    .slice(-WATCHED);
+    .slice(-FOLLOWED);
 }
 
 /** Whether time has to go on, because something on the screen changes with it. */

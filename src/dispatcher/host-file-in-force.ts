@@ -6,16 +6,22 @@ import { optionsOf } from '../protocol/approval/record.ts';
 import type { HeldChange } from '../protocol/approval/approval.ts';
 import { loadApprovals } from '../state/approvals.ts';
 import { activate, changedSettings, type ActiveHost, type Approving } from '../bus/approvals.ts';
-import { findHost, foreignClaim, readHosts, type FoundHost, type Machine } from '../bus/host.ts';
+import {
+  findHost,
+  foreignClaim,
+  readHosts,
+  type FoundHost,
+  type MachineIdentity,
+} from '../bus/host.ts';
 import type { Log } from '../log.ts';
 import { profileInForce } from '../bus/profiles.ts';
 
 /** A flood of held changes must not bury what matters; `host show` prints them all. */
 const MOST_REPORTED = 50;
 
-export interface HostWatchParts {
+export interface HostFileParts {
   approving: Approving;
-  machine: Machine;
+  machine: MachineIdentity;
   /** Where the last host file that could be read is kept, for a start when it is broken. */
   lastGood: string;
   trust: boolean;
@@ -27,8 +33,8 @@ export interface HostWatchParts {
  * until approved (protocol.md §6). A broken or ambiguous one leaves the last good one in force;
  * one that is gone leaves nobody to serve.
  */
-export class HostWatch {
-  readonly #parts: HostWatchParts;
+export class HostFileInForce {
+  readonly #parts: HostFileParts;
   #active: ActiveHost | undefined;
   #found: Extract<FoundHost, { kind: 'found' }> | undefined;
   #problem: string | undefined;
@@ -36,7 +42,7 @@ export class HostWatch {
   #remembered: string | undefined;
   #said = new Set<string>();
 
-  constructor(parts: HostWatchParts) {
+  constructor(parts: HostFileParts) {
     this.#parts = parts;
   }
 

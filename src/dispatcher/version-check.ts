@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
  * Why a running dispatcher processes nothing just now: the transport's version is not ours (protocol.md
  * §1). It is said once, and once when it is ours again.
  */
-export class VersionWatch {
+export class VersionCheck {
   readonly #log: Log;
   #refused: string | undefined;
 

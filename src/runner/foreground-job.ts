@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** A session on a pseudo-terminal, by its first process. */
-export interface Job {
+/** A POSIX session on a pseudo-terminal, by its first process. */
+export interface ForegroundJob {
   /** Whether that process is stopped. */
   stopped: boolean;
   /** The process group that the terminal's keys reach. */
@@ -10,7 +10,7 @@ export interface Job {
 }
 
 /**
- * Runs a program as the foreground job of a session, as the operator's shell would: only so can it
+ * Runs a program as the foreground job of a POSIX session, as the operator's shell would: only so can it
  * be stopped by Ctrl-Z, which the kernel does not let happen to a session's first process. When it
  * stops, so does the shell, and once that is continued it continues the job. `$1` holds terminal
  * settings, the rest is the program and its arguments. Output of `fg` and nothing else goes away:
@@ -31,8 +31,8 @@ exit $code
 
 const LIMIT_MS = 5000;
 
-/** What a session does; undefined when its first process is gone. Waits for nothing on Linux. */
-export function jobOf(leader: number): Job | undefined {
+/** What a POSIX session does; undefined when its first process is gone. Waits for nothing on Linux. */
+export function foregroundJobOf(leader: number): ForegroundJob | undefined {
   const [state, foreground] = process.platform === 'linux' ? fromProc(leader) : fromPs(leader);
   if (state === undefined || /^[ZX]/.test(state)) return undefined;
   return { stopped: state.startsWith('T'), foreground: Number(foreground) };
@@ -58,15 +58,15 @@ function fromPs(leader: number): string[] {
 
 /** Signals a session's foreground job; continues it too when it is stopped, so that it can react. */
 export function signalJob(leader: number, signal: NodeJS.Signals): void {
-  const job = jobOf(leader);
+  const job = foregroundJobOf(leader);
   if (job === undefined) return;
   const group = job.foreground > 1 ? job.foreground : leader;
   signalGroup(group, signal);
   if (job.stopped && signal !== 'SIGCONT') signalGroup(group, 'SIGCONT');
 }
 
-/** Ends a session for good. */
-export function killSession(leader: number): void {
+/** Ends a POSIX session for good. */
+export function killPosixSession(leader: number): void {
   signalJob(leader, 'SIGKILL');
   signalGroup(leader, 'SIGKILL');
 }

@@ -1,7 +1,7 @@
 import { access, constants, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { binPath } from '../../package.ts';
-import type { Client, Launch } from './clients.ts';
+import type { Client, ServerCommand } from './clients.ts';
 
 /** Settings of this shell that decide where the state is; a client may have another environment. */
 const KEPT = ['CROSSTALK_STATE_DIR', 'XDG_STATE_HOME'];
@@ -16,7 +16,7 @@ export async function launchOf(
   client: Client,
   env: NodeJS.ProcessEnv,
   { node, transport, from }: { node: string; transport: string; from?: string },
-): Promise<Launch> {
+): Promise<ServerCommand> {
   const isOnPath = client.isEditor !== true && (await leadsHere(env['PATH'] ?? ''));
   const kept = KEPT.flatMap((name) => {
     const value = env[name];

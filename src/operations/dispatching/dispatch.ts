@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Log } from '../../log.ts';
 import { packageVersion } from '../../package.ts';
 import { serve } from '../../dispatcher/serve.ts';
-import type { Served } from '../../dispatcher/serve-options.ts';
+import type { ServeResult } from '../../dispatcher/serve-options.ts';
 import { runnerIn } from '../../service/run.ts';
 import { isPrivate } from '../../state/directory.ts';
 import { sweep } from '../../state/files.ts';
@@ -30,7 +30,7 @@ export interface DispatchInput {
 }
 
 /** Runs the dispatcher of a transport on this machine; see {@link serve}. */
-export async function dispatch(context: Context, input: DispatchInput): Promise<Served> {
+export async function dispatch(context: Context, input: DispatchInput): Promise<ServeResult> {
   const { transport, paths, env } = context;
   const { log } = input;
   // Read now: another may be installed by the time it is asked for.
@@ -40,7 +40,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   const parts = dispatcherParts(context, input, workspaces);
   const replacement =
     input.supervised === true
-      ? await Replacement.watch(await entryPath(env), runnerIn(env), log)
+      ? await Replacement.of(await entryPath(env), runnerIn(env), log)
       : undefined;
   try {
     const served = await serve(parts, {

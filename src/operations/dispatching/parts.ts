@@ -3,7 +3,7 @@ import { Expected } from '../../bus/expected.ts';
 import { Publisher } from '../../bus/publisher.ts';
 import { passed } from '../../crash-points.ts';
 import { Dispatcher } from '../../dispatcher/dispatcher.ts';
-import { HostWatch } from '../../dispatcher/host-file-in-force.ts';
+import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
@@ -49,7 +49,7 @@ export function dispatcherParts(
   const intake = intakeOf(context, choices, expected);
   const { deliveries } = intake;
   const publisher = publisherOf(context, deliveries, expected, log);
-  const hosts = hostWatchOf(context, choices);
+  const hosts = hostFileOf(context, choices);
   const guards = guardsOf(context, log);
   const sweep = new WorkspaceSweep({
     workspaces,
@@ -136,7 +136,7 @@ function publisherOf(
     },
   });
   publisher.events.on('push', (result) => {
-    if (result.ok) deliveries.holds(result.tip);
+    if (result.ok) deliveries.reached(result.tip);
   });
   publisher.events.on('push', (result) => {
     const { attempts } = result;
@@ -154,8 +154,8 @@ function publisherOf(
 }
 
 /** Which host is served. */
-function hostWatchOf(context: Context, { host, trustHostFile, log }: Choices): HostWatch {
-  return new HostWatch({
+function hostFileOf(context: Context, { host, trustHostFile, log }: Choices): HostFileInForce {
+  return new HostFileInForce({
     approving: approvingIn(context),
     machine: {
       hostname: context.hostname,
@@ -188,7 +188,7 @@ function dispatcherOf(
   context: Context,
   parts: Intake & {
     publisher: Publisher;
-    hosts: HostWatch;
+    hosts: HostFileInForce;
     guards: Guards;
     workspaces: Workspaces;
     log: Log;

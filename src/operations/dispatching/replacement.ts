@@ -1,6 +1,6 @@
 import type { Log } from '../../log.ts';
 import { installedAt, type Installed } from '../../service/installed.ts';
-import type { Runner } from '../../service/run.ts';
+import type { CommandRunner } from '../../service/run.ts';
 
 /** An installation whose files are younger than this may not be complete. Milliseconds. */
 const SETTLED_MS = 2000;
@@ -16,12 +16,12 @@ const LOOK_MS = 1000;
 export class Replacement {
   readonly #entry: string;
   readonly #started: Installed | undefined;
-  readonly #run: Runner;
+  readonly #run: CommandRunner;
   readonly #log: Log;
   #looked = 0;
   #judged: { build: string; starts: boolean } | undefined;
 
-  private constructor(entry: string, started: Installed | undefined, run: Runner, log: Log) {
+  private constructor(entry: string, started: Installed | undefined, run: CommandRunner, log: Log) {
     this.#entry = entry;
     this.#started = started;
     this.#run = run;
@@ -29,7 +29,7 @@ export class Replacement {
   }
 
   /** @param entry the file that was run, as it was named */
-  static async watch(entry: string, run: Runner, log: Log): Promise<Replacement> {
+  static async of(entry: string, run: CommandRunner, log: Log): Promise<Replacement> {
     return new Replacement(entry, await installedAt(entry), run, log);
   }
 

@@ -22,7 +22,7 @@ import { thisHost } from '../setup/hosts.ts';
 import { firstOnPath } from '../path.ts';
 import { nonEmpty, resolveFrom } from '../lookup/resolve.ts';
 import { prepareBin } from '../shim.ts';
-import { startSession } from './start.ts';
+import { startInteractiveSession } from './start.ts';
 
 /**
  * An interactive session as an actor: its CLI without the headless flags, given PROTOCOL.md and
@@ -64,7 +64,7 @@ export async function openActor(
   // A model that is persuaded here has the same allowance as in a run.
   const bin = join(paths.sessions, `actor-${actor}-bin`);
   await prepareBin(bin, { state: paths.root, transport: transport.dir, actor, workdir: place.dir });
-  return startSession(context, {
+  return startInteractiveSession(context, {
     name: `actor-${actor}`,
     command: tier.cli,
     text,
@@ -156,7 +156,7 @@ export async function attachOperator(
   const recipient = resolveFrom({ ...context, env, dispatch: {} }, undefined, input.login);
   const { paths, cwd } = context;
   await prepareBin(paths.sessionBin);
-  return startSession(context, {
+  return startInteractiveSession(context, {
     name: 'operator',
     command,
     text,
