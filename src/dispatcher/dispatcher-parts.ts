@@ -8,7 +8,7 @@ import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { Guards } from './run/guards.ts';
-import type { HostWatch } from './host-file-in-force.ts';
+import type { HostFileInForce } from './host-file-in-force.ts';
 import type { Lacking } from './intake/lacking.ts';
 import type { Log } from '../log.ts';
 import type { Publisher } from '../bus/publisher.ts';
@@ -26,7 +26,7 @@ export interface DispatcherParts {
   interruptions: Interruptions;
   runs: Runs;
   publisher: Publisher;
-  hosts: HostWatch;
+  hosts: HostFileInForce;
   guards: Guards;
   log: Log;
   desks: RunParts['desks'];

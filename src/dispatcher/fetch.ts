@@ -14,7 +14,7 @@ export interface FetchParts {
 }
 
 /** What the bus was found at. */
-export interface News {
+export interface FetchedTip {
   tip: string | undefined;
   /** The remote was asked, and has answered. */
   isNews: boolean;
@@ -33,7 +33,7 @@ export async function fetchNews(
   parts: FetchParts,
   meter: TickMeter,
   fetch: boolean,
-): Promise<News> {
+): Promise<FetchedTip> {
   const { transport, deliveries, log, signal } = parts;
   if (fetch) await parts.mayRead();
   await deliveries.foresee();

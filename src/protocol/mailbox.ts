@@ -36,8 +36,8 @@ export interface Cursor {
   settled: string[];
 }
 
-/** `running` until the outcome is on record and published; `held` while its content is missing. */
-export type DeliveryState = 'pending' | 'running' | 'held' | 'settled';
+/** `running` until the outcome is on record and published; `awaiting_content` while its content is missing. */
+export type DeliveryState = 'pending' | 'running' | 'awaiting_content' | 'settled';
 
 interface Item extends Delivery {
   /** The commit the scan started from, and its number: a cursor may not pass it yet. */
@@ -53,7 +53,7 @@ interface Item extends Delivery {
  *
  * A delivery is `pending` until a batch takes it, `running` until its outcome is on record, then
  * `settled`. One whose content is missing, when it is found or when it is to be handed over, is
- * `held`, and after that `pending` or `settled`. The
+ * `awaiting_content`, and after that `pending` or `settled`. The
  * cursor of a mailbox is where the scan began that found its oldest unsettled
  * delivery, so it never passes one; with none left it is the last commit scanned.
  */
@@ -84,8 +84,13 @@ export class Mailboxes {
       if (known.has(delivery.relPath)) continue;
       known.add(delivery.relPath);
       const state = stateOf(delivery);
-      const held = state === 'pending' && delivery.unread === true;
-      box.push({ ...delivery, since, scan: this.#scan, state: held ? 'held' : state });
+      const isContentMissing = state === 'pending' && delivery.unread === true;
+      box.push({
+        ...delivery,
+        since,
+        scan: this.#scan,
+        state: isContentMissing ? 'awaiting_content' : state,
+      });
     }
     for (const key of touched.keys()) this.#dropIfSettled(key);
   }
@@ -154,21 +159,21 @@ export class Mailboxes {
   }
 
   /** Keeps back what a run was handed and whose content turned out to be missing. */
-  hold(actor: string, channel: string, relPaths: readonly string[]): void {
+  awaitContent(actor: string, channel: string, relPaths: readonly string[]): void {
     const wanted = new Set(relPaths);
     for (const item of this.#box({ actor, channel }))
-      if (wanted.has(item.relPath) && item.state === 'running') item.state = 'held';
+      if (wanted.has(item.relPath) && item.state === 'running') item.state = 'awaiting_content';
   }
 
   /** Deliveries whose content is missing. */
-  held(): Delivery[] {
-    return [...this.#boxes.values()].flat().filter(({ state }) => state === 'held');
+  awaitingContent(): Delivery[] {
+    return [...this.#boxes.values()].flat().filter(({ state }) => state === 'awaiting_content');
   }
 
-  /** The content of a held delivery was found, and it wakes the actor. */
+  /** The missing content of a delivery was found, and it wakes the actor. */
   release({ actor, channel, relPath, message }: Delivery): void {
     const item = this.#box({ actor, channel }).find((one) => one.relPath === relPath);
-    if (item?.state === 'held') Object.assign(item, { message, state: 'pending' });
+    if (item?.state === 'awaiting_content') Object.assign(item, { message, state: 'pending' });
   }
 
   /** Undoes `take` for a run without an outcome; what was settled before (a retry) stays so. */
@@ -211,12 +216,16 @@ export class Mailboxes {
     });
   }
 
-  /** How many deliveries are pending, running and held. */
-  counts(): { pending: number; running: number; held: number } {
+  /** How many deliveries are pending, running and awaiting their content. */
+  counts(): { pending: number; running: number; awaitingContent: number } {
     const items = [...this.#boxes.values()].flat();
     const count = (wanted: Item['state']): number =>
       items.filter(({ state }) => state === wanted).length;
-    return { pending: count('pending'), running: count('running'), held: count('held') };
+    return {
+      pending: count('pending'),
+      running: count('running'),
+      awaitingContent: count('awaiting_content'),
+    };
   }
 
   #change(actor: string, channel: string, relPaths: readonly string[], state: Item['state']): void {

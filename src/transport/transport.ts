@@ -17,7 +17,12 @@ import {
 import { bring, fetchBranch, knownTip, mirror, pushCommit, trackedTip } from './clone/remote.ts';
 import { maintainIfDue, type Maintained } from './maintenance.ts';
 import { Epochs } from './publish/epoch.ts';
-import { acceptChanges, openRepository, prepare, type Opening } from './clone/repository.ts';
+import {
+  acceptChanges,
+  openRepository,
+  prepareRepository,
+  type RepositoryOptions,
+} from './clone/repository.ts';
 import { type Repository } from './clone/handle.ts';
 import type { SettingChange } from './clone/settings.ts';
 import { showingOf } from './checkout/showing.ts';
@@ -26,7 +31,7 @@ import { setInClone } from './checkout/sparse.ts';
 import { Repeats } from './objects/repeats.ts';
 import { Reading } from './reading.ts';
 import type { TreeEntry } from './objects/tree.ts';
-import type { Change } from './objects/walk.ts';
+import type { FileChange } from './objects/walk.ts';
 
 export type Refreshed =
   { ok: true; tip: string | undefined } | { ok: false; failure: Failure; tip: string | undefined };
@@ -38,14 +43,14 @@ export type Refreshed =
 export class Transport extends Reading {
   override readonly objects: Objects;
   #repository: Repository;
-  readonly #opening: Opening;
+  readonly #opening: RepositoryOptions;
   /** What tells whether a change was accepted since, by this process or another one. */
   #accepted: string;
 
   private constructor(
     repository: Repository,
     objects: Objects,
-    opening: Opening,
+    opening: RepositoryOptions,
     accepted: string,
   ) {
     super();
@@ -61,8 +66,8 @@ export class Transport extends Reading {
    * @param limit bytes above which a file's content is never read
    * @throws CrosstalkError `git_failed` when the clone's configuration cannot be read
    */
-  static async open(opening: Opening, limit: number): Promise<Transport> {
-    const prepared = await prepare(opening);
+  static async open(opening: RepositoryOptions, limit: number): Promise<Transport> {
+    const prepared = await prepareRepository(opening);
     const objects = new Objects(prepared.git, limit);
     // Both of these take a moment to start, and neither needs the other.
     objects.warm();
@@ -239,7 +244,7 @@ export class Transport extends Reading {
     const accepted = await fileStamp(this.#opening.record);
     const stamp = await configStamp(this.#opening.clone);
     if (stamp === this.#repository.stamp && accepted === this.#accepted) return;
-    const prepared = await prepare(this.#opening, this.#repository.git);
+    const prepared = await prepareRepository(this.#opening, this.#repository.git);
     this.#repository = await openRepository(this.#opening, prepared);
     this.#accepted = await fileStamp(this.#opening.record);
   }
@@ -247,4 +252,13 @@ export class Transport extends Reading {
 
 export { Repeats };
 export type { Ancestor, LogPlace } from './reading.ts';
-export type { Change, CheckoutState, Commit, Failure, Published, SettingChange, TreeEntry, Turns };
+export type {
+  FileChange,
+  CheckoutState,
+  Commit,
+  Failure,
+  Published,
+  SettingChange,
+  TreeEntry,
+  Turns,
+};

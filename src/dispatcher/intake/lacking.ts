@@ -3,7 +3,7 @@ import type { Delivery, DeliveryState, Mailboxes } from '../../protocol/mailbox.
 import type { Departed } from '../../state/departed.ts';
 import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Outbox } from '../../state/outbox.ts';
-import type { Lacking as Run, Silences } from '../../state/silences.ts';
+import type { IncompleteRun, Silences } from '../../state/silences.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import { questionsOf } from '../../protocol/outgoing.ts';
@@ -23,7 +23,7 @@ interface Parts {
 /** So many are put on record of one run: what others write must not crowd out the rest of the record. */
 const MAX_LACKING = 200;
 
-type Batch = Pick<Run, 'actor' | 'channel' | 'incomplete'>;
+type Batch = Pick<IncompleteRun, 'actor' | 'channel' | 'incomplete'>;
 
 /**
  * Answers of peers that an actor dealt with while something else of the thread was not on the bus, as a
@@ -51,7 +51,7 @@ export class Lacking {
   }
 
   /** Before the outcome of a run is put on record: what it lacked may come back after a crash. */
-  async note(run: Run): Promise<void> {
+  async note(run: IncompleteRun): Promise<void> {
     const lacking = run.lacking.slice(0, MAX_LACKING);
     if (lacking.length > 0) await this.#parts.silences.lacked({ ...run, lacking });
   }
@@ -62,7 +62,7 @@ export class Lacking {
    * @param run undefined when it is gone
    * @param isRest all of the batch are answers that {@link markBack} has marked
    */
-  async over(batch: Batch, run: Run | undefined, isRest: boolean): Promise<void> {
+  async over(batch: Batch, run: IncompleteRun | undefined, isRest: boolean): Promise<void> {
     const keys = keysOf(batch);
     const incomplete = batch.incomplete.filter(
       (_, index) => this.#again.delete(keys[index] ?? '') || isRest,

@@ -37,11 +37,11 @@ interface Place {
   host: string;
   tip: string;
   /** The newest commits that this machine held, at its start. */
-  held: readonly (string | undefined)[];
+  pastTips: readonly (string | undefined)[];
 }
 
 /** What is to be delivered to actors: what was added since their cursors, or what is unanswered without. */
-export async function resume(
+export async function catchUp(
   parts: ResumeParts,
   lost: LostHistory,
   stored: ReadonlyMap<string, ActorCursors>,
@@ -49,10 +49,10 @@ export async function resume(
   actors: readonly string[],
 ): Promise<Resumed[]> {
   const { transport, known } = parts;
-  const { host, tip, held } = place;
+  const { host, tip, pastTips } = place;
   const cursors = actors.flatMap((actor) => stored.get(actor) ?? []);
   const commits = new Set(cursors.flatMap(commitsOf).filter((commit) => commit !== ''));
-  for (const commit of held) if (commit !== undefined) commits.add(commit);
+  for (const commit of pastTips) if (commit !== undefined) commits.add(commit);
   const history = await continuity(transport, [...commits], tip);
   if (history.kind === 'rewritten')
     for (const from of history.lost) await lost.bringBack(host, from, tip);

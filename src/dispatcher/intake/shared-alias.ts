@@ -15,7 +15,7 @@ export interface SharedAlias {
  * clone with two state directories, which answer everything twice. Anybody who can push can also write
  * such a message, so it is said, and stops nothing.
  */
-export class AliasWatch {
+export class SharedAliasCheck {
   readonly #wrote: (path: string) => boolean;
   readonly #log: Log;
   #found: SharedAlias | undefined;

@@ -16,7 +16,7 @@ interface Sources {
 }
 
 /** Whose deliveries, in which channel, and between which commits the record is asked. */
-export interface Question {
+export interface StillOpenQuery {
   actor: string;
   channel: string;
   tip: string;
@@ -34,7 +34,7 @@ export interface Question {
  */
 export async function stillOpen<T extends Located>(
   { transport, reader }: Sources,
-  { actor, channel, tip, since }: Question,
+  { actor, channel, tip, since }: StillOpenQuery,
   waking: readonly T[],
   own: OwnMessages,
 ): Promise<Set<T>> {

@@ -80,7 +80,7 @@ export async function writeRef(
     return failed(`${link} is a symlink, and nothing is written through it`, false);
   for (let tries = 1; ; tries++) {
     const taken = await takeLock(lock, clone.isPrivate);
-    if (taken === 'held') {
+    if (taken === 'locked') {
       await removeStale(lock);
       if (tries === LOCK_TRIES) return failed(`${lock} exists: another git holds it`, true);
       await sleep(LOCK_WAIT_MS);
@@ -140,14 +140,14 @@ export async function noteMove(
   }
 }
 
-/** The open lock file, `held` when somebody else has it, or why it cannot be made. */
+/** The open lock file, `locked` when somebody else has it, or why it cannot be made. */
 async function takeLock(lock: string, isPrivate?: boolean): Promise<FileHandle | string> {
   const modes = modesOf(isPrivate);
   try {
     await mkdir(dirname(lock), { recursive: true, mode: modes.folder });
     return await open(lock, 'wx', modes.file);
   } catch (error) {
-    return hasCode(error, 'EEXIST') ? 'held' : `${lock} cannot be made: ${reasonOf(error)}`;
+    return hasCode(error, 'EEXIST') ? 'locked' : `${lock} cannot be made: ${reasonOf(error)}`;
   }
 }
 
