@@ -17,7 +17,7 @@ import {
   startDispatcher,
   stopDispatchers,
   type LogLine,
-  type Machine,
+  type DemoMachine,
 } from './machine.ts';
 import { causalTree } from './tree.ts';
 
@@ -70,13 +70,18 @@ export async function runDemo(io: DemoIo, { keep }: { keep: boolean }): Promise<
   }
 }
 
-async function setUp(io: DemoIo, root: string, front: Machine, back: Machine): Promise<void> {
+async function setUp(
+  io: DemoIo,
+  root: string,
+  front: DemoMachine,
+  back: DemoMachine,
+): Promise<void> {
   const hub = join(root, 'hub.git');
   await mkdir(hub);
   await promisify(execFile)('git', ['init', '--quiet', '--bare', '--initial-branch=main', hub], {
     env: io.env,
   });
-  const make = async ({ env, dir, alias }: Machine, actor: string): Promise<void> => {
+  const make = async ({ env, dir, alias }: DemoMachine, actor: string): Promise<void> => {
     await init(
       { env, cwd: root },
       {
@@ -145,7 +150,7 @@ async function converse(
   return 0;
 }
 
-function closing(root: string, front: Machine, back: Machine, keep: boolean): string {
+function closing(root: string, front: DemoMachine, back: DemoMachine, keep: boolean): string {
   const look = [
     '',
     'Where to look:',
@@ -176,7 +181,7 @@ function closing(root: string, front: Machine, back: Machine, keep: boolean): st
 
 function inMachine<T>(
   io: DemoIo,
-  { env, dir }: Machine,
+  { env, dir }: DemoMachine,
   work: (context: Context) => Promise<T>,
 ): Promise<T> {
   return withContext(

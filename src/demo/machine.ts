@@ -8,7 +8,7 @@ import { binPath } from '../package.ts';
 import type { EventName } from '../log.ts';
 
 /** One of the demo's two machines: a clone and a state directory of its own. Nothing is kept elsewhere. */
-export interface Machine {
+export interface DemoMachine {
   alias: string;
   dir: string;
   env: NodeJS.ProcessEnv;
@@ -19,7 +19,7 @@ export interface LogLine {
   [field: string]: unknown;
 }
 
-export function machine(root: string, alias: string, environment: NodeJS.ProcessEnv): Machine {
+export function machine(root: string, alias: string, environment: NodeJS.ProcessEnv): DemoMachine {
   const dir = join(root, alias);
   return {
     alias,
@@ -46,7 +46,7 @@ export function agentCommand(name: string): string {
 
 /** Starts a real dispatcher process; its log goes to `onLine`, or to a file when it is to stay. */
 export function startDispatcher(
-  { alias, dir, env }: Machine,
+  { alias, dir, env }: DemoMachine,
   output: { onLine: (line: LogLine) => void } | { file: string },
 ): ChildProcess {
   const toFile = 'file' in output;

@@ -1,7 +1,7 @@
 import { number, text, type Row } from './database.ts';
 
 /** A relPath in the columns `day`, `clock` and `suffix`, by its digits: as small as it gets. */
-export interface Place {
+export interface RelPathColumns {
   /** YYYYMMDD. */
   day: number;
   /** HHMMSSmmm. */
@@ -9,7 +9,7 @@ export interface Place {
   suffix: string;
 }
 
-export function placeIn(relPath: string): Place {
+export function columnsOf(relPath: string): RelPathColumns {
   const day = Number(relPath.slice(0, 10).replaceAll('/', ''));
   return { day, clock: Number(relPath.slice(11, 20)), suffix: relPath.slice(22, -3) };
 }

@@ -1,5 +1,5 @@
 import { number, text, type Database } from './database.ts';
-import { placeIn, relPathIn } from './keys.ts';
+import { columnsOf, relPathIn } from './keys.ts';
 import { withoutTrailing } from '../protocol/text/trailing.ts';
 
 export interface Query {
@@ -38,7 +38,7 @@ const WEIGHTS = '1.0, 4.0, 3.0, 0.0';
  * Finds messages by their words, best first (BM25; the opening line of a task and the name of a
  * channel count more).
  */
-export function search(database: Database, query: Query): Hits {
+export function searchIndex(database: Database, query: Query): Hits {
   const typed = termsOf(query.words);
   const terms = typed.map((term) => expanded(database, term, typed.length === 1));
   const tags = tagsOf(database, query);
@@ -103,7 +103,7 @@ const LATECOMERS = 1000;
 
 /** An id that hardly a message since then is below of. */
 function firstSince(database: Database, since: string): number {
-  const { day, clock } = placeIn(since);
+  const { day, clock } = columnsOf(since);
   const row = database.get(
     'SELECT id FROM messages WHERE (day, clock) >= (?, ?) ORDER BY day, clock LIMIT 1',
     day,

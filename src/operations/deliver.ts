@@ -23,7 +23,7 @@ export async function deliver(
   wait: boolean,
 ): Promise<Delivered> {
   const id = context.newId();
-  await record(context, id, commits);
+  await recordEntry(context, id, commits);
   return publish(context, id, { wait });
 }
 
@@ -33,7 +33,7 @@ export async function deliver(
  * @param id of the outbox entry
  * @throws CrosstalkError `refused` where nothing can be written; nothing is then
  */
-export async function record(
+export async function recordEntry(
   { outbox, paths }: Context,
   id: string,
   commits: Commit[],

@@ -6,7 +6,7 @@ import { unanswered } from './pending.ts';
 import { byTime } from './reference.ts';
 
 /** An actor as a host serves it. */
-export interface Served {
+export interface ServedActor {
   host: string;
   actor: string;
 }
@@ -47,7 +47,7 @@ export interface Beyond {
 export function splitAt(
   messages: readonly Located[],
   before: string,
-  served: readonly Served[],
+  served: readonly ServedActor[],
   withWaiting: boolean,
   beyond: Beyond = { others: [], lookup: () => undefined, staying: [] },
 ): Split {
@@ -68,7 +68,7 @@ export function splitAt(
 function waitingOf(
   messages: readonly Located[],
   { others, lookup: further }: Pick<Beyond, 'others' | 'lookup'>,
-  served: readonly Served[],
+  served: readonly ServedActor[],
 ): string[] {
   const byPath = new Map(
     [...messages, ...others].map(({ relPath, message }) => [relPath, message]),

@@ -67,7 +67,7 @@ it('a look at the bus from before a push, or one that failed, is no rewritten hi
   const asked = await look();
   host.edit({ 'local/note.md': 'pushed meanwhile\n' });
   const pushed = tipOf(bus);
-  deliveries.holds(pushed);
+  deliveries.reached(pushed);
   expect(await deliveries.advance('front', asked, true)).toBeUndefined();
 
   // The bus cannot be asked: what is known of it is as old as before.
@@ -94,7 +94,7 @@ it('a tip without news that lacks what was pushed is not looked into', async () 
   host.edit({ 'local/note.md': 'pushed by another clone, and fetched\n' });
   const pushed = tipOf(bus);
   await transport.refresh();
-  deliveries.holds(pushed);
+  deliveries.reached(pushed);
   setBack(bus, known);
   const [path, content] = byHand(host.channel(), 1, 'hello');
   host.edit({ [path]: content });

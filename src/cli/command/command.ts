@@ -3,7 +3,7 @@ import type { Context } from '../../operations/context.ts';
 import type { Io } from './io.ts';
 
 /** Options as commander gives them: camelCase, values as strings; a list for a repeatable one. */
-export type Options = Record<string, string | boolean | string[] | undefined>;
+export type CommandOptions = Record<string, string | boolean | string[] | undefined>;
 
 /** One invocation of a command. */
 export interface Call {
@@ -11,7 +11,7 @@ export interface Call {
   /** `send`, `channel create`, … for messages. */
   name: string;
   args: (string | undefined)[];
-  options: Options;
+  options: CommandOptions;
 }
 
 /** A command's module: does its work and returns the exit code. */

@@ -1,4 +1,4 @@
-import type { Candidate, Plan } from './complete.ts';
+import type { Candidate, CompletionPlan } from './complete.ts';
 
 /** Neither names nor descriptions may hold what a terminal or a script would act on. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
@@ -9,7 +9,7 @@ const MAX_DESCRIPTION = 60;
  * line is left out: names come from files that anybody may have written.
  */
 export function matching(
-  { before, typed, taken }: Plan,
+  { before, typed, taken }: CompletionPlan,
   candidates: readonly Candidate[],
 ): Candidate[] {
   const seen = new Set(taken);
@@ -52,7 +52,7 @@ export function unquoted(word: string): { text: string; open: Quote } {
 }
 
 /** A value as bash must read it, inside a quote that is open already, or outside of any. */
-export function quoted(value: string, open: Quote): string {
+export function bashQuoted(value: string, open: Quote): string {
   if (open === "'") return value.replaceAll("'", String.raw`'\''`);
   if (open === '"') return value.replace(/["$`\\!]/g, String.raw`\$&`);
   return value.replace(/[^\p{L}\p{N}_./:=@,+%-]/gu, String.raw`\$&`);

@@ -2,7 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { repliedJson } from '../../operations/shapes/as-json.ts';
 import type { Replied } from '../../operations/reading/replies.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { marked } from '../../protocol/text/structure.ts';
+import { markedLines } from '../../protocol/text/structure.ts';
 import { print, text, type Call } from '../command/command.ts';
 import { indent, painter } from './render.ts';
 
@@ -44,7 +44,7 @@ function render({ io }: Call, { ref, replies: list }: Replied): string {
     `${paint('green', 'REPLIED')} ${ref.relPath}`,
     ...list.map(({ relPath, message }) => {
       // Indented as much as the line above it, a text could pass for another reply.
-      const body = marked(message.body, (line) => OURS.test(line));
+      const body = markedLines(message.body, (line) => OURS.test(line));
       return `  from ${message.from} ${relPath}\n${indent(body)}`;
     }),
   ].join('\n');

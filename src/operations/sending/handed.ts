@@ -11,7 +11,7 @@ export interface HandedInput extends Omit<SendInput, 'answers'> {
 }
 
 /** A `send` as one process hands it to another, with all that makes its outcome the same twice. */
-export interface SendRequest extends Marks {
+export interface HandedSend extends Marks {
   /** Absolute path of the transport it is meant for. */
   dir: string;
   /** Everything it goes by: nothing is taken from the environment of either process. */
@@ -39,7 +39,7 @@ export function handedInput(surroundings: Surroundings, input: SendInput): Hande
 }
 
 /** Whether a request is one: it comes from a command of the same user, perhaps of another version. */
-export function isSendRequest(value: unknown): value is SendRequest {
+export function isSendRequest(value: unknown): value is HandedSend {
   if (!isRecord(value) || !isRecord(value['input'])) return false;
   const { dir, id, at, seed, input } = value;
   if (input['link'] !== undefined && !isDispatchLink(input['link'])) return false;

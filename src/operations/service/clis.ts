@@ -1,6 +1,6 @@
 import { commandLine, programToFind } from '../../agents/command-line.ts';
 import type { Status } from '../health/report.ts';
-import type { Runner } from '../../service/run.ts';
+import type { CommandRunner } from '../../service/run.ts';
 
 /** A program that a command of the host file starts, and where an environment finds it. */
 export interface CliFound {
@@ -15,7 +15,7 @@ type Tiers = Pick<NonNullable<Status['host']>, 'actors'>['actors'];
 
 /** Looks for the programs of all tiers as a run would: by `/bin/sh`, in this environment and no other. */
 export function findClis(
-  run: Runner,
+  run: CommandRunner,
   actors: Tiers,
   environment: Record<string, string>,
   cwd: string,
@@ -35,7 +35,7 @@ export function findClis(
 }
 
 export async function whereIs(
-  run: Runner,
+  run: CommandRunner,
   program: string,
   environment: Record<string, string>,
   cwd: string,

@@ -1,13 +1,13 @@
 import { realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { binPath } from '../../package.ts';
-import { runnerIn, type Runner } from '../../service/run.ts';
+import { runnerIn, type CommandRunner } from '../../service/run.ts';
 
 /** What installing a service depends on, beside the transport; tests give their own. */
 export interface Machine {
   platform: NodeJS.Platform;
   uid: number;
-  run: Runner;
+  run: CommandRunner;
   /** Where units of the system are. */
   systemUnits: string;
   /** The program that runs this one, and this one's entry file, by names that outlive an upgrade. */

@@ -1,5 +1,5 @@
 import { changedSettings, judges, weigh, type Approving } from '../../bus/approvals.ts';
-import { refusalOf } from '../../bus/transport-files.ts';
+import { tierRefusalOf } from '../../bus/transport-files.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { accept, inForce, withTier, type HeldChange } from '../../protocol/approval/approval.ts';
@@ -167,7 +167,7 @@ export async function approveWritten(
 
 async function requireOutside(context: Context, slot: TierSlot): Promise<void> {
   const { transport, home } = approvingIn(context);
-  const refused = await refusalOf(transport, home, slot);
+  const refused = await tierRefusalOf(transport, home, slot);
   if (refused !== undefined)
     throw new CrosstalkError(
       'refused',

@@ -1,6 +1,6 @@
 import { type MessageRef, messageKey } from '../../protocol/message-ref.ts';
 import { readHosts } from '../../bus/host.ts';
-import { splitAt, type Beyond, type Served, type Split } from '../../protocol/epoch.ts';
+import { splitAt, type Beyond, type ServedActor, type Split } from '../../protocol/epoch.ts';
 import { CHANNELS, messageFile, placeOf } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import { byChannel } from '../../protocol/reference.ts';
@@ -11,7 +11,7 @@ import type { Context } from '../context.ts';
 const CHUNK = 500;
 
 /** How the messages of a bus are divided. */
-export interface Plan {
+export interface ArchivePlan {
   channels: { id: string; name: string; archived: number; waiting: number; kept: number }[];
   archived: number;
   /** Messages before the day that wait for an answer. */
@@ -37,9 +37,9 @@ export async function planAt(
   tip: string,
   before: string,
   withWaiting: boolean,
-): Promise<{ plan: Plan; removed: string[] }> {
+): Promise<{ plan: ArchivePlan; removed: string[] }> {
   const hosts = await readHosts(context.transport, tip);
-  const served: Served[] = hosts.flatMap(({ result }) =>
+  const served: ServedActor[] = hosts.flatMap(({ result }) =>
     result.ok
       ? [...result.value.actors.keys()].map((actor) => ({ host: result.value.alias, actor }))
       : [],
@@ -72,7 +72,7 @@ export async function planAt(
     for (const relPath of ended) removed.push(messageFile(id, relPath));
     return { id, name, archived: ended.length, waiting: waiting.length, kept };
   });
-  const sum = (part: Exclude<keyof Plan, 'channels'>): number =>
+  const sum = (part: Exclude<keyof ArchivePlan, 'channels'>): number =>
     channels.reduce((total, channel) => total + channel[part], 0);
   const plan = { channels, archived: sum('archived'), waiting: sum('waiting'), kept: sum('kept') };
   return { plan, removed };

@@ -8,7 +8,7 @@ export function queryOf(words: string): string {
 }
 
 /** A text in parts, with those that begin with one of the words set apart. */
-export function marked(text: string, words: string): { text: string; hit: boolean }[] {
+export function highlighted(text: string, words: string): { text: string; hit: boolean }[] {
   const wanted = words.match(/[\p{L}\p{N}]+/gu) ?? [];
   if (wanted.length === 0) return [{ text, hit: false }];
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${wanted.join('|')})`, 'giu');

@@ -2,7 +2,15 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { WebEvents, WebMessage, WebMessagePage } from '../../api/api.ts';
 import { get, wordsOf } from '../live/api.ts';
 import { useNews } from '../live/use-live.ts';
-import { PAGE, reachesEnd, spanOf, withArrived, withCounts, withPage, type Span } from './span.ts';
+import {
+  PAGE,
+  reachesEnd,
+  spanOf,
+  withArrived,
+  withCounts,
+  withPage,
+  type LoadedSpan,
+} from './span.ts';
 
 /** Milliseconds between two looks at how many messages there are, while they are being indexed. */
 const GROWING_MS = 1000;
@@ -11,12 +19,12 @@ const GROWING_MS = 1000;
 type Target = { around: string } | { at: number } | undefined;
 
 export interface SpanControl {
-  span: Span | undefined;
+  span: LoadedSpan | undefined;
   problem: string | undefined;
   /** Loads what comes before or after what is loaded. */
   more: (side: 'before' | 'after') => void;
   /** Loads another part of the channel; resolves with what is there, or undefined when it failed. */
-  load: (target: Target) => Promise<Span | undefined>;
+  load: (target: Target) => Promise<LoadedSpan | undefined>;
 }
 
 /**
@@ -34,20 +42,20 @@ export function useSpan(
     span: undefined,
     problem: undefined,
   });
-  const span = useRef<Span | undefined>(undefined);
+  const span = useRef<LoadedSpan | undefined>(undefined);
   const loading = useRef<AbortController | undefined>(undefined);
   const paging = useRef(false);
   /** What arrives while something is loaded may not be in it. */
   const late = useRef<WebMessage[]>([]);
 
-  const keep = (next: Span): void => {
+  const keep = (next: LoadedSpan): void => {
     span.current = next;
     setState({ span: next, problem: undefined });
   };
   const ask = (query: Record<string, string | number>, signal: AbortSignal) =>
     get<WebMessagePage>(`channels/${channel}/messages`, { limit: PAGE, ...query }, signal);
 
-  const load = async (target: Target): Promise<Span | undefined> => {
+  const load = async (target: Target): Promise<LoadedSpan | undefined> => {
     loading.current?.abort();
     const stop = new AbortController();
     loading.current = stop;

@@ -5,11 +5,11 @@ export interface Anchor {
   offset: number;
 }
 
-export type Place = Anchor | 'end';
+export type ScrollPlace = Anchor | 'end';
 
 /** Pixels from the beginning of the list to the top of what is seen, by the heights known so far. */
 export function topOf(
-  place: Place,
+  place: ScrollPlace,
   keys: readonly string[],
   heights: readonly number[],
   seen: number,
@@ -46,7 +46,7 @@ export function takeHeights(box: HTMLElement, known: Map<string, number>): boole
  *
  * @param before what it returned the last time: at the end, only a list that has grown is scrolled
  */
-export function settle(box: HTMLElement, place: Place | undefined, before: string): string {
+export function settle(box: HTMLElement, place: ScrollPlace | undefined, before: string): string {
   const size = `${String(box.scrollHeight)} ${String(box.clientHeight)}`;
   if (place === 'end') {
     if (size !== before) box.scrollTop = box.scrollHeight;

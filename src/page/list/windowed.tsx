@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
-import { anchorAt, elementsOf, settle, takeHeights, topOf, type Place } from './place.ts';
+import { anchorAt, elementsOf, settle, takeHeights, topOf, type ScrollPlace } from './place.ts';
 import { windowOf } from './window.ts';
 
 export interface WindowedProps<T> {
@@ -18,7 +18,7 @@ export interface WindowedProps<T> {
   /** Called when the reader went to where nothing is loaded: to the `index`-th of all. */
   jump: (index: number) => void;
   /** Where to be. A new object takes the reader there; `'end'` keeps to the end as it grows. */
-  at: Place;
+  at: ScrollPlace;
   /** Told whether the reader is at the very end, and the first thing they see. */
   onPlace: (atEnd: boolean, key: string | undefined) => void;
 }
@@ -45,7 +45,7 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
   const [, redraw] = useReducer((n: number) => n + 1, 0);
 
   // Where the reader is; undefined while they are where nothing is loaded.
-  const place = useRef<Place | undefined>(at);
+  const place = useRef<ScrollPlace | undefined>(at);
   const asked = useRef(at);
   if (asked.current !== at) {
     asked.current = at;

@@ -1,6 +1,6 @@
 import type { Value } from './record.ts';
 import type { HeldChange } from './approval.ts';
-import { asAscii, quoted } from '../text/quoted.ts';
+import { asAscii, asAsciiJson } from '../text/quoted.ts';
 
 /** How much of a text a line has room for; `host show` prints all of it. */
 const SHORT = 100;
@@ -12,12 +12,12 @@ export function valueText(value: Value | undefined): string {
 
 /** A name that cannot pass for something else. */
 export function nameText(name: string): string {
-  return /^[\w.-]+$/.test(name) ? name : quoted(name);
+  return /^[\w.-]+$/.test(name) ? name : asAsciiJson(name);
 }
 
 /** A command as it is written, unless something in it might not be seen. */
 export function commandText(cli: string): string {
-  return /^[\x20-\x7e]*$/.test(cli) ? cli : quoted(cli);
+  return /^[\x20-\x7e]*$/.test(cli) ? cli : asAsciiJson(cli);
 }
 
 /** A held change on one line, cut short. */

@@ -8,7 +8,7 @@ const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
  * colour, direction, invisible or look-alike character hides a part of it. `JSON.parse` gives the
  * text back (trust.md §2).
  */
-export function quoted(text: string): string {
+export function asAsciiJson(text: string): string {
   return asAscii(JSON.stringify(text));
 }
 

@@ -36,11 +36,11 @@ const BREAK = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g;
  * @param word of this prompt, if it has one: a line with it, although nobody can know it, is marked too
  */
 export function quoted(text: string, word?: string): string {
-  return marked(text, (line) => isOurs(line, word));
+  return markedLines(text, (line) => isOurs(line, word));
 }
 
 /** A text with {@link MARK} before each of its lines that `isLike` takes for one of ours. */
-export function marked(text: string, isLike: (line: string) => boolean): string {
+export function markedLines(text: string, isLike: (line: string) => boolean): string {
   return eachLine(text, (line) => (isLike(line) ? MARK + line : line));
 }
 
