@@ -34,7 +34,7 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
     tip: deliveries.mailboxes.scanned ?? (await transport.tip().catch(() => undefined)) ?? null,
     running: dispatcher.running,
     pending: counts.pending,
-    ...(counts.awaitingContent > 0 && { unread: counts.awaitingContent }),
+    ...(counts.awaiting > 0 && { unread: counts.awaiting }),
     parked: parts.guards.deferrals,
     ...(fetchFailing && {
       fetch_failing_since: fetchFailing.since,

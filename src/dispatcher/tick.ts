@@ -61,7 +61,7 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   passed('cursors_saved');
 
   sweep.tidy(tip);
-  const { awaitingContent: held, ...counts } = deliveries.mailboxes.counts();
+  const { awaiting: held, ...counts } = deliveries.mailboxes.counts();
   log('tick', { tip, added, ...counts, held, ...meter.figures(fetch) });
   const active = (isNew && hosts.active !== undefined) || dispatcher.running.length > 0;
   return { tip, active, ...failed };

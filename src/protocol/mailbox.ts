@@ -36,7 +36,7 @@ export interface Cursor {
   settled: string[];
 }
 
-/** `running` until the outcome is on record and published; `awaiting_content` while its content is missing. */
+/** `running` until the outcome is on record and published; `awaiting_content` while that is missing. */
 export type DeliveryState = 'pending' | 'running' | 'awaiting_content' | 'settled';
 
 interface Item extends Delivery {
@@ -84,13 +84,8 @@ export class Mailboxes {
       if (known.has(delivery.relPath)) continue;
       known.add(delivery.relPath);
       const state = stateOf(delivery);
-      const isContentMissing = state === 'pending' && delivery.unread === true;
-      box.push({
-        ...delivery,
-        since,
-        scan: this.#scan,
-        state: isContentMissing ? 'awaiting_content' : state,
-      });
+      const lacks = state === 'pending' && delivery.unread === true;
+      box.push({ ...delivery, since, scan: this.#scan, state: lacks ? 'awaiting_content' : state });
     }
     for (const key of touched.keys()) this.#dropIfSettled(key);
   }
@@ -217,15 +212,12 @@ export class Mailboxes {
   }
 
   /** How many deliveries are pending, running and awaiting their content. */
-  counts(): { pending: number; running: number; awaitingContent: number } {
+  counts(): { pending: number; running: number; awaiting: number } {
     const items = [...this.#boxes.values()].flat();
     const count = (wanted: Item['state']): number =>
       items.filter(({ state }) => state === wanted).length;
-    return {
-      pending: count('pending'),
-      running: count('running'),
-      awaitingContent: count('awaiting_content'),
-    };
+    const awaiting = count('awaiting_content');
+    return { pending: count('pending'), running: count('running'), awaiting };
   }
 
   #change(actor: string, channel: string, relPaths: readonly string[], state: Item['state']): void {

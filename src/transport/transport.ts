@@ -17,12 +17,7 @@ import {
 import { bring, fetchBranch, knownTip, mirror, pushCommit, trackedTip } from './clone/remote.ts';
 import { maintainIfDue, type Maintained } from './maintenance.ts';
 import { Epochs } from './publish/epoch.ts';
-import {
-  acceptChanges,
-  openRepository,
-  prepareRepository,
-  type RepositoryOptions,
-} from './clone/repository.ts';
+import { acceptChanges, openRepository, prepare, type OpenOptions } from './clone/repository.ts';
 import { type Repository } from './clone/handle.ts';
 import type { SettingChange } from './clone/settings.ts';
 import { showingOf } from './checkout/showing.ts';
@@ -31,7 +26,6 @@ import { setInClone } from './checkout/sparse.ts';
 import { Repeats } from './objects/repeats.ts';
 import { Reading } from './reading.ts';
 import type { TreeEntry } from './objects/tree.ts';
-import type { FileChange } from './objects/walk.ts';
 
 export type Refreshed =
   { ok: true; tip: string | undefined } | { ok: false; failure: Failure; tip: string | undefined };
@@ -43,14 +37,14 @@ export type Refreshed =
 export class Transport extends Reading {
   override readonly objects: Objects;
   #repository: Repository;
-  readonly #opening: RepositoryOptions;
+  readonly #opening: OpenOptions;
   /** What tells whether a change was accepted since, by this process or another one. */
   #accepted: string;
 
   private constructor(
     repository: Repository,
     objects: Objects,
-    opening: RepositoryOptions,
+    opening: OpenOptions,
     accepted: string,
   ) {
     super();
@@ -66,8 +60,8 @@ export class Transport extends Reading {
    * @param limit bytes above which a file's content is never read
    * @throws CrosstalkError `git_failed` when the clone's configuration cannot be read
    */
-  static async open(opening: RepositoryOptions, limit: number): Promise<Transport> {
-    const prepared = await prepareRepository(opening);
+  static async open(opening: OpenOptions, limit: number): Promise<Transport> {
+    const prepared = await prepare(opening);
     const objects = new Objects(prepared.git, limit);
     // Both of these take a moment to start, and neither needs the other.
     objects.warm();
@@ -244,7 +238,7 @@ export class Transport extends Reading {
     const accepted = await fileStamp(this.#opening.record);
     const stamp = await configStamp(this.#opening.clone);
     if (stamp === this.#repository.stamp && accepted === this.#accepted) return;
-    const prepared = await prepareRepository(this.#opening, this.#repository.git);
+    const prepared = await prepare(this.#opening, this.#repository.git);
     this.#repository = await openRepository(this.#opening, prepared);
     this.#accepted = await fileStamp(this.#opening.record);
   }
@@ -252,13 +246,5 @@ export class Transport extends Reading {
 
 export { Repeats };
 export type { Ancestor, LogPlace } from './reading.ts';
-export type {
-  FileChange,
-  CheckoutState,
-  Commit,
-  Failure,
-  Published,
-  SettingChange,
-  TreeEntry,
-  Turns,
-};
+export type { FileChange } from './objects/walk.ts';
+export type { CheckoutState, Commit, Failure, Published, SettingChange, TreeEntry, Turns };

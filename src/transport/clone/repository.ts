@@ -26,7 +26,7 @@ import {
 export const DEFAULT_COMMITTER = { name: 'crosstalk', email: 'crosstalk@crosstalk.local' };
 
 /** What a transport is opened with. */
-export interface RepositoryOptions {
+export interface OpenOptions {
   clone: Clone;
   environment: NodeJS.ProcessEnv;
   /** The file that keeps what was recorded of the clone. */
@@ -50,10 +50,7 @@ interface Prepared {
  * @param known the git that the transport is open with already
  * @throws CrosstalkError `git_failed` when it cannot be read
  */
-export async function prepareRepository(
-  opening: RepositoryOptions,
-  known?: Git,
-): Promise<Prepared> {
+export async function prepare(opening: OpenOptions, known?: Git): Promise<Prepared> {
   const { clone, environment } = opening;
   const own = ownGitAt(opening.own);
   const place = { gitDir: own.gitDir, objectsDir: clone.objectsDir };
@@ -81,7 +78,7 @@ export async function prepareRepository(
  * @throws CrosstalkError `refused` for a remote that git would run a command for
  */
 export async function acceptChanges(
-  { clone, own, record: path, environment }: RepositoryOptions,
+  { clone, own, record: path, environment }: OpenOptions,
   changes: readonly SettingChange[],
 ): Promise<void> {
   const record = await loadRecord(path);
@@ -100,7 +97,7 @@ export async function acceptChanges(
 }
 
 async function recordAnew(
-  { clone, fresh }: RepositoryOptions,
+  { clone, fresh }: OpenOptions,
   git: Git,
   own: OwnGit,
   known: Recording | undefined,
@@ -131,9 +128,9 @@ function branchOf({ recorded }: Recording): string | undefined {
   return valueOf(recorded, 'crosstalk.branch');
 }
 
-/** Opens what {@link prepareRepository} has made ready. */
+/** Opens what {@link prepare} has made ready. */
 export async function openRepository(
-  { clone, environment, own }: RepositoryOptions,
+  { clone, environment, own }: OpenOptions,
   { git, record }: Prepared,
 ): Promise<Repository> {
   const settings = new Map<string, string>();
