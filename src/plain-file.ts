@@ -17,12 +17,12 @@ const WHY: Record<string, string> = {
  * absent.
  *
  * @param limit bytes
- * @param follow whether it may be a symlink; those among the folders above it are followed anyway
+ * @param options `follow`: whether it may be a symlink; those among the folders above it are followed anyway
  */
 export async function readPlainFile(
   path: string,
   limit: number,
-  follow = true,
+  { follow = true }: { follow?: boolean } = {},
 ): Promise<PlainFile> {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
   let file: FileHandle | undefined;

@@ -123,7 +123,7 @@ export async function withContext<T>(
       ...(surroundings.agentMode?.runDir !== undefined && { isFollowed: true }),
     };
     if (context.isFollowed !== true) {
-      await shareConnections(transport, paths, false);
+      await shareConnections(transport, paths, { opens: false });
       const ear = await findEar(paths.socket);
       if (ear.kind === 'foreign')
         context.note(`the dispatcher of this machine is not asked: ${ear.problem}`);
@@ -138,13 +138,13 @@ export async function withContext<T>(
 /**
  * The transport at a folder, with the state that belongs to its clone.
  *
- * @param isMade the clone was made just now, by this process: what a state directory that was given
+ * @param options `isMade`: the clone was made just now, by this process: what a state directory that was given
  *   recorded of another clone at its path does not count
  */
 export async function openTransport(
   dir: string,
   environment: NodeJS.ProcessEnv,
-  isMade = false,
+  { isMade = false }: { isMade?: boolean } = {},
 ): Promise<CloneState & { transport: Transport }> {
   const clone = await findClone(dir);
   let root = stateHome(environment);
@@ -174,16 +174,16 @@ export async function openTransport(
 /**
  * Lets ssh connections be shared where the remote is reached by ssh; see {@link Transport}.
  *
- * @param open whether this process opens the connection that is shared
+ * @param options `opens`: whether this process opens the connection that is shared
  */
 export async function shareConnections(
   transport: Transport,
   paths: StatePaths,
-  open: boolean,
+  { opens }: { opens: boolean },
 ): Promise<void> {
   const overSsh = /^(ssh:|[^/:]+:(?!\/\/))/.test(transport.origin ?? '');
-  if (overSsh && (await isPrivate(paths.connections, open)))
-    transport.shareConnections(paths.connections, open);
+  if (overSsh && (await isPrivate(paths.connections, { make: opens })))
+    transport.shareConnections(paths.connections, opens);
 }
 
 async function requireVersion(context: Context, isTold: boolean): Promise<void> {

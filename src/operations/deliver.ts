@@ -15,12 +15,12 @@ const ANSWER_LIMIT_MS = 30_000;
 /**
  * Puts commits on the bus: recorded first, then published. What cannot be pushed now stays recorded.
  *
- * @param wait false returns as soon as it is durable
+ * @param options `wait`: false returns as soon as it is durable
  */
 export async function deliver(
   context: Context,
   commits: Commit[],
-  wait: boolean,
+  { wait }: { wait: boolean },
 ): Promise<Delivered> {
   const id = context.newId();
   await recordEntry(context, id, commits);
@@ -70,7 +70,8 @@ export async function publish(
   if (options.unreachable !== undefined) {
     return { published: false, reason: options.unreachable };
   }
-  if (context.publish !== undefined) return delivered(await untilTried(context.publish(id)), false);
+  if (context.publish !== undefined)
+    return delivered(await untilTried(context.publish(id)), { direct: false });
   const asked = await ask(paths.socket, { op: 'publish', ids: [id] }, ANSWER_LIMIT_MS);
   if (asked.kind === 'timeout') {
     return {
@@ -82,7 +83,7 @@ export async function publish(
     asked.kind === 'answered'
       ? asked.answer.outcomes?.[id]
       : await untilTried(directPublisher(context).publish(id));
-  return delivered(outcome, asked.kind === 'nobody');
+  return delivered(outcome, { direct: asked.kind === 'nobody' });
 }
 
 /** It is in the outbox already: whatever keeps it from leaving just now, it is queued. */
@@ -94,7 +95,10 @@ async function untilTried(publishing: Promise<PublishOutcome>): Promise<PublishO
   }
 }
 
-function delivered(outcome: PublishOutcome | undefined, direct: boolean): Delivered {
+function delivered(
+  outcome: PublishOutcome | undefined,
+  { direct }: { direct: boolean },
+): Delivered {
   if (outcome?.published === true) return { published: true, direct };
   if (outcome?.failure.kind === 'set_aside') {
     throw new CrosstalkError(
@@ -107,7 +111,7 @@ function delivered(outcome: PublishOutcome | undefined, direct: boolean): Delive
 
 /** Like {@link deliver} for set-up changes, which the caller reports as done only when they are. */
 export async function deliverOrNote(context: Context, commits: Commit[]): Promise<Delivered> {
-  const delivered = await deliver(context, commits, true);
+  const delivered = await deliver(context, commits, { wait: true });
   if (!delivered.published) {
     context.note(
       `queued, not on the remote yet: ${delivered.reason}; it is pushed by the dispatcher or by: crosstalk sync`,

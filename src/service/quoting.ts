@@ -15,10 +15,14 @@ export function unitPath(path: string): string {
   throw refused(path, 'a unit file');
 }
 
-/** One word of `ExecStart=`. The program itself takes no variables, so it keeps its `$`. */
-export function unitWord(word: string, isProgram = false): string {
-  const escaped = unitValue(word).replaceAll('\\', '\\\\').replaceAll('"', '\\"');
-  return `"${isProgram ? escaped : escaped.replaceAll('$', '$$$$')}"`;
+/** The program of `ExecStart=`, which takes no variables and keeps its `$`. */
+export function unitProgram(word: string): string {
+  return `"${unitValue(word).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+/** One word of `ExecStart=` after the program. */
+export function unitWord(word: string): string {
+  return unitProgram(word).replaceAll('$', '$$$$');
 }
 
 /** Text in a property list. */

@@ -68,12 +68,12 @@ export class Silences {
    * @param visit `isAgain`: the messages have been dealt with again
    */
   async each(
-    visit: (actor: string, channel: string, relPath: string, isAgain: boolean) => void,
+    visit: (actor: string, channel: string, relPath: string, how: { isAgain: boolean }) => void,
   ): Promise<void> {
     for (const { actor, channel, messages, again } of await this.#lines.all()) {
       if (typeof actor !== 'string' || typeof channel !== 'string') continue;
-      for (const relPath of strings(messages)) visit(actor, channel, relPath, false);
-      for (const relPath of strings(again)) visit(actor, channel, relPath, true);
+      for (const relPath of strings(messages)) visit(actor, channel, relPath, { isAgain: false });
+      for (const relPath of strings(again)) visit(actor, channel, relPath, { isAgain: true });
     }
   }
 }

@@ -152,7 +152,7 @@ export class Hub {
         tip,
         channel: id,
         channel_name: channel.name,
-        messages: messages.map((located) => webMessage(located, channel, false)),
+        messages: messages.map((located) => webMessage(located, channel, { queued: false })),
       });
     }
     for (const ref of some) this.#arrived.add(messageKey(ref));

@@ -65,7 +65,7 @@ export function note({ io, name }: Call, line: string): void {
 export async function inTransport<T>(
   call: Call,
   work: (context: Context) => Promise<T>,
-  anyVersion: boolean | 'told' = false,
+  { anyVersion = false }: { anyVersion?: boolean | 'told' } = {},
 ): Promise<T> {
   const { io } = call;
   const { withContext } = await import('../../operations/context.ts');

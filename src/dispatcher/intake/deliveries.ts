@@ -96,7 +96,7 @@ export class Deliveries {
       if (scan !== undefined && isArchived) this.#reports.archived(tip, scan);
       if (scan === undefined) continue;
       this.#reports.say(scan);
-      await this.#parts.departed.note(scan.removed, !isArchived);
+      await this.#parts.departed.note(scan.removed, { lasting: !isArchived });
     }
     this.#lost.over();
     for (const actor of fresh) this.#active.add(actor);
@@ -152,7 +152,7 @@ export class Deliveries {
     if (history.kind === 'rewritten')
       return isNews ? this.#afterRewrite(audience, history.lost, tip, scan) : undefined;
     if (history.kind === 'archived') this.#reports.archived(tip, scan);
-    await this.#parts.departed.note(scan.removed, history.kind === 'grown');
+    await this.#parts.departed.note(scan.removed, { lasting: history.kind === 'grown' });
     this.aliases.look(host, scan);
     const back = await lookAtReturned(this.#parts, audience, tip, scan);
     for (const one of back.open) this.mailboxes.reopen(one);

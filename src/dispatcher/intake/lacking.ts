@@ -155,7 +155,7 @@ export class Lacking {
     const answers = back.filter(({ message }) => message.re.length > 0);
     if (answers.length === 0) return;
     const met = new Map<string, boolean>();
-    await this.#parts.silences.each((actor, channel, relPath, isAgain) => {
+    await this.#parts.silences.each((actor, channel, relPath, { isAgain }) => {
       const key = keyOf({ actor, channel, relPath });
       if (!isAgain || met.has(key)) met.set(key, isAgain || met.get(key) === true);
     });

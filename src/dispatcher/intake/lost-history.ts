@@ -70,7 +70,7 @@ export class LostHistory {
     if (this.#seen.has(from)) return;
     const { log, hostname, departed, publishAgain } = this.#parts;
     const { again, gone, missing } = await vanished(this.#parts, [host, hostname], from, tip);
-    await departed.note(missing, true);
+    await departed.note(missing, { lasting: true });
     await publishAgain(again);
     this.#seen.add(from);
     log('cursor_lost', {

@@ -63,7 +63,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     return served;
   } finally {
     await parts.sweep.finish();
-    if (await isPrivate(paths.connections, false))
+    if (await isPrivate(paths.connections, { make: false }))
       await transport.closeConnections(paths.connections);
   }
 }
@@ -72,7 +72,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
 async function prepare(context: Context, workspaces: Workspaces): Promise<void> {
   const { transport, outbox, paths } = context;
   await prepareBin(paths.bin, { state: paths.root, transport: transport.dir });
-  await shareConnections(transport, paths, true);
+  await shareConnections(transport, paths, { opens: true });
   const records = await workspaces.folders();
   const { root, git, outbox: queued, deadLetters: dead, runs: running, bin } = paths;
   await outbox.finish();

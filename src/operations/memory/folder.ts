@@ -116,7 +116,7 @@ export async function importMemories(
   for (const commit of commits) {
     // Where the first one could not be pushed, the others are put in the outbox beside it.
     if (delivered.published) delivered = await deliverOrNote(context, [commit]);
-    else await deliver(context, [commit], false);
+    else await deliver(context, [commit], { wait: false });
   }
   return {
     dir,

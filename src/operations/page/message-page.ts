@@ -51,7 +51,7 @@ export async function messagePage(
   return {
     channel: id,
     channel_name: name,
-    messages: messages.map((located) => webMessage(located, channel, false)),
+    messages: messages.map((located) => webMessage(located, channel, { queued: false })),
     total,
     first,
     complete,
@@ -85,7 +85,7 @@ async function queuedIn(
   return waiting.flatMap(({ relPath, content }, at) => {
     const message = isThere[at] === undefined ? parseMessage(Buffer.from(content)) : undefined;
     return message?.ok === true
-      ? [webMessage({ relPath, message: message.value }, channel, true)]
+      ? [webMessage({ relPath, message: message.value }, channel, { queued: true })]
       : [];
   });
 }
@@ -94,7 +94,7 @@ async function queuedIn(
 export function webMessage(
   { relPath, message }: Located,
   channel: { id: string; name: string },
-  queued: boolean,
+  { queued }: { queued: boolean },
   characters = BODY_CHARACTERS,
 ): WebMessage {
   const { from, type, timestamp, re, cause, tier, host, body } = message;

@@ -71,7 +71,7 @@ export async function sendInRun(
 ): Promise<Sent | undefined> {
   if (runDir === undefined) {
     if (actor !== undefined) return undefined;
-    throw noRun(ended);
+    throw ended === true ? runHasEnded() : noRun();
   }
   const answered = await askDispatcher(runDir, { kind: 'send', ...request }, note);
   if (answered !== undefined) return answered.result as Sent;
@@ -87,9 +87,13 @@ export async function sendInRun(
   };
 }
 
-/** A command was given in a run that says nothing of itself, or in one that has `ended`. */
-export function noRun(ended = false): CrosstalkError {
-  if (ended) return new CrosstalkError('refused', RUN_HAS_ENDED);
+/** A command was given in a run that has ended. */
+export function runHasEnded(): CrosstalkError {
+  return new CrosstalkError('refused', RUN_HAS_ENDED);
+}
+
+/** A command was given in a run that says nothing of itself. */
+export function noRun(): CrosstalkError {
   return new CrosstalkError(
     'usage',
     'not for a run, whose directory is not known: CROSSTALK_RUN_DIR does not name it; leave that variable as it is',
@@ -118,7 +122,7 @@ async function drop(runDir: string, request: RunRequest): Promise<RunAnswer | un
     await rename(temporary, join(folder, `${id}.json`));
   } catch (error) {
     // Its drop folder is the first thing that goes.
-    if (hasCode(error, 'ENOENT')) throw noRun(true);
+    if (hasCode(error, 'ENOENT')) throw runHasEnded();
     throw new CrosstalkError(
       'refused',
       `cannot reach the dispatcher, nor write to ${folder}: ${reasonOf(error)}; nothing was sent: let the CLI's sandbox write to CROSSTALK_RUN_DIR`,

@@ -138,7 +138,7 @@ function unknown(digest: string): CrosstalkError {
 /**
  * Approves a command that the operator writes on this machine, before it is on the bus.
  *
- * @param joins this clone serves that host from now on
+ * @param options `joins`: this clone serves that host from now on
  * @throws CrosstalkError `refused` for a command that names a file inside the transport
  */
 export async function approveWritten(
@@ -147,7 +147,7 @@ export async function approveWritten(
   actor: string,
   tier: string,
   slot: TierSlot,
-  joins = false,
+  { joins = false }: { joins?: boolean } = {},
 ): Promise<void> {
   await requireOutside(context, slot);
   await updateApprovals(

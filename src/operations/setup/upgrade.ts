@@ -54,7 +54,7 @@ export async function upgrade(
         clear: UPSTREAM,
       },
     ],
-    true,
+    { wait: true },
   );
   if (!delivered.published) {
     throw new CrosstalkError(

@@ -64,9 +64,7 @@ export async function explain(
     clause: result.clause,
     because: explainClause(result.clause, name),
     answered: result.answered,
-    facts: await withNaming(context, tip, (naming) =>
-      factsOf(context, ref, name, result.wakes, naming),
-    ),
+    facts: await withNaming(context, tip, (naming) => factsOf(context, ref, name, result, naming)),
     open_questions: result.wakes
       ? openQuestions(delivered, name, lookup).map(({ relPath, asker }) => ({
           message: relPath,

@@ -123,7 +123,7 @@ async function gather(
       const waiting = queued.filter(({ message: { re, cause } }) =>
         [...re, ...cause].includes(relPath),
       );
-      for (const item of [...(await naming({ channel, relPath }, true)), ...waiting]) {
+      for (const item of [...(await naming({ channel, relPath }, 're_or_cause')), ...waiting]) {
         messages.set(item.relPath, item.message);
         next.push(item.relPath);
       }
@@ -186,7 +186,7 @@ export async function statesOf(
       states.push({ actor: name, state: 'answered', detail: answer.relPath, took_s: seconds });
       continue;
     }
-    const facts = await factsOf(context, { channel, relPath }, name, true, naming);
+    const facts = await factsOf(context, { channel, relPath }, name, { wakes: true }, naming);
     states.push({ actor: name, took_s: null, ...openState(facts) });
   }
   return states;

@@ -141,7 +141,7 @@ export async function openRepository(
   });
   for (const { setting } of listed) settings.set(...setting);
   for (const setting of record.seen.live) settings.set(...setting);
-  git.useBatchSsh(settings.has('core.sshcommand'));
+  git.useBatchSsh({ configured: settings.has('core.sshcommand') });
   const url = record.recorded.find(([name]) => name === 'remote.origin.url')?.[1];
   const origin = url === undefined ? undefined : accessOf(url, clone.dir).url;
   const isShared = valueOf(record.recorded, 'core.sharedrepository') !== undefined;
