@@ -9,7 +9,7 @@ import { Metrics } from './metrics.ts';
 import type { Parts } from './parts.ts';
 import { addReading } from './reading.ts';
 import { eventStream } from './stream.ts';
-import { Watch, type Access } from './watch.ts';
+import { Watch, type Access } from './request-guard.ts';
 import type * as Packages from './web-packages.ts';
 import { addWriting } from './writing.ts';
 
