@@ -30,7 +30,7 @@ export function factsOfArrivals(
   ]);
 }
 
-export interface Change {
+export interface OwnStateChange {
   before: OwnState;
   own: OwnState;
   /** Runs that ended in between. */
@@ -43,7 +43,7 @@ export interface Change {
  * @param isKnown whether it was told already that a message is queued, or it is on the bus
  */
 export function factsOfState(
-  { before, own, gone }: Change,
+  { before, own, gone }: OwnStateChange,
   isKnown: (key: string) => boolean,
   now: Date,
 ): WebFact[] {

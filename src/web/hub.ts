@@ -12,7 +12,7 @@ import { watchState } from '../operations/page/state-watch.ts';
 import { status } from '../operations/health/status.ts';
 import type { WebFact, WebRun } from '../api/api.ts';
 import { factsOfArrivals, factsOfState, goneRuns } from './facts.ts';
-import { Ring } from './ring.ts';
+import { EventRing } from './ring.ts';
 
 /**
  * Milliseconds between looks at the local tip. The dispatcher tells of news at once, and what commands of
@@ -33,7 +33,7 @@ const SHOWN = 100;
  * Follows the bus and this machine's state, once for all pages, and puts what happens into the ring.
  */
 export class Hub {
-  readonly ring: Ring;
+  readonly ring: EventRing;
   /** The streams that are open. */
   readonly streams = new Set<AbortController>();
   /** Runs that were seen to end, the oldest first. */
@@ -52,7 +52,7 @@ export class Hub {
 
   constructor(context: Context, epoch: string) {
     this.#context = context;
-    this.ring = new Ring(epoch);
+    this.ring = new EventRing(epoch);
   }
 
   /** Begins to follow; resolves once it knows where it stands. `done` ends with the signal. */
@@ -225,7 +225,7 @@ export class Hub {
     if (facts.length > 0) this.#push('facts', { facts });
   }
 
-  #push(...event: Parameters<Ring['push']>): void {
+  #push(...event: Parameters<EventRing['push']>): void {
     this.ring.push(...event);
     this.#tellAll();
   }

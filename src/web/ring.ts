@@ -19,7 +19,7 @@ const encoder = new TextEncoder();
  * The last events, for streams that are behind and those who come back. Each stream keeps its place
  * in it and nothing else, so that a slow one costs no memory; one that falls off its end begins anew.
  */
-export class Ring {
+export class EventRing {
   readonly #epoch: string;
   readonly #limits: typeof LIMITS;
   readonly #kept = new Map<number, Kept>();
