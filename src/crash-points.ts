@@ -51,17 +51,17 @@ export const CRASH_POINTS = [
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 
-let watcher: (point: CrashPoint) => void = () => undefined;
+let onPassed: (point: CrashPoint) => void = () => undefined;
 
 /**
  * Announces that the process has passed a point. Outside the crash suite this calls an empty
  * function.
  */
 export function passed(point: CrashPoint): void {
-  watcher(point);
+  onPassed(point);
 }
 
 /** Watches the points this process passes; for the crash suite. */
-export function watchCrashPoints(watch: (point: CrashPoint) => void): void {
-  watcher = watch;
+export function onCrashPoint(listener: (point: CrashPoint) => void): void {
+  onPassed = listener;
 }

@@ -42,10 +42,10 @@ export type EventName =
   | 'internal_error';
 
 export type Level = 'debug' | 'info' | 'warn' | 'error';
-export type Fields = Record<string, unknown>;
+export type LogFields = Record<string, unknown>;
 
 /** Writes one event; the receiver adds the time. */
-export type Log = (event: EventName, fields?: Fields) => void;
+export type Log = (event: EventName, fields?: LogFields) => void;
 
 const LEVELS: Partial<Record<EventName, Level>> = {
   tick: 'debug',

@@ -23,7 +23,7 @@ const WHY: Record<string, string> = {
 export async function readPlainFile(
   path: string,
   limit: number,
-  follow = true,
+  { follow = true }: { follow?: boolean } = {},
 ): Promise<PlainFile> {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
   let file: FileHandle | undefined;

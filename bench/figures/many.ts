@@ -106,7 +106,7 @@ function handOver(host: Machine, channel: string): Promise<void> {
         };
         return outgoing(message, channel, 'bench', context.suffix()).commit;
       });
-      const delivered = await deliver(context, commits, true);
+      const delivered = await deliver(context, commits, { wait: true });
       if (!delivered.published) throw new Error(delivered.reason);
     },
   );

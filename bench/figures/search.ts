@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { search } from '../../src/index/search.ts';
+import { searchIndex } from '../../src/index/search.ts';
 import type { Index } from '../../src/index/index.ts';
 import { withContext } from '../../src/operations/context.ts';
 import { withIndex } from '../../src/operations/index/indexing.ts';
@@ -124,7 +124,7 @@ async function queries(host: Machine): Promise<ReturnType<typeof spread> & { p99
     for (let n = 0; n < QUERIES; n++) {
       const words = kinds[n % kinds.length]?.() ?? '';
       const begun = performance.now();
-      search(index.database, { words, limit: 20 });
+      searchIndex(index.database, { words, limit: 20 });
       samples.push(performance.now() - begun);
     }
   });

@@ -3,7 +3,7 @@ import type { Located } from '../protocol/message.ts';
 import { dayBefore } from '../protocol/names.ts';
 import { seenFrom } from '../protocol/seen-from.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Archive } from './archive.ts';
+import type { MessageReader } from './message-reader.ts';
 import { NamesRoom } from './names-room.ts';
 
 /** How many messages' links are kept, of all channels together; each takes some 500 bytes. */
@@ -25,13 +25,13 @@ interface Kept {
  */
 export class ChannelLinks {
   readonly #transport: Transport;
-  readonly #archive: Archive;
+  readonly #reader: MessageReader;
   readonly #channels = new Map<string, Kept>();
   #reading: Promise<unknown> = Promise.resolve();
 
-  constructor(transport: Transport, archive: Archive) {
+  constructor(transport: Transport, reader: MessageReader) {
     this.#transport = transport;
-    this.#archive = archive;
+    this.#reader = reader;
   }
 
   /**
@@ -77,7 +77,7 @@ export class ChannelLinks {
 
   async #read(tip: string, channel: string, start: string, from: string): Promise<Kept> {
     const kept: Kept = { tip, from, messages: new Map(), room: new NamesRoom() };
-    for await (const some of this.#archive.headers(tip, channel, start))
+    for await (const some of this.#reader.headers(tip, channel, start))
       for (const located of some) keep(kept, located);
     return kept;
   }
@@ -94,7 +94,7 @@ export class ChannelLinks {
         const before = messages.get(place.relPath);
         if (before !== undefined) room.gives(before.message);
         messages.delete(place.relPath);
-        const read = change.status === 'D' ? undefined : await this.#archive.parse(change);
+        const read = change.status === 'D' ? undefined : await this.#reader.parse(change);
         if (read?.ok !== true) continue;
         const header = { relPath: place.relPath, message: { ...read.value, body: '' } };
         keep(kept, seenFrom(channel, channel, header));

@@ -3,7 +3,7 @@ import type { Located } from '../protocol/message.ts';
 import { dayBefore } from '../protocol/names.ts';
 import { seenFrom } from '../protocol/seen-from.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Archive } from './archive.ts';
+import type { MessageReader } from './message-reader.ts';
 import { channelIds } from './channel-reader.ts';
 import { NamesRoom } from './names-room.ts';
 
@@ -41,13 +41,13 @@ const MIN_READ = 200;
  */
 export class Crossings {
   readonly #transport: Transport;
-  readonly #archive: Archive;
+  readonly #reader: MessageReader;
   #reading: Promise<unknown> = Promise.resolve();
   #kept: Kept | undefined;
 
-  constructor(transport: Transport, archive: Archive) {
+  constructor(transport: Transport, reader: MessageReader) {
     this.#transport = transport;
-    this.#archive = archive;
+    this.#reader = reader;
   }
 
   /**
@@ -79,7 +79,7 @@ export class Crossings {
     const most = Math.max(MIN_READ, MAX_READ / channels.length);
     for (const channel of channels.length > 1 ? channels : []) {
       let read = 0;
-      for await (const some of this.#archive.headers(tip, channel, start)) {
+      for await (const some of this.#reader.headers(tip, channel, start)) {
         for (const located of some) keep(kept, channel, located);
         read += some.length;
         if (read >= most) break;
@@ -99,7 +99,7 @@ export class Crossings {
         const before = kept.messages.get(change.path);
         if (before !== undefined) kept.room.gives(before.message);
         kept.messages.delete(change.path);
-        const read = change.status === 'D' ? undefined : await this.#archive.parse(change);
+        const read = change.status === 'D' ? undefined : await this.#reader.parse(change);
         if (read?.ok !== true) continue;
         const header = { relPath, message: { ...read.value, body: '' } };
         keep(kept, channel, seenFrom(channel, channel, header));

@@ -22,7 +22,7 @@ export type FoundHost =
  * has served before, else its hostname. Anybody can push a file with this machine's hostname; which
  * alias was served is recorded on the machine.
  */
-export interface Machine {
+export interface MachineIdentity {
   alias?: string;
   remembered?: string;
   hostname: string;
@@ -72,7 +72,7 @@ async function readHost(transport: Transport, oid: string): Promise<HostEntry['r
  * Finds this machine's host file by alias, else by `hostname:` (protocol.md §6). The file of an
  * alias is the one named after it: another file that claims the alias never competes with it.
  */
-export function findHost(entries: readonly HostEntry[], machine: Machine): FoundHost {
+export function findHost(entries: readonly HostEntry[], machine: MachineIdentity): FoundHost {
   const { alias, remembered, hostname } = machine;
   const served = alias ?? remembered;
   const wanted = served === undefined ? `hostname: ${hostname}` : `alias: ${served}`;

@@ -11,7 +11,7 @@ import { PushParts } from './push-parts.ts';
 import { Troubles, type Trouble } from './troubles.ts';
 
 /** The result of one outbox entry: it is on the remote, or still in the outbox with the reason. */
-export type Outcome = { published: true } | { published: false; failure: Failure };
+export type PublishOutcome = { published: true } | { published: false; failure: Failure };
 
 export interface PublisherParts {
   outbox: Outbox;
@@ -37,7 +37,7 @@ export interface PublisherEvents {
 }
 
 /** Milliseconds to wait for the push budget before a message is reported as queued (cli.md). */
-const LONGEST_HOLD_MS = 10_000;
+const LONGEST_BUDGET_WAIT_MS = 10_000;
 const ALL = '';
 
 /**
@@ -59,11 +59,11 @@ export class Publisher {
   #flushing: Promise<void> | undefined;
   #again = false;
   /** Several callers may wait for one entry: the run that wrote it, and an operator's `sync`. */
-  readonly #waiting = new Map<string, ((outcome: Outcome) => void)[]>();
+  readonly #waiting = new Map<string, ((outcome: PublishOutcome) => void)[]>();
   /** Deliveries to settle on this machine, whichever process publishes them. */
   readonly expected: Expected;
   readonly events = new Emitter<PublisherEvents>();
-  #heldUntil = 0;
+  #noPushBefore = 0;
   /** By entry; problems that concern no single entry are stored under {@link ALL}. */
   readonly #failing: Troubles;
   readonly #inParts = new PushParts();
@@ -80,10 +80,11 @@ export class Publisher {
   }
 
   /** Resolves once an entry of the outbox was pushed, or failed to be pushed. */
-  publish(id: string): Promise<Outcome> {
+  publish(id: string): Promise<PublishOutcome> {
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), resolve]);
-      if (this.#heldUntil - this.#parts.now().getTime() > LONGEST_HOLD_MS) this.#tellHeld();
+      if (this.#noPushBefore - this.#parts.now().getTime() > LONGEST_BUDGET_WAIT_MS)
+        this.#tellQueued();
       this.flush().catch(reject);
     });
   }
@@ -111,7 +112,8 @@ export class Publisher {
         const asked = [...this.#waiting.keys()];
         const expected = this.expected.all();
         let all = await this.#parts.outbox.all();
-        if (all.length > 0 && (await this.#held(signal))) all = await this.#parts.outbox.all();
+        if (all.length > 0 && (await this.#awaitBudget(signal)))
+          all = await this.#parts.outbox.all();
         await this.#settleGone(new Set(all.map(({ id }) => id)), asked, expected);
         this.#failing.keep(new Set(all.length === 0 ? [] : [ALL, ...all.map(({ id }) => id)]));
         for (const some of this.#inParts.of(all)) await this.#push(some, signal);
@@ -126,21 +128,21 @@ export class Publisher {
   }
 
   /** Waits until the budget allows a push; returns whether it waited, so that more may have come. */
-  async #held(signal: AbortSignal): Promise<boolean> {
+  async #awaitBudget(signal: AbortSignal): Promise<boolean> {
     for (let waited = false; ; waited = true) {
       const wait = (await this.#parts.mayPush?.()) ?? 0;
       if (wait === 0 || signal.aborted) {
-        this.#heldUntil = 0;
+        this.#noPushBefore = 0;
         return waited;
       }
-      this.#heldUntil = this.#parts.now().getTime() + wait;
-      if (wait > LONGEST_HOLD_MS) this.#tellHeld();
+      this.#noPushBefore = this.#parts.now().getTime() + wait;
+      if (wait > LONGEST_BUDGET_WAIT_MS) this.#tellQueued();
       await sleep(wait, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  #tellHeld(): void {
-    const at = new Date(this.#heldUntil).toISOString();
+  #tellQueued(): void {
+    const at = new Date(this.#noPushBefore).toISOString();
     const reason = `held by the push budget of the remote until ${at}; it leaves by itself then`;
     for (const id of [...this.#waiting.keys()])
       this.#tell(id, { published: false, failure: { kind: 'held', reason } });
@@ -185,7 +187,7 @@ export class Publisher {
   async #pushTogether(entries: readonly OutboxEntry[], signal: AbortSignal): Promise<void> {
     let isFirst = true;
     const push = async (part: readonly OutboxEntry[]): Promise<Published> => {
-      if (!isFirst) await this.#held(signal);
+      if (!isFirst) await this.#awaitBudget(signal);
       isFirst = false;
       const commits = part.map((entry) => entry.commits.map(committed));
       const result = await this.#parts.publish(commits, signal);
@@ -240,7 +242,7 @@ export class Publisher {
     }
   }
 
-  #tell(id: string, outcome: Outcome): void {
+  #tell(id: string, outcome: PublishOutcome): void {
     const waiting = this.#waiting.get(id) ?? [];
     this.#waiting.delete(id);
     for (const tell of waiting) tell(outcome);

@@ -13,7 +13,7 @@ import type { Transport } from '../transport/transport.ts';
  * nothing runs in the transport, and anybody who can push could stop a command by pushing a file of
  * that name.
  */
-export async function refusalOf(
+export async function tierRefusalOf(
   transport: Transport,
   home: string,
   { cli, workdir }: Pick<Tier, 'cli' | 'workdir'>,
@@ -43,7 +43,7 @@ export async function refusalsOf(
   const keyOf = ({ cli, workdir }: Tier): string => JSON.stringify([cli, workdir === undefined]);
   for (const tier of tiers) {
     const key = keyOf(tier);
-    if (!known.has(key)) known.set(key, await refusalOf(transport, home, tier));
+    if (!known.has(key)) known.set(key, await tierRefusalOf(transport, home, tier));
   }
   return (tier) => known.get(keyOf(tier));
 }

@@ -3,7 +3,7 @@ import { cut, widthOf, wrap } from './columns.ts';
 import { roomOf, type ChatState, type Room } from './model.ts';
 import type { Entry } from './port.ts';
 import { describeState, isOpen, TONES, type Tone } from './states.ts';
-import { answersIn, threadsOf, type Thread } from './threads.ts';
+import { answersIn, threadsOf, type ChatThread } from './threads.ts';
 
 /** A piece of a line, which takes as many columns as its text. */
 export interface Segment {
@@ -24,7 +24,7 @@ const MAX_CHARACTERS = 50_000;
 const wrapped = new WeakMap<Entry, { width: number; lines: string[] }>();
 
 /** The threads of the channel on the screen, and whether each is folded. */
-export function foldedThreads(state: ChatState): { thread: Thread; folded: boolean }[] {
+export function foldedThreads(state: ChatState): { thread: ChatThread; folded: boolean }[] {
   const room = roomOf(state, state.current);
   const threads = threadsOf(room.entries);
   return threads.map((thread, at) => ({
@@ -37,7 +37,7 @@ export function foldedThreads(state: ChatState): { thread: Thread; folded: boole
  * A thread that was there before is folded; the newest thread, and one that received messages while
  * the chat was open, are not.
  */
-function isFolded({ folds, live }: Room, { root, others }: Thread, isLast: boolean): boolean {
+function isFolded({ folds, live }: Room, { root, others }: ChatThread, isLast: boolean): boolean {
   const chosen = folds[root.relPath];
   if (chosen !== undefined) return chosen;
   const isLive = [root, ...others.map(({ entry }) => entry)].some(({ relPath }) => live[relPath]);
@@ -58,7 +58,7 @@ export function conversationLines(state: ChatState, width: number): Line[] {
   return lines;
 }
 
-function foldedLine(state: ChatState, thread: Thread, width: number): Line {
+function foldedLine(state: ChatState, thread: ChatThread, width: number): Line {
   const { root } = thread;
   const answers = answersIn(thread);
   const count = answers === 1 ? '1 answer' : `${String(answers)} answers`;
@@ -72,7 +72,7 @@ function foldedLine(state: ChatState, thread: Thread, width: number): Line {
   return beside(left, right, width);
 }
 
-function unfolded(state: ChatState, { root, others }: Thread, width: number): Line[] {
+function unfolded(state: ChatState, { root, others }: ChatThread, width: number): Line[] {
   const mark = others.length > 0 ? '▾' : ' ';
   return [
     ...message(state, root, 0, width, mark),

@@ -60,7 +60,7 @@ export class Driver {
     this.#state = state;
     for (const effect of effects) this.#run(effect);
     if (!this.#isOver) this.#options.show(this.#state);
-    this.#watch();
+    this.#scheduleTick();
   }
 
   #run(effect: Effect): void {
@@ -193,7 +193,7 @@ export class Driver {
   }
 
   /** The timer runs only while something is waited for. */
-  #watch(): void {
+  #scheduleTick(): void {
     if (this.#isOver || this.#timer !== undefined || !isWaiting(this.#state)) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;

@@ -1,7 +1,7 @@
 import { clean } from './clean.ts';
 import { read } from './commands.ts';
 import type { Entry } from './port.ts';
-import type { Session } from './session.ts';
+import type { BusPort } from './bus-port.ts';
 
 export interface LinesInput {
   /** The typed lines. */
@@ -25,18 +25,18 @@ export interface LinesInput {
  * @throws CrosstalkError for a message that cannot be sent; the messages before it were sent
  */
 export async function chatByLines(
-  session: Session,
+  port: BusPort,
   input: LinesInput,
 ): Promise<{ complete: boolean }> {
   const [own, waiting] = [new Set<string>(), new Set<string>()];
-  const { current } = session.opening;
+  const { current } = port.opening;
   let answered: () => void = () => undefined;
   const follow = async (): Promise<void> => {
-    for await (const entries of session.news()) {
+    for await (const entries of port.news()) {
       for (const entry of entries) {
         for (const relPath of entry.re) waiting.delete(relPath);
         const isAnswer = entry.re.some((relPath) => own.has(relPath));
-        const isOthers = entry.from !== session.opening.me && entry.channel === current;
+        const isOthers = entry.from !== port.opening.me && entry.channel === current;
         if (isAnswer || (input.isPerson && isOthers)) input.show(entry);
       }
       if (waiting.size === 0) answered();
@@ -45,7 +45,7 @@ export async function chatByLines(
   const following = follow();
   // Its end is awaited below.
   following.catch(() => undefined);
-  const sending = sendAll(session, input, (relPath) => {
+  const sending = sendAll(port, input, (relPath) => {
     own.add(relPath);
     waiting.add(relPath);
   });
@@ -69,12 +69,12 @@ export async function chatByLines(
  * @param onSend receives the place of a message before it is sent
  */
 async function sendAll(
-  session: Session,
+  port: BusPort,
   input: LinesInput,
   onSend: (relPath: string) => void,
 ): Promise<void> {
-  const known = (await session.addresses()).map(({ value }) => value);
-  let { to } = session.opening;
+  const known = (await port.addresses()).map(({ value }) => value);
+  let { to } = port.opening;
   for await (const text of joined(input.lines)) {
     if (input.signal.aborted) return;
     const said = input.isPerson
@@ -86,7 +86,7 @@ async function sendAll(
       else input.note(`/${said.name} needs a screen; here are /to <names> and /quit`);
     } else if (said.kind === 'wrong') input.note(said.problem);
     else if (said.kind === 'message') {
-      const { entry, sent } = session.send(session.opening.current, said.to, said.body);
+      const { entry, sent } = port.send(port.opening.current, said.to, said.body);
       onSend(entry.relPath);
       const { queued } = await sent;
       if (queued !== undefined) input.note(`queued, not on the remote yet: ${queued}`);

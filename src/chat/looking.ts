@@ -4,7 +4,7 @@ import { isOpen } from './states.ts';
 /** The number of newest messages whose addressees are watched. */
 const LOOKED_AFTER = 60;
 /** The number of unfinished messages that are looked at again and again. */
-const WATCHED = 8;
+const FOLLOWED = 8;
 /** Milliseconds after which an answer is no longer expected while somebody waits for it. */
 const PATIENCE_MS = 3_600_000;
 
@@ -24,7 +24,7 @@ function openOnes(state: ChatState): string[] {
         (state.queued[relPath] === true || (state.standings[relPath] ?? []).some(isOpen)),
     )
     .map(({ relPath }) => relPath)
-    .slice(-WATCHED);
+    .slice(-FOLLOWED);
 }
 
 /** Whether the clock has to run, because something on the screen changes with time. */

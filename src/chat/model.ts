@@ -169,8 +169,11 @@ export function cleared(state: ChatState): ChatState {
   return { ...state, input: EMPTY, browsing: undefined, completion: undefined };
 }
 
-export function noticed(state: ChatState, text: string, bad: boolean): ChatState {
-  return { ...state, notice: { text, bad, at: state.now } };
+/** How a notice is meant. */
+export type Tone = 'plain' | 'bad';
+
+export function noticed(state: ChatState, text: string, tone: Tone): ChatState {
+  return { ...state, notice: { text, bad: tone === 'bad', at: state.now } };
 }
 
 /** The name of a channel, for people. */

@@ -3,7 +3,7 @@ import type { ReactElement } from 'react';
 import type { Line, Segment } from './conversation.ts';
 import { Driver } from './driver.ts';
 import type { ChatPort, Opening } from './port.ts';
-import { Terminal } from './terminal.ts';
+import { ChatTerminal } from './terminal.ts';
 import { heightOf, view, type Frame } from './view.ts';
 
 /** The options with which a screen is opened. */
@@ -66,7 +66,7 @@ export async function openChat(options: ScreenOptions): Promise<void> {
     terminal.clear();
     draw();
   };
-  const terminal = new Terminal({
+  const terminal = new ChatTerminal({
     press: (key) => {
       driver.dispatch({ type: 'key', key });
     },

@@ -15,7 +15,7 @@ export function submitted(state: ChatState): Step {
     case 'nothing':
       return step(state);
     case 'wrong':
-      return step(noticed(state, said.problem, true));
+      return step(noticed(state, said.problem, 'bad'));
     case 'message': {
       const { to, body } = said;
       return kept(state, cleared(state), {
@@ -80,7 +80,7 @@ function obeyed(state: ChatState, name: CommandName, argument: string): Step {
 }
 
 function wrong(state: ChatState, text: string): Step {
-  return step(noticed(state, text, true));
+  return step(noticed(state, text, 'bad'));
 }
 
 function speakTo(state: ChatState, argument: string): ChatState {
@@ -90,11 +90,11 @@ function speakTo(state: ChatState, argument: string): ChatState {
     .filter((name) => name !== '');
   if (names.length === 0) {
     const whom = state.to === '' ? 'nobody' : state.to;
-    return noticed(state, `speaking to ${whom}; change it with /to <names>`, false);
+    return noticed(state, `speaking to ${whom}; change it with /to <names>`, 'plain');
   }
   for (const name of names) {
     const address = parseAddress(name);
-    if (!address.ok) return noticed(state, address.problems.join('; '), true);
+    if (!address.ok) return noticed(state, address.problems.join('; '), 'bad');
   }
   const known = new Set(state.addresses.map(({ value }) => value));
   const unknown = names.filter((name) => !known.has(name));
@@ -102,7 +102,7 @@ function speakTo(state: ChatState, argument: string): ChatState {
     unknown.length === 0
       ? `speaking to ${names.join(', ')}`
       : `no host serves ${unknown.join(', ')} yet; messages wait until one does`;
-  return { ...noticed(state, said, false), to: names.join(',') };
+  return { ...noticed(state, said, 'plain'), to: names.join(',') };
 }
 
 function toChannel(state: ChatState, argument: string): Step {

@@ -18,7 +18,7 @@ const ESCAPE_MS = 50;
 const FALLBACK = { columns: 80, rows: 24 };
 
 /** The process's terminal while a chat uses it. */
-export class Terminal {
+export class ChatTerminal {
   readonly #stdin = process.stdin;
   readonly #stdout = process.stdout;
   readonly #keyboard: Keyboard;

@@ -1,7 +1,7 @@
 import type { Entry } from './port.ts';
 
 /** A message and all messages that it led to. */
-export interface Thread {
+export interface ChatThread {
   root: Entry;
   /** In order of time; `depth` is 1 for messages that answer, or were caused by, the root. */
   others: { entry: Entry; depth: number }[];
@@ -18,9 +18,9 @@ const MAX_DEPTH = 4;
  *
  * @param entries in the order of their relPath
  */
-export function threadsOf(entries: readonly Entry[]): Thread[] {
-  const threads = new Map<string, Thread>();
-  const places = new Map<string, { thread: Thread; depth: number }>();
+export function threadsOf(entries: readonly Entry[]): ChatThread[] {
+  const threads = new Map<string, ChatThread>();
+  const places = new Map<string, { thread: ChatThread; depth: number }>();
   for (const entry of entries) {
     const origin = [...entry.re, ...entry.cause].find((relPath) => places.has(relPath));
     const above = origin === undefined ? undefined : places.get(origin);
@@ -40,7 +40,7 @@ export function threadsOf(entries: readonly Entry[]): Thread[] {
 }
 
 /** How many messages of a thread answer another one. */
-export function answersIn({ others }: Thread): number {
+export function answersIn({ others }: ChatThread): number {
   return others.filter(({ entry }) => entry.re.length > 0).length;
 }
 

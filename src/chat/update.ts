@@ -31,7 +31,7 @@ export function update(state: ChatState, event: ChatEvent): Step {
     case 'page':
       return page(state, event.channel, event.entries, event.more);
     case 'pageFailed':
-      return step(withRoom(noticed(state, event.text, true), event.channel, { older: 'more' }));
+      return step(withRoom(noticed(state, event.text, 'bad'), event.channel, { older: 'more' }));
     case 'arrived':
       return arrived(state, event.entries);
     case 'standings': {
@@ -45,7 +45,7 @@ export function update(state: ChatState, event: ChatEvent): Step {
     case 'refused':
       return refused(state, event.entry, event.typed, event.text);
     case 'notice':
-      return step(noticed(state, event.text, event.bad));
+      return step(noticed(state, event.text, event.bad ? 'bad' : 'plain'));
     case 'panel':
       return step({
         ...state,
@@ -130,7 +130,8 @@ function sending(state: ChatState, entry: Entry): Step {
 }
 
 function sent(state: ChatState, relPath: string, why: string | undefined): Step {
-  if (why !== undefined) return step(noticed(state, `queued, not on the remote yet: ${why}`, true));
+  if (why !== undefined)
+    return step(noticed(state, `queued, not on the remote yet: ${why}`, 'bad'));
   const queued = { ...state.queued };
   Reflect.deleteProperty(queued, relPath);
   const next = { ...state, queued };
@@ -146,7 +147,7 @@ function refused(state: ChatState, entry: Entry, typedText: string, why: string)
   const entries = roomOf(state, channel).entries.filter((known) => known.relPath !== relPath);
   const queued = { ...state.queued };
   Reflect.deleteProperty(queued, relPath);
-  const next = noticed(withRoom({ ...state, queued }, channel, { entries }), why, true);
+  const next = noticed(withRoom({ ...state, queued }, channel, { entries }), why, 'bad');
   const isFree = channel === state.current && state.input.text === '';
   if (!isFree) return step({ ...next, history: [...next.history, typedText] });
   return step(

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { packageVersion } from '../package.ts';
-import type { Options } from './command/command.ts';
+import type { CommandOptions } from './command/command.ts';
 import { EXAMPLE, EXIT_CODES, SUMMARY } from './help/facts.ts';
 import { inSections, sectionOf } from './help/sections.ts';
 import type { Io } from './command/io.ts';
@@ -11,7 +11,7 @@ import { COMMANDS } from './tables/table.ts';
 export interface Chosen {
   spec: CommandSpec;
   args: (string | undefined)[];
-  options: Options;
+  options: CommandOptions;
 }
 
 /**

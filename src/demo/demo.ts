@@ -17,7 +17,7 @@ import {
   startDispatcher,
   stopDispatchers,
   type LogLine,
-  type Machine,
+  type DemoMachine,
 } from './machine.ts';
 import { causalTree } from './tree.ts';
 
@@ -71,13 +71,18 @@ export async function runDemo(io: DemoIo, { keep }: { keep: boolean }): Promise<
   }
 }
 
-async function setUp(io: DemoIo, root: string, front: Machine, back: Machine): Promise<void> {
+async function setUp(
+  io: DemoIo,
+  root: string,
+  front: DemoMachine,
+  back: DemoMachine,
+): Promise<void> {
   const hub = join(root, 'hub.git');
   await mkdir(hub);
   await promisify(execFile)('git', ['init', '--quiet', '--bare', '--initial-branch=main', hub], {
     env: io.env,
   });
-  const make = async ({ env, dir, alias }: Machine, actor: string): Promise<void> => {
+  const make = async ({ env, dir, alias }: DemoMachine, actor: string): Promise<void> => {
     await init(
       { env, cwd: root },
       {
@@ -136,7 +141,7 @@ async function converse(
     );
   }
   const channel = await resolveChannel(context, undefined);
-  const messages = await context.archive.since(await tipOf(context), channel.id, question, 1000);
+  const messages = await context.reader.since(await tipOf(context), channel.id, question, 1000);
   io.out(`\nWho caused what, and how long each hop took (every line is a commit in the hub):\n\n`);
   io.out(
     `${causalTree(messages)
@@ -146,7 +151,7 @@ async function converse(
   return 0;
 }
 
-function closing(root: string, front: Machine, back: Machine, keep: boolean): string {
+function closing(root: string, front: DemoMachine, back: DemoMachine, keep: boolean): string {
   const look = [
     '',
     'Where to look:',
@@ -177,7 +182,7 @@ function closing(root: string, front: Machine, back: Machine, keep: boolean): st
 
 function inMachine<T>(
   io: DemoIo,
-  { env, dir }: Machine,
+  { env, dir }: DemoMachine,
   work: (context: Context) => Promise<T>,
 ): Promise<T> {
   return withContext(

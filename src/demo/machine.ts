@@ -11,7 +11,7 @@ import type { EventName } from '../log.ts';
  * One of the demo's two machines: a clone and a state directory of its own. Nothing is stored
  * anywhere else.
  */
-export interface Machine {
+export interface DemoMachine {
   alias: string;
   dir: string;
   env: NodeJS.ProcessEnv;
@@ -22,7 +22,7 @@ export interface LogLine {
   [field: string]: unknown;
 }
 
-export function machine(root: string, alias: string, environment: NodeJS.ProcessEnv): Machine {
+export function machine(root: string, alias: string, environment: NodeJS.ProcessEnv): DemoMachine {
   const dir = join(root, alias);
   return {
     alias,
@@ -52,7 +52,7 @@ export function agentCommand(name: string): string {
  * kept.
  */
 export function startDispatcher(
-  { alias, dir, env }: Machine,
+  { alias, dir, env }: DemoMachine,
   output: { onLine: (line: LogLine) => void } | { file: string },
 ): ChildProcess {
   const toFile = 'file' in output;

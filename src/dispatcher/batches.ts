@@ -4,7 +4,7 @@ import { chooseTier, type Tier } from '../protocol/files/host-file.ts';
 import type { Delivery } from '../protocol/mailbox.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
-import type { Archive } from '../bus/archive.ts';
+import type { MessageReader } from '../bus/message-reader.ts';
 import type { FanIn } from './fan-ins.ts';
 
 /**
@@ -13,11 +13,11 @@ import type { FanIn } from './fan-ins.ts';
  * a message answers does not change.
  */
 export class Batches {
-  readonly #archive: Archive;
+  readonly #reader: MessageReader;
   readonly #names = new WeakMap<Delivery, string>();
 
-  constructor(archive: Archive) {
-    this.#archive = archive;
+  constructor(reader: MessageReader) {
+    this.#reader = reader;
   }
 
   /** The questions that a batch of peers' answers belongs to; undefined for any other batch. */
@@ -31,9 +31,9 @@ export class Batches {
    */
   async fanInOfLetter(tip: string, letter: DeadLetter): Promise<FanIn | undefined> {
     const { actor, channel, messages } = letter;
-    const [first] = await this.#archive.messages(tip, channel, messages.slice(0, 1));
+    const [first] = await this.#reader.messages(tip, channel, messages.slice(0, 1));
     if (first === undefined || first.message.re.length === 0) return undefined;
-    const lookup = await this.#archive.chain(tip, channel, [first]);
+    const lookup = await this.#reader.chain(tip, channel, [first]);
     return fanInNamed(conversationOf(first, actor, lookup), letter);
   }
 
@@ -48,7 +48,7 @@ export class Batches {
     const looked = messages.slice(0, MAX_BATCH);
     const fresh = looked.filter((delivery) => !this.#names.has(delivery));
     const linked = fresh.filter(({ message: { re, cause } }) => re.length + cause.length > 0);
-    const lookup = await this.#archive.chain(tip, channel, linked);
+    const lookup = await this.#reader.chain(tip, channel, linked);
     for (const delivery of fresh)
       this.#names.set(delivery, conversationOf(delivery, actor, lookup));
     return batchesOf(looked, (delivery) => this.#names.get(delivery) ?? delivery.relPath);

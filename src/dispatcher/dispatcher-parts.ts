@@ -5,10 +5,10 @@ import type { Runs } from '../state/runs.ts';
 import type { Silences } from '../state/silences.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Archive } from '../bus/archive.ts';
+import type { MessageReader } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { Guards } from './run/guards.ts';
-import type { HostWatch } from './host-watch.ts';
+import type { HostFileInForce } from './host-file-in-force.ts';
 import type { Lacking } from './intake/lacking.ts';
 import type { Runner } from '../runner/runner.ts';
 import type { Log } from '../log.ts';
@@ -18,7 +18,7 @@ import type { RunParts } from './run/job.ts';
 /** The parts of a dispatcher; they are constructed in one place (operations/dispatching/parts). */
 export interface DispatcherParts {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
   deliveries: Deliveries;
   outbox: Outbox;
   deadLetters: DeadLetters;
@@ -28,7 +28,7 @@ export interface DispatcherParts {
   runs: Runs;
   runner: Runner;
   publisher: Publisher;
-  hosts: HostWatch;
+  hosts: HostFileInForce;
   guards: Guards;
   log: Log;
   desks: RunParts['desks'];

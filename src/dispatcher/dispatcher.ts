@@ -49,14 +49,14 @@ export class Dispatcher {
     this.events = new Emitter((error) => {
       parts.log('internal_error', { error: reasonOf(error) });
     });
-    const shared = { ...parts, lanes: this.#lanes, batches: new Batches(parts.archive) };
+    const shared = { ...parts, lanes: this.#lanes, batches: new Batches(parts.reader) };
     this.#sources = [
       new WaitingMail(shared),
       new DueRetries({ ...shared, retries: new Retries(parts) }),
     ];
     this.#fanIns = new FanIns(parts);
-    this.#links = new ChannelLinks(parts.transport, parts.archive);
-    this.#crossings = new Crossings(parts.transport, parts.archive);
+    this.#links = new ChannelLinks(parts.transport, parts.reader);
+    this.#crossings = new Crossings(parts.transport, parts.reader);
   }
 
   /**

@@ -14,7 +14,7 @@ export interface FetchParts {
 }
 
 /** The result of a fetch. */
-export interface News {
+export interface FetchedTip {
   tip: string | undefined;
   /** Whether the remote was asked and has answered. */
   isNews: boolean;
@@ -34,7 +34,7 @@ export async function fetchNews(
   parts: FetchParts,
   meter: TickMeter,
   fetch: boolean,
-): Promise<News> {
+): Promise<FetchedTip> {
   const { transport, deliveries, log, signal } = parts;
   if (fetch) await parts.mayRead();
   await deliveries.foresee();

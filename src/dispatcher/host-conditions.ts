@@ -1,8 +1,8 @@
 import type { ActiveHost } from '../bus/approvals.ts';
 import { checkVersion } from '../bus/host.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { News } from './fetch.ts';
-import type { HostWatch } from './host-watch.ts';
+import type { FetchedTip } from './fetch.ts';
+import type { HostFileInForce } from './host-file-in-force.ts';
 import type { Scan } from './intake/scan.ts';
 
 /*
@@ -16,7 +16,7 @@ import type { Scan } from './intake/scan.ts';
  */
 export async function versionRefused(
   transport: Transport,
-  { tip, isNew }: News,
+  { tip, isNew }: FetchedTip,
 ): Promise<string | undefined> {
   return tip !== undefined && isNew ? checkVersion(transport, tip) : undefined;
 }
@@ -36,9 +36,9 @@ export interface InForce {
  * @returns undefined when no host file is in force, so that no actor is served
  */
 export async function hostInForce(
-  hosts: HostWatch,
+  hosts: HostFileInForce,
   tip: string,
-  { isNew }: News,
+  { isNew }: FetchedTip,
   scan: Scan | undefined,
 ): Promise<InForce | undefined> {
   const mayDiffer = hosts.active === undefined ? isNew : scan?.configured === true;

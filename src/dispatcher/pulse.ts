@@ -34,8 +34,8 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
     tip: deliveries.mailboxes.scanned ?? (await transport.tip().catch(() => undefined)) ?? null,
     running: dispatcher.running,
     pending: counts.pending,
-    ...(counts.held > 0 && { unread: counts.held }),
-    parked: parts.guards.parked,
+    ...(counts.awaiting > 0 && { unread: counts.awaiting }),
+    parked: parts.guards.deferrals,
     ...(fetchFailing && {
       fetch_failing_since: fetchFailing.since,
       fetch_error: fetchFailing.reason,

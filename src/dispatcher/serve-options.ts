@@ -26,7 +26,7 @@ export interface ServeOptions {
  * How a dispatcher ended: `problem` is what kept a `--once` pass from doing its work; `successor`
  * is the version that it ended for.
  */
-export interface Served {
+export interface ServeResult {
   problem?: string;
   successor?: string;
 }

@@ -8,11 +8,11 @@ import { Answers } from './socket/answers.ts';
 import { Bell } from './socket/bell.ts';
 import { News } from './socket/news.ts';
 import { pulse } from './pulse.ts';
-import type { Served, ServeOptions } from './serve-options.ts';
+import type { ServeResult, ServeOptions } from './serve-options.ts';
 import { becomeSole } from './socket/sole.ts';
 import { tick, type Ticked, type TickParts } from './tick.ts';
 import { Troubles } from '../bus/troubles.ts';
-import { VersionWatch } from './version-watch.ts';
+import { VersionCheck } from './version-check.ts';
 import { listen } from './socket/wake.ts';
 
 /**
@@ -26,7 +26,7 @@ import { listen } from './socket/wake.ts';
 export async function serve(
   parts: Omit<TickParts, 'signal'>,
   options: ServeOptions,
-): Promise<Served> {
+): Promise<ServeResult> {
   const release = await becomeSole(parts.transport.dir, options);
   try {
     return await new Service(parts, options).run();
@@ -45,7 +45,7 @@ class Service {
   #fetchWanted = true;
   readonly #troubles: Troubles;
   readonly #housekeeping: Housekeeping;
-  readonly #version: VersionWatch;
+  readonly #version: VersionCheck;
   readonly #answers: Answers;
 
   constructor(parts: Omit<TickParts, 'signal'>, options: ServeOptions) {
@@ -53,7 +53,7 @@ class Service {
     this.#options = options;
     this.#startedAt = options.now().toISOString();
     this.#troubles = new Troubles(options.now);
-    this.#version = new VersionWatch(parts.log);
+    this.#version = new VersionCheck(parts.log);
     this.#housekeeping = new Housekeeping(parts.transport, options.now, parts.log);
     this.#news = new News(() => parts.transport.tip(), options);
     const { publisher, log } = parts;
@@ -61,7 +61,7 @@ class Service {
     this.#answers = new Answers({ bell: this.#bell, news: this.#news, publisher, send, log });
   }
 
-  async run(): Promise<Served> {
+  async run(): Promise<ServeResult> {
     const { dispatcher, log, hosts, transport } = this.#parts;
     const { stop, hurry, grace } = this.#options;
     const ear = await listen(this.#options.socket, (...asked) => this.#answers.to(...asked));
@@ -111,7 +111,7 @@ class Service {
     }
   }
 
-  async #once(): Promise<Served> {
+  async #once(): Promise<ServeResult> {
     const { dispatcher, hosts, publisher, outbox } = this.#parts;
     const ticked = await this.#tick();
     if (ticked === undefined) return {};
@@ -132,7 +132,7 @@ class Service {
     return {};
   }
 
-  async #loop(): Promise<Served> {
+  async #loop(): Promise<ServeResult> {
     const { stop } = this.#options;
     const rhythm = new Rhythm(this.#options.interval);
     while (!stop.aborted) {

@@ -3,16 +3,16 @@ import { reasonOf } from '../errors.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Failure } from '../transport/transport.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { fetchNews, type FetchParts, type News } from './fetch.ts';
+import { fetchNews, type FetchParts, type FetchedTip } from './fetch.ts';
 import { hostInForce, versionRefused } from './host-conditions.ts';
 import type { Guards } from './run/guards.ts';
-import type { HostWatch } from './host-watch.ts';
+import type { HostFileInForce } from './host-file-in-force.ts';
 import { TickMeter } from './tick-meter.ts';
 import type { WorkspaceSweep } from './workspace-sweep.ts';
 import type { Publisher } from '../bus/publisher.ts';
 
 export interface TickParts extends FetchParts {
-  hosts: HostWatch;
+  hosts: HostFileInForce;
   guards: Guards;
   dispatcher: Dispatcher;
   outbox: Outbox;
@@ -55,7 +55,8 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
   passed('cursors_saved');
 
   sweep.tidy(tip);
-  log('tick', { tip, added, ...deliveries.mailboxes.counts(), ...meter.figures(fetch) });
+  const { awaiting: held, ...counts } = deliveries.mailboxes.counts();
+  log('tick', { tip, added, ...counts, held, ...meter.figures(fetch) });
   const active = (isNew && hosts.active !== undefined) || dispatcher.running.length > 0;
   return { tip, active, ...failed };
 }
@@ -64,14 +65,15 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
  * Scans what was added and delivers it to the actors of this host; returns how many messages were
  * added.
  */
-async function takeIn({ deliveries, hosts }: TickParts, news: News): Promise<number> {
+async function takeIn({ deliveries, hosts }: TickParts, news: FetchedTip): Promise<number> {
   const { tip, isNews } = news;
   if (tip === undefined) return 0;
   const scan = hosts.active && (await deliveries.advance(hosts.active.alias, tip, isNews));
   const served = await hostInForce(hosts, tip, news, scan);
   if (served !== undefined) {
     const { alias, actors } = served.host;
-    if (isNews && deliveries.mailboxes.held().length > 0) await deliveries.readAgain(alias, tip);
+    if (isNews && deliveries.mailboxes.awaitingContent().length > 0)
+      await deliveries.readAgain(alias, tip);
     if (served.isChanged) await deliveries.admit(alias, [...actors.keys()], tip, isNews);
   }
   return scan?.added ?? 0;

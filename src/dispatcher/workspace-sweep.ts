@@ -5,13 +5,13 @@ import { placeOfRef } from '../protocol/reference.ts';
 import { relPathAt } from '../protocol/names.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Workspaces } from '../state/workspaces.ts';
-import type { Archive } from '../bus/archive.ts';
+import type { MessageReader } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { Log } from '../log.ts';
 
 export interface SweepParts {
   workspaces: Workspaces;
-  archive: Archive;
+  reader: MessageReader;
   deliveries: Pick<Deliveries, 'mailboxes'>;
   deadLetters: DeadLetters;
   log: Log;
@@ -65,7 +65,7 @@ export class WorkspaceSweep {
     const alive = new Set<string>();
     const crowded = new Set<string>();
     // A thread may continue in another channel than the one it began in.
-    for (const { id } of await this.#parts.archive.channels(tip)) {
+    for (const { id } of await this.#parts.reader.channels(tip)) {
       const roots = await this.#aliveIn(tip, id, edge);
       if (roots === undefined) crowded.add(id);
       for (const root of roots ?? []) alive.add(root);
@@ -84,8 +84,8 @@ export class WorkspaceSweep {
    * when the channel has too many messages.
    */
   async #aliveIn(tip: string, channel: string, edge: Date): Promise<Set<string> | undefined> {
-    const { archive, deliveries, deadLetters } = this.#parts;
-    const recent = await archive.since(tip, channel, relPathAt(edge, '00000000'), MAX_RECENT + 1);
+    const { reader, deliveries, deadLetters } = this.#parts;
+    const recent = await reader.since(tip, channel, relPathAt(edge, '00000000'), MAX_RECENT + 1);
     if (recent.length > MAX_RECENT) return undefined;
     const needed = [
       ...deliveries.mailboxes.unsettled(channel),
@@ -93,8 +93,8 @@ export class WorkspaceSweep {
         .filter((letter) => letter.channel === channel)
         .flatMap(({ messages }) => messages),
     ];
-    const all = [...recent, ...(await archive.messages(tip, channel, needed))];
-    const lookup = await archive.chain(tip, channel, all);
+    const all = [...recent, ...(await reader.messages(tip, channel, needed))];
+    const lookup = await reader.chain(tip, channel, all);
     return new Set(
       all.map((message) => {
         const root = placeOfRef(channel, threadRoot([message], lookup));

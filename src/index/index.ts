@@ -2,8 +2,8 @@ import type { MessageRef } from '../protocol/message-ref.ts';
 import { EVERYONE } from '../protocol/address.ts';
 import { CHANNELS, placeOf } from '../protocol/layout.ts';
 import { moveAside, number, openDatabase, text, type Database } from './database.ts';
-import { hashOf, placeIn, relPathIn } from './keys.ts';
-import { Writer, type Batch } from './writer.ts';
+import { hashOf, columnsOf, relPathIn } from './keys.ts';
+import { IndexWriter, type IndexBatch } from './writer.ts';
 
 /** How far the index is: complete up to a commit, or being built. */
 export interface Progress {
@@ -34,12 +34,12 @@ const USUAL_MERGE = 4;
 export class Index {
   readonly database: Database;
   readonly #path: string;
-  readonly #writer: Writer;
+  readonly #writer: IndexWriter;
 
   private constructor(database: Database, path: string) {
     this.database = database;
     this.#path = path;
-    this.#writer = new Writer(database);
+    this.#writer = new IndexWriter(database);
   }
 
   /** @param path of the file, or `:memory:` */
@@ -57,7 +57,7 @@ export class Index {
   }
 
   /** Writes a batch together with the progress that the index has then made. */
-  write(batch: Batch, progress: Progress): void {
+  write(batch: IndexBatch, progress: Progress): void {
     this.database.transaction(() => {
       this.#writer.write(batch, progress.building !== undefined);
       this.#setFact('tip', progress.tip);
@@ -195,7 +195,7 @@ export class Index {
 
   /** The messages of a channel before and after one, in the order of time. */
   around(channel: string, relPath: string, each: number): { before: string[]; after: string[] } {
-    const { day, clock, suffix } = placeIn(relPath);
+    const { day, clock, suffix } = columnsOf(relPath);
     const side = (sign: string, order: string): string[] =>
       this.database
         .all(

@@ -1,7 +1,7 @@
 import { number, text, type Row } from './database.ts';
 
 /** A relPath as the columns `day`, `clock` and `suffix`, stored as numbers to save space. */
-export interface Place {
+export interface RelPathColumns {
   /** The digits YYYYMMDD. */
   day: number;
   /** The digits HHMMSSmmm. */
@@ -9,7 +9,7 @@ export interface Place {
   suffix: string;
 }
 
-export function placeIn(relPath: string): Place {
+export function columnsOf(relPath: string): RelPathColumns {
   const day = Number(relPath.slice(0, 10).replaceAll('/', ''));
   return { day, clock: Number(relPath.slice(11, 20)), suffix: relPath.slice(22, -3) };
 }

@@ -1,11 +1,11 @@
 import { number, type Database } from './database.ts';
-import { placeIn, relPathIn } from './keys.ts';
+import { columnsOf, relPathIn } from './keys.ts';
 
 const CHANNEL = 'channel = (SELECT id FROM channels WHERE uuid = ?)';
 
 /** The number of messages of a channel that are older than this relPath. */
 export function rankOf(database: Database, channel: string, relPath: string): number {
-  const { day, clock, suffix } = placeIn(relPath);
+  const { day, clock, suffix } = columnsOf(relPath);
   const row = database.get(
     `SELECT count(*) AS count FROM messages
      WHERE (day, clock, suffix) < (?, ?, ?) AND ${CHANNEL}`,

@@ -1,5 +1,5 @@
 import { number, text, type Database } from './database.ts';
-import { placeIn, relPathIn } from './keys.ts';
+import { columnsOf, relPathIn } from './keys.ts';
 import { withoutTrailing } from '../protocol/text/trailing.ts';
 
 export interface Query {
@@ -41,7 +41,7 @@ const WEIGHTS = '1.0, 4.0, 3.0, 0.0';
  * Finds messages by their words, best first, ranked by BM25. The opening line of a task and the
  * name of a channel count more than other text.
  */
-export function search(database: Database, query: Query): Hits {
+export function searchIndex(database: Database, query: Query): Hits {
   const typed = termsOf(query.words);
   const terms = typed.map((term) => expanded(database, term, typed.length === 1));
   const tags = tagsOf(database, query);
@@ -108,7 +108,7 @@ const LATECOMERS = 1000;
 
 /** An id below which there is hardly a message written since then. */
 function firstSince(database: Database, since: string): number {
-  const { day, clock } = placeIn(since);
+  const { day, clock } = columnsOf(since);
   const row = database.get(
     'SELECT id FROM messages WHERE (day, clock) >= (?, ?) ORDER BY day, clock LIMIT 1',
     day,

@@ -2,7 +2,7 @@ import type { MessageRef } from '../protocol/message-ref.ts';
 import type { Memory } from '../protocol/files/memory.ts';
 import type { Message } from '../protocol/message.ts';
 import { number, text, type Database } from './database.ts';
-import { hashOf, placeIn, relPathIn } from './keys.ts';
+import { hashOf, columnsOf, relPathIn } from './keys.ts';
 
 /** A message in the form in which it is indexed. */
 export interface IndexedMessage {
@@ -12,7 +12,7 @@ export interface IndexedMessage {
 }
 
 /** The content of a part of the tree. Paths are those of files in the transport. */
-export interface Batch {
+export interface IndexBatch {
   messages: IndexedMessage[];
   malformed: { path: string; reason: string }[];
   memories: { file: string; memory: Memory }[];
@@ -24,7 +24,7 @@ export interface Batch {
   goneMalformed: string[];
 }
 
-export function emptyBatch(): Batch {
+export function emptyIndexBatch(): IndexBatch {
   return {
     messages: [],
     malformed: [],
@@ -50,7 +50,7 @@ interface Counted {
 }
 
 /** Writes batches within a transaction of the caller. Writing a batch twice changes nothing. */
-export class Writer {
+export class IndexWriter {
   readonly #database: Database;
   readonly #names = new Map<string, number>();
   readonly #channels = new Map<string, Counted>();
@@ -63,7 +63,7 @@ export class Writer {
   }
 
   /** @param older whether the messages are older than all that were written before */
-  write(batch: Batch, older: boolean): void {
+  write(batch: IndexBatch, older: boolean): void {
     // What was remembered may have been rolled back, or changed by other processes.
     this.#names.clear();
     this.#channels.clear();
@@ -115,7 +115,7 @@ export class Writer {
 
   /** The id of a message that already exists, after its words and links were removed. */
   #find(channel: Counted, relPath: string): number | undefined {
-    const { day, clock, suffix } = placeIn(relPath);
+    const { day, clock, suffix } = columnsOf(relPath);
     const row = this.#database.get(
       'SELECT id FROM messages WHERE day = ? AND clock = ? AND suffix = ? AND channel = ?',
       day,
@@ -132,7 +132,7 @@ export class Writer {
 
   /** Gives a message its id, unless it already has one. */
   #add(channel: Counted, relPath: string, id: number): number | undefined {
-    const { day, clock, suffix } = placeIn(relPath);
+    const { day, clock, suffix } = columnsOf(relPath);
     const insert = 'INSERT OR IGNORE INTO messages VALUES (?, ?, ?, ?, ?)';
     if (this.#database.run(insert, id, channel.id, day, clock, suffix) === 0) return undefined;
     channel.messages++;

@@ -3,7 +3,7 @@ import { templateFiles } from '../operations/setup/template.ts';
 import { OPERATOR_FILE } from '../protocol/layout.ts';
 import { opening } from './kit/call.ts';
 import type { GetPromptResult } from './kit/sdk.ts';
-import type { Sdk, Server, Session } from './kit/tool.ts';
+import type { Sdk, Server, ServerSurroundings } from './kit/tool.ts';
 
 /** Explains to a client of this server how to read what OPERATOR.md says about commands. */
 const WITH_TOOLS = `# With the tools of this server
@@ -20,7 +20,11 @@ function asUser(text: string): GetPromptResult {
 }
 
 /** Offers operator mode and a question to an actor as prompts. */
-export function registerPrompts({ completable, z }: Sdk, server: Server, session: Session): void {
+export function registerPrompts(
+  { completable, z }: Sdk,
+  server: Server,
+  surroundings: ServerSurroundings,
+): void {
   server.registerPrompt(
     'operator',
     {
@@ -36,7 +40,7 @@ export function registerPrompts({ completable, z }: Sdk, server: Server, session
   );
   const names = (typed: string): Promise<string[]> =>
     opening(
-      session,
+      surroundings,
       () => undefined,
     )(async (context) =>
       (await knownActors(context)).map(({ name }) => name).filter((name) => name.startsWith(typed)),

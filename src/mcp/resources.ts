@@ -1,12 +1,12 @@
 import { CrosstalkError } from '../errors.ts';
-import { messageJson, memoryJson, readJson } from '../operations/shapes/as-json.ts';
+import { messageJson, memoryJson, readMessageJson } from '../operations/shapes/as-json.ts';
 import { tipOf } from '../operations/context.ts';
 import { log } from '../operations/reading/log.ts';
 import { showMemory } from '../operations/memory/list.ts';
 import { readMessage } from '../operations/reading/read.ts';
 import { shown } from '../protocol/text/result.ts';
 import { opening } from './kit/call.ts';
-import type { Sdk, Server, Session } from './kit/tool.ts';
+import type { Sdk, Server, ServerSurroundings } from './kit/tool.ts';
 import { readOn } from './tools/messages.ts';
 import { oneLine, Untrusted } from './kit/untrusted.ts';
 
@@ -34,10 +34,10 @@ export function channelOf(uri: string): string | undefined {
 export function registerResources(
   { ResourceTemplate }: Sdk,
   server: Server,
-  session: Session,
+  surroundings: ServerSurroundings,
   note: (line: string) => void,
 ): void {
-  const open = opening(session, note);
+  const open = opening(surroundings, note);
   const text = (uri: URL, result: object, marks: Untrusted) => ({
     contents: [
       {
@@ -52,7 +52,7 @@ export function registerResources(
     new ResourceTemplate(`${CHANNEL}{id}`, {
       list: () =>
         open(async (context) => {
-          const channels = await context.archive.channels(await tipOf(context));
+          const channels = await context.reader.channels(await tipOf(context));
           return {
             resources: channels.map(({ id, name }) => ({
               uri: channelUri(id),
@@ -87,7 +87,9 @@ export function registerResources(
     async (uri, { channel, relPath }) => {
       const marks = new Untrusted();
       const wanted = `${one(uri, channel)}/${one(uri, relPath)}`;
-      const read = await open(async (context) => readJson(await readMessage(context, wanted)));
+      const read = await open(async (context) =>
+        readMessageJson(await readMessage(context, wanted)),
+      );
       const more = (at: number): string => readOn(read.relPath, at);
       return text(uri, { ...read, body: marks.mark(read.body, read.from, more) }, marks);
     },

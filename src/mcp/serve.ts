@@ -6,12 +6,12 @@ import { shown } from '../protocol/text/result.ts';
 import { answer, type CallEdges } from './kit/call.ts';
 import { registerPrompts } from './prompts.ts';
 import { registerResources } from './resources.ts';
-import type { Sdk, Server, Session, Tool, Z } from './kit/tool.ts';
+import type { Sdk, Server, ServerSurroundings, Tool, Z } from './kit/tool.ts';
 import { deadLetterTools } from './tools/dead-letters.ts';
 import { lookingTools } from './tools/looking.ts';
 import { memoryTools } from './tools/memory.ts';
 import { messageTools } from './tools/messages.ts';
-import { canChange, Watch } from './watch.ts';
+import { canChange, Subscriptions } from './subscriptions.ts';
 
 /**
  * Milliseconds that current calls are given after the client has gone; what they sent is safe
@@ -34,7 +34,7 @@ function toolsOf(z: Z): Tool[] {
  * @param note receives diagnostics, one line each, which never go to `output`
  */
 export async function serve(
-  session: Session,
+  surroundings: ServerSurroundings,
   streams: { input: Readable; output: Writable },
   stop: AbortSignal,
   note: (line: string) => void,
@@ -48,7 +48,7 @@ export async function serve(
     },
   );
   const ended = new AbortController();
-  const watch = new Watch(session, {
+  const subscriptions = new Subscriptions(surroundings, {
     updated: (uri) => void server.server.sendResourceUpdated({ uri }).catch(() => undefined),
     listChanged: () => {
       server.sendResourceListChanged();
@@ -56,10 +56,10 @@ export async function serve(
     note,
   });
   const underWay = new Set<Promise<unknown>>();
-  registerTools(sdk, server, session, ended.signal, underWay);
-  registerResources(sdk, server, session, note);
-  registerPrompts(sdk, server, session);
-  registerSubscriptions(sdk, server, watch);
+  registerTools(sdk, server, surroundings, ended.signal, underWay);
+  registerResources(sdk, server, surroundings, note);
+  registerPrompts(sdk, server, surroundings);
+  registerSubscriptions(sdk, server, subscriptions);
   server.server.onerror = (error) => {
     note(error.message);
   };
@@ -67,7 +67,7 @@ export async function serve(
   await server.connect(new sdk.StdioServerTransport(streams.input, streams.output));
   await over;
   ended.abort();
-  await Promise.race([Promise.allSettled([...underWay, watch.stop()]), sleep(GRACE_MS)]);
+  await Promise.race([Promise.allSettled([...underWay, subscriptions.stop()]), sleep(GRACE_MS)]);
   await server.close();
 }
 
@@ -86,7 +86,7 @@ function endOf(input: Readable, stop: AbortSignal): Promise<void> {
 function registerTools(
   { CallToolRequestSchema, z }: Sdk,
   server: Server,
-  session: Session,
+  surroundings: ServerSurroundings,
   ended: AbortSignal,
   underWay: Set<Promise<unknown>>,
 ): void {
@@ -121,7 +121,7 @@ function registerTools(
                 params: { progressToken: token, progress, total, message },
               }),
     };
-    const answered = answer(byName, session, params.name, params.arguments, edges);
+    const answered = answer(byName, surroundings, params.name, params.arguments, edges);
     underWay.add(answered);
     const forget = (): boolean => underWay.delete(answered);
     answered.then(forget, forget);
@@ -132,16 +132,16 @@ function registerTools(
 function registerSubscriptions(
   { SubscribeRequestSchema, UnsubscribeRequestSchema }: Sdk,
   server: Server,
-  watch: Watch,
+  subscriptions: Subscriptions,
 ): void {
   server.server.setRequestHandler(SubscribeRequestSchema, async ({ params: { uri } }) => {
     if (!uri.startsWith('crosstalk://'))
       throw new CrosstalkError('usage', `${shown(uri)} names no resource of this server`);
-    if (canChange(uri)) await watch.subscribe(uri);
+    if (canChange(uri)) await subscriptions.subscribe(uri);
     return {};
   });
   server.server.setRequestHandler(UnsubscribeRequestSchema, async ({ params: { uri } }) => {
-    await watch.unsubscribe(uri);
+    await subscriptions.unsubscribe(uri);
     return {};
   });
 }

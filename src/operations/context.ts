@@ -3,12 +3,12 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
-import { Archive } from '../bus/archive.ts';
+import { MessageReader } from '../bus/message-reader.ts';
 import type { HostEntry } from '../bus/host.ts';
 import type { Channel } from '../protocol/files/channel.ts';
 import { findEar } from '../dispatcher/socket/ear.ts';
 import { checkVersion } from '../bus/host.ts';
-import { Publisher, type Outcome } from '../bus/publisher.ts';
+import { Publisher, type PublishOutcome } from '../bus/publisher.ts';
 import { withoutCredentials, withoutWebToken } from '../credentials.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
@@ -46,7 +46,7 @@ interface View {
 /** An opened transport and this machine's state for it: what every operation works on. */
 export interface Context extends Surroundings {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
   paths: StatePaths;
   /** Whether something was approved on this machine for this clone (trust.md §2). */
   started: Started;
@@ -67,7 +67,7 @@ export interface Context extends Surroundings {
   /** Whether another process follows the bus all the time, so that commands need not fetch news. */
   isFollowed?: boolean;
   /** Inside a dispatcher: passes an outbox entry to its publisher. */
-  publish?: (id: string) => Promise<Outcome>;
+  publish?: (id: string) => Promise<PublishOutcome>;
   /** Reports something to the operator that is not a result, as one line on stderr. */
   note: (line: string) => void;
 }
@@ -102,7 +102,7 @@ export async function withContext<T>(
       ...surroundings,
       env,
       transport,
-      archive: new Archive(transport),
+      reader: new MessageReader(transport),
       paths,
       started,
       outbox: new Outbox(paths.outbox),
@@ -126,7 +126,7 @@ export async function withContext<T>(
       ...(surroundings.agentMode?.runDir !== undefined && { isFollowed: true }),
     };
     if (context.isFollowed !== true) {
-      await shareConnections(transport, paths, false);
+      await shareConnections(transport, paths, { opens: false });
       const ear = await findEar(paths.socket);
       if (ear.kind === 'foreign')
         context.note(`the dispatcher of this machine is not asked: ${ear.problem}`);
@@ -147,7 +147,7 @@ export async function withContext<T>(
 export async function openTransport(
   dir: string,
   environment: NodeJS.ProcessEnv,
-  isMade = false,
+  { isMade = false }: { isMade?: boolean } = {},
 ): Promise<CloneState & { transport: Transport }> {
   const clone = await findClone(dir);
   let root = stateHome(environment);
@@ -178,11 +178,11 @@ export async function openTransport(
 export async function shareConnections(
   transport: Transport,
   paths: StatePaths,
-  open: boolean,
+  { opens }: { opens: boolean },
 ): Promise<void> {
   const overSsh = /^(ssh:|[^/:]+:(?!\/\/))/.test(transport.origin ?? '');
-  if (overSsh && (await isPrivate(paths.connections, open)))
-    transport.shareConnections(paths.connections, open);
+  if (overSsh && (await isPrivate(paths.connections, { make: opens })))
+    transport.shareConnections(paths.connections, opens);
 }
 
 async function requireVersion(context: Context, isTold: boolean): Promise<void> {

@@ -1,6 +1,6 @@
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { Checkout } from '../bus/checkout.ts';
-import type { Outcome } from '../bus/publisher.ts';
+import type { PublishOutcome } from '../bus/publisher.ts';
 import { ask } from '../dispatcher/socket/wake.ts';
 import { inBulk } from '../protocol/outgoing.ts';
 import type { Commit } from '../protocol/commit.ts';
@@ -24,10 +24,10 @@ const ANSWER_LIMIT_MS = 30_000;
 export async function deliver(
   context: Context,
   commits: Commit[],
-  wait: boolean,
+  { wait }: { wait: boolean },
 ): Promise<Delivered> {
   const id = context.newId();
-  await record(context, id, commits);
+  await recordEntry(context, id, commits);
   return publish(context, id, { wait });
 }
 
@@ -37,7 +37,7 @@ export async function deliver(
  * @param id the id of the outbox entry
  * @throws CrosstalkError `refused` when they cannot be written, in which case nothing is written
  */
-export async function record(
+export async function recordEntry(
   { outbox, paths }: Context,
   id: string,
   commits: Commit[],
@@ -74,7 +74,8 @@ export async function publish(
   if (options.unreachable !== undefined) {
     return { published: false, reason: options.unreachable };
   }
-  if (context.publish !== undefined) return delivered(await untilTried(context.publish(id)), false);
+  if (context.publish !== undefined)
+    return delivered(await untilTried(context.publish(id)), { direct: false });
   const asked = await ask(paths.socket, { op: 'publish', ids: [id] }, ANSWER_LIMIT_MS);
   if (asked.kind === 'timeout') {
     return {
@@ -86,11 +87,11 @@ export async function publish(
     asked.kind === 'answered'
       ? asked.answer.outcomes?.[id]
       : await untilTried(directPublisher(context).publish(id));
-  return delivered(outcome, asked.kind === 'nobody');
+  return delivered(outcome, { direct: asked.kind === 'nobody' });
 }
 
 /** The entry is already in the outbox, so it counts as queued, whatever prevents the push. */
-async function untilTried(publishing: Promise<Outcome>): Promise<Outcome> {
+async function untilTried(publishing: Promise<PublishOutcome>): Promise<PublishOutcome> {
   try {
     return await publishing;
   } catch (error) {
@@ -98,7 +99,10 @@ async function untilTried(publishing: Promise<Outcome>): Promise<Outcome> {
   }
 }
 
-function delivered(outcome: Outcome | undefined, direct: boolean): Delivered {
+function delivered(
+  outcome: PublishOutcome | undefined,
+  { direct }: { direct: boolean },
+): Delivered {
   if (outcome?.published === true) return { published: true, direct };
   if (outcome?.failure.kind === 'set_aside') {
     throw new CrosstalkError(
@@ -114,7 +118,7 @@ function delivered(outcome: Outcome | undefined, direct: boolean): Delivered {
  * published.
  */
 export async function deliverOrNote(context: Context, commits: Commit[]): Promise<Delivered> {
-  const delivered = await deliver(context, commits, true);
+  const delivered = await deliver(context, commits, { wait: true });
   if (!delivered.published) {
     context.note(
       `queued, not on the remote yet: ${delivered.reason}; it is pushed by the dispatcher or by: crosstalk sync`,

@@ -4,14 +4,14 @@ import { tipOf, type Context } from './context.ts';
 
 /** The same context, in which every part sees the bus at `tip`. */
 export function viewedAt(context: Context, tip: string): Context {
-  const channels = once(() => context.archive.channels(tip));
+  const channels = once(() => context.reader.channels(tip));
   const hosts = once(() => readHosts(context.transport, tip));
   return { ...context, view: { tip, channels, hosts } };
 }
 
 /** The channels, at the commit on which this answer is based. */
 export async function channelsOf(context: Context): Promise<Channel[]> {
-  return context.view?.channels() ?? context.archive.channels(await tipOf(context));
+  return context.view?.channels() ?? context.reader.channels(await tipOf(context));
 }
 
 /** The host files, at the commit on which this answer is based. */

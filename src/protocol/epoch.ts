@@ -6,7 +6,7 @@ import { unanswered } from './pending.ts';
 import { byTime } from './reference.ts';
 
 /** An actor and the host that serves it. */
-export interface Served {
+export interface ServedActor {
   host: string;
   actor: string;
 }
@@ -50,7 +50,7 @@ export interface Beyond {
 export function splitAt(
   messages: readonly Located[],
   before: string,
-  served: readonly Served[],
+  served: readonly ServedActor[],
   withWaiting: boolean,
   beyond: Beyond = { others: [], lookup: () => undefined, staying: [] },
 ): Split {
@@ -71,7 +71,7 @@ export function splitAt(
 function waitingOf(
   messages: readonly Located[],
   { others, lookup: further }: Pick<Beyond, 'others' | 'lookup'>,
-  served: readonly Served[],
+  served: readonly ServedActor[],
 ): string[] {
   const byPath = new Map(
     [...messages, ...others].map(({ relPath, message }) => [relPath, message]),

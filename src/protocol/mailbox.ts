@@ -37,7 +37,7 @@ export interface Cursor {
 }
 
 /** `running` until the outcome is recorded and published; `held` while its content is missing. */
-export type DeliveryState = 'pending' | 'running' | 'held' | 'settled';
+export type DeliveryState = 'pending' | 'running' | 'awaiting_content' | 'settled';
 
 interface Item extends Delivery {
   /** The commit at which the scan started, and the scan's number: a cursor may not pass it yet. */
@@ -84,8 +84,8 @@ export class Mailboxes {
       if (known.has(delivery.relPath)) continue;
       known.add(delivery.relPath);
       const state = stateOf(delivery);
-      const held = state === 'pending' && delivery.unread === true;
-      box.push({ ...delivery, since, scan: this.#scan, state: held ? 'held' : state });
+      const lacks = state === 'pending' && delivery.unread === true;
+      box.push({ ...delivery, since, scan: this.#scan, state: lacks ? 'awaiting_content' : state });
     }
     for (const key of touched.keys()) this.#dropIfSettled(key);
   }
@@ -155,21 +155,21 @@ export class Mailboxes {
   }
 
   /** Holds deliveries that a run received and whose content turned out to be missing. */
-  hold(actor: string, channel: string, relPaths: readonly string[]): void {
+  awaitContent(actor: string, channel: string, relPaths: readonly string[]): void {
     const wanted = new Set(relPaths);
     for (const item of this.#box({ actor, channel }))
-      if (wanted.has(item.relPath) && item.state === 'running') item.state = 'held';
+      if (wanted.has(item.relPath) && item.state === 'running') item.state = 'awaiting_content';
   }
 
   /** Deliveries whose content is missing. */
-  held(): Delivery[] {
-    return [...this.#boxes.values()].flat().filter(({ state }) => state === 'held');
+  awaitingContent(): Delivery[] {
+    return [...this.#boxes.values()].flat().filter(({ state }) => state === 'awaiting_content');
   }
 
   /** Called when the content of a held delivery was found, and it wakes the actor. */
   release({ actor, channel, relPath, message }: Delivery): void {
     const item = this.#box({ actor, channel }).find((one) => one.relPath === relPath);
-    if (item?.state === 'held') Object.assign(item, { message, state: 'pending' });
+    if (item?.state === 'awaiting_content') Object.assign(item, { message, state: 'pending' });
   }
 
   /**
@@ -215,11 +215,12 @@ export class Mailboxes {
   }
 
   /** The number of deliveries that are pending, running and held. */
-  counts(): { pending: number; running: number; held: number } {
+  counts(): { pending: number; running: number; awaiting: number } {
     const items = [...this.#boxes.values()].flat();
     const count = (wanted: Item['state']): number =>
       items.filter(({ state }) => state === wanted).length;
-    return { pending: count('pending'), running: count('running'), held: count('held') };
+    const awaiting = count('awaiting_content');
+    return { pending: count('pending'), running: count('running'), awaiting };
   }
 
   #change(actor: string, channel: string, relPaths: readonly string[], state: Item['state']): void {

@@ -1,5 +1,5 @@
 import { formatAddress, parseAddress, type Address } from './address.ts';
-import { formatDocument, parseDocumentText, type Fields } from './text/frontmatter.ts';
+import { formatDocument, parseDocumentText, type HeaderFields } from './text/frontmatter.ts';
 import { isName, isRelPath, isSender } from './names.ts';
 import { isOrigin } from './reference.ts';
 import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
@@ -26,7 +26,7 @@ export interface Message {
   /** Alias of the host whose dispatcher wrote it. */
   host?: string;
   /** Unknown fields, kept as they were read. */
-  extra: Fields;
+  extra: HeaderFields;
   /** Markdown, byte for byte. */
   body: string;
 }
@@ -60,7 +60,7 @@ export function fileText(bytes: Uint8Array): Parsed<string> {
   }
 }
 
-function fromFields(fields: Fields, body: string): Parsed<Message> {
+function fromFields(fields: HeaderFields, body: string): Parsed<Message> {
   const problems: string[] = [];
   const wrong = (field: string, expected: string): void => {
     const value = fields[field];
@@ -118,7 +118,7 @@ function fromFields(fields: Fields, body: string): Parsed<Message> {
 /** Formats a message; `parseMessage` of the result returns it unchanged. */
 export function formatMessage(message: Message): string {
   const one = (list: readonly string[]): unknown => (list.length === 1 ? list[0] : [...list]);
-  const fields: Fields = {
+  const fields: HeaderFields = {
     from: message.from,
     to: one(message.to.map(formatAddress)),
     type: message.type,

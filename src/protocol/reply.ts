@@ -42,13 +42,13 @@ export function planAnswers(
   answered: ReadonlySet<string> = new Set(),
 ): AnswerPlan[] {
   const questions = stillOpen(openQuestionsOfBatch(batch, actor, lookup), answered);
-  if (questions.length > 0) return group(questions.map(asked), true);
+  if (questions.length > 0) return group(questions.map(asked), { answers: true });
   return group(
     batch.map(({ message, relPath }) => {
       const own = message.re.filter((answered) => lookup(answered)?.from === actor);
       return { to: senderAddress(message), re: own.length > 0 ? own : [relPath] };
     }),
-    false,
+    { answers: false },
   );
 }
 
@@ -66,7 +66,10 @@ function senderAddress(message: Message): Address {
     : { name: message.from, host: message.host };
 }
 
-function group(parts: { to: Address; re: string[] }[], answers: boolean): AnswerPlan[] {
+function group(
+  parts: { to: Address; re: string[] }[],
+  { answers }: { answers: boolean },
+): AnswerPlan[] {
   const plans = new Map<string, AnswerPlan>();
   for (const { to, re } of parts) {
     const where = placeOfRef('', re[0] ?? '').channel;

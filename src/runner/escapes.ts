@@ -42,7 +42,7 @@ export class Escapes {
   #missing = 0;
   /** Whether it is one of the characters U+0080 to U+00BF, which may be a C1 control. */
   #latin = false;
-  #held: number[] = [];
+  #gathered: number[] = [];
   #tooLong = false;
 
   constructor(onSequence: (sequence: Sequence) => void = () => undefined) {
@@ -131,13 +131,13 @@ export class Escapes {
       // No sequence contains this byte, so it is the beginning of the following text.
       this.#end();
       this.#ground(byte);
-    } else if (byte < 0x30) this.#hold(byte, MAX_CSI);
+    } else if (byte < 0x30) this.#gather(byte, MAX_CSI);
     else {
-      const introduced = this.#held.length === 0 ? C1.get(byte + 0x40) : undefined;
+      const introduced = this.#gathered.length === 0 ? C1.get(byte + 0x40) : undefined;
       if (introduced !== undefined) this.#begin(introduced);
       else if (byte === SCREEN_TITLE) this.#begin('string');
       else {
-        this.#hold(byte, MAX_CSI);
+        this.#gather(byte, MAX_CSI);
         this.#end('esc');
       }
     }
@@ -149,7 +149,7 @@ export class Escapes {
     // A terminal executes other controls within a sequence.
     else if (byte < 0x20 || byte >= 0x7f) return;
     else {
-      this.#hold(byte, MAX_CSI);
+      this.#gather(byte, MAX_CSI);
       if (byte >= 0x40) this.#end('csi');
     }
   }
@@ -159,25 +159,25 @@ export class Escapes {
     if (byte === CAN || byte === SUB) this.#end();
     else if (byte === ESC) this.#state = isOsc ? 'osc escape' : 'string escape';
     else if (isOsc && byte === BEL) this.#end('osc');
-    else if (isOsc) this.#hold(byte, MAX_OSC);
+    else if (isOsc) this.#gather(byte, MAX_OSC);
   }
 
   #begin(state: State): void {
     this.#state = state;
-    this.#held = [];
+    this.#gathered = [];
     this.#tooLong = false;
     this.#missing = 0;
   }
 
-  #hold(byte: number, most: number): void {
-    if (this.#held.length < most) this.#held.push(byte);
+  #gather(byte: number, most: number): void {
+    if (this.#gathered.length < most) this.#gathered.push(byte);
     else this.#tooLong = true;
   }
 
   #end(kind?: Sequence['kind']): void {
-    const held = this.#tooLong ? [] : this.#held;
+    const gathered = this.#tooLong ? [] : this.#gathered;
     this.#begin('ground');
-    if (kind === 'osc') this.#onSequence({ kind, text: Buffer.from(held).toString('utf8') });
-    else if (kind !== undefined) this.#onSequence({ kind, text: String.fromCharCode(...held) });
+    if (kind === 'osc') this.#onSequence({ kind, text: Buffer.from(gathered).toString('utf8') });
+    else if (kind !== undefined) this.#onSequence({ kind, text: String.fromCharCode(...gathered) });
   }
 }

@@ -7,7 +7,7 @@ const SCREENS = new Set([47, 1047, 1049]);
  * The private modes that disturb a shell if a program leaves them changed: keys, mouse, focus,
  * screens, cursor, paste, delayed drawing.
  */
-const WATCHED = new Set([
+const RESTORED = new Set([
   1,
   7,
   9,
@@ -97,7 +97,7 @@ export class Modes {
   }
 
   #mode(mode: number, on: boolean): void {
-    if (!WATCHED.has(mode)) return;
+    if (!RESTORED.has(mode)) return;
     if (on === ON_AT_FIRST.has(mode)) this.#changed.delete(mode);
     else this.#changed.add(mode);
   }

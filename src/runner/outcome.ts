@@ -1,7 +1,7 @@
 import type { InvocationResult } from './runner.ts';
 
 /** The outcome of a run; `failed` carries what the dead letter records (protocol.md §8). */
-export type Outcome =
+export type CliOutcome =
   | { kind: 'answered'; text: string }
   | { kind: 'silent' }
   | { kind: 'stopped' }
@@ -25,8 +25,11 @@ const NOT_STARTED = [126, 127];
 export function outcomeOf(
   result: InvocationResult,
   limits: { timeout: number; maxOutput: number },
-): Outcome {
-  const failed = (reason: (Outcome & { kind: 'failed' })['reason'], detail: string): Outcome => ({
+): CliOutcome {
+  const failed = (
+    reason: (CliOutcome & { kind: 'failed' })['reason'],
+    detail: string,
+  ): CliOutcome => ({
     kind: 'failed',
     reason,
     detail,

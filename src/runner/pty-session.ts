@@ -1,4 +1,4 @@
-import { jobOf, JOB_SCRIPT, killSession, signalJob } from './job.ts';
+import { foregroundJobOf, JOB_SCRIPT, killPosixSession, signalJob } from './foreground-job.ts';
 import type { OpenPty, Pty } from './pty.ts';
 import { Screen, type Announcement } from './screen.ts';
 import type { Terminal } from './terminal.ts';
@@ -161,7 +161,7 @@ class Between {
   readonly #end = (signal: NodeJS.Signals): void => {
     signalJob(this.#pty.pid, signal);
     this.#last ??= setTimeout(() => {
-      killSession(this.#pty.pid);
+      killPosixSession(this.#pty.pid);
     }, this.#grace);
   };
 
@@ -170,7 +170,7 @@ class Between {
    * and the operator's shell takes over.
    */
   readonly #changed = (): void => {
-    if (this.#stopped || jobOf(this.#pty.pid)?.stopped !== true) return;
+    if (this.#stopped || foregroundJobOf(this.#pty.pid)?.stopped !== true) return;
     this.#stopped = true;
     this.#show(Buffer.from(this.#screen.leave()));
     this.#terminal.restore();

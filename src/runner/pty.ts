@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
-import { jobOf } from './job.ts';
+import { foregroundJobOf } from './foreground-job.ts';
 
 /** A program on a pseudo-terminal. */
 export interface Pty {
@@ -66,7 +66,7 @@ function whole(pty: PackagePty): Pty {
   // An error of a write to a program that has just ended; its end is reported anyway.
   pty.on?.('error', () => undefined);
   const { fd, ptsName } = pty;
-  let other = ptsName === undefined ? undefined : hold(ptsName);
+  let other = ptsName === undefined ? undefined : keepOpen(ptsName);
   if (fd === undefined || other === undefined) return pty;
   const listeners: ((bytes: Uint8Array) => void)[] = [];
   const letGo = (): void => {
@@ -75,7 +75,7 @@ function whole(pty: PackagePty): Pty {
     other = undefined;
   };
   const changed = (): void => {
-    if (other === undefined || jobOf(pty.pid) !== undefined) return;
+    if (other === undefined || foregroundJobOf(pty.pid) !== undefined) return;
     for (let bytes = readSome(fd); bytes.length > 0; bytes = readSome(fd))
       for (const listener of listeners) listener(bytes);
     letGo();
@@ -104,7 +104,7 @@ function whole(pty: PackagePty): Pty {
   };
 }
 
-function hold(path: string): number | undefined {
+function keepOpen(path: string): number | undefined {
   try {
     return openSync(path, constants.O_RDWR | constants.O_NOCTTY);
   } catch {

@@ -16,10 +16,14 @@ export function unitPath(path: string): string {
   throw refused(path, 'a unit file');
 }
 
-/** One word of `ExecStart=`. No variables are expanded in the program itself, so it keeps its `$`. */
-export function unitWord(word: string, isProgram = false): string {
-  const escaped = unitValue(word).replaceAll('\\', '\\\\').replaceAll('"', '\\"');
-  return `"${isProgram ? escaped : escaped.replaceAll('$', '$$$$')}"`;
+/** The program of `ExecStart=`. No variables are expanded in it, so it keeps its `$`. */
+export function unitProgram(word: string): string {
+  return `"${unitValue(word).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+/** One word of `ExecStart=` after the program. */
+export function unitWord(word: string): string {
+  return unitProgram(word).replaceAll('$', '$$$$');
 }
 
 /** Escapes text for a property list. */

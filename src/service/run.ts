@@ -8,7 +8,7 @@ export interface RunResult {
 }
 
 /** Runs a program of the system until it ends; never rejects. */
-export type Runner = (
+export type CommandRunner = (
   argv: readonly string[],
   options?: { env?: NodeJS.ProcessEnv; cwd?: string },
 ) => Promise<RunResult>;
@@ -17,7 +17,7 @@ export type Runner = (
 const LIMIT_MS = 90_000;
 
 /** Runs programs with this environment unless another one is passed. */
-export function runnerIn(environment: NodeJS.ProcessEnv): Runner {
+export function runnerIn(environment: NodeJS.ProcessEnv): CommandRunner {
   return ([program = '', ...args], { env = environment, cwd } = {}) =>
     new Promise((resolve) => {
       const options = { env, timeout: LIMIT_MS, ...(cwd !== undefined && { cwd }) };

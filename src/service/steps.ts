@@ -11,7 +11,7 @@ export interface Target {
 }
 
 /** One call of the service manager. */
-export interface Step {
+export interface ManagerCall {
   argv: readonly string[];
   /** Set if the call fails when there is nothing to do. */
   mayFail?: true;
@@ -25,12 +25,12 @@ type Action = 'install' | 'installOnly' | 'start' | 'stop' | 'uninstall' | 'forg
  * The calls of the service manager, in order. `install` follows the writing of the files,
  * `uninstall` precedes their removal, and `forget` follows it.
  */
-export function stepsOf(target: Target, action: Action): Step[] {
+export function stepsOf(target: Target, action: Action): ManagerCall[] {
   return target.kind === 'launchd' ? launchd(target, action) : systemd(target, action);
 }
 
-function systemd({ kind, name }: Target, action: Action): Step[] {
-  const call = (...words: string[]): Step => ({
+function systemd({ kind, name }: Target, action: Action): ManagerCall[] {
+  const call = (...words: string[]): ManagerCall => ({
     argv: ['systemctl', ...(kind === 'systemd-user' ? ['--user'] : []), ...words],
   });
   const unit = `${name}.service`;
@@ -50,14 +50,14 @@ function systemd({ kind, name }: Target, action: Action): Step[] {
   }
 }
 
-function launchd({ domain, name, file }: Target, action: Action): Step[] {
-  const end: Step = {
+function launchd({ domain, name, file }: Target, action: Action): ManagerCall[] {
+  const end: ManagerCall = {
     argv: ['launchctl', 'bootout', `${domain}/${name}`],
     mayFail: true,
     untilGone: true,
   };
-  const enable: Step = { argv: ['launchctl', 'enable', `${domain}/${name}`] };
-  const begin: Step = { argv: ['launchctl', 'bootstrap', domain, file] };
+  const enable: ManagerCall = { argv: ['launchctl', 'enable', `${domain}/${name}`] };
+  const begin: ManagerCall = { argv: ['launchctl', 'bootstrap', domain, file] };
   switch (action) {
     case 'installOnly':
       return [end, enable];

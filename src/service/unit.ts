@@ -1,4 +1,4 @@
-import { unitPath, unitValue, unitWord } from './quoting.ts';
+import { unitPath, unitProgram, unitValue, unitWord } from './quoting.ts';
 import { REPLACED, STOP_S, type ServiceSpec } from './spec.ts';
 
 /** The first version of systemd that supports increasing pauses between restarts. */
@@ -27,7 +27,7 @@ export function systemdUnit(spec: ServiceSpec, version: number, user?: string): 
     ...(system ? [`User=${unitValue(user)}`] : []),
     `WorkingDirectory=${unitPath(spec.transport)}`,
     `EnvironmentFile=${unitPath(spec.envFile)}`,
-    `ExecStart=${[unitWord(program, true), ...args.map((word) => unitWord(word))].join(' ')}`,
+    `ExecStart=${[unitProgram(program), ...args.map((word) => unitWord(word))].join(' ')}`,
     'Restart=always',
     ...(version >= GROWING
       ? ['RestartSec=2', 'RestartSteps=6', 'RestartMaxDelaySec=120']

@@ -1,7 +1,7 @@
 import { access, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
-import { fromCommands, type Approved, type Options } from '../protocol/approval/record.ts';
+import { fromCommands, type Approved, type ApprovedOptions } from '../protocol/approval/record.ts';
 import { parseHostFile } from '../protocol/files/host-file.ts';
 import { isName } from '../protocol/names.ts';
 import type { Started } from './clone-id.ts';
@@ -154,7 +154,7 @@ function isApproved(value: unknown): value is Approved {
 
 const NUMBERS = ['count', 'timeout', 'attempts', 'retry_delay', 'max_runs_per_hour', 'max_depth'];
 
-function isOptions(value: unknown): value is Options {
+function isOptions(value: unknown): value is ApprovedOptions {
   return (
     isRecord(value) &&
     typeof value['cli'] === 'string' &&

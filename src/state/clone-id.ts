@@ -58,7 +58,7 @@ function idFile(gitDir: string): string {
 
 /** The id in a git directory; undefined when there is none, or when it may not name a folder. */
 export async function readId(gitDir: string): Promise<string | undefined> {
-  const found = await readPlainFile(idFile(gitDir), MAX_ID_FILE, false);
+  const found = await readPlainFile(idFile(gitDir), MAX_ID_FILE, { follow: false });
   const text = found.kind === 'text' ? found.text.trim() : '';
   return ID.test(text) ? text : undefined;
 }

@@ -32,19 +32,23 @@ export class Cursors {
   }
 
   /** The newest commit that this machine has seen or made on the bus; undefined when none is known. */
-  async held(): Promise<string | undefined> {
+  async newestSeen(): Promise<string | undefined> {
     const { value } = (await readJson(this.#path)) ?? {};
-    const held = isRecord(value) ? value['held'] : undefined;
-    return isOid(held) && held !== '' ? (held as string) : undefined;
+    const seen = isRecord(value) ? value['held'] : undefined;
+    return isOid(seen) && seen !== '' ? (seen as string) : undefined;
   }
 
   /**
    * Writes the cursors durably, if they differ from what this process wrote last.
    *
-   * @param held as {@link held} gives it back
+   * @param newestSeen as {@link newestSeen} gives it back; `held` in the file
    */
-  async save(cursors: ReadonlyMap<string, ActorCursors>, held?: string): Promise<void> {
-    const content = { version: 1, ...(held && { held }), actors: Object.fromEntries(cursors) };
+  async save(cursors: ReadonlyMap<string, ActorCursors>, newestSeen?: string): Promise<void> {
+    const content = {
+      version: 1,
+      ...(newestSeen && { held: newestSeen }),
+      actors: Object.fromEntries(cursors),
+    };
     const text = `${JSON.stringify(content, undefined, 1)}\n`;
     if (text === this.#written) return;
     await writeDurably(this.#path, text);

@@ -38,10 +38,10 @@ export class Departed {
   /**
    * Takes note of messages that are gone.
    *
-   * @param lasting whether the note must be on disk when this returns: not for what was archived,
+   * @param options `lasting`: whether the note must be on disk when this returns: not for what was archived,
    *   which comes back marked
    */
-  async note(paths: readonly string[], lasting: boolean): Promise<void> {
+  async note(paths: readonly string[], { lasting }: { lasting: boolean }): Promise<void> {
     const fresh = paths.filter((path) => !this.#paths.has(path));
     if (lasting) await this.#lines.add(fresh.map((path) => ({ path })));
     for (const path of fresh) this.#add(path);

@@ -112,9 +112,9 @@ function shortFolder(parent: string, root: string): string {
  * Whether a folder below one that anybody may write to belongs to us alone, and not to somebody who
  * made it first.
  *
- * @param make makes the folder
+ * @param options `make`: makes the folder
  */
-export async function isPrivate(folder: string, make: boolean): Promise<boolean> {
+export async function isPrivate(folder: string, { make }: { make: boolean }): Promise<boolean> {
   for (const path of [dirname(folder), folder]) {
     if (make) await mkdir(path, { recursive: true, mode: 0o700 }).catch(() => undefined);
     const isThere = await exists(path);

@@ -9,7 +9,7 @@ import { isAlive } from './process-identity.ts';
  * temporary file, fsync, rename, fsync of the folder (invariant 3).
  */
 export async function writeDurably(path: string, content: string): Promise<void> {
-  await replace(path, content, true);
+  await replace(path, content, { sync: true });
   const folder = await open(dirname(path), 'r');
   await folder.sync().catch(() => undefined);
   await folder.close();
@@ -17,10 +17,10 @@ export async function writeDurably(path: string, content: string): Promise<void>
 
 /** Writes a file that is whole at any moment, and need not outlive a crash of the machine. */
 export function writeWhole(path: string, content: string): Promise<void> {
-  return replace(path, content, false);
+  return replace(path, content, { sync: false });
 }
 
-async function replace(path: string, content: string, sync: boolean): Promise<void> {
+async function replace(path: string, content: string, { sync }: { sync: boolean }): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
   try {
     const file = await open(temporary, 'wx', 0o600);

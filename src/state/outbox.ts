@@ -58,7 +58,7 @@ export interface OutboxEvents {
 
 /** What this machine has yet to publish: a JSON file for each entry, written durably. */
 export class Outbox {
-  readonly #held = new Set<string>();
+  readonly #remembered = new Set<string>();
   readonly #folder: JsonFolder<OutboxEntry>;
   readonly #aside: JsonFolder<SetAside>;
   readonly #together: string;
@@ -102,13 +102,13 @@ export class Outbox {
   }
   /** Whether a file was in an entry that this process has put or seen. */
   hasHeld(path: string): boolean {
-    return this.#held.has(path);
+    return this.#remembered.has(path);
   }
   #remember(entry: OutboxEntry): void {
-    if (this.#held.size > MAX_REMEMBERED) this.#held.clear();
+    if (this.#remembered.size > MAX_REMEMBERED) this.#remembered.clear();
     const paths = entry.commits.flatMap(({ files }) => files.map(({ path }) => path));
-    const isSeen = paths.every((path) => this.#held.has(path));
-    for (const path of paths) this.#held.add(path);
+    const isSeen = paths.every((path) => this.#remembered.has(path));
+    for (const path of paths) this.#remembered.add(path);
     if (!isSeen) this.events.emit('seen', entry);
   }
   remove(id: string): Promise<void> {

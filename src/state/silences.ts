@@ -4,7 +4,7 @@ import { JsonLines } from './json-lines.ts';
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** A run that lacked messages which are named by those it dealt with. */
-export interface Lacking {
+export interface IncompleteRun {
   actor: string;
   channel: string;
   /** The messages it dealt with: paths inside the channel. */
@@ -36,18 +36,18 @@ export class Silences {
   }
 
   /** Puts on record that an actor dealt with messages without others that are named; durable. */
-  lacked(run: Lacking): Promise<void> {
+  lacked(run: IncompleteRun): Promise<void> {
     return this.#lines.add([{ ...run }]);
   }
 
   /** Puts on record that the actor has dealt with them again, and lacked nothing but this. */
-  done(run: Lacking): Promise<void> {
+  done(run: IncompleteRun): Promise<void> {
     return this.#lines.add([{ ...run, again: run.incomplete }]);
   }
 
   /** What was dealt with while one of these, or anything, was missing, and not again since. */
-  async without(paths?: ReadonlySet<string>): Promise<Lacking[]> {
-    const found: Lacking[] = [];
+  async without(paths?: ReadonlySet<string>): Promise<IncompleteRun[]> {
+    const found: IncompleteRun[] = [];
     for (const line of await this.#lines.all()) {
       const { actor, channel } = line;
       if (typeof actor !== 'string' || typeof channel !== 'string') continue;
@@ -68,12 +68,12 @@ export class Silences {
    * @param visit `isAgain`: the messages have been dealt with again
    */
   async each(
-    visit: (actor: string, channel: string, relPath: string, isAgain: boolean) => void,
+    visit: (actor: string, channel: string, relPath: string, how: { isAgain: boolean }) => void,
   ): Promise<void> {
     for (const { actor, channel, messages, again } of await this.#lines.all()) {
       if (typeof actor !== 'string' || typeof channel !== 'string') continue;
-      for (const relPath of strings(messages)) visit(actor, channel, relPath, false);
-      for (const relPath of strings(again)) visit(actor, channel, relPath, true);
+      for (const relPath of strings(messages)) visit(actor, channel, relPath, { isAgain: false });
+      for (const relPath of strings(again)) visit(actor, channel, relPath, { isAgain: true });
     }
   }
 }

@@ -81,7 +81,7 @@ export class Workspaces {
   }
 
   /** The workspace of sessions with an actor. */
-  async openSession(
+  async openInteractive(
     actor: string,
     isSetting: (name: string) => boolean,
   ): Promise<{ dir: string; removed: string[] }> {

@@ -13,7 +13,7 @@ import {
   movesOf,
   stoodBefore,
   type LogPlace,
-  type Move,
+  type RefMove,
 } from './clone/ref-log.ts';
 import type { Repository } from './clone/handle.ts';
 import {
@@ -25,7 +25,7 @@ import {
   type TreeEntry,
   type WalkedEntry,
 } from './objects/tree.ts';
-import type { Change } from './objects/walk.ts';
+import type { FileChange } from './objects/walk.ts';
 
 /** What a transport is asked about its commits and trees; nothing here changes anything. */
 export abstract class Reading {
@@ -41,7 +41,7 @@ export abstract class Reading {
   /**
    * What differs between two commits where files of a transport can be; see {@link changesBetween}.
    */
-  changes(from: string, to: string, paths: readonly string[] = []): AsyncGenerator<Change[]> {
+  changes(from: string, to: string, paths: readonly string[] = []): AsyncGenerator<FileChange[]> {
     return changesBetween(this.repository.git, this.objects, from, to, paths, folderUse);
   }
   /** The entries of folders at a commit: names inside a folder are below its path. */
@@ -122,11 +122,11 @@ export abstract class Reading {
     return stoodBefore(await this.#moves(), commit);
   }
   /** The pushes of this machine, oldest first: from where to where each moved the branch. */
-  async pushes(): Promise<Omit<Move, 'why'>[]> {
+  async pushes(): Promise<Omit<RefMove, 'why'>[]> {
     return (await this.#moves()).filter(({ why }) => why === 'pushed');
   }
 
-  #moves(): Promise<Move[]> {
+  #moves(): Promise<RefMove[]> {
     return movesOf(this.#log);
   }
 

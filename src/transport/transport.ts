@@ -17,7 +17,7 @@ import {
 import { bring, fetchBranch, knownTip, mirror, pushCommit, trackedTip } from './clone/remote.ts';
 import { maintainIfDue, type Maintained } from './maintenance.ts';
 import { Epochs } from './publish/epoch.ts';
-import { acceptChanges, openRepository, prepare, type Opening } from './clone/repository.ts';
+import { acceptChanges, openRepository, prepare, type OpenOptions } from './clone/repository.ts';
 import { type Repository } from './clone/handle.ts';
 import type { SettingChange } from './clone/settings.ts';
 import { showingOf } from './checkout/showing.ts';
@@ -25,7 +25,6 @@ import { catchUp } from './checkout/solo-checkout.ts';
 import { setInClone } from './checkout/sparse.ts';
 import { Reading } from './reading.ts';
 import type { TreeEntry } from './objects/tree.ts';
-import type { Change } from './objects/walk.ts';
 
 export type Refreshed =
   { ok: true; tip: string | undefined } | { ok: false; failure: Failure; tip: string | undefined };
@@ -37,14 +36,14 @@ export type Refreshed =
 export class Transport extends Reading {
   override readonly objects: Objects;
   #repository: Repository;
-  readonly #opening: Opening;
+  readonly #opening: OpenOptions;
   /** What tells whether a change was accepted since, by this process or another one. */
   #accepted: string;
 
   private constructor(
     repository: Repository,
     objects: Objects,
-    opening: Opening,
+    opening: OpenOptions,
     accepted: string,
   ) {
     super();
@@ -60,7 +59,7 @@ export class Transport extends Reading {
    * @param limit bytes above which a file's content is never read
    * @throws CrosstalkError `git_failed` when the clone's configuration cannot be read
    */
-  static async open(opening: Opening, limit: number): Promise<Transport> {
+  static async open(opening: OpenOptions, limit: number): Promise<Transport> {
     const prepared = await prepare(opening);
     const objects = new Objects(prepared.git, limit);
     // Both of these take a moment to start, and neither needs the other.
@@ -247,4 +246,5 @@ export class Transport extends Reading {
 export { Repeats } from './objects/repeats.ts';
 export type { Ancestor, LogPlace } from './reading.ts';
 export { failureKind, type Failure } from './git/failure.ts';
-export type { Change, CheckoutState, Commit, Published, SettingChange, TreeEntry, Turns };
+export type { FileChange } from './objects/walk.ts';
+export type { CheckoutState, Commit, Published, SettingChange, TreeEntry, Turns };

@@ -9,7 +9,7 @@ import { Metrics } from './metrics.ts';
 import type { Parts } from './parts.ts';
 import { addReading } from './reading.ts';
 import { eventStream } from './stream.ts';
-import { Watch, type Access } from './watch.ts';
+import { RequestGuard, type WebAccess } from './request-guard.ts';
 import type * as Packages from './web-packages.ts';
 import { addWriting } from './writing.ts';
 
@@ -19,15 +19,15 @@ const MAX_BODY = 6 * 1024 * 1024 + 64 * 1024;
 const MAX_STREAMS = 1000;
 
 /** All routes of the server. */
-export function makeApp(packages: typeof Packages, parts: Parts, access: Access): Hono {
+export function makeApp(packages: typeof Packages, parts: Parts, access: WebAccess): Hono {
   const { hub, readOnly, stop } = parts;
   const app = new packages.Hono();
-  const watch = new Watch(access, readOnly);
+  const guard = new RequestGuard(access, readOnly);
   const metrics = new Metrics(packages, parts);
   const files = new Files(join(packageRoot(), 'dist', 'page'));
 
   app.use(async (c, next) => {
-    const refused = watch.check(c.req.raw);
+    const refused = guard.check(c.req.raw);
     if (refused === undefined) await next();
     else c.res = refused;
     for (const [name, value] of Object.entries(HEADERS))

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** Starts a program without waiting for it. */
-export type Launch = (program: string, argument: string) => Promise<boolean>;
+export type LaunchProgram = (program: string, argument: string) => Promise<boolean>;
 
 /**
  * Opens the page in the browser of this machine's user. The address contains the token, which other
@@ -18,7 +18,7 @@ export async function openBrowser(
   url: string,
   folder: string,
   platform: NodeJS.Platform,
-  launch: Launch = start,
+  launch: LaunchProgram = start,
 ): Promise<{ opened: boolean; forget: () => Promise<void> }> {
   const file = join(folder, 'web.html');
   const forget = (): Promise<void> => rm(file, { force: true });

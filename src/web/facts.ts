@@ -30,7 +30,7 @@ export function factsOfArrivals(
   ]);
 }
 
-export interface Change {
+export interface OwnStateChange {
   before: OwnState;
   own: OwnState;
   /** Runs that ended between the two states. */
@@ -43,7 +43,7 @@ export interface Change {
  * @param isKnown whether it was already reported that a message is queued, or that it is on the bus
  */
 export function factsOfState(
-  { before, own, gone }: Change,
+  { before, own, gone }: OwnStateChange,
   isKnown: (key: string) => boolean,
   now: Date,
 ): WebFact[] {

@@ -34,18 +34,19 @@ export class Files {
   async at(path: string): Promise<Response> {
     this.#listed ??= await list(this.#folder);
     const file = this.#listed.get(path);
-    if (file !== undefined && path !== '/index.html') return serve(file, HASHED.test(path));
+    if (file !== undefined && path !== '/index.html')
+      return serve(file, { forEver: HASHED.test(path) });
     if (FILE.test(path) && path !== '/index.html') return page(404, 'There is no such file.');
     // The files may have been built again since.
     this.#listed = await list(this.#folder);
     const index = this.#listed.get('/index.html');
     return index === undefined
       ? page(503, 'The page is not in this build of Crosstalk. The API works: see docs/web.md.')
-      : serve(index, false);
+      : serve(index, { forEver: false });
   }
 }
 
-async function serve(file: string, forEver: boolean): Promise<Response> {
+async function serve(file: string, { forEver }: { forEver: boolean }): Promise<Response> {
   const headers = {
     'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
     'cache-control': forEver ? 'public, max-age=31536000, immutable' : 'no-store',

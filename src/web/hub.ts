@@ -7,12 +7,12 @@ import { webMessage } from '../operations/page/message-page.ts';
 import { waitForNews } from '../operations/reading/news.ts';
 import { verdict } from '../operations/page/overview.ts';
 import { ownState, type OwnState } from '../operations/page/own-state.ts';
-import { endedRuns } from '../operations/page/run-outcome.ts';
+import { endedRuns } from '../operations/page/ended-runs.ts';
 import { watchState } from '../operations/page/state-watch.ts';
 import { status } from '../operations/health/status.ts';
 import type { WebFact, WebRun } from '../api/api.ts';
 import { factsOfArrivals, factsOfState, goneRuns } from './facts.ts';
-import { Ring } from './ring.ts';
+import { EventRing } from './ring.ts';
 
 /**
  * Milliseconds between looks at the local tip. The dispatcher announces news immediately, and
@@ -31,7 +31,7 @@ const SHOWN = 100;
 
 /** Follows the bus and this machine's state once for all pages, and puts the events into the ring. */
 export class Hub {
-  readonly ring: Ring;
+  readonly ring: EventRing;
   /** The streams that are open. */
   readonly streams = new Set<AbortController>();
   /** Runs that were seen to end, oldest first. */
@@ -50,7 +50,7 @@ export class Hub {
 
   constructor(context: Context, epoch: string) {
     this.#context = context;
-    this.ring = new Ring(epoch);
+    this.ring = new EventRing(epoch);
   }
 
   /**
@@ -147,13 +147,13 @@ export class Hub {
   async #arrive(some: readonly Arrival[], tip: string): Promise<void> {
     const channels = [...new Set(some.map(({ channel }) => channel))];
     for (const id of channels) {
-      const channel = await this.#context.archive.channel(tip, id);
+      const channel = await this.#context.reader.channel(tip, id);
       const messages = some.filter((arrival) => arrival.channel === id);
       this.#push('messages', {
         tip,
         channel: id,
         channel_name: channel.name,
-        messages: messages.map((located) => webMessage(located, channel, false)),
+        messages: messages.map((located) => webMessage(located, channel, { queued: false })),
       });
     }
     for (const ref of some) this.#arrived.add(messageKey(ref));
@@ -226,7 +226,7 @@ export class Hub {
     if (facts.length > 0) this.#push('facts', { facts });
   }
 
-  #push(...event: Parameters<Ring['push']>): void {
+  #push(...event: Parameters<EventRing['push']>): void {
     this.ring.push(...event);
     this.#tellAll();
   }

@@ -23,7 +23,7 @@ const encoder = new TextEncoder();
  * keeps its position in the ring, so a slow one costs no memory; one whose position is no longer in
  * the ring begins anew.
  */
-export class Ring {
+export class EventRing {
   readonly #epoch: string;
   readonly #limits: typeof LIMITS;
   readonly #kept = new Map<number, Kept>();

@@ -21,7 +21,7 @@ export interface WebOptions {
   stop: AbortSignal;
 }
 
-export interface Address {
+export interface ServerAddress {
   /** The address, including the token. */
   url: string;
   port: number;
@@ -45,7 +45,7 @@ const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
 export async function serveWeb(
   given: Context,
   options: WebOptions,
-  listening: (address: Address) => Promise<void> | void,
+  listening: (address: ServerAddress) => Promise<void> | void,
 ): Promise<void> {
   const { host, port, readOnly, login, stop } = options;
   const token = tokenOf(options);

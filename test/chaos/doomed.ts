@@ -6,7 +6,7 @@
 //   CHAOS_HOSTNAME=<name> what the machine calls itself, where it is one of several
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { watchCrashPoints } from '../../src/crash-points.ts';
+import { onCrashPoint } from '../../src/crash-points.ts';
 import { dispatch } from '../../src/operations/dispatching/dispatch.ts';
 import { withContext } from '../../src/operations/context.ts';
 
@@ -26,7 +26,7 @@ await withContext(
   { note: () => undefined },
   (context) => {
     const noted = new Set<string>();
-    watchCrashPoints((passing) => {
+    onCrashPoint((passing) => {
       if (passing === 'output_recorded' && ledger !== '') noteRecorded(context.paths.outbox, noted);
       if (passing !== point && point !== 'any') return;
       left--;

@@ -1,8 +1,8 @@
-import { Archive } from '../../src/bus/archive.ts';
+import { MessageReader } from '../../src/bus/message-reader.ts';
 import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
 import { Dispatcher } from '../../src/dispatcher/dispatcher.ts';
 import { Guards } from '../../src/dispatcher/run/guards.ts';
-import { HostWatch } from '../../src/dispatcher/host-watch.ts';
+import { HostFileInForce } from '../../src/dispatcher/host-file-in-force.ts';
 import { Known } from '../../src/dispatcher/intake/known.ts';
 import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
 import { Publisher } from '../../src/bus/publisher.ts';
@@ -25,7 +25,7 @@ import { Transport } from '../../src/transport/transport.ts';
 
 /** All parts of a dispatcher for which it waits. */
 const CLASSES = {
-  Archive,
+  MessageReader,
   Cursors,
   DeadLetters,
   Deliveries,
@@ -33,7 +33,7 @@ const CLASSES = {
   Dispatcher,
   Guards,
   Holds,
-  HostWatch,
+  HostFileInForce,
   Interruptions,
   Known,
   Lacking,

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { plan } from '../../src/cli/completion/complete.ts';
-import { matching, quoted, unquoted } from '../../src/cli/completion/completed.ts';
+import { matching, bashQuoted, unquoted } from '../../src/cli/completion/completed.ts';
 import { COMMANDS } from '../../src/cli/tables/table.ts';
 import { Bus, scratch, type Held, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
@@ -115,10 +115,10 @@ describe('the plan', () => {
       String.raw`\n`,
       'é!',
     ]) {
-      expect(bash(quoted(value, ''))).toBe(value);
-      expect(bash(`'${quoted(value, "'")}'`)).toBe(value);
-      expect(unquoted(quoted(value, '')).text).toBe(value);
-      expect(unquoted(`"${quoted(value, '"')}"`).text.replaceAll('\\!', '!')).toBe(value);
+      expect(bash(bashQuoted(value, ''))).toBe(value);
+      expect(bash(`'${bashQuoted(value, "'")}'`)).toBe(value);
+      expect(unquoted(bashQuoted(value, '')).text).toBe(value);
+      expect(unquoted(`"${bashQuoted(value, '"')}"`).text.replaceAll('\\!', '!')).toBe(value);
     }
   });
 });

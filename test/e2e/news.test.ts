@@ -3,14 +3,14 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { News } from '../../src/dispatcher/socket/news.ts';
-import { ask, listen, type Asked } from '../../src/dispatcher/socket/wake.ts';
+import { ask, listen, type WakeResult } from '../../src/dispatcher/socket/wake.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';
 
 const FAR = 60_000;
 const tipOf = (host: Host): string => git(host.dir, 'rev-parse', 'refs/remotes/origin/main').trim();
-const askNews = (host: Host, tip: string, signal?: AbortSignal): Promise<Asked> =>
+const askNews = (host: Host, tip: string, signal?: AbortSignal): Promise<WakeResult> =>
   ask(join(host.state, 'wake.sock'), { op: 'news', tip }, FAR, signal);
 
 /** A dispatcher that has seen everything. */

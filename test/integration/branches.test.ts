@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
-import { watchCrashPoints } from '../../src/crash-points.ts';
+import { onCrashPoint } from '../../src/crash-points.ts';
 import { Bus, Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 
@@ -51,9 +51,9 @@ it('what others push between building and pushing is kept, also when it was fetc
   const env = { ...process.env, ...host.env, CROSSTALK_TRANSPORT: host.dir };
   let between = 0;
   onTestFinished(() => {
-    watchCrashPoints(() => undefined);
+    onCrashPoint(() => undefined);
   });
-  watchCrashPoints((point) => {
+  onCrashPoint((point) => {
     if (point !== 'commits_built' || between++ > 0) return;
     host.edit({ 'local/note.md': 'by hand\n' });
     execFileSync(process.execPath, [PROGRAM, 'replies', first], { env, stdio: 'ignore' });

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Index } from '../../src/index/index.ts';
-import { search } from '../../src/index/search.ts';
+import { searchIndex } from '../../src/index/search.ts';
 import { withContext } from '../../src/operations/context.ts';
 import { withIndex } from '../../src/operations/index/indexing.ts';
 import { Bus, type Host } from '../support/bus.ts';
@@ -209,7 +209,7 @@ it('an index that is being built answers for the newest days first', async () =>
       { transport: host.dir, note: () => undefined },
       (context) =>
         withIndex(context, { patience: 0 }, (index, complete) => {
-          const { hits } = search(index.database, { words: 'word', limit: 20 });
+          const { hits } = searchIndex(index.database, { words: 'word', limit: 20 });
           seen.push([complete, hits.map(({ relPath }) => relPath.slice(8, 10)).sort()]);
         }),
     );

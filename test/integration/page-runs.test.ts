@@ -12,9 +12,9 @@ it('a run is not over on the page before the dispatcher has recorded what became
   const { env, dir } = host;
   const open = { transport: dir, note: () => undefined };
   await withContext({ env: { ...process.env, ...env }, cwd: dir }, open, async (context) => {
-    const { runs, paths, transport, archive } = context;
+    const { runs, paths, transport, reader } = context;
     const tip = (await transport.tip()) ?? '';
-    const [channel] = await archive.channels(tip);
+    const [channel] = await reader.channels(tip);
     const run = { id: context.newId(), actor: 'clerk', channel: channel?.id ?? '', messages: [] };
     const cli = spawn('sleep', ['600']);
     await runs.begin(run, cli.pid ?? 0);

@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { watchCrashPoints } from '../../src/crash-points.ts';
+import { onCrashPoint } from '../../src/crash-points.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import { scratch } from '../support/bus.ts';
 
 afterEach(() => {
-  watchCrashPoints(() => undefined);
+  onCrashPoint(() => undefined);
 });
 
 const entry = (id: string) => ({
@@ -21,12 +21,12 @@ it.each([1, 2, 3, 4])(
   async (last) => {
     const folder = join(scratch(), 'outbox');
     let files = 0;
-    watchCrashPoints((point) => {
+    onCrashPoint((point) => {
       if (point === 'file_renamed' && ++files === last) throw new Error('killed');
     });
     const first = new Outbox(folder);
     await expect(first.putAll(['A', 'B', 'C'].map(entry))).rejects.toThrow('killed');
-    watchCrashPoints(() => undefined);
+    onCrashPoint(() => undefined);
     // A command that sends publishes everything that waits.
     for (const { id } of await first.all()) await first.remove(id);
     const next = new Outbox(folder);

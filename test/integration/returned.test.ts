@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { Archive } from '../../src/bus/archive.ts';
+import { MessageReader } from '../../src/bus/message-reader.ts';
 import { Silences } from '../../src/state/silences.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
@@ -226,11 +226,11 @@ it('a question that is back while a run is begun for it where it was gone is ans
   host.remove(bravo[0]);
   await seen();
   // The run for it begins now and reads a commit without it; it is back before that was read.
-  const read = Archive.prototype.messages;
+  const read = MessageReader.prototype.messages;
   const relPath = bravo[0].split('/').slice(3).join('/');
   let isBegun = false;
-  const look = vi.spyOn(Archive.prototype, 'messages').mockImplementation(async function (
-    this: Archive,
+  const look = vi.spyOn(MessageReader.prototype, 'messages').mockImplementation(async function (
+    this: MessageReader,
     tip,
     channel,
     relPaths,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Archive } from '../../src/bus/archive.ts';
+import { MessageReader } from '../../src/bus/message-reader.ts';
 import { Deliveries } from '../../src/dispatcher/intake/deliveries.ts';
 import { Known } from '../../src/dispatcher/intake/known.ts';
 import { Lacking } from '../../src/dispatcher/intake/lacking.ts';
@@ -25,7 +25,7 @@ async function deliveriesOf(
   const outbox = new Outbox(at('outbox'));
   const deliveries = new Deliveries({
     transport,
-    archive: new Archive(transport),
+    reader: new MessageReader(transport),
     log: (event) => logged.push(event),
     known: new Known({
       outbox,
@@ -35,7 +35,7 @@ async function deliveriesOf(
     }),
     lacking: new Lacking({
       transport,
-      archive: new Archive(transport),
+      reader: new MessageReader(transport),
       silences: new Silences(at('silences.jsonl')),
       departed: new Departed(at('departed.jsonl')),
       outbox,
@@ -67,7 +67,7 @@ it('a look at the bus from before a push, or one that failed, is no rewritten hi
   const asked = await look();
   host.edit({ 'local/note.md': 'pushed meanwhile\n' });
   const pushed = tipOf(bus);
-  deliveries.holds(pushed);
+  deliveries.reached(pushed);
   expect(await deliveries.advance('front', asked, true)).toBeUndefined();
 
   // The bus cannot be asked: the known tip is as old as before.
@@ -94,7 +94,7 @@ it('a tip without news that lacks what was pushed is not looked into', async () 
   host.edit({ 'local/note.md': 'pushed by another clone, and fetched\n' });
   const pushed = tipOf(bus);
   await transport.refresh();
-  deliveries.holds(pushed);
+  deliveries.reached(pushed);
   setBack(bus, known);
   const [path, content] = byHand(host.channel(), 1, 'hello');
   host.edit({ [path]: content });

@@ -154,8 +154,8 @@ describe.skipIf(noOtherUser !== '')(`other users of this machine${noOtherUser}`,
   it('who makes the folder for shared ssh connections first shares none', async () => {
     const folder = join('/tmp', `crosstalk-ssh-${String(process.pid)}`);
     const thief = await otherListens(folder, 'x', {});
-    expect(await isPrivate(join(folder, 'ssh'), true)).toBe(false);
-    expect(await isPrivate(join(folder, 'ssh'), false)).toBe(false);
+    expect(await isPrivate(join(folder, 'ssh'), { make: true })).toBe(false);
+    expect(await isPrivate(join(folder, 'ssh'), { make: false })).toBe(false);
     expect(thief.heard()).toBe('');
   });
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Archive } from '../../src/bus/archive.ts';
+import { MessageReader } from '../../src/bus/message-reader.ts';
 import { parseChannel } from '../../src/protocol/files/channel.ts';
 import { parseHostFile } from '../../src/protocol/files/host-file.ts';
 import { parseMemory } from '../../src/protocol/files/memory.ts';
@@ -233,18 +233,18 @@ describe('a hundred thousand names for one file', () => {
     const re = names.map((name) => `2026/06/09/${name}`);
     const transport = await atHub(bus);
     try {
-      const archive = new Archive(transport);
+      const reader = new MessageReader(transport);
       const before = transport.cost;
       const tip = (await transport.tip()) ?? '';
       const delivered = said(1, 'mallory', 'worker');
       const asking = { ...delivered, message: { ...delivered.message, re } };
-      const lookup = await archive.chain(tip, CHANNEL, [asking]);
+      const lookup = await reader.chain(tip, CHANNEL, [asking]);
       expect(re.every((relPath) => lookup(relPath)?.from === 'mallory')).toBe(true);
       // Only a part of that much text is kept.
       const held = re.reduce((sum, relPath) => sum + (lookup(relPath)?.body.length ?? 0), 0);
       expect(held).toBeLessThan(34 * 1024 * 1024);
-      expect((await archive.senders(tip, CHANNEL, re)).size).toBe(1600);
-      expect(await archive.messages(tip, CHANNEL, re)).toHaveLength(1600);
+      expect((await reader.senders(tip, CHANNEL, re)).size).toBe(1600);
+      expect(await reader.messages(tip, CHANNEL, re)).toHaveLength(1600);
       const { reads, bytes } = transport.cost;
       expect(reads - before.reads).toBeLessThan(10);
       expect(bytes - before.bytes).toBeLessThan(3_000_000);
@@ -264,7 +264,7 @@ describe('a hundred thousand names for one file', () => {
     });
     const transport = await atHub(bus);
     try {
-      const context = { transport, archive: new Archive(transport) } as unknown as Context;
+      const context = { transport, reader: new MessageReader(transport) } as unknown as Context;
       const before = transport.cost.reads;
       const actors = await knownActors(context);
       expect(actors.length).toBeGreaterThan(100_000);
@@ -282,15 +282,15 @@ describe('a hundred thousand names for one file', () => {
     const oid = blob(bus.hub, `---\n${headers.keys(60_000)}---\n`);
     const transport = await atHub(bus);
     try {
-      const archive = new Archive(transport);
+      const reader = new MessageReader(transport);
       const files = Array.from({ length: 1000 }, (_, n) => ({
         path: `data/channels/${CHANNEL}/2026/06/09/190000000Z-${String(n).padStart(8, '0')}.md`,
         oid,
         mode: '100644',
       }));
       const before = transport.cost.reads;
-      const parsed = await Promise.all(files.map((file) => archive.parse(file)));
-      for (const file of files) parsed.push(await archive.parse(file));
+      const parsed = await Promise.all(files.map((file) => reader.parse(file)));
+      for (const file of files) parsed.push(await reader.parse(file));
       expect(transport.cost.reads - before).toBe(1);
       // They are the same object: nothing was parsed a second time.
       expect(new Set(parsed).size).toBe(1);

@@ -36,10 +36,10 @@ it('what turns out to be missing when it is handed over is held, and keeps the c
   const boxes = new Mailboxes();
   boxes.addScan('0', '1', [delivery(1), delivery(2)]);
   take(boxes);
-  boxes.hold('a', 'c', [path(1)]);
+  boxes.awaitContent('a', 'c', [path(1)]);
   boxes.settle('a', 'c', [path(2)]);
   expect(take(boxes)).toEqual([]);
-  expect(boxes.counts()).toEqual({ pending: 0, running: 0, held: 1 });
+  expect(boxes.counts()).toEqual({ pending: 0, running: 0, awaiting: 1 });
   expect(boxes.cursor('a', 'c')).toEqual({ commit: '0', settled: [path(2)] });
   boxes.release(delivery(1));
   expect(take(boxes)).toEqual([path(1)]);

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { DISPATCH_ENVIRONMENT, ENVIRONMENT, EXIT_CODES } from '../../src/cli/help/facts.ts';
 import { sectionOf } from '../../src/cli/help/sections.ts';
 import { manualPage } from '../../src/cli/help/man.ts';
-import { escaped, quoted } from '../../src/cli/help/roff.ts';
+import { escaped, roffArgument } from '../../src/cli/help/roff.ts';
 import { optionsOf } from '../../src/cli/command/spec.ts';
 import { COMMANDS } from '../../src/cli/tables/table.ts';
 import { command } from '../support/command.ts';
@@ -85,7 +85,7 @@ describe('text in roff', () => {
   });
 
   it('a quote does not end an argument', () => {
-    expect(quoted('say "hi"')).toBe('"say \\(dqhi\\(dq"');
+    expect(roffArgument('say "hi"')).toBe('"say \\(dqhi\\(dq"');
   });
 });
 

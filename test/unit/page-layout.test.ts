@@ -11,7 +11,7 @@ import {
   withArrived,
   withPage,
 } from '../../src/page/conversation/span.ts';
-import { statesOf } from '../../src/page/live/states.ts';
+import { shownStatesOf } from '../../src/page/live/states.ts';
 import { unreadOf } from '../../src/page/live/read-marks.ts';
 import type { WebFlow, WebMessage, WebMessagePage, WebRun } from '../../src/api/api.ts';
 import { path } from '../support/messages.ts';
@@ -123,7 +123,7 @@ describe('the loaded part of a channel', () => {
 
   it('says how far a message is: by an answer, by what was heard, by what waits', () => {
     const asked = message(1);
-    const nothing = statesOf(asked, new Map(), [], []);
+    const nothing = shownStatesOf(asked, new Map(), [], []);
     expect(nothing).toEqual([]);
     const waiting = {
       channel: CHANNEL,
@@ -136,7 +136,7 @@ describe('the loaded part of a channel', () => {
       state: 'waiting' as const,
       excerpt: '',
     };
-    expect(statesOf(asked, new Map(), [waiting], [])[0]?.state).toBe('waiting');
+    expect(shownStatesOf(asked, new Map(), [waiting], [])[0]?.state).toBe('waiting');
     const known = new Map([
       [
         `${CHANNEL}/${path(1)}`,
@@ -146,9 +146,9 @@ describe('the loaded part of a channel', () => {
         },
       ],
     ]);
-    expect(statesOf(asked, known, [waiting], [])[0]?.state).toBe('running');
+    expect(shownStatesOf(asked, known, [waiting], [])[0]?.state).toBe('running');
     const answer = message(2, { from: 'worker', re: [path(1)] });
-    expect(statesOf(asked, known, [waiting], [answer])[0]?.state).toBe('answered');
+    expect(shownStatesOf(asked, known, [waiting], [answer])[0]?.state).toBe('answered');
   });
 
   it('counts as unread what came since it was read here, else what the server counts', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { safeLink } from '../../src/page/text/links.ts';
 import { tokensOf, treeOf, type Node } from '../../src/page/text/markdown.ts';
-import { marked, queryOf } from '../../src/page/conversation/query.ts';
+import { highlighted, queryOf } from '../../src/page/conversation/query.ts';
 import { plainOf } from '../../src/page/text/plain.ts';
 import { ageOf } from '../../src/page/text/time.ts';
 
@@ -91,13 +91,13 @@ describe('search as one types', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (text, words) => {
         expect(
-          marked(text, words)
+          highlighted(text, words)
             .map((part) => part.text)
             .join(''),
         ).toBe(text);
       }),
     );
-    expect(marked('Dead letters', 'let')).toEqual([
+    expect(highlighted('Dead letters', 'let')).toEqual([
       { text: 'Dead ', hit: false },
       { text: 'let', hit: true },
       { text: 'ters', hit: false },

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { asAscii, quoted, visible } from '../../src/protocol/text/quoted.ts';
+import { asAscii, asAsciiJson, visible } from '../../src/protocol/text/quoted.ts';
 import { isIn, namedPaths } from '../../src/agents/named-paths.ts';
 
 describe('text that a person decides by', () => {
   it('is printable ASCII whatever it holds, and comes back whole', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(quoted(text)).toMatch(/^"[\x20-\x7e]*"$/);
-        expect(JSON.parse(quoted(text))).toBe(text);
+        expect(asAsciiJson(text)).toMatch(/^"[\x20-\x7e]*"$/);
+        expect(JSON.parse(asAsciiJson(text))).toBe(text);
         expect(JSON.parse(asAscii(JSON.stringify({ [text]: text }, undefined, 2)))).toEqual({
           [text]: text,
         });
@@ -27,13 +27,13 @@ describe('text that a person decides by', () => {
     ['a filler', '\u3164'],
     ['a line separator', '\u2028'],
   ])('%s is seen in either form', (_, character) => {
-    for (const text of [quoted(`a${character}b`), visible(`a${character}b`)]) {
+    for (const text of [asAsciiJson(`a${character}b`), visible(`a${character}b`)]) {
       expect(text).toMatch(/^"a(\\u[0-9a-f]{4})+(\[?8m)?b"$/);
       expect(JSON.parse(text)).toBe(`a${character}b`);
     }
   });
   it('a letter that looks like another is told apart where it decides', () => {
-    expect(quoted('сlaude')).toBe('"\\u0441laude"');
+    expect(asAsciiJson('сlaude')).toBe('"\\u0441laude"');
     expect(visible('Jürgen 日本')).toBe('"Jürgen 日本"');
   });
 });

@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest';
-import { Ring } from '../../src/web/ring.ts';
+import { EventRing } from '../../src/web/ring.ts';
 
 const EPOCH = '0a1b2c3d';
-const tips = (ring: Ring, count: number): void => {
+const tips = (ring: EventRing, count: number): void => {
   for (let n = 0; n < count; n++) ring.push('tip', { tip: String(ring.newest + 1) });
 };
-const textOf = (ring: Ring, after: number): string => {
+const textOf = (ring: EventRing, after: number): string => {
   const next = ring.next(after);
   return typeof next === 'string' ? next : new TextDecoder().decode(next.bytes);
 };
 
 it('events come in order, one after another, each with an id of its own', () => {
-  const ring = new Ring(EPOCH);
+  const ring = new EventRing(EPOCH);
   expect(ring.next(0)).toBe('none');
   tips(ring, 2);
   expect(textOf(ring, 0)).toBe(`id: ${EPOCH}-1\nevent: tip\ndata: {"tip":"1"}\n\n`);
@@ -21,7 +21,7 @@ it('events come in order, one after another, each with an id of its own', () => 
 });
 
 it('the oldest events go when there are too many of them or they are too large together', () => {
-  const few = new Ring(EPOCH, { events: 3 });
+  const few = new EventRing(EPOCH, { events: 3 });
   tips(few, 5);
   expect([0, 1, 2, 3].map((after) => textOf(few, after).slice(0, 4))).toEqual([
     'gone',
@@ -29,7 +29,7 @@ it('the oldest events go when there are too many of them or they are too large t
     'id: ',
     'id: ',
   ]);
-  const small = new Ring(EPOCH, { bytes: 1000 });
+  const small = new EventRing(EPOCH, { bytes: 1000 });
   small.push('reset', { reason: 'x'.repeat(600) });
   small.push('reset', { reason: 'y'.repeat(600) });
   expect(small.next(0)).toBe('gone');
@@ -39,14 +39,14 @@ it('the oldest events go when there are too many of them or they are too large t
 });
 
 it('a text with line breaks cannot begin an event of its own', () => {
-  const ring = new Ring(EPOCH);
+  const ring = new EventRing(EPOCH);
   ring.push('reset', { reason: 'a\n\nevent: messages\ndata: {}\r\n\u2028' });
   expect(textOf(ring, 0).split('\n')).toHaveLength(5);
   expect(textOf(ring, 0)).not.toContain('\r');
 });
 
 it('who comes back goes on where it was, if that is still known, and else begins now', () => {
-  const ring = new Ring(EPOCH, { events: 3 });
+  const ring = new EventRing(EPOCH, { events: 3 });
   tips(ring, 5);
   const now = { after: 5, resumed: false };
   expect(ring.beginning(undefined)).toEqual(now);
@@ -54,5 +54,5 @@ it('who comes back goes on where it was, if that is still known, and else begins
   expect(ring.beginning(`${EPOCH}-2`)).toEqual({ after: 2, resumed: true });
   for (const id of [`${EPOCH}-1`, `${EPOCH}-6`, 'ffffffff-3', `${EPOCH}-`, '3', `${EPOCH}-2x`])
     expect(ring.beginning(id)).toEqual(now);
-  expect(new Ring(EPOCH).beginning(`${EPOCH}-0`)).toEqual({ after: 0, resumed: true });
+  expect(new EventRing(EPOCH).beginning(`${EPOCH}-0`)).toEqual({ after: 0, resumed: true });
 });

@@ -2,6 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import {
   askDispatcher,
   noRun,
+  runHasEnded,
   type RunRequest,
   type RunWork,
 } from '../../operations/sending/in-run.ts';
@@ -22,7 +23,7 @@ export async function byDispatcher<K extends 'channel' | 'memory'>(
   const { agentMode } = call.io;
   if (agentMode === undefined) return undefined;
   if (agentMode.runDir === undefined) {
-    if (agentMode.actor === undefined) throw noRun(agentMode.ended);
+    if (agentMode.actor === undefined) throw agentMode.ended === true ? runHasEnded() : noRun();
     return undefined;
   }
   const request: RunRequest<K> = {

@@ -6,7 +6,7 @@ import type { Io } from './io.ts';
  * Options as commander returns them: names in camelCase, values as strings, and a list for a
  * repeatable option.
  */
-export type Options = Record<string, string | boolean | string[] | undefined>;
+export type CommandOptions = Record<string, string | boolean | string[] | undefined>;
 
 /** One invocation of a command. */
 export interface Call {
@@ -14,7 +14,7 @@ export interface Call {
   /** `send`, `channel create` and so on, for messages. */
   name: string;
   args: (string | undefined)[];
-  options: Options;
+  options: CommandOptions;
 }
 
 /** A command's module: does its work and returns the exit code. */
@@ -70,7 +70,7 @@ export function note({ io, name }: Call, line: string): void {
 export async function inTransport<T>(
   call: Call,
   work: (context: Context) => Promise<T>,
-  anyVersion: boolean | 'told' = false,
+  { anyVersion = false }: { anyVersion?: boolean | 'told' } = {},
 ): Promise<T> {
   const { io } = call;
   const { withContext } = await import('../../operations/context.ts');

@@ -1,4 +1,4 @@
-import { attachOperator } from '../../operations/session/session.ts';
+import { attachOperator } from '../../operations/session/open.ts';
 import { given, inTransport, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {

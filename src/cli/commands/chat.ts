@@ -1,6 +1,6 @@
 import { chatByLines, entryLines } from '../../chat/lines.ts';
 import type { Entry } from '../../chat/port.ts';
-import { Session, type SessionInput } from '../../chat/session.ts';
+import { BusPort, type BusPortInput } from '../../chat/bus-port.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseRecipients } from '../../protocol/reply.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
@@ -21,7 +21,7 @@ export async function run(call: Call): Promise<number> {
   if (problems.length > 0) throw new CrosstalkError('usage', `--to: ${problems.join('; ')}`);
   const hasScreen = io.inIsTty && io.outIsTty && io.env['TERM'] !== 'dumb' && !flag(call, 'json');
   const stop = new AbortController();
-  const input: SessionInput = {
+  const input: BusPortInput = {
     ...given(call, 'from', 'to'),
     ...(channel !== undefined && { channel }),
     login: io.login,
@@ -30,17 +30,17 @@ export async function run(call: Call): Promise<number> {
   };
   const loaded = hasScreen ? loadScreen() : undefined;
   return inNotedTransport(call, async (context, redirect) => {
-    const session = await Session.open(context, input);
+    const port = await BusPort.open(context, input);
     try {
       if (hasScreen) {
         await loaded;
-        await onScreen(call, session, redirect);
+        await onScreen(call, port, redirect);
         return EXIT.ok;
       }
-      return await byLines(call, session, timeout, input.signal);
+      return await byLines(call, port, timeout, input.signal);
     } finally {
       stop.abort();
-      await session.end(PATIENCE_MS);
+      await port.end(PATIENCE_MS);
     }
   });
 }
@@ -72,15 +72,15 @@ function inNotedTransport(
 
 async function onScreen(
   { io }: Call,
-  session: Session,
+  port: BusPort,
   onNote: (say: (line: string) => void) => void,
 ): Promise<void> {
   const { openChat } = await import('../../chat/screen.tsx');
   const languages = ['LC_ALL', 'LC_CTYPE', 'LANG'].map((name) => io.env[name] ?? '');
   const language = languages.find((value) => value !== '') ?? '';
   await openChat({
-    port: session,
-    opening: session.opening,
+    port,
+    opening: port.opening,
     onNote,
     colour: (io.env['NO_COLOR'] ?? '') === '',
     unicode: /utf-?8/i.test(language),
@@ -90,12 +90,12 @@ async function onScreen(
 
 async function byLines(
   call: Call,
-  session: Session,
+  port: BusPort,
   timeout: number,
   signal: AbortSignal,
 ): Promise<number> {
   const { io } = call;
-  const { to } = session.opening;
+  const { to } = port.opening;
   if (to === '' && !io.inIsTty)
     throw new CrosstalkError(
       'usage',
@@ -104,7 +104,7 @@ async function byLines(
   const show = (entry: Entry): void => {
     io.out(flag(call, 'json') ? json(entry) : `${entryLines(entry)}\n`);
   };
-  const { complete } = await chatByLines(session, {
+  const { complete } = await chatByLines(port, {
     lines: io.lines(),
     isPerson: io.inIsTty,
     timeout,

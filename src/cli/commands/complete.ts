@@ -1,7 +1,7 @@
 import { liveCandidates } from '../../operations/completion/candidates.ts';
 import type { Call, CommandModule } from '../command/command.ts';
-import { plan, type Candidate, type Plan } from '../completion/complete.ts';
-import { matching, quoted, unquoted } from '../completion/completed.ts';
+import { plan, type Candidate, type CompletionPlan } from '../completion/complete.ts';
+import { matching, bashQuoted, unquoted } from '../completion/completed.ts';
 import { EXIT } from '../command/exit.ts';
 import { text } from '../command/command.ts';
 import type { CommandSpec } from '../command/spec.ts';
@@ -47,10 +47,13 @@ function inserting(last: string, replaced: string | undefined): (value: string) 
   const kept = unquoted(
     last.endsWith(replaced) ? last.slice(0, last.length - replaced.length) : '',
   );
-  return (value) => quoted(value.slice(kept.text.length), kept.open);
+  return (value) => bashQuoted(value.slice(kept.text.length), kept.open);
 }
 
-async function lookUp({ io }: Call, { source, transport }: Plan): Promise<readonly Candidate[]> {
+async function lookUp(
+  { io }: Call,
+  { source, transport }: CompletionPlan,
+): Promise<readonly Candidate[]> {
   if (source.kind !== 'live') return [];
   const late = AbortSignal.timeout(PATIENCE_MS);
   const tooLate = new Promise<Candidate[]>((resolve) => {

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { withoutCredentialsIn } from '../../credentials.ts';
-import { levelOf, type EventName, type Fields, type Log } from '../../log.ts';
+import { levelOf, type EventName, type LogFields, type Log } from '../../log.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { dispatch } from '../../operations/dispatching/dispatch.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -58,7 +58,7 @@ function logger(call: Call): Log {
       opened.write(line);
     };
   }
-  return (event: EventName, fields: Fields = {}) => {
+  return (event: EventName, fields: LogFields = {}) => {
     write(
       `${JSON.stringify({ ts: new Date().toISOString(), level: levelOf(event), event, ...withoutCredentialsIn(fields) })}\n`,
     );

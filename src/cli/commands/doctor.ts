@@ -20,5 +20,5 @@ export function run(call: Call): Promise<number> {
     );
     return well ? EXIT.ok : EXIT.failed;
   };
-  return inTransport(call, examine, 'told');
+  return inTransport(call, examine, { anyVersion: 'told' });
 }

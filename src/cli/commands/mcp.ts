@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { CrosstalkError } from '../../errors.ts';
 import type { Scope } from '../../mcp/install/clients.ts';
 import { launchOf } from '../../mcp/install/launch.ts';
-import { clientOf, planInstall, type Plan } from '../../mcp/install/plan.ts';
+import { clientOf, planSettings, type SettingsPlan } from '../../mcp/install/plan.ts';
 import { writePlan } from '../../mcp/install/write.ts';
 import { serve } from '../../mcp/serve.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
@@ -53,7 +53,7 @@ async function install(call: Call, name: string): Promise<number> {
   const client = clientOf(name);
   const transport = await usedTransport(call);
   const home = io.env['HOME'] ?? homedir();
-  const plan = await planInstall(
+  const plan = await planSettings(
     client,
     { env: io.env, cwd: io.cwd, home, platform: process.platform },
     await launchOf(client, io.env, {
@@ -84,7 +84,7 @@ function scopeOf(call: Call): Scope | undefined {
 }
 
 /** Shows the change and asks for agreement; undefined without a terminal. */
-async function agreed(call: Call, plan: Plan): Promise<boolean | undefined> {
+async function agreed(call: Call, plan: SettingsPlan): Promise<boolean | undefined> {
   const { ask, err } = call.io;
   if (ask === undefined) return undefined;
   err(`${shownPlan(call, plan)}\n\n`);
@@ -94,7 +94,7 @@ async function agreed(call: Call, plan: Plan): Promise<boolean | undefined> {
 
 function done(
   call: Call,
-  plan: Plan,
+  plan: SettingsPlan,
   state: 'unchanged' | 'planned' | 'installed',
   code: number,
 ): number {
@@ -111,7 +111,7 @@ function done(
   return code;
 }
 
-function shownPlan({ io }: Call, { client, file, before, diff }: Plan): string {
+function shownPlan({ io }: Call, { client, file, before, diff }: SettingsPlan): string {
   const paint = painter(io);
   const lines = diff.split('\n').map((line) => {
     if (line.startsWith('+')) return paint('green', line);

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { openActor } from '../../operations/session/session.ts';
+import { openActor } from '../../operations/session/open.ts';
 import { given, inTransport, text, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { readJson } from '../../operations/shapes/as-json.ts';
+import { readMessageJson } from '../../operations/shapes/as-json.ts';
 import { findFile, readMessage, type ReadMessage } from '../../operations/reading/read.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import { flag, inTransport, print, type Call } from '../command/command.ts';
@@ -18,7 +18,7 @@ export async function run(call: Call): Promise<number> {
       return EXIT.ok;
     }
     const read = await readMessage(context, given);
-    return print(call, readJson(read), () => render(call, read));
+    return print(call, readMessageJson(read), () => render(call, read));
   });
 }
 

@@ -3,7 +3,7 @@ import {
   MAX_CONTEXT,
   MAX_HITS,
   search,
-  type Found,
+  type SearchHit,
   type SearchResult,
 } from '../../operations/reading/search.ts';
 import { suffixOf } from '../../protocol/names.ts';
@@ -39,7 +39,7 @@ function say(call: Call, { hits, some_words: some, capped, complete }: SearchRes
     );
 }
 
-function render({ io }: Call, hit: Found): string {
+function render({ io }: Call, hit: SearchHit): string {
   const paint = painter(io);
   const head = [
     paint('bold', `${hit.from} → ${hit.to.join(', ')}`),

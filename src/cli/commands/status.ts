@@ -19,7 +19,7 @@ export function run(call: Call): Promise<number> {
       note(call, version);
       return EXIT.failed;
     },
-    'told',
+    { anyVersion: 'told' },
   );
 }
 

@@ -19,6 +19,6 @@ export function run(call: Call): Promise<number> {
       );
       return synced.reason === null ? 0 : 1;
     },
-    true,
+    { anyVersion: true },
   );
 }

@@ -2,7 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { openBrowser } from '../../web/browser.ts';
 import { isLoopback } from '../../web/guard.ts';
-import { serveWeb, type Address } from '../../web/serve.ts';
+import { serveWeb, type ServerAddress } from '../../web/serve.ts';
 import type { Context } from '../../operations/context.ts';
 import { nonEmpty } from '../../operations/lookup/resolve.ts';
 import { flag, inTransport, note, text, type Call } from '../command/command.ts';
@@ -49,7 +49,7 @@ function hideToken(call: Call): void {
   );
 }
 
-function announce(call: Call, host: string, { url, port, token }: Address): void {
+function announce(call: Call, host: string, { url, port, token }: ServerAddress): void {
   const { io } = call;
   const readOnly = flag(call, 'readOnly');
   if (flag(call, 'json')) io.out(`${JSON.stringify({ url, port, token, read_only: readOnly })}\n`);
@@ -64,7 +64,7 @@ function announce(call: Call, host: string, { url, port, token }: Address): void
 async function open(
   call: Call,
   { paths }: Context,
-  { url }: Address,
+  { url }: ServerAddress,
 ): Promise<() => Promise<void>> {
   const { opened, forget } = await openBrowser(url, paths.root, process.platform);
   if (!opened) note(call, 'no browser could be started; open the address by hand');

@@ -24,7 +24,7 @@ type Live =
   | 'tiers';
 
 /** Where the candidates for the last word come from, and how they are inserted into it. */
-export interface Plan {
+export interface CompletionPlan {
   source:
     | { kind: 'fixed'; candidates: readonly Candidate[] }
     | { kind: 'live'; of: Live; also: readonly Candidate[] }
@@ -39,7 +39,7 @@ export interface Plan {
   transport?: string;
 }
 
-type Source = Plan['source'];
+type Source = CompletionPlan['source'];
 
 const NOTHING: Source = { kind: 'fixed', candidates: [] };
 
@@ -105,7 +105,7 @@ function fixed(values: readonly string[]): Source {
  * @param commands the command table
  * @param words the words after `crosstalk`; the last one is being typed and may be empty
  */
-export function plan(commands: readonly CommandSpec[], words: readonly string[]): Plan {
+export function plan(commands: readonly CommandSpec[], words: readonly string[]): CompletionPlan {
   const shown = commands.filter(({ hidden }) => hidden !== true);
   const [first, second] = words;
   const last = words.at(-1) ?? '';
@@ -142,12 +142,12 @@ function listed(rows: readonly (readonly [value: string, description: string])[]
   };
 }
 
-function whole(source: Source, last: string): Plan {
+function whole(source: Source, last: string): CompletionPlan {
   return { source, before: '', typed: last, taken: [] };
 }
 
 /** Plans the last word among the options and arguments of a command. */
-function inCommand(spec: CommandSpec, words: readonly string[], last: string): Plan {
+function inCommand(spec: CommandSpec, words: readonly string[], last: string): CompletionPlan {
   const options = optionsOf(spec);
   const { pending, given, args, literal, transport } = walk(options, words);
   const there = transport === undefined ? {} : { transport };
@@ -203,7 +203,12 @@ function walk(options: readonly OptionSpec[], words: readonly string[]): Walked 
   return walked;
 }
 
-function valueOf(spec: CommandSpec, [flags]: OptionSpec, before: string, text: string): Plan {
+function valueOf(
+  spec: CommandSpec,
+  [flags]: OptionSpec,
+  before: string,
+  text: string,
+): CompletionPlan {
   const name = nameOf(flags);
   // Before a transport exists, names are chosen freely, so none are offered.
   const known = OPTION_VALUES[name] ?? NOTHING;

@@ -1,4 +1,4 @@
-import type { Candidate, Plan } from './complete.ts';
+import type { Candidate, CompletionPlan } from './complete.ts';
 
 /** Names and descriptions may not contain characters that a terminal or a script would act on. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
@@ -9,7 +9,7 @@ const MAX_DESCRIPTION = 60;
  * printable on one line are left out, because names come from files that anybody may have written.
  */
 export function matching(
-  { before, typed, taken }: Plan,
+  { before, typed, taken }: CompletionPlan,
   candidates: readonly Candidate[],
 ): Candidate[] {
   const seen = new Set(taken);
@@ -52,7 +52,7 @@ export function unquoted(word: string): { text: string; open: Quote } {
 }
 
 /** Quotes a value for bash, inside a quote that is already open, or outside of any quote. */
-export function quoted(value: string, open: Quote): string {
+export function bashQuoted(value: string, open: Quote): string {
   if (open === "'") return value.replaceAll("'", String.raw`'\''`);
   if (open === '"') return value.replace(/["$`\\!]/g, String.raw`\$&`);
   return value.replace(/[^\p{L}\p{N}_./:=@,+%-]/gu, String.raw`\$&`);

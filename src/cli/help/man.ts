@@ -1,6 +1,6 @@
 import { DISPATCH_ENVIRONMENT, ENVIRONMENT, EXAMPLE, EXIT_CODES, FILES, SUMMARY } from './facts.ts';
 import { inSections, sectionOf } from './sections.ts';
-import { bold, escaped, italic, item, quoted, verbatim } from './roff.ts';
+import { bold, escaped, italic, item, roffArgument, verbatim } from './roff.ts';
 import { optionsOf, type CommandSpec } from '../command/spec.ts';
 import { COMMANDS } from '../tables/table.ts';
 
@@ -15,7 +15,7 @@ export function manualPage(version: string, date: Date): string {
   const day = date.toISOString().slice(0, 10);
   return `${[
     `.\\" Made by the build from the command table.`,
-    `.TH CROSSTALK 1 "${day}" ${quoted(`crosstalk ${version}`)} "Crosstalk"`,
+    `.TH CROSSTALK 1 "${day}" ${roffArgument(`crosstalk ${version}`)} "Crosstalk"`,
     '.SH NAME',
     'crosstalk, ct \\- a message bus for agent CLIs; git is the bus',
     '.SH SYNOPSIS',
@@ -49,7 +49,7 @@ function commands(): string[] {
     const begins = title !== section;
     section = title;
     return [
-      ...(begins ? [`.SH ${quoted(`COMMANDS: ${title.toUpperCase()}`)}`] : []),
+      ...(begins ? [`.SH ${roffArgument(`COMMANDS: ${title.toUpperCase()}`)}`] : []),
       ...command(spec),
     ];
   });

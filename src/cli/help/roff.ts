@@ -19,7 +19,7 @@ export function escaped(text: string): string {
 }
 
 /** Quotes an argument of a request, which may contain blanks. */
-export function quoted(text: string): string {
+export function roffArgument(text: string): string {
   return `"${escaped(text).replaceAll('"', '\\(dq')}"`;
 }
 

@@ -1,9 +1,9 @@
-import type { EventName, Fields, Log } from '../../log.ts';
+import type { EventName, LogFields, Log } from '../../log.ts';
 import { levelOf } from '../../log.ts';
-import type { Options } from '../../protocol/approval/record.ts';
+import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { changeText, nameText, valueText } from '../../protocol/approval/text.ts';
-import { quoted } from '../../protocol/text/quoted.ts';
+import { asAsciiJson } from '../../protocol/text/quoted.ts';
 import type { Io } from '../command/io.ts';
 import { painter } from './render.ts';
 
@@ -27,7 +27,7 @@ function colour(paint: Paint, event: EventName, line: string): string {
 }
 
 /** An event in a few words; undefined for events that are of no interest to a person who watches. */
-export function lineOf(event: string, fields: Fields): string | undefined {
+export function lineOf(event: string, fields: LogFields): string | undefined {
   const word = (name: string): string => {
     const value = fields[name];
     return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
@@ -79,18 +79,18 @@ export function lineOf(event: string, fields: Fields): string | undefined {
 }
 
 /** The commands that a first start has approved, one line each. */
-function firstStart({ approved }: Fields): string[] {
+function firstStart({ approved }: LogFields): string[] {
   if (!Array.isArray(approved)) return [];
-  const tiers = (approved as (Options & { actor: string; tier: string })[]).map(
+  const tiers = (approved as (ApprovedOptions & { actor: string; tier: string })[]).map(
     ({ actor, tier, ...options }) => `  ${nameText(`${actor}.${tier}`)} ${valueText(options)}`,
   );
   return ['the first start on this machine approves it as it stands:', ...tiers];
 }
 
-function heldLine(fields: Fields): string {
+function heldLine(fields: LogFields): string {
   const { digest, refused, changes, actor } = fields;
   // A log of version 6.0.0 contains only the commands.
-  if (!Array.isArray(changes)) return `held: a change of ${quoted(String(actor))}`;
+  if (!Array.isArray(changes)) return `held: a change of ${asAsciiJson(String(actor))}`;
   const next =
     typeof refused === 'string' ? '' : `; accept it with: crosstalk host approve ${String(digest)}`;
   return `held: ${changeText(fields as unknown as HeldChange)}${next}`;

@@ -2,7 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { repliedJson } from '../../operations/shapes/as-json.ts';
 import type { Replied } from '../../operations/reading/replies.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { marked } from '../../protocol/text/structure.ts';
+import { markedLines } from '../../protocol/text/structure.ts';
 import { print, text, type Call } from '../command/command.ts';
 import { indent, painter } from './render.ts';
 
@@ -48,7 +48,7 @@ function render({ io }: Call, { ref, replies: list }: Replied): string {
     ...list.map(({ relPath, message }) => {
       // If the text were indented only as much as the line above it, it could pass for another
       // reply.
-      const body = marked(message.body, (line) => OURS.test(line));
+      const body = markedLines(message.body, (line) => OURS.test(line));
       return `  from ${message.from} ${relPath}\n${indent(body)}`;
     }),
   ].join('\n');

@@ -7,9 +7,9 @@ import { continuity } from '../../bus/epochs.ts';
 import type { Known } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import { LostHistory, type LostHistoryParts } from './lost-history.ts';
-import { orRest, resume } from './resume.ts';
+import { orRest, catchUp } from './resume.ts';
 import { lookAtReturned } from './returned.ts';
-import { AliasWatch } from './shared-alias.ts';
+import { SharedAliasCheck } from './shared-alias.ts';
 import { ScanReports } from './scan-reports.ts';
 import { scanAdded, scanAgain, scanUnanswered, type Scan } from './scan.ts';
 
@@ -37,18 +37,18 @@ const MAX_READ_AGAIN = 100;
  */
 export class Deliveries {
   readonly mailboxes = new Mailboxes();
-  readonly aliases: AliasWatch;
+  readonly aliases: SharedAliasCheck;
   readonly #parts: DeliveriesParts;
   readonly #active = new Set<string>();
   readonly #lost: LostHistory;
   /** Commits that we have pushed since the bus last answered, in addition to its answer. */
-  readonly #held: string[] = [];
+  readonly #pastTips: string[] = [];
   /** How many of them were pushed before the pending request: its answer must contain them. */
   #asked = 0;
   readonly #reports: ScanReports;
   /** What the bus was known to contain before this process asked it. */
   #before: string | undefined;
-  #heldAt = 0;
+  #readAgainAt = 0;
   #stored: Map<string, ActorCursors> | undefined;
   #saving: Promise<void> = Promise.resolve();
 
@@ -57,13 +57,13 @@ export class Deliveries {
     const { wrote, departed, log } = parts;
     this.#reports = new ScanReports(log);
     this.#lost = new LostHistory(parts);
-    this.aliases = new AliasWatch((path) => wrote(path) || departed.has(path), log);
+    this.aliases = new SharedAliasCheck((path) => wrote(path) || departed.has(path), log);
   }
 
   /** Called before a fetch, to know what another process pushes and clears away after it. */
   async foresee(): Promise<void> {
     const { known, departed, transport } = this.#parts;
-    this.#asked = this.#held.length;
+    this.#asked = this.#pastTips.length;
     known.asked();
     const isFirst = this.mailboxes.scanned === undefined;
     if (isFirst) this.#before ??= await transport.tip();
@@ -80,19 +80,19 @@ export class Deliveries {
     for (const actor of this.#active) if (!actors.includes(actor)) this.#active.delete(actor);
     const fresh = actors.filter((actor) => !this.#active.has(actor));
     if (fresh.length === 0) return;
-    const before = this.#stored === undefined ? await this.#heldBefore(host, tip) : [];
-    if (!isNews) this.#held.unshift(...before);
+    const before = this.#stored === undefined ? await this.#tipsBefore(host, tip) : [];
+    if (!isNews) this.#pastTips.unshift(...before);
     this.#stored ??= await this.#parts.cursors.load();
     await this.#parts.departed.load();
-    const place = { host, tip, held: isNews ? before : [] };
-    const found = await resume(this.#parts, this.#lost, this.#stored, place, fresh);
+    const place = { host, tip, pastTips: isNews ? before : [] };
+    const found = await catchUp(this.#parts, this.#lost, this.#stored, place, fresh);
     for (const { since, scan, deliveries, stateOf, due, recorded, isArchived = false } of found) {
       this.#parts.lacking.deliver(this.mailboxes, due, recorded);
       this.mailboxes.addScan(since, tip, deliveries, stateOf);
       if (scan !== undefined && isArchived) this.#reports.archived(tip, scan);
       if (scan === undefined) continue;
       this.#reports.say(scan);
-      await this.#parts.departed.note(scan.removed, !isArchived);
+      await this.#parts.departed.note(scan.removed, { lasting: !isArchived });
     }
     this.#lost.over();
     for (const actor of fresh) this.#active.add(actor);
@@ -100,15 +100,15 @@ export class Deliveries {
   }
 
   /** What this machine knows the bus to have contained before this process asked it. */
-  async #heldBefore(host: string, tip: string): Promise<string[]> {
-    const seen = await this.#parts.cursors.held();
+  async #tipsBefore(host: string, tip: string): Promise<string[]> {
+    const seen = await this.#parts.cursors.newestSeen();
     const unseen = await this.#lost.unseen(host, seen, tip);
     return seen === undefined ? unseen : [seen, this.#before ?? seen, ...unseen];
   }
 
   /** Called after a push: the bus contains this commit, and misses it if a later tip does not. */
-  holds(tip: string): void {
-    this.#held.push(tip);
+  reached(tip: string): void {
+    this.#pastTips.push(tip);
   }
 
   /**
@@ -122,34 +122,34 @@ export class Deliveries {
     const from = this.mailboxes.scanned;
     if (from === undefined) return undefined;
     const unseen = isNews ? await this.#lost.unseenSince(host, tip) : [];
-    this.#held.unshift(...unseen);
+    this.#pastTips.unshift(...unseen);
     const asked = isNews ? this.#asked + unseen.length : 0;
     this.#asked = 0;
     // Without an answer the tip may be older than what was pushed since, so it must contain all of
     // that.
-    const held = isNews ? this.#held.slice(0, asked) : [...this.#held];
-    const isSame = from === tip && !held.some((commit) => commit !== tip);
-    const scan = isSame ? undefined : await this.#takeIn(host, from, held, tip, isNews);
-    this.#held.splice(0, asked);
+    const pastTips = isNews ? this.#pastTips.slice(0, asked) : [...this.#pastTips];
+    const isSame = from === tip && !pastTips.some((commit) => commit !== tip);
+    const scan = isSame ? undefined : await this.#takeIn(host, from, pastTips, tip, isNews);
+    this.#pastTips.splice(0, asked);
     return scan;
   }
 
   async #takeIn(
     host: string,
     from: string,
-    held: readonly string[],
+    pastTips: readonly string[],
     tip: string,
     isNews: boolean,
   ): Promise<Scan | undefined> {
     const audience = { host, actors: [...this.#active] };
     const [history, scan] = await Promise.all([
-      continuity(this.#parts.transport, [...new Set([from, ...held])], tip),
+      continuity(this.#parts.transport, [...new Set([from, ...pastTips])], tip),
       scanAdded(this.#parts, audience, from, tip),
     ]);
     if (history.kind === 'rewritten')
       return isNews ? this.#afterRewrite(audience, history.lost, tip, scan) : undefined;
     if (history.kind === 'archived') this.#reports.archived(tip, scan);
-    await this.#parts.departed.note(scan.removed, history.kind === 'grown');
+    await this.#parts.departed.note(scan.removed, { lasting: history.kind === 'grown' });
     this.aliases.look(host, scan);
     const back = await lookAtReturned(this.#parts, audience, tip, scan);
     for (const one of back.open) this.mailboxes.reopen(one);
@@ -199,18 +199,18 @@ export class Deliveries {
    * fetches it once the remote answers, and an operator repairs a damaged message or removes it.
    */
   async readAgain(host: string, tip: string): Promise<void> {
-    const all = this.mailboxes.held();
-    const at = this.#heldAt < all.length ? this.#heldAt : 0;
-    const held = all.slice(at, at + MAX_READ_AGAIN);
-    this.#heldAt = at + MAX_READ_AGAIN;
+    const all = this.mailboxes.awaitingContent();
+    const at = this.#readAgainAt < all.length ? this.#readAgainAt : 0;
+    const some = all.slice(at, at + MAX_READ_AGAIN);
+    this.#readAgainAt = at + MAX_READ_AGAIN;
     const pathOf = (item: MessageRef): string => messageFile(item.channel, item.relPath);
-    const places = new Map(held.map((item) => [pathOf(item), item]));
+    const places = new Map(some.map((item) => [pathOf(item), item]));
     const audience = { host, actors: [...this.#active] };
     const scan = await scanAgain(this.#parts, audience, tip, [...places.values()]);
     const standing = await this.#parts.transport.standing(tip, scan.unread.map(pathOf));
     for (const item of scan.unread) if (standing.has(pathOf(item))) places.delete(pathOf(item));
     for (const delivery of scan.deliveries) this.mailboxes.release(delivery);
-    for (const item of this.mailboxes.held())
+    for (const item of this.mailboxes.awaitingContent())
       if (places.has(pathOf(item))) this.mailboxes.settle(item.actor, item.channel, [item.relPath]);
     this.#reports.say(scan);
   }
@@ -239,7 +239,7 @@ export class Deliveries {
         cursors.set(actor, { through, channels });
       }
       this.#stored = cursors;
-      await this.#parts.cursors.save(cursors, this.#held.at(-1) ?? through);
+      await this.#parts.cursors.save(cursors, this.#pastTips.at(-1) ?? through);
     };
     this.#saving = this.#saving.then(write, write);
     return this.#saving;

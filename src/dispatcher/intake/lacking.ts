@@ -3,9 +3,9 @@ import type { Delivery, DeliveryState, Mailboxes } from '../../protocol/mailbox.
 import type { Departed } from '../../state/departed.ts';
 import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Outbox } from '../../state/outbox.ts';
-import type { Lacking as Run, Silences } from '../../state/silences.ts';
+import type { IncompleteRun, Silences } from '../../state/silences.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
 import { questionsOf } from '../../protocol/outgoing.ts';
 import { keyOf } from './known.ts';
 import { scanAgain, type Audience } from './scan.ts';
@@ -13,7 +13,7 @@ import { openAgain } from './still-open.ts';
 
 interface Parts {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
   silences: Silences;
   departed: Departed;
   outbox: Outbox;
@@ -23,7 +23,7 @@ interface Parts {
 /** The most messages recorded for one run, so that others cannot crowd out the rest of the record. */
 const MAX_LACKING = 200;
 
-type Batch = Pick<Run, 'actor' | 'channel' | 'incomplete'>;
+type Batch = Pick<IncompleteRun, 'actor' | 'channel' | 'incomplete'>;
 
 /**
  * Answers of peers that an actor handled while another message of the thread was not on the bus,
@@ -52,7 +52,7 @@ export class Lacking {
   }
 
   /** Called before the outcome of a run is recorded: what it lacked may come back after a crash. */
-  async note(run: Run): Promise<void> {
+  async note(run: IncompleteRun): Promise<void> {
     const lacking = run.lacking.slice(0, MAX_LACKING);
     if (lacking.length > 0) await this.#parts.silences.lacked({ ...run, lacking });
   }
@@ -63,7 +63,7 @@ export class Lacking {
    * @param run undefined when the batch is no longer there
    * @param isRest whether the whole batch consists of answers that {@link markBack} has marked
    */
-  async over(batch: Batch, run: Run | undefined, isRest: boolean): Promise<void> {
+  async over(batch: Batch, run: IncompleteRun | undefined, isRest: boolean): Promise<void> {
     const keys = keysOf(batch);
     const incomplete = batch.incomplete.filter(
       (_, index) => this.#again.delete(keys[index] ?? '') || isRest,
@@ -162,7 +162,7 @@ export class Lacking {
     const answers = back.filter(({ message }) => message.re.length > 0);
     if (answers.length === 0) return;
     const met = new Map<string, boolean>();
-    await this.#parts.silences.each((actor, channel, relPath, isAgain) => {
+    await this.#parts.silences.each((actor, channel, relPath, { isAgain }) => {
       const key = keyOf({ actor, channel, relPath });
       if (!isAgain || met.has(key)) met.set(key, isAgain || met.get(key) === true);
     });

@@ -1,13 +1,13 @@
 import type { Departed } from '../../state/departed.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { LogPlace, Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
 import type { Log } from '../../log.ts';
 import { vanished } from './vanished.ts';
 
 export interface LostHistoryParts {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
   log: Log;
   departed: Departed;
   /** The name of this machine, which commits of messages sent from here carry. */
@@ -68,7 +68,7 @@ export class LostHistory {
     if (this.#seen.has(from)) return;
     const { log, hostname, departed, publishAgain } = this.#parts;
     const { again, gone, missing } = await vanished(this.#parts, [host, hostname], from, tip);
-    await departed.note(missing, true);
+    await departed.note(missing, { lasting: true });
     await publishAgain(again);
     this.#seen.add(from);
     log('cursor_lost', {

@@ -37,14 +37,14 @@ interface Place {
   host: string;
   tip: string;
   /** The newest commits that this machine had at its start. */
-  held: readonly (string | undefined)[];
+  pastTips: readonly (string | undefined)[];
 }
 
 /**
  * Determines what to deliver to actors: what was added since their cursors, or, for actors without
  * a cursor, everything unanswered.
  */
-export async function resume(
+export async function catchUp(
   parts: ResumeParts,
   lost: LostHistory,
   stored: ReadonlyMap<string, ActorCursors>,
@@ -52,10 +52,10 @@ export async function resume(
   actors: readonly string[],
 ): Promise<Resumed[]> {
   const { transport, known } = parts;
-  const { host, tip, held } = place;
+  const { host, tip, pastTips } = place;
   const cursors = actors.flatMap((actor) => stored.get(actor) ?? []);
   const commits = new Set(cursors.flatMap(commitsOf).filter((commit) => commit !== ''));
-  for (const commit of held) if (commit !== undefined) commits.add(commit);
+  for (const commit of pastTips) if (commit !== undefined) commits.add(commit);
   const history = await continuity(transport, [...commits], tip);
   if (history.kind === 'rewritten')
     for (const from of history.lost) await lost.bringBack(host, from, tip);

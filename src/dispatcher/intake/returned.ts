@@ -3,7 +3,7 @@ import { messageFile } from '../../protocol/layout.ts';
 import type { Delivery, DeliveryState } from '../../protocol/mailbox.ts';
 import type { Departed } from '../../state/departed.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
 import type { Known } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import { scanAgain, type Audience, type Scan } from './scan.ts';
@@ -11,7 +11,7 @@ import { openAgain } from './still-open.ts';
 
 interface Parts {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
   departed: Departed;
 }
 
@@ -61,7 +61,7 @@ export async function returned(
   tip: string,
   scan: Scan,
 ): Promise<Set<Delivery>> {
-  const { archive, departed } = parts;
+  const { reader, departed } = parts;
   const isBack = (channel: string, relPath: string): boolean =>
     departed.has(messageFile(channel, relPath));
   const back = new Set(scan.deliveries.filter((one) => isBack(one.channel, one.relPath)));
@@ -72,7 +72,7 @@ export async function returned(
     const [first] = [...ours].sort();
     if (first === undefined) continue;
     const asked = new Set(ours);
-    for await (const some of archive.headers(tip, channel, first))
+    for await (const some of reader.headers(tip, channel, first))
       for (const { relPath, message } of some)
         if (
           message.re.some((named) => asked.has(named)) &&

@@ -6,7 +6,7 @@ import { UNREAD, type Delivery } from '../../protocol/mailbox.ts';
 import type { Located } from '../../protocol/message.ts';
 import { seenFrom } from '../../protocol/seen-from.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
 import type { FileRef } from '../../bus/channel-files.ts';
 import { inCommitOrder } from '../../bus/commit-order.ts';
 import { withoutRestored } from '../../bus/epochs.ts';
@@ -24,7 +24,7 @@ export interface Audience {
 
 interface Sources {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
 }
 
 /** The number of files read at a time: enough to keep git busy, and few enough for memory. */
@@ -54,7 +54,7 @@ export async function scanAdded(
   const read: Read[] = [];
   let files: FileRef[] = [];
   const take = async (): Promise<void> => {
-    for (const item of await readRelevant(sources.archive, audience, files, scan)) read.push(item);
+    for (const item of await readRelevant(sources.reader, audience, files, scan)) read.push(item);
     files = [];
   };
   for await (const changes of sources.transport.changes(from, to)) {
@@ -93,7 +93,7 @@ export async function scanUnanswered(
   let files: FileRef[] = [];
   const read = async (): Promise<void> => {
     await sources.transport.prefetch(files.map(({ oid }) => oid));
-    for (const item of await readRelevant(sources.archive, audience, files, scan))
+    for (const item of await readRelevant(sources.reader, audience, files, scan))
       append(relevant, item.channel, item);
     files = [];
   };
@@ -131,7 +131,7 @@ export async function scanAgain(
     const path = messageFile(channel, relPath);
     return { path, oid: `${tip}:${path}`, mode: '100644' };
   });
-  const read = await readAll(sources.archive, files, scan);
+  const read = await readAll(sources.reader, files, scan);
   scan.deliveries = await route(sources, audience, tip, read, scan);
   return scan;
 }
@@ -144,27 +144,31 @@ function unreadFor({ actors }: Audience, { unread }: Scan): Delivery[] {
 
 /** The messages that concern the audience, without their bodies; files are read in portions. */
 async function readRelevant(
-  archive: Archive,
+  reader: MessageReader,
   audience: Audience,
   files: readonly FileRef[],
   scan: Scan,
 ): Promise<Read[]> {
   const relevant: Read[] = [];
   for (let at = 0; at < files.length; at += CHUNK) {
-    const read = await readAll(archive, files.slice(at, at + CHUNK), scan);
+    const read = await readAll(reader, files.slice(at, at + CHUNK), scan);
     for (const item of read) if (concerns(item, audience)) relevant.push(item);
   }
   return relevant;
 }
 
-async function readAll(archive: Archive, files: readonly FileRef[], scan: Scan): Promise<Read[]> {
+async function readAll(
+  reader: MessageReader,
+  files: readonly FileRef[],
+  scan: Scan,
+): Promise<Read[]> {
   const read = await Promise.all(
     files.map(async (file): Promise<Read | undefined> => {
       const place = placeOf(file.path);
       if (place.kind === 'stray')
         add(scan.malformed, { path: file.path, reason: file.unread ?? place.reason });
       if (place.kind !== 'message') return undefined;
-      const message = await archive.parse(file);
+      const message = await reader.parse(file);
       if (message === undefined) {
         scan.unread.push({ channel: place.channel, relPath: place.relPath });
         return undefined;
@@ -197,7 +201,7 @@ function concerns({ message }: Read, { actors }: Audience): boolean {
 
 /** Applies the activation rule for every actor of the audience; fills `own` and `skipped`. */
 async function route(
-  { archive }: Sources,
+  { reader }: Sources,
   { host, actors }: Audience,
   tip: string,
   read: readonly Read[],
@@ -212,7 +216,7 @@ async function route(
     const names = new Set(message.to.map(({ name }) => name));
     const concerned = actors.filter((actor) => names.has(actor) || names.has('all'));
     if (concerned.length === 0) continue;
-    const senders = await sendersOf(archive, tip, channel, message.re);
+    const senders = await sendersOf(reader, tip, channel, message.re);
     for (const actor of concerned) {
       const { wakes, clause } = activation(message, actor, host, senders);
       if (wakes) deliveries.push({ ...item, actor });
@@ -223,12 +227,12 @@ async function route(
 }
 
 async function sendersOf(
-  archive: Archive,
+  reader: MessageReader,
   tip: string,
   channel: string,
   re: readonly string[],
 ): Promise<(relPath: string) => string | undefined> {
-  const senders = await archive.senders(tip, channel, re);
+  const senders = await reader.senders(tip, channel, re);
   return (relPath) => senders.get(relPath);
 }
 

@@ -15,7 +15,7 @@ export interface SharedAlias {
  * state, or one clone with two state directories; both answer everything twice. Anybody who can
  * push can also write such a message, so it is only reported.
  */
-export class AliasWatch {
+export class SharedAliasCheck {
   readonly #wrote: (path: string) => boolean;
   readonly #log: Log;
   #found: SharedAlias | undefined;

@@ -5,18 +5,18 @@ import { openQuestionsOfBatch } from '../../protocol/causality.ts';
 import { unanswered } from '../../protocol/pending.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
 import { channelIds } from '../../bus/channel-reader.ts';
 import { MAX_ORDERED_PATHS } from '../../bus/commit-order.ts';
 import { OwnMessages } from './own-messages.ts';
 
 interface Sources {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
 }
 
 /** Whose deliveries are examined, in which channel, and between which commits. */
-export interface Question {
+export interface StillOpenQuery {
   actor: string;
   channel: string;
   tip: string;
@@ -33,13 +33,13 @@ export interface Question {
  * @param own what the actor wrote on this host
  */
 export async function stillOpen<T extends Located>(
-  { transport, archive }: Sources,
-  { actor, channel, tip, since }: Question,
+  { transport, reader }: Sources,
+  { actor, channel, tip, since }: StillOpenQuery,
   waking: readonly T[],
   own: OwnMessages,
 ): Promise<Set<T>> {
   const replies = waking.filter(({ message }) => message.re.length > 0);
-  const lookup = await archive.chain(tip, channel, replies);
+  const lookup = await reader.chain(tip, channel, replies);
   const asked = openQuestionsOfBatch(replies, actor, lookup);
   const written = own.seenFrom(
     channel,
@@ -84,13 +84,13 @@ export async function stillOpen<T extends Located>(
  *   bus
  */
 export async function answersOf(
-  { transport, archive }: Sources,
+  { transport, reader }: Sources,
   { actors, host, tip }: { actors: ReadonlySet<string>; host: string; tip: string },
   from?: string,
 ): Promise<(actor: string) => OwnMessages> {
   const ownOf = new Map([...actors].map((actor) => [actor, new OwnMessages()]));
   for (const channel of await channelIds(transport, tip))
-    for await (const some of archive.headers(tip, channel, from))
+    for await (const some of reader.headers(tip, channel, from))
       for (const located of some) {
         const { message } = located;
         if (message.host === host && message.re.length > 0)

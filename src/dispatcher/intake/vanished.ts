@@ -4,7 +4,7 @@ import { seenFrom } from '../../protocol/seen-from.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Commit } from '../../protocol/commit.ts';
 import type { Ancestor, Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
 
 /** What a rewritten history has removed. */
 export interface Vanished {
@@ -45,7 +45,7 @@ const MAX_BYTES = 256 * 1024 * 1024;
  * @param names the author names of commits made on this machine: its alias and its hostname
  */
 export async function vanished(
-  { transport, archive }: { transport: Transport; archive: Archive },
+  { transport, reader }: { transport: Transport; reader: MessageReader },
   names: readonly string[],
   from: string,
   tip: string,
@@ -73,7 +73,7 @@ export async function vanished(
     const files = await filesAt(transport, stood, paths);
     bytes += files.reduce((sum, { content }) => sum + content.length, 0);
     if (bytes > MAX_BYTES) return nothing;
-    if (files.length > 0) ours.entries.push(await entryOf(archive, commit, files));
+    if (files.length > 0) ours.entries.push(await entryOf(reader, commit, files));
   }
   const again: Vanished['again'] = [];
   // Examine each name separately: another machine with our hostname may have restored what it
@@ -169,7 +169,7 @@ function isMessage(path: string): boolean {
  * the run that wrote it may have been ended before its answer.
  */
 async function entryOf(
-  archive: Archive,
+  reader: MessageReader,
   { oid, author, subject, at }: Ancestor,
   files: Commit['files'],
 ): Promise<Omit<OutboxEntry, 'id'>> {
@@ -177,7 +177,7 @@ async function entryOf(
   const [place] = files.length === 1 ? files.map(({ path }) => placeOf(path)) : [];
   if (place?.kind !== 'message') return { commits };
   const { channel, relPath } = place;
-  const message = await archive.message(oid, channel, relPath);
+  const message = await reader.message(oid, channel, relPath);
   if (message?.host === undefined || message.re.length === 0) return { commits };
   const { re, cause } = seenFrom(channel, channel, { relPath, message }).message;
   const named = byChannel(channel, [...new Set([...re, ...cause])]);

@@ -8,7 +8,7 @@ import { byChannel, placeOfRef } from '../../protocol/reference.ts';
 import { seenFrom } from '../../protocol/seen-from.ts';
 import { threadOf, threadStart } from '../../protocol/thread.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
 import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
 
@@ -46,19 +46,19 @@ interface Batch {
 
 interface BriefingParts {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
   links: ChannelLinks;
   crossings: Crossings;
 }
 
 /** Reads the messages that a run is about. */
 export async function brief(
-  { transport, archive, links, crossings }: BriefingParts,
+  { transport, reader, links, crossings }: BriefingParts,
   { tip, channel, messages, actor, host }: Batch,
 ): Promise<Briefing> {
-  const batch = await archive.messages(tip, channel, messages);
+  const batch = await reader.messages(tip, channel, messages);
   const read = new Set(batch.map(({ relPath }) => relPath));
-  const { lookup, absent } = await archive.chainBehind(tip, channel, batch);
+  const { lookup, absent } = await reader.chainBehind(tip, channel, batch);
   const missing = messages.filter((relPath) => !read.has(relPath));
   const unread = new Set(await unreadAt(transport, tip, channel, [...missing, ...absent]));
   const ownUnread = missing.filter((relPath) => unread.has(relPath));
@@ -113,14 +113,14 @@ async function linkedSince(
 
 /** Reads messages by their names in a channel, with their text. */
 async function textOf(
-  archive: Archive,
+  reader: MessageReader,
   tip: string,
   home: string,
   refs: readonly string[],
 ): Promise<Located[]> {
   const found: Located[] = [];
   for (const [channel, relPaths] of byChannel(home, refs))
-    for (const located of await archive.messages(tip, channel, relPaths))
+    for (const located of await reader.messages(tip, channel, relPaths))
       found.push(seenFrom(home, channel, located));
   return found;
 }
@@ -131,7 +131,7 @@ async function textOf(
  * @returns oldest first, by path
  */
 export async function shownThread(
-  archive: Archive,
+  reader: MessageReader,
   { tip, channel, actor }: Omit<Batch, 'messages'>,
   briefing: Briefing,
 ): Promise<Located[]> {
@@ -139,7 +139,7 @@ export async function shownThread(
   const shown = [...thread.slice(0, 1), ...thread.slice(1).slice(-THREAD_LIMITS.messages)];
   const paths = shown.map(({ relPath }) => relPath);
   const whole = new Map(
-    (await textOf(archive, tip, channel, paths)).map(({ relPath, message }) => [relPath, message]),
+    (await textOf(reader, tip, channel, paths)).map(({ relPath, message }) => [relPath, message]),
   );
   return thread.map((located) => {
     const message = whole.get(located.relPath);

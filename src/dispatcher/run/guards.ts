@@ -3,12 +3,12 @@ import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Hold } from '../../state/holds.ts';
 import { readPause, type Pause } from '../../state/pause.ts';
 import type { RunBudget } from '../../state/run-budget.ts';
-import type { Fields, Log } from '../../log.ts';
+import type { LogFields, Log } from '../../log.ts';
 import type { Refusals } from './refusals.ts';
 import type { Job, JobResult } from './job.ts';
 
 /** Why messages wait although their actor could run. */
-export interface Parked {
+export interface Deferral {
   actor: string;
   tier: string;
   reason: 'max_runs_per_hour' | 'rate_limited' | 'not_logged_in';
@@ -31,7 +31,7 @@ export interface GuardsParts {
  */
 export class Guards {
   readonly #parts: GuardsParts;
-  readonly #parked = new Map<string, Parked>();
+  readonly #deferred = new Map<string, Deferral>();
   #pause: Pause | undefined;
 
   constructor(parts: GuardsParts) {
@@ -39,9 +39,9 @@ export class Guards {
   }
 
   /** The tiers whose hourly limit is reached, or whose CLI refuses to work. */
-  get parked(): Parked[] {
+  get deferrals(): Deferral[] {
     const now = this.#parts.now().toISOString();
-    return [...this.#parked.values()].filter(({ until }) => until > now);
+    return [...this.#deferred.values()].filter(({ until }) => until > now);
   }
 
   async paused(): Promise<boolean> {
@@ -63,24 +63,24 @@ export class Guards {
     const { refusals } = this.#parts;
     const hold = refusals.inTheWay(tier.cli);
     if (hold !== undefined) {
-      this.#park(actor, tier, hold);
+      this.#defer(actor, tier, hold);
       return false;
     }
     const now = this.#parts.now().getTime();
     const next = await this.#parts.budget.nextStart(actor, tier.name, tier.maxRunsPerHour, now);
     if (next === undefined) {
-      this.#parked.delete(key);
+      this.#deferred.delete(key);
       return true;
     }
-    const parked = {
+    const deferral = {
       actor,
       tier: tier.name,
       reason: 'max_runs_per_hour' as const,
       until: next.toISOString(),
     };
-    if (!this.#parked.has(key))
-      this.#parts.log('parked', { ...parked, limit: tier.maxRunsPerHour });
-    this.#parked.set(key, parked);
+    if (!this.#deferred.has(key))
+      this.#parts.log('parked', { ...deferral, limit: tier.maxRunsPerHour });
+    this.#deferred.set(key, deferral);
     return false;
   }
 
@@ -98,7 +98,7 @@ export class Guards {
     const hold = await this.#parts.refusals.learn(job, result);
     if (hold === undefined || result.kind !== 'refused') return;
     const { id, actor, channel, messages, tier } = job;
-    this.#park(actor, tier, hold, {
+    this.#defer(actor, tier, hold, {
       id,
       channel,
       messages,
@@ -117,13 +117,13 @@ export class Guards {
   }
 
   /** Logs a hold once for each tier, and for each run that was refused. */
-  #park(actor: string, tier: Tier, hold: Hold, run?: Fields): void {
+  #defer(actor: string, tier: Tier, hold: Hold, run?: LogFields): void {
     const { id: account, reason, until, said } = hold;
-    const parked = { actor, tier: tier.name, reason, until };
-    const known = this.#parked.get(keyOf(actor, tier));
+    const deferral = { actor, tier: tier.name, reason, until };
+    const known = this.#deferred.get(keyOf(actor, tier));
     if (run !== undefined || known?.reason !== reason || known.until !== until)
-      this.#parts.log('parked', { ...run, ...parked, cli: account, said });
-    this.#parked.set(keyOf(actor, tier), parked);
+      this.#parts.log('parked', { ...run, ...deferral, cli: account, said });
+    this.#deferred.set(keyOf(actor, tier), deferral);
   }
 }
 

@@ -1,11 +1,11 @@
-import type { Outcome } from '../../runner/outcome.ts';
+import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult, Runner } from '../../runner/runner.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Refusal } from '../../agents/refusal.ts';
 import type { Placed } from '../../protocol/reply.ts';
 import type { Runs } from '../../state/runs.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { Archive } from '../../bus/archive.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
 import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
 import type { DeskParts } from './desk.ts';
@@ -60,11 +60,11 @@ export type JobResult =
   | { kind: 'parked'; detail: string }
   /** The CLI may not work at the moment, which is not a failure. */
   | { kind: 'refused'; refusal: Refusal; result: InvocationResult }
-  | { kind: 'failed'; failure: Outcome & { kind: 'failed' }; result: InvocationResult };
+  | { kind: 'failed'; failure: CliOutcome & { kind: 'failed' }; result: InvocationResult };
 
 export interface RunParts extends WorkplaceParts {
   transport: Transport;
-  archive: Archive;
+  reader: MessageReader;
   links: ChannelLinks;
   crossings: Crossings;
   runs: Runs;

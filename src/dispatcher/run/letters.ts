@@ -1,5 +1,5 @@
 import type { InvocationResult } from '../../runner/runner.ts';
-import type { Outcome } from '../../runner/outcome.ts';
+import type { CliOutcome } from '../../runner/outcome.ts';
 import { withoutCredentials } from '../../credentials.ts';
 import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';
 import type { RunRecord } from '../../state/runs.ts';
@@ -23,7 +23,7 @@ const UNREAD_WAIT_MS = 60_000;
 export function failedLetters(
   parts: LetterParts,
   job: Job,
-  failure: Outcome & { kind: 'failed' },
+  failure: CliOutcome & { kind: 'failed' },
   result: InvocationResult,
   previous: DeadLetter | undefined,
 ): DeadLetter[] {
@@ -35,7 +35,7 @@ export function failedLetters(
 function failedLetter(
   { now, random, newId }: LetterParts,
   job: Job,
-  failure: Outcome & { kind: 'failed' },
+  failure: CliOutcome & { kind: 'failed' },
   result: InvocationResult,
   messages: string[],
   previous: DeadLetter | undefined,

@@ -25,7 +25,7 @@ export interface RecordParts {
   log: Log;
   settle: (actor: string, channel: string, relPaths: readonly string[]) => Promise<void>;
   giveBack: (actor: string, channel: string, relPaths: readonly string[]) => void;
-  hold: (actor: string, channel: string, relPaths: readonly string[]) => void;
+  awaitContent: (actor: string, channel: string, relPaths: readonly string[]) => void;
   /** Outcomes, by dispatch id, that could not be written to disk yet. */
   unrecorded: Troubles;
   /** Aborted when the dispatcher must end. */
@@ -58,7 +58,7 @@ export interface Recorded {
  *
  * @throws only when the first step is not done by the time the dispatcher must end
  */
-export async function record(
+export async function recordRun(
   parts: RecordParts,
   job: Job,
   outcome: JobResult,
@@ -106,7 +106,7 @@ export async function record(
     case 'unread':
       parts.log('dispatch_held', { ...facts, unread: outcome.messages });
       if (letter !== undefined) await bury(parts, job, [postponed(parts, letter)]);
-      parts.hold(actor, channel, outcome.messages);
+      parts.awaitContent(actor, channel, outcome.messages);
       parts.giveBack(actor, channel, messages);
       return {};
     case 'parked': {

@@ -1,7 +1,7 @@
 import type { Job, JobResult, RunParts } from './job.ts';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { outcomeOf, type Outcome } from '../../runner/outcome.ts';
+import { outcomeOf, type CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { MAX_STEPS, openQuestionsOfBatch } from '../../protocol/causality.ts';
@@ -109,24 +109,24 @@ async function isAnswered(parts: RunParts, job: Job, batch: readonly Located[]):
 
 function failed(
   result: InvocationResult,
-  reason: (Outcome & { kind: 'failed' })['reason'],
+  reason: (CliOutcome & { kind: 'failed' })['reason'],
   detail: string,
 ): JobResult {
   return { kind: 'failed', failure: { kind: 'failed', reason, detail }, result };
 }
 
 async function promptOf(
-  { transport, archive, stateDir, log }: RunParts,
+  { transport, reader, stateDir, log }: RunParts,
   job: Job,
   briefing: Briefing,
   place: Workplace,
 ): Promise<string> {
   const { batch, plans } = briefing;
   const [protocol, { profile, problem }, about, thread] = await Promise.all([
-    archive.text(job.tip, PROTOCOL_FILE),
+    reader.text(job.tip, PROTOCOL_FILE),
     profileInForce(transport, stateDir, job.tip, job.actor),
-    archive.channel(job.tip, job.channel),
-    shownThread(archive, job, briefing),
+    reader.channel(job.tip, job.channel),
+    shownThread(reader, job, briefing),
   ]);
   if (problem !== undefined) log('profile_invalid', { actor: job.actor, problem });
   return formatPrompt({

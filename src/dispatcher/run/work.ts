@@ -4,13 +4,15 @@ import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Deliveries } from '../intake/deliveries.ts';
 import type { Guards } from './guards.ts';
 import type { Lacking } from '../intake/lacking.ts';
-import { record, type Recorded, type RecordParts } from './record.ts';
+import { recordRun, type Recorded, type RecordParts } from './record.ts';
 import { runJob } from './run.ts';
 import { type Job, type RunParts } from './job.ts';
 import type { Troubles } from '../../bus/troubles.ts';
 
 export interface WorkParts
-  extends RunParts, Omit<RecordParts, 'settle' | 'giveBack' | 'hold' | 'log' | 'now' | 'runs'> {
+  extends
+    RunParts,
+    Omit<RecordParts, 'settle' | 'giveBack' | 'awaitContent' | 'log' | 'now' | 'runs'> {
   deliveries: Deliveries;
   guards: Guards;
   lacking: Lacking;
@@ -61,14 +63,14 @@ export async function work(
       giveBack: (...of) => {
         mailboxes.giveBack(...of);
       },
-      hold: (...of) => {
-        mailboxes.hold(...of);
+      awaitContent: (...of) => {
+        mailboxes.awaitContent(...of);
       },
     };
     const dealt = { ...batch, incomplete: read.messages };
     const run = 'lacking' in outcome ? { ...dealt, lacking: outcome.lacking } : undefined;
     if (run !== undefined) await beside(parts, job, () => parts.lacking.note(run));
-    const done = await record(recorded, read, ended, letter);
+    const done = await recordRun(recorded, read, ended, letter);
     if (run !== undefined || ended.kind === 'gone')
       await beside(parts, job, () => parts.lacking.over(dealt, run, job.isRest));
     parts.lacking.end(batch);

@@ -46,7 +46,7 @@ export async function workplaceOf(parts: WorkplaceParts, worker: Worker): Promis
   const isSetting = (name: string): boolean => isAgentSetting(name, tier.cli);
   const { dir, removed } =
     thread === undefined
-      ? await parts.workspaces.openSession(actor, isSetting)
+      ? await parts.workspaces.openInteractive(actor, isSetting)
       : await parts.workspaces.open(
           { actor, ...thread },
           suffixOf(thread.root),

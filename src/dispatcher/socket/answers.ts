@@ -1,5 +1,5 @@
 import type { Log } from '../../log.ts';
-import type { Outcome, Publisher } from '../../bus/publisher.ts';
+import type { PublishOutcome, Publisher } from '../../bus/publisher.ts';
 import type { Bell } from './bell.ts';
 import type { News } from './news.ts';
 import type { WakeAnswer, WakeRequest } from './wake-lines.ts';
@@ -57,7 +57,7 @@ export class Answers {
       const send = await this.#parts.send(request.request);
       return send === undefined ? {} : { send };
     }
-    const outcomes: Record<string, Outcome> = {};
+    const outcomes: Record<string, PublishOutcome> = {};
     await Promise.all(
       request.ids.map(async (id) => (outcomes[id] = await this.#parts.publisher.publish(id))),
     );

@@ -15,16 +15,16 @@ export async function becomeSole(
   { root, socket }: { root: string; socket: string },
 ): Promise<() => Promise<void>> {
   const lock = await acquire(root, 'dispatcher', { wait: 0 });
-  if (!lock.ok) throw held(dir, lock.holder);
+  if (!lock.ok) throw alreadyRunning(dir, lock.holder);
   const answering = await ask(socket, { op: 'ping' }, 500);
   if (answering.kind === 'answered') {
     await lock.release();
-    throw held(dir, { pid: answering.answer.pid, started: '', since: 'an unknown time' });
+    throw alreadyRunning(dir, { pid: answering.answer.pid, started: '', since: 'an unknown time' });
   }
   return () => lock.release();
 }
 
-function held(dir: string, { pid, since }: Holder): CrosstalkError {
+function alreadyRunning(dir: string, { pid, since }: Holder): CrosstalkError {
   return new CrosstalkError(
     'locked',
     `another dispatcher serves ${dir} on this machine: process ${String(pid)}, since ${since}; stop it first, or use it`,

@@ -1,6 +1,6 @@
 import { isRecord } from '../../state/files.ts';
 import { failureKind, type Failure } from '../../transport/transport.ts';
-import type { Outcome } from '../../bus/publisher.ts';
+import type { PublishOutcome } from '../../bus/publisher.ts';
 
 /** Parses a request from a line; undefined when the line is not a request. */
 export function parseRequest(line: string): WakeRequest | undefined {
@@ -27,8 +27,8 @@ export function parseAnswer(line: string): WakeAnswer | undefined {
   };
 }
 
-function parseOutcomes(value: Record<string, unknown>): Record<string, Outcome> {
-  const outcomes = Object.entries(value).flatMap(([id, one]): [string, Outcome][] => {
+function parseOutcomes(value: Record<string, unknown>): Record<string, PublishOutcome> {
+  const outcomes = Object.entries(value).flatMap(([id, one]): [string, PublishOutcome][] => {
     if (!isRecord(one)) return [];
     if (one['published'] === true) return [[id, { published: true }]];
     const failure = parseFailure(one['failure']);
@@ -72,5 +72,5 @@ export interface WakeAnswer {
   pid: number;
   tip?: string;
   send?: unknown;
-  outcomes?: Record<string, Outcome>;
+  outcomes?: Record<string, PublishOutcome>;
 }

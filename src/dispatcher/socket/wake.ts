@@ -64,7 +64,7 @@ async function closeServer(server: Server, open: Set<Socket>, path: string): Pro
  * `nobody`: no process is listening, or it ended before it answered, or we no longer wait for it,
  * or the process that listens may not be our dispatcher.
  */
-export type Asked =
+export type WakeResult =
   { kind: 'answered'; answer: WakeAnswer } | { kind: 'nobody' } | { kind: 'timeout' };
 
 /**
@@ -78,12 +78,12 @@ export async function ask(
   request: WakeRequest,
   timeout: number,
   signal?: AbortSignal,
-): Promise<Asked> {
+): Promise<WakeResult> {
   const ear = await findEar(path);
   if (ear.kind !== 'found') return { kind: 'nobody' };
   return new Promise((resolve) => {
     const socket = createConnection(ear.path);
-    const done = (asked: Asked): void => {
+    const done = (asked: WakeResult): void => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
       socket.destroy();

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { editJsonc, type Setting } from './edit-jsonc.ts';
+import { editJsonc, type JsonMember } from './edit-jsonc.ts';
 import { editToml } from './edit-toml.ts';
 import { member, parseJsonc } from './jsonc.ts';
 
@@ -7,14 +7,14 @@ import { member, parseJsonc } from './jsonc.ts';
 export type Scope = 'project' | 'user';
 
 /** How the server is started. */
-export interface Launch {
+export interface ServerCommand {
   command: string;
   args: string[];
   env: Record<string, string>;
 }
 
 /** The folders in which settings can be. */
-export interface Places {
+export interface SettingsPlaces {
   env: NodeJS.ProcessEnv;
   cwd: string;
   home: string;
@@ -30,9 +30,9 @@ export interface Client {
   /** Whether it is started from a desktop, without the PATH of a shell. */
   isEditor?: boolean;
   /** Its settings files, best first: the first existing one is used, otherwise the first one. */
-  files: (scope: Scope, places: Places) => readonly string[];
+  files: (scope: Scope, places: SettingsPlaces) => readonly string[];
   /** Returns the settings with the server's entry. */
-  edit: (text: string, launch: Launch) => string;
+  edit: (text: string, launch: ServerCommand) => string;
   /** What the operator has to do next. */
   next: string;
 }
@@ -146,7 +146,7 @@ function entry(text: string, path: readonly string[], value: Record<string, unkn
   for (const key of path) there = member(there, key);
   // An entry that starts no program is of another kind, whose members would not fit.
   if (member(there, 'command') === undefined) return editJsonc(text, [{ path, value }]);
-  const settings = Object.entries(value).flatMap(([key, one]): Setting[] => {
+  const settings = Object.entries(value).flatMap(([key, one]): JsonMember[] => {
     const isMap = typeof one === 'object' && one !== null && !Array.isArray(one);
     const isThere = isMap && member(there, key)?.type === 'object';
     if (!isThere) return [{ path: [...path, key], value: one }];
@@ -158,7 +158,7 @@ function entry(text: string, path: readonly string[], value: Record<string, unkn
   return editJsonc(text, settings);
 }
 
-function codeFolder({ env, home, platform }: Places): string {
+function codeFolder({ env, home, platform }: SettingsPlaces): string {
   if (platform === 'darwin') return join(home, 'Library', 'Application Support', 'Code');
   if (platform === 'win32')
     return join(set(env['APPDATA']) ?? join(home, 'AppData', 'Roaming'), 'Code');

@@ -3,7 +3,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { commaAfter, endOf, member, parseJsonc, valueOf, type Node } from './jsonc.ts';
 
 /** A member to set: the names that lead to it, and its value. */
-export interface Setting {
+export interface JsonMember {
   path: readonly string[];
   value: unknown;
 }
@@ -18,11 +18,11 @@ export interface Setting {
  * @throws CrosstalkError `invalid` for a text that cannot be read, and when a part of the path is
  *   not an object
  */
-export function editJsonc(text: string, settings: readonly Setting[]): string {
+export function editJsonc(text: string, settings: readonly JsonMember[]): string {
   return settings.reduce(set, text);
 }
 
-function set(text: string, { path, value }: Setting): string {
+function set(text: string, { path, value }: JsonMember): string {
   const root = parseJsonc(text);
   if (root === undefined) {
     const end = text === '' || text.endsWith('\n') ? '' : '\n';

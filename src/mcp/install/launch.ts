@@ -1,7 +1,7 @@
 import { access, constants, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { binPath } from '../../package.ts';
-import type { Client, Launch } from './clients.ts';
+import type { Client, ServerCommand } from './clients.ts';
 
 /**
  * Variables of this shell that determine where the state is; a client may have another environment.
@@ -18,7 +18,7 @@ export async function launchOf(
   client: Client,
   env: NodeJS.ProcessEnv,
   { node, transport, from }: { node: string; transport: string; from?: string },
-): Promise<Launch> {
+): Promise<ServerCommand> {
   const isOnPath = client.isEditor !== true && (await leadsHere(env['PATH'] ?? ''));
   const kept = KEPT.flatMap((name) => {
     const value = env[name];

@@ -1,11 +1,17 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { CLIENTS, type Client, type Launch, type Places, type Scope } from './clients.ts';
+import {
+  CLIENTS,
+  type Client,
+  type ServerCommand,
+  type SettingsPlaces,
+  type Scope,
+} from './clients.ts';
 import { diffOf } from './diff.ts';
 
 /** The change that would be written, in a form that can be shown first. */
-export interface Plan {
+export interface SettingsPlan {
   client: Client;
   scope: Scope;
   /** The path of the settings file. */
@@ -36,12 +42,12 @@ export function clientOf(name: string): Client {
  *
  * @throws CrosstalkError `invalid` and `refused` for settings that cannot be read or edited
  */
-export async function planInstall(
+export async function planSettings(
   client: Client,
-  places: Places,
-  launch: Launch,
+  places: SettingsPlaces,
+  launch: ServerCommand,
   scope: Scope = client.scope,
-): Promise<Plan> {
+): Promise<SettingsPlan> {
   const files = client.files(scope, places);
   const contents = await Promise.all(files.map(contentOf));
   const index = Math.max(

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, open, readFile, readlink, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
-import type { Plan } from './plan.ts';
+import type { SettingsPlan } from './plan.ts';
 
 const MAX_LINKS = 20;
 
@@ -13,7 +13,7 @@ const MAX_LINKS = 20;
  * @throws CrosstalkError `refused` when the file has changed since it was read, or cannot be
  *   written
  */
-export async function writePlan({ file, before, after }: Plan): Promise<void> {
+export async function writePlan({ file, before, after }: SettingsPlan): Promise<void> {
   try {
     const target = await followed(file);
     await mkdir(dirname(target), { recursive: true });

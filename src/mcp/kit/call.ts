@@ -1,7 +1,7 @@
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { withContext, type Context } from '../../operations/context.ts';
 import { shown } from '../../protocol/text/result.ts';
-import type { Session, Tool, ToolCall } from './tool.ts';
+import type { ServerSurroundings, Tool, ToolCall } from './tool.ts';
 import { oneLine, Untrusted } from './untrusted.ts';
 
 /** The answer to a call of a tool. */
@@ -20,10 +20,10 @@ export interface CallEdges {
 
 /** Opens the transport for one piece of work, and closes it: nothing stays open between two calls. */
 export function opening(
-  session: Session,
+  surroundings: ServerSurroundings,
   note: (line: string) => void,
 ): <T>(work: (context: Context) => Promise<T>) => Promise<T> {
-  return (work) => withContext(session, { transport: session.transport, note }, work);
+  return (work) => withContext(surroundings, { transport: surroundings.transport, note }, work);
 }
 
 /**
@@ -34,7 +34,7 @@ export function opening(
  */
 export async function answer(
   tools: ReadonlyMap<string, Tool>,
-  session: Session,
+  surroundings: ServerSurroundings,
   name: string,
   given: unknown,
   { signal, progress }: CallEdges,
@@ -52,9 +52,9 @@ export async function answer(
       );
     }
     const marks = new Untrusted();
-    const open = opening(session, note);
+    const open = opening(surroundings, note);
     const input = checked(tool, given);
-    const result = await tool.run(input, { session, signal, marks, note, open, progress });
+    const result = await tool.run(input, { surroundings, signal, marks, note, open, progress });
     const structuredContent = marks.finish(result, notes);
     return {
       content: [{ type: 'text', text: JSON.stringify(structuredContent) }],

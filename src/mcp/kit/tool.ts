@@ -9,7 +9,7 @@ export type Server = InstanceType<Sdk['McpServer']>;
 export type Z = Sdk['z'];
 
 /** What all calls of one server have in common. */
-export interface Session extends Surroundings {
+export interface ServerSurroundings extends Surroundings {
   /** Folder of the transport. */
   transport: string;
   /** The value of `--from`. */
@@ -19,7 +19,7 @@ export interface Session extends Surroundings {
 
 /** One call of a tool. */
 export interface ToolCall {
-  session: Session;
+  surroundings: ServerSurroundings;
   /** Aborted when the client cancels the call, or when the server ends. */
   signal: AbortSignal;
   marks: Untrusted;

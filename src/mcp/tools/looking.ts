@@ -158,9 +158,9 @@ export function lookingTools(z: Z): Tool[] {
   ];
 }
 
-function channels({ open, marks, session }: ToolCall): Promise<object> {
+function channels({ open, marks, surroundings }: ToolCall): Promise<object> {
   return open(async (context) => {
-    const name = resolveFrom(context, session.from, session.login);
+    const name = resolveFrom(context, surroundings.from, surroundings.login);
     const listed = await listChannels(context, name);
     return {
       channels: listed.map((one) => ({

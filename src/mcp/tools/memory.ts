@@ -44,10 +44,10 @@ export function memoryTools(z: Z): Tool[] {
         reason: z.string().nullable(),
       }),
       hints: {},
-      run: ({ scope = 'global', alias = [], ...given }, { open, session }) =>
+      run: ({ scope = 'global', alias = [], ...given }, { open, surroundings }) =>
         open(async (context) => {
-          const from = defined({ from: session.from });
-          const input = { ...defined(given), ...from, scope, alias, login: session.login };
+          const from = defined({ from: surroundings.from });
+          const input = { ...defined(given), ...from, scope, alias, login: surroundings.login };
           return addedMemoryJson(await addMemory(context, input));
         }),
     }),

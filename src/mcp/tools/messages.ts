@@ -1,4 +1,9 @@
-import { messageJson, readJson, repliedJson, sentJson } from '../../operations/shapes/as-json.ts';
+import {
+  messageJson,
+  readMessageJson,
+  repliedJson,
+  sentJson,
+} from '../../operations/shapes/as-json.ts';
 import { readMessage } from '../../operations/reading/read.ts';
 import { send } from '../../operations/sending/send.ts';
 import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
@@ -63,14 +68,14 @@ export function messageTools(z: Z): Tool[] {
       }),
       hints: {},
       run: async ({ to, body, channel, tier, new: isNew }, call) => {
-        const { session, note, open } = call;
-        const { transport, login } = session;
+        const { surroundings, note, open } = call;
+        const { transport, login } = surroundings;
         const sent = await send(
-          { surroundings: session, transport, note, open, hands: 'whole' },
+          { surroundings, transport, note, open, hands: 'whole' },
           {
             to,
             body,
-            ...defined({ channel, tier, from: session.from }),
+            ...defined({ channel, tier, from: surroundings.from }),
             isNew: isNew ?? false,
             wait: true,
             login,
@@ -135,7 +140,7 @@ export function messageTools(z: Z): Tool[] {
       hints: { reads: true },
       run: ({ message: wanted, offset = 0 }, { open, marks }) =>
         open(async (context) => {
-          const read = readJson(await readMessage(context, wanted));
+          const read = readMessageJson(await readMessage(context, wanted));
           const more = (at: number): string => readOn(read.relPath, at);
           return { ...read, body: marks.mark(read.body, read.from, more, offset) };
         }),

@@ -98,8 +98,8 @@ export function liveCandidates(
 }
 
 /** By name; by id if several channels share a name, or if it could be taken for an option. */
-async function channels({ archive }: Context, tip: string): Promise<Found[]> {
-  const all = await archive.channels(tip);
+async function channels({ reader }: Context, tip: string): Promise<Found[]> {
+  const all = await reader.channels(tip);
   const isPlain = (name: string): boolean =>
     !name.startsWith('-') && all.filter((one) => one.name === name).length === 1;
   return all
@@ -127,7 +127,7 @@ async function memories({ transport }: Context, tip: string): Promise<Found[]> {
 }
 
 async function messages(context: Context, tip: string): Promise<Found[]> {
-  const ids = (await context.archive.channels(tip)).map(({ id }) => id);
+  const ids = (await context.reader.channels(tip)).map(({ id }) => id);
   const newest: MessageFile[] = [];
   for await (const files of newestFirst(context, tip, ids, '')) {
     newest.push(...files);
@@ -135,7 +135,7 @@ async function messages(context: Context, tip: string): Promise<Found[]> {
   }
   return Promise.all(
     newest.slice(0, MAX_MESSAGES).map(async ({ channel, relPath }) => {
-      const message = await context.archive.message(tip, channel, relPath);
+      const message = await context.reader.message(tip, channel, relPath);
       return {
         value: suffixOf(relPath),
         description:

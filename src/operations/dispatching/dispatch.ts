@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Log } from '../../log.ts';
 import { packageVersion } from '../../package.ts';
 import { serve } from '../../dispatcher/serve.ts';
-import type { Served } from '../../dispatcher/serve-options.ts';
+import type { ServeResult } from '../../dispatcher/serve-options.ts';
 import { runnerIn } from '../../service/run.ts';
 import { isPrivate } from '../../state/directory.ts';
 import { sweep } from '../../state/files.ts';
@@ -33,7 +33,7 @@ export interface DispatchInput {
 }
 
 /** Runs the dispatcher of a transport on this machine; see {@link serve}. */
-export async function dispatch(context: Context, input: DispatchInput): Promise<Served> {
+export async function dispatch(context: Context, input: DispatchInput): Promise<ServeResult> {
   const { transport, paths, env } = context;
   const { log } = input;
   // Read now, because another version may be installed by the time it is needed.
@@ -43,7 +43,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
   const parts = dispatcherParts(context, input, workspaces);
   const replacement =
     input.supervised === true
-      ? await Replacement.watch(await entryPath(env), runnerIn(env), log)
+      ? await Replacement.of(await entryPath(env), runnerIn(env), log)
       : undefined;
   try {
     const served = await serve(parts, {
@@ -66,7 +66,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
     return served;
   } finally {
     await parts.sweep.finish();
-    if (await isPrivate(paths.connections, false))
+    if (await isPrivate(paths.connections, { make: false }))
       await transport.closeConnections(paths.connections);
   }
 }
@@ -75,7 +75,7 @@ export async function dispatch(context: Context, input: DispatchInput): Promise<
 async function prepare(context: Context, workspaces: Workspaces): Promise<void> {
   const { transport, outbox, paths } = context;
   await prepareBin(paths.bin, { state: paths.root, transport: transport.dir });
-  await shareConnections(transport, paths, true);
+  await shareConnections(transport, paths, { opens: true });
   const records = await workspaces.folders();
   const { root, git, outbox: queued, deadLetters: dead, runs: running, bin } = paths;
   await outbox.finish();

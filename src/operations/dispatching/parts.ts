@@ -3,7 +3,7 @@ import { Expected } from '../../bus/expected.ts';
 import { Publisher } from '../../bus/publisher.ts';
 import { passed } from '../../crash-points.ts';
 import { Dispatcher } from '../../dispatcher/dispatcher.ts';
-import { HostWatch } from '../../dispatcher/host-watch.ts';
+import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
@@ -47,17 +47,17 @@ export function dispatcherParts(
   choices: Choices,
   workspaces: Workspaces,
 ): Omit<TickParts, 'signal'> {
-  const { transport, archive, outbox, deadLetters } = context;
+  const { transport, reader, outbox, deadLetters } = context;
   const { log } = choices;
   const expected = new Expected();
   const intake = intakeOf(context, choices, expected);
   const { deliveries } = intake;
   const publisher = publisherOf(context, deliveries, expected, log);
-  const hosts = hostWatchOf(context, choices);
+  const hosts = hostFileOf(context, choices);
   const guards = guardsOf(context, log);
   const sweep = new WorkspaceSweep({
     workspaces,
-    archive,
+    reader,
     deliveries,
     deadLetters,
     log,
@@ -86,13 +86,13 @@ interface Intake {
 
 /** The part that turns messages into deliveries. */
 function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expected): Intake {
-  const { transport, archive, outbox, deadLetters, paths } = context;
+  const { transport, reader, outbox, deadLetters, paths } = context;
   const silences = new Silences(paths.silences);
   const departed = new Departed(paths.departed);
-  const lacking = new Lacking({ transport, archive, silences, departed, outbox, deadLetters });
+  const lacking = new Lacking({ transport, reader, silences, departed, outbox, deadLetters });
   const deliveries = new Deliveries({
     transport,
-    archive,
+    reader,
     log,
     known: new Known({
       outbox,
@@ -140,7 +140,7 @@ function publisherOf(
     },
   });
   publisher.events.on('push', (result) => {
-    if (result.ok) deliveries.holds(result.tip);
+    if (result.ok) deliveries.reached(result.tip);
   });
   publisher.events.on('push', (result) => {
     const { attempts } = result;
@@ -158,8 +158,8 @@ function publisherOf(
 }
 
 /** The part that determines which host is served. */
-function hostWatchOf(context: Context, { host, trustHostFile, log }: Choices): HostWatch {
-  return new HostWatch({
+function hostFileOf(context: Context, { host, trustHostFile, log }: Choices): HostFileInForce {
+  return new HostFileInForce({
     approving: approvingIn(context),
     machine: {
       hostname: context.hostname,
@@ -192,17 +192,17 @@ function dispatcherOf(
   context: Context,
   parts: Intake & {
     publisher: Publisher;
-    hosts: HostWatch;
+    hosts: HostFileInForce;
     guards: Guards;
     workspaces: Workspaces;
     log: Log;
   },
 ): Dispatcher {
-  const { transport, archive, outbox, deadLetters, runs, paths, env } = context;
+  const { transport, reader, outbox, deadLetters, runs, paths, env } = context;
   return new Dispatcher({
     ...parts,
     transport,
-    archive,
+    reader,
     outbox,
     deadLetters,
     interruptions: new Interruptions(paths.interruptions),

@@ -1,6 +1,6 @@
 import type { Log } from '../../log.ts';
 import { installedAt, type Installed } from '../../service/installed.ts';
-import type { Runner } from '../../service/run.ts';
+import type { CommandRunner } from '../../service/run.ts';
 
 /** Milliseconds; an installation whose files are younger than this may not be complete. */
 const SETTLED_MS = 2000;
@@ -18,12 +18,12 @@ const LOOK_MS = 1000;
 export class Replacement {
   readonly #entry: string;
   readonly #started: Installed | undefined;
-  readonly #run: Runner;
+  readonly #run: CommandRunner;
   readonly #log: Log;
   #looked = 0;
   #judged: { build: string; starts: boolean } | undefined;
 
-  private constructor(entry: string, started: Installed | undefined, run: Runner, log: Log) {
+  private constructor(entry: string, started: Installed | undefined, run: CommandRunner, log: Log) {
     this.#entry = entry;
     this.#started = started;
     this.#run = run;
@@ -31,7 +31,7 @@ export class Replacement {
   }
 
   /** @param entry the file that was executed, by the name that was used */
-  static async watch(entry: string, run: Runner, log: Log): Promise<Replacement> {
+  static async of(entry: string, run: CommandRunner, log: Log): Promise<Replacement> {
     return new Replacement(entry, await installedAt(entry), run, log);
   }
 

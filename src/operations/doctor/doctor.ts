@@ -11,7 +11,7 @@ import { takeCensus } from '../health/census.ts';
 import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 import { serviceChecks } from './service.ts';
-import { heldProblems } from '../health/held.ts';
+import { heldProblems } from '../health/held-agents.ts';
 import { firstOnPath } from '../path.ts';
 import { status } from '../health/status.ts';
 import type { Status } from '../health/report.ts';

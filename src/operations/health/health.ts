@@ -1,6 +1,6 @@
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { changeText } from '../../protocol/approval/text.ts';
-import { heldProblems } from './held.ts';
+import { heldProblems } from './held-agents.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import type { Status } from './report.ts';
 

@@ -3,7 +3,7 @@ import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/pause.ts';
-import type { HeldAgent } from './held.ts';
+import type { HeldAgent } from './held-agents.ts';
 
 export interface HostStatus {
   alias: string;

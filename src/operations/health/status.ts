@@ -13,7 +13,7 @@ import { type Context } from '../context.ts';
 import { channelsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
 import { judge } from './health.ts';
-import { heldAgents } from './held.ts';
+import { heldAgents } from './held-agents.ts';
 
 /**
  * The state of the transport and of this machine's part in it, as far as it is known locally.

@@ -1,8 +1,8 @@
 import type { FileRef } from '../../bus/channel-files.ts';
-import { emptyBatch, type Batch } from '../../index/writer.ts';
+import { emptyIndexBatch, type IndexBatch } from '../../index/writer.ts';
 import { CHANNELS, folderUse, MEMORIES, placeOf } from '../../protocol/layout.ts';
 import { isMemoryFile } from '../../protocol/files/memory.ts';
-import { Repeats, type Change } from '../../transport/transport.ts';
+import { Repeats, type FileChange } from '../../transport/transport.ts';
 import type { Context } from '../context.ts';
 import { readMemory } from './memory-content.ts';
 
@@ -25,7 +25,7 @@ const LARGE_TEXT = 1024 * 1024;
 
 /** Some of the requested files, with their content. */
 export interface Part<T> {
-  batch: Batch;
+  batch: IndexBatch;
   files: readonly T[];
   isLast: boolean;
 }
@@ -42,7 +42,7 @@ export async function* readInParts<T extends FileRef>(
   files: readonly T[],
   isThere: (file: T) => boolean = () => true,
 ): AsyncGenerator<Part<T>> {
-  let [batch, from, text] = [emptyBatch(), 0, 0];
+  let [batch, from, text] = [emptyIndexBatch(), 0, 0];
   let [count, fetched] = [FEWEST, 0];
   for (let at = 0; ;) {
     if (at >= fetched) {
@@ -65,7 +65,7 @@ export async function* readInParts<T extends FileRef>(
     batch.messages.sort((a, b) => (a.relPath < b.relPath ? -1 : a.relPath > b.relPath ? 1 : 0));
     yield { batch, files: files.slice(from, at), isLast };
     if (isLast) return;
-    [batch, from, text] = [emptyBatch(), at, 0];
+    [batch, from, text] = [emptyIndexBatch(), at, 0];
   }
 }
 
@@ -76,16 +76,16 @@ export async function* readInParts<T extends FileRef>(
 export async function* readChanges(
   context: Context,
   tip: string,
-  changes: readonly Change[],
-): AsyncGenerator<Part<Change>> {
-  const isThere = ({ status }: Change): boolean => status !== 'D';
+  changes: readonly FileChange[],
+): AsyncGenerator<Part<FileChange>> {
+  const isThere = ({ status }: FileChange): boolean => status !== 'D';
   for await (const part of readInParts(context, tip, changes, isThere)) {
     for (const change of part.files) addGone(part.batch, change);
     yield part;
   }
 }
 
-function addGone(batch: Batch, { path, status }: Change): void {
+function addGone(batch: IndexBatch, { path, status }: FileChange): void {
   const place = placeOf(path);
   const memory = memoryFileOf(path);
   if (status !== 'A' && place.kind === 'message') {
@@ -99,10 +99,10 @@ function addGone(batch: Batch, { path, status }: Change): void {
 }
 
 async function readFile(
-  { archive, transport }: Context,
+  { reader, transport }: Context,
   tip: string,
   file: FileRef,
-  batch: Batch,
+  batch: IndexBatch,
 ): Promise<void> {
   const { path } = file;
   const memory = memoryFileOf(path);
@@ -115,11 +115,11 @@ async function readFile(
   const place = placeOf(path);
   if (place.kind === 'stray') batch.malformed.push({ path, reason: place.reason });
   if (place.kind === 'channel') {
-    const { name } = await archive.channel(tip, place.channel);
+    const { name } = await reader.channel(tip, place.channel);
     batch.channels.push({ uuid: place.channel, name });
   }
   if (place.kind !== 'message') return;
-  const message = await archive.parse(file);
+  const message = await reader.parse(file);
   if (message?.ok === true) {
     const { channel, relPath } = place;
     batch.messages.push({ channel, relPath, message: message.value });

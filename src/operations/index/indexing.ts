@@ -2,11 +2,11 @@ import { stat } from 'node:fs/promises';
 import { reasonOf } from '../../errors.ts';
 import { isBroken, isUnwritable } from '../../index/database.ts';
 import { Index } from '../../index/index.ts';
-import { emptyBatch, type Batch } from '../../index/writer.ts';
+import { emptyIndexBatch, type IndexBatch } from '../../index/writer.ts';
 import { CHANNELS, MEMORIES } from '../../protocol/layout.ts';
 import type { FileRef } from '../../bus/channel-files.ts';
 import { acquire } from '../../state/lock.ts';
-import type { Change } from '../../transport/transport.ts';
+import type { FileChange } from '../../transport/transport.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { IN_MEMORY, placeApart, type IndexPlace } from './place.ts';
 import { dayFolders, MISSING, readChanges, readInParts } from './files.ts';
@@ -179,7 +179,7 @@ class Update {
       if (Date.now() > this.#deadline && at < left.length) return false;
     }
     this.#index.settle();
-    this.#index.write(emptyBatch(), { tip, building: undefined });
+    this.#index.write(emptyIndexBatch(), { tip, building: undefined });
     return true;
   }
 
@@ -196,7 +196,7 @@ class Update {
     const again = new Set(this.#index.missing(MISSING));
     const renamed = new Set<string>();
     let taken = 0;
-    const take = async (changes: readonly Change[]): Promise<void> => {
+    const take = async (changes: readonly FileChange[]): Promise<void> => {
       for await (const { batch } of readChanges(this.#context, tip, changes)) {
         for (const { uuid, name } of batch.channels)
           if (this.#index.isRenamed(uuid, name)) renamed.add(uuid);
@@ -205,7 +205,7 @@ class Update {
       taken += changes.length;
       this.#say(`${String(taken)} new files`);
     };
-    let changes: Change[] = [];
+    let changes: FileChange[] = [];
     for await (const some of this.#context.transport.changes(from, tip, [CHANNELS, MEMORIES])) {
       for (const change of some) {
         again.delete(change.path);
@@ -224,7 +224,7 @@ class Update {
         this.#index.write(batch, { tip: from, building: undefined });
       });
     }
-    this.#index.write(emptyBatch(), { tip, building: undefined });
+    this.#index.write(emptyIndexBatch(), { tip, building: undefined });
     return true;
   }
 
@@ -232,7 +232,7 @@ class Update {
   async #take(
     tip: string,
     files: readonly FileRef[],
-    write: (batch: Batch, isLast: boolean) => void,
+    write: (batch: IndexBatch, isLast: boolean) => void,
   ): Promise<void> {
     const parts = readInParts(this.#context, tip, files);
     let reading = parts.next();

@@ -54,11 +54,11 @@ export function messageFiles(files: readonly FileRef[]): MessageFile[] {
 
 /** Reads messages; those that cannot be read are left out. */
 export async function readFiles(
-  { archive, transport }: Context,
+  { reader, transport }: Context,
   files: readonly MessageFile[],
 ): Promise<Arrival[]> {
   await transport.prefetch(files.map(({ oid }) => oid));
-  const read = await Promise.all(files.map((file) => archive.parse(file)));
+  const read = await Promise.all(files.map((file) => reader.parse(file)));
   return files.flatMap(({ channel, relPath }, index) => {
     const message = read[index];
     return message?.ok === true ? [{ channel, relPath, message: message.value }] : [];

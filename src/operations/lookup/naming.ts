@@ -4,13 +4,16 @@ import type { Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 
+/** The links that count. */
+export type NamedIn = 're' | 're_or_cause';
+
 /**
  * The messages at a commit that name another one in `re`, or also in `cause`, in the order of their
  * paths.
  *
  * @param inCause whether messages that name it in `cause` alone are included
  */
-export type Naming = (ref: MessageRef, inCause: boolean) => Promise<Located[]>;
+export type Naming = (ref: MessageRef, where: NamedIn) => Promise<Located[]>;
 
 /** Milliseconds to spend on an index that is behind; after that git searches the channel. */
 const PATIENCE_MS = 500;
@@ -26,20 +29,20 @@ export async function withNaming<T>(
   tip: string,
   use: (naming: Naming) => Promise<T>,
 ): Promise<T> {
-  const { archive, transport } = context;
+  const { reader, transport } = context;
   const namingOf =
-    (candidates: (ref: MessageRef, inCause: boolean) => Promise<string[]>): Naming =>
-    async (ref, inCause) => {
-      const paths = await candidates(ref, inCause);
-      const messages = await archive.messages(tip, ref.channel, paths);
+    (candidates: (ref: MessageRef, where: NamedIn) => Promise<string[]>): Naming =>
+    async (ref, where) => {
+      const paths = await candidates(ref, where);
+      const messages = await reader.messages(tip, ref.channel, paths);
       return messages.filter(({ message: { re, cause } }) =>
-        (inCause ? [...re, ...cause] : re).includes(ref.relPath),
+        (where === 're_or_cause' ? [...re, ...cause] : re).includes(ref.relPath),
       );
     };
   return withIndex(context, { patience: PATIENCE_MS }, (index, complete) =>
     use(
-      namingOf(async ({ channel, relPath }, inCause) => {
-        if (complete) return index.naming(channel, relPath, inCause);
+      namingOf(async ({ channel, relPath }, where) => {
+        if (complete) return index.naming(channel, relPath, where === 're_or_cause');
         const files = await transport.filesContaining(tip, `${CHANNELS}/${channel}`, relPath);
         return files.flatMap((path) => {
           const place = placeOf(path);

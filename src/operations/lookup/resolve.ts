@@ -17,14 +17,14 @@ export async function resolveChannel(
   context: Context,
   given: string | undefined,
 ): Promise<Channel> {
-  const { dispatch, archive, transport } = context;
+  const { dispatch, reader, transport } = context;
   const tip = await tipOf(context);
   const wanted = given ?? dispatch.channel;
   if (wanted !== undefined && isChannelId(wanted)) {
     const entries = await transport.list(tip, [`${CHANNELS}/${wanted}`]);
-    if (entries.length > 0) return archive.channel(tip, wanted);
+    if (entries.length > 0) return reader.channel(tip, wanted);
   }
-  const channels = await archive.channels(tip);
+  const channels = await reader.channels(tip);
   const matches = wanted === undefined ? channels : matching(channels, wanted);
   const [only, ...more] = matches;
   if (only !== undefined && more.length === 0) return only;

@@ -119,7 +119,7 @@ export async function importMemories(
   for (const commit of commits) {
     // If the first commit could not be pushed, the others join it in the outbox.
     if (delivered.published) delivered = await deliverOrNote(context, [commit]);
-    else await deliver(context, [commit], false);
+    else await deliver(context, [commit], { wait: false });
   }
   return {
     dir,

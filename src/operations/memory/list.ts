@@ -102,7 +102,7 @@ async function channelNames(
   const names = new Map<string, string | null>([['global', null]]);
   for (const { memory } of memories) {
     const { scope } = memory;
-    if (!names.has(scope)) names.set(scope, (await context.archive.channel(tip, scope)).name);
+    if (!names.has(scope)) names.set(scope, (await context.reader.channel(tip, scope)).name);
   }
   return ({ memory }) => names.get(memory.scope) ?? null;
 }

@@ -51,12 +51,12 @@ export async function messagePage(
   });
   const { paths, total, first, complete } = found;
   const channel = { id, name };
-  const messages = await context.archive.messages(tip, id, paths);
+  const messages = await context.reader.messages(tip, id, paths);
   const isEnd = first + paths.length >= total;
   return {
     channel: id,
     channel_name: name,
-    messages: messages.map((located) => webMessage(located, channel, false)),
+    messages: messages.map((located) => webMessage(located, channel, { queued: false })),
     total,
     first,
     complete,
@@ -90,7 +90,7 @@ async function queuedIn(
   return waiting.flatMap(({ relPath, content }, at) => {
     const message = isThere[at] === undefined ? parseMessage(Buffer.from(content)) : undefined;
     return message?.ok === true
-      ? [webMessage({ relPath, message: message.value }, channel, true)]
+      ? [webMessage({ relPath, message: message.value }, channel, { queued: true })]
       : [];
   });
 }
@@ -99,7 +99,7 @@ async function queuedIn(
 export function webMessage(
   { relPath, message }: Located,
   channel: { id: string; name: string },
-  queued: boolean,
+  { queued }: { queued: boolean },
   characters = BODY_CHARACTERS,
 ): WebMessage {
   const { from, type, timestamp, re, cause, tier, host, body } = message;

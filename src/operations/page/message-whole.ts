@@ -12,9 +12,9 @@ import { readMessage } from '../reading/read.ts';
 export async function wholeMessage(context: Context, given: string): Promise<WebMessageWhole> {
   const { channel, relPath, message, queued } = await readMessage(context, given);
   const ref = { channel: channel.id, relPath };
-  const answers = await withNaming(context, await tipOf(context), (naming) => naming(ref, false));
+  const answers = await withNaming(context, await tipOf(context), (naming) => naming(ref, 're'));
   return {
-    ...webMessage({ relPath, message }, channel, queued, Infinity),
+    ...webMessage({ relPath, message }, channel, { queued }, Infinity),
     answered_by: answers.map((answer) => answer.relPath),
   };
 }

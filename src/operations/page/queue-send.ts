@@ -1,6 +1,6 @@
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
-import type { Outcome } from '../../bus/publisher.ts';
+import type { PublishOutcome } from '../../bus/publisher.ts';
 import type { WebSendRequest, WebSent } from '../../api/api.ts';
 import { directPublisher, type Context } from '../context.ts';
 import { newMarks } from '../sending/marks.ts';
@@ -50,7 +50,7 @@ export async function queueSend(
   return { sent: { id: marks.id, channel, from, messages, state: 'queued', notes }, pushed };
 }
 
-async function publish(context: Context, id: string): Promise<Outcome> {
+async function publish(context: Context, id: string): Promise<PublishOutcome> {
   const asked = await ask(context.paths.socket, { op: 'publish', ids: [id] }, ANSWER_LIMIT_MS);
   if (asked.kind === 'nobody') return directPublisher(context).publish(id);
   const outcome = asked.kind === 'answered' ? asked.answer.outcomes?.[id] : undefined;

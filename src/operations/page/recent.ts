@@ -92,7 +92,7 @@ export async function tracesBetween(
   range: { since: string; until?: string; limit: number; channel?: string },
 ): Promise<Traces> {
   const { since, until, limit, channel } = range;
-  const channels = channel === undefined ? await context.archive.channels(tip) : [{ id: channel }];
+  const channels = channel === undefined ? await context.reader.channels(tip) : [{ id: channel }];
   const ids = channels.map(({ id }) => id);
   const found: Trace[] = [];
   let complete = true;

@@ -35,7 +35,7 @@ export async function createChannel(context: Context, input: ChannelInput): Prom
     );
   }
   await refreshOrNote(context);
-  const taken = (await context.archive.channels(await tipOf(context))).find(
+  const taken = (await context.reader.channels(await tipOf(context))).find(
     ({ name }) => name === input.name,
   );
   if (taken !== undefined) {
@@ -85,7 +85,7 @@ export interface ListedChannel extends Channel {
  */
 export async function listChannels(context: Context, name: string): Promise<ListedChannel[]> {
   await refreshOrNote(context);
-  const channels = await context.archive.channels(await tipOf(context));
+  const channels = await context.reader.channels(await tipOf(context));
   const listed = await withIndex(context, {}, (index) => {
     const counts = index.counts().channels;
     return channels.map((channel) => {
@@ -99,7 +99,7 @@ export async function listChannels(context: Context, name: string): Promise<List
 
 /** The same channels in the same order as known locally, without counts. */
 export async function channelTree(context: Context): Promise<(Channel & { depth: number })[]> {
-  return inTree(await context.archive.channels(await tipOf(context)));
+  return inTree(await context.reader.channels(await tipOf(context)));
 }
 
 /**

@@ -117,7 +117,7 @@ async function nextTip(
 
 async function channelsOf(context: Context, tip: string, input: LogInput): Promise<Channel[]> {
   return input.channel === undefined
-    ? context.archive.channels(tip)
+    ? context.reader.channels(tip)
     : [await resolveChannel(context, input.channel)];
 }
 
@@ -132,7 +132,7 @@ function matches({ from, to }: LogInput, message: Message): boolean {
 }
 
 function entriesOf(
-  { archive }: Context,
+  { reader }: Context,
   tip: string,
   found: readonly Arrival[],
 ): Promise<LogEntry[]> {
@@ -140,7 +140,7 @@ function entriesOf(
     found.map(async ({ channel, relPath, message }) => ({
       relPath,
       message,
-      channel: await archive.channel(tip, channel),
+      channel: await reader.channel(tip, channel),
     })),
   );
 }

@@ -63,7 +63,7 @@ export async function findFile(context: Context, given: string): Promise<FoundFi
           `${shown(path)} has ${String(object.size)} bytes, and a message at most ${String(MAX_MESSAGE_BYTES)}; see it with: git -C ${context.transport.dir} show ${object.oid}`,
         );
   }
-  const channel = await context.archive.channel(tip, id);
+  const channel = await context.reader.channel(tip, id);
   return { channel, relPath, path, queued: object === undefined, bytes };
 }
 

@@ -99,6 +99,6 @@ function pending({ replies: list }: Replied): boolean {
 
 function repliesAt(context: Context, tip: string, refs: readonly MessageRef[]): Promise<Replied[]> {
   return withNaming(context, tip, (naming) =>
-    Promise.all(refs.map(async (ref) => ({ ref, replies: await naming(ref, false) }))),
+    Promise.all(refs.map(async (ref) => ({ ref, replies: await naming(ref, 're') }))),
   );
 }

@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { search as find, termsOf, type Hit } from '../../index/search.ts';
+import { searchIndex as find, termsOf, type Hit } from '../../index/search.ts';
 import type { Index } from '../../index/index.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
@@ -23,7 +23,7 @@ export interface SearchInput {
   context: number;
 }
 
-export interface Found {
+export interface SearchHit {
   channel: string;
   channel_name: string;
   relPath: string;
@@ -37,7 +37,7 @@ export interface Found {
 }
 
 export interface SearchResult {
-  hits: Found[];
+  hits: SearchHit[];
   /** Whether no message has all the words, so that these have only some of them. */
   some_words: boolean;
   /** Whether more messages matched than were ranked, in which case the newest were ranked. */
@@ -73,7 +73,7 @@ export async function search(context: Context, input: SearchInput): Promise<Sear
     const query = { ...input, channel: channel?.id, since };
     const { hits, some, capped } = find(index.database, query);
     let items = MAX_ITEMS;
-    const found: Found[] = [];
+    const found: SearchHit[] = [];
     for (const hit of hits) {
       const one = await describe(context, tip, hit, input.words);
       if (one === undefined) continue;
@@ -88,15 +88,15 @@ export async function search(context: Context, input: SearchInput): Promise<Sear
 }
 
 async function describe(
-  { archive }: Context,
+  { reader }: Context,
   tip: string,
   hit: Hit,
   words: string,
-): Promise<Omit<Found, 'context'> | undefined> {
-  const message = await archive.message(tip, hit.channel, hit.relPath);
+): Promise<Omit<SearchHit, 'context'> | undefined> {
+  const message = await reader.message(tip, hit.channel, hit.relPath);
   // The message was removed between the index and the tip.
   if (message === undefined) return undefined;
-  const channel: Channel = await archive.channel(tip, hit.channel);
+  const channel: Channel = await reader.channel(tip, hit.channel);
   return {
     channel: hit.channel,
     channel_name: channel.name,
@@ -110,16 +110,16 @@ async function describe(
 }
 
 async function neighboursOf(
-  { archive }: Context,
+  { reader }: Context,
   index: Index,
   tip: string,
   { channel, relPath }: Hit,
   each: number,
-): Promise<Found['context']> {
+): Promise<SearchHit['context']> {
   if (each === 0) return [];
   const { before, after } = index.around(channel, relPath, each);
-  const found = await archive.messages(tip, channel, [...before, relPath, ...after]);
-  const item = (path: string, { from, body }: Message): Found['context'][number] => ({
+  const found = await reader.messages(tip, channel, [...before, relPath, ...after]);
+  const item = (path: string, { from, body }: Message): SearchHit['context'][number] => ({
     relPath: path,
     from,
     excerpt: excerptOf(body, '', EXCERPT_BYTES).text,

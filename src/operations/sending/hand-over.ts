@@ -4,7 +4,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { likelySocket } from '../../state/directory.ts';
 import { locateTransport, type Surroundings } from '../locate.ts';
 import { parseSendAnswer } from './answer.ts';
-import type { SendRequest } from './handed.ts';
+import type { HandedSend } from './handed.ts';
 import type { Sent } from './input.ts';
 
 const ANSWER_LIMIT_MS = 30_000;
@@ -22,7 +22,7 @@ const ANSWER_LIMIT_MS = 30_000;
 export async function handOver(
   surroundings: Surroundings,
   transport: string | undefined,
-  request: Omit<SendRequest, 'dir'>,
+  request: Omit<HandedSend, 'dir'>,
   note: (line: string) => void,
 ): Promise<Sent | 'timeout' | undefined> {
   const { env } = surroundings;

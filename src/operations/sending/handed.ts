@@ -13,7 +13,7 @@ export interface HandedInput extends Omit<SendInput, 'answers'> {
 /**
  * A `send` that one process passes to another, with everything that makes its outcome reproducible.
  */
-export interface SendRequest extends Marks {
+export interface HandedSend extends Marks {
   /** The absolute path of the transport for which it is meant. */
   dir: string;
   /** All input of the `send`: nothing is taken from the environment of either process. */
@@ -47,7 +47,7 @@ export function handedInput(surroundings: Surroundings, input: SendInput): Hande
  * Whether a value is a request; it comes from a command of the same user, perhaps of another
  * version.
  */
-export function isSendRequest(value: unknown): value is SendRequest {
+export function isSendRequest(value: unknown): value is HandedSend {
   if (!isRecord(value) || !isRecord(value['input'])) return false;
   const { dir, id, at, seed, input } = value;
   if (input['link'] !== undefined && !isDispatchLink(input['link'])) return false;

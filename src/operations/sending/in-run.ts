@@ -72,7 +72,7 @@ export async function sendInRun(
 ): Promise<Sent | undefined> {
   if (runDir === undefined) {
     if (actor !== undefined) return undefined;
-    throw noRun(ended);
+    throw ended === true ? runHasEnded() : noRun();
   }
   const answered = await askDispatcher(runDir, { kind: 'send', ...request }, note);
   if (answered !== undefined) return answered.result as Sent;
@@ -88,9 +88,13 @@ export async function sendInRun(
   };
 }
 
-/** The error of a command in a run that cannot be identified, or in one that has `ended`. */
-export function noRun(ended = false): CrosstalkError {
-  if (ended) return new CrosstalkError('refused', RUN_HAS_ENDED);
+/** The error of a command in a run that has ended. */
+export function runHasEnded(): CrosstalkError {
+  return new CrosstalkError('refused', RUN_HAS_ENDED);
+}
+
+/** The error of a command in a run that cannot be identified. */
+export function noRun(): CrosstalkError {
   return new CrosstalkError(
     'usage',
     'not for a run, whose directory is not known: CROSSTALK_RUN_DIR does not name it; leave that variable as it is',
@@ -119,7 +123,7 @@ async function drop(runDir: string, request: RunRequest): Promise<RunAnswer | un
     await rename(temporary, join(folder, `${id}.json`));
   } catch (error) {
     // The drop folder is the first thing removed at the end of a run.
-    if (hasCode(error, 'ENOENT')) throw noRun(true);
+    if (hasCode(error, 'ENOENT')) throw runHasEnded();
     throw new CrosstalkError(
       'refused',
       `cannot reach the dispatcher, nor write to ${folder}: ${reasonOf(error)}; nothing was sent: let the CLI's sandbox write to CROSSTALK_RUN_DIR`,

@@ -42,14 +42,14 @@ export async function linked(context: Context, channel: string, input: SendInput
   const paths = processed(link, input).filter(isRelPath);
   const isLinked = !isNew && paths.length > 0;
   const tip = await readAt(context, link.tip);
-  const triggers = isLinked ? await context.archive.messages(tip, home, paths) : [];
+  const triggers = isLinked ? await context.reader.messages(tip, home, paths) : [];
   return {
     ...(id === undefined ? {} : { id }),
     ...(host === undefined || !isName(host) ? {} : { host }),
     triggers,
     home,
     follows: id !== undefined && home === channel,
-    lookup: await context.archive.chain(tip, home, triggers),
+    lookup: await context.reader.chain(tip, home, triggers),
   };
 }
 

@@ -1,10 +1,10 @@
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import type { Context } from '../context.ts';
-import { publish, record } from '../deliver.ts';
+import { publish, recordEntry } from '../deliver.ts';
 import type { SendInput, Sent } from './input.ts';
 import type { Marks } from './marks.ts';
-import { prepare } from './prepare.ts';
+import { prepareMessages } from './prepare.ts';
 import { RemoteNews } from './remote-news.ts';
 import { noteUnserved, withoutHost } from './unserved.ts';
 
@@ -27,11 +27,11 @@ export async function perform(
   } = {},
 ): Promise<Sent> {
   const news = new RemoteNews(context);
-  const { channel, from, dispatch, messages } = await prepare(context, input, marks, news);
+  const { channel, from, dispatch, messages } = await prepareMessages(context, input, marks, news);
   // Who serves the addressees matters only for a warning, so it is looked up during the push.
   const tasks = messages.flatMap(({ message: { re, to } }) => (re.length === 0 ? to : []));
   const looking = withoutHost(context, tasks).catch(() => []);
-  await record(
+  await recordEntry(
     context,
     marks.id,
     messages.map(({ commit }) => commit),

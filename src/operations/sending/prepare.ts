@@ -37,7 +37,7 @@ export interface Prepared {
  *
  * @throws CrosstalkError `usage` for invalid input
  */
-export async function prepare(
+export async function prepareMessages(
   context: Context,
   input: SendInput,
   { at, seed }: Marks,

@@ -1,6 +1,6 @@
 import { decodeTime } from 'ulid';
 import type { Dispatch } from '../../agents/dispatch-variables.ts';
-import type { Outcome } from '../../bus/publisher.ts';
+import type { PublishOutcome } from '../../bus/publisher.ts';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import type { RunFacts } from '../../dispatcher/run/desk.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
@@ -27,7 +27,7 @@ const SKEW_MS = 60_000;
  */
 export async function serveRun(
   context: Context,
-  publish: (id: string) => Promise<Outcome>,
+  publish: (id: string) => Promise<PublishOutcome>,
   run: RunFacts,
   request: unknown,
   durable: () => void,

@@ -1,5 +1,5 @@
 import { linkOf } from '../../agents/dispatch-variables.ts';
-import type { Outcome } from '../../bus/publisher.ts';
+import type { PublishOutcome } from '../../bus/publisher.ts';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import type { Context } from '../context.ts';
@@ -15,7 +15,7 @@ import { perform } from './perform.ts';
  */
 export async function serveSend(
   context: Context,
-  publish: (id: string) => Promise<Outcome>,
+  publish: (id: string) => Promise<PublishOutcome>,
   request: unknown,
 ): Promise<SendAnswer | undefined> {
   if (!isSendRequest(request) || request.dir !== context.transport.dir) return undefined;

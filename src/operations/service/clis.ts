@@ -1,6 +1,6 @@
 import { commandLine, programToFind } from '../../agents/command-line.ts';
 import type { Status } from '../health/report.ts';
-import type { Runner } from '../../service/run.ts';
+import type { CommandRunner } from '../../service/run.ts';
 
 /** A program that a command of the host file starts, and its path in an environment. */
 export interface CliFound {
@@ -15,7 +15,7 @@ type Tiers = Pick<NonNullable<Status['host']>, 'actors'>['actors'];
 
 /** Looks up the programs of all tiers as a run would: with `/bin/sh`, in this environment only. */
 export function findClis(
-  run: Runner,
+  run: CommandRunner,
   actors: Tiers,
   environment: Record<string, string>,
   cwd: string,
@@ -41,7 +41,7 @@ export function findClis(
  * @returns undefined when the shell does not find it
  */
 export async function whereIs(
-  run: Runner,
+  run: CommandRunner,
   program: string,
   environment: Record<string, string>,
   cwd: string,

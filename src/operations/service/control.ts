@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CrosstalkError, hasCode } from '../../errors.ts';
 import { shellWord } from '../../service/quoting.ts';
 import { stateOf, type ServiceState } from '../../service/state.ts';
-import { question, stepsOf, type Step, type Target } from '../../service/steps.ts';
+import { question, stepsOf, type ManagerCall, type Target } from '../../service/steps.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Context } from '../context.ts';
 import type { Machine } from './machine.ts';
@@ -27,7 +27,7 @@ export async function serviceState(machine: Machine, target: Target): Promise<Se
 export async function take(
   machine: Machine,
   target: Target,
-  steps: readonly Step[],
+  steps: readonly ManagerCall[],
   signal?: AbortSignal,
 ): Promise<void> {
   for (const { argv, mayFail, untilGone } of steps) {

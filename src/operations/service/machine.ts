@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { binPath } from '../../package.ts';
-import { runnerIn, type Runner } from '../../service/run.ts';
+import { runnerIn, type CommandRunner } from '../../service/run.ts';
 
 /**
  * What the installation of a service depends on, beside the transport; tests pass their own values.
@@ -9,7 +9,7 @@ import { runnerIn, type Runner } from '../../service/run.ts';
 export interface Machine {
   platform: NodeJS.Platform;
   uid: number;
-  run: Runner;
+  run: CommandRunner;
   /** The folder of the system's units. */
   systemUnits: string;
   /**

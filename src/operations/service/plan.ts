@@ -15,14 +15,14 @@ import { plainAdvice } from '../../service/plain.ts';
 import { launchdPlist } from '../../service/plist.ts';
 import { shellWord } from '../../service/quoting.ts';
 import type { ManagerKind, ServiceSpec } from '../../service/spec.ts';
-import { stepsOf, type Step, type Target } from '../../service/steps.ts';
+import { stepsOf, type ManagerCall, type Target } from '../../service/steps.ts';
 import { systemdUnit } from '../../service/unit.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { findThisHost } from '../setup/hosts.ts';
 import { findClis, whereIs } from './clis.ts';
 import type { Machine } from './machine.ts';
 import { managerOf } from './manager.ts';
-import { findServices, targetOf, type Found } from './target.ts';
+import { findServices, targetOf, type InstalledService } from './target.ts';
 
 export interface InstallInput {
   host?: string;
@@ -50,9 +50,9 @@ export type InstallPlan =
       target: Target;
       alias: string;
       files: PlannedFile[];
-      steps: Step[];
+      steps: ManagerCall[];
       /** Services of this clone under an older name, which are removed first. */
-      former: Found[];
+      former: InstalledService[];
       left: Captured['left'];
       warnings: string[];
     };
@@ -134,7 +134,11 @@ async function hostOf(
 }
 
 /** @returns services of this clone with another name, such as that of a former alias */
-async function inTheWay(context: Context, machine: Machine, target: Target): Promise<Found[]> {
+async function inTheWay(
+  context: Context,
+  machine: Machine,
+  target: Target,
+): Promise<InstalledService[]> {
   const { ours, others } = await findServices(context, machine);
   const other = others.find(({ file }) => file === target.file);
   if (other !== undefined) {
@@ -222,6 +226,6 @@ async function warningsOf(
 }
 
 /** The steps as commands that one could type. */
-export function typed(steps: readonly Step[]): string[] {
+export function typed(steps: readonly ManagerCall[]): string[] {
   return steps.map(({ argv }) => argv.map(shellWord).join(' '));
 }

@@ -9,7 +9,7 @@ import type { Context } from '../context.ts';
 import { logs, type LogLine } from '../tracing/logs.ts';
 import { serviceState } from './control.ts';
 import type { Machine } from './machine.ts';
-import { programsOf, theService, userOf, type Found } from './target.ts';
+import { programsOf, theService, userOf, type InstalledService } from './target.ts';
 
 /** How the dispatcher ended that ran before the current one, or that ran last. */
 interface LastEnd {
@@ -103,7 +103,7 @@ function stateProblems({ state, enabled, exit_code: code }: ServiceState): strin
 }
 
 /** Checks the files it runs, which an upgrade of Node or of Crosstalk may have moved. */
-async function programProblems(found: Found): Promise<string[]> {
+async function programProblems(found: InstalledService): Promise<string[]> {
   const problems: string[] = [];
   for (const path of programsOf(found)) {
     const there = await access(path).then(

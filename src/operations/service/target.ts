@@ -48,7 +48,7 @@ function domainOf(env: NodeJS.ProcessEnv, uid: number): string {
 }
 
 /** An installed service. */
-export interface Found extends Target {
+export interface InstalledService extends Target {
   /** The text of its file. */
   text: string;
 }
@@ -60,9 +60,9 @@ export interface Found extends Target {
 export async function findServices(
   context: Context,
   machine: Machine,
-): Promise<{ ours: Found[]; others: (Found & { serves: string })[] }> {
-  const ours: Found[] = [];
-  const others: (Found & { serves: string })[] = [];
+): Promise<{ ours: InstalledService[]; others: (InstalledService & { serves: string })[] }> {
+  const ours: InstalledService[] = [];
+  const others: (InstalledService & { serves: string })[] = [];
   for (const { kind, folder, ending } of folders(context, machine)) {
     for (const entry of (await readdir(folder).catch(() => [])).sort()) {
       const name = entry.slice(0, -ending.length);
@@ -82,7 +82,7 @@ export async function findServices(
  *
  * @throws CrosstalkError `not_found` when there is none, `ambiguous` when there are several
  */
-export async function theService(context: Context, machine: Machine): Promise<Found> {
+export async function theService(context: Context, machine: Machine): Promise<InstalledService> {
   const { ours } = await findServices(context, machine);
   const [found, ...more] = ours;
   if (found === undefined)
@@ -98,12 +98,12 @@ export async function theService(context: Context, machine: Machine): Promise<Fo
 }
 
 /** The user as whom it runs according to its file; null for services of the user. */
-export function userOf({ text }: Found): string | null {
+export function userOf({ text }: InstalledService): string | null {
   return /^User=(.*)$/m.exec(text)?.[1] ?? null;
 }
 
 /** The program and the entry file that a service starts. */
-export function programsOf({ kind, text }: Found): string[] {
+export function programsOf({ kind, text }: InstalledService): string[] {
   // The label, the shell, -c, the script, $0 and the environment come first.
   if (kind === 'launchd') return plistStrings(text).slice(6, 8);
   const line = /^ExecStart=(.*)$/m.exec(text)?.[1] ?? '';

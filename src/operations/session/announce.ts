@@ -46,13 +46,13 @@ export async function announceArrivals(
 }
 
 async function concerns(
-  { archive }: Context,
+  { reader }: Context,
   tip: string,
   { channel, message }: Arrival,
   name: string,
 ): Promise<boolean> {
   if (message.from === name) return false;
   if (message.to.some((address) => address.name === name)) return true;
-  const answered = await archive.messages(tip, channel, message.re.slice(0, MAX_RE));
+  const answered = await reader.messages(tip, channel, message.re.slice(0, MAX_RE));
   return answered.some(({ message: { from } }) => from === name);
 }

@@ -11,7 +11,7 @@ import { announcerFor } from './announcer.ts';
 import type { Context } from '../context.ts';
 import { canStart } from '../path.ts';
 
-export interface SessionInput {
+export interface InteractiveSession {
   /** The name of its instructions file. */
   name: string;
   /** A command line, or the name of a known agent CLI. */
@@ -39,7 +39,10 @@ const GRACE_MS = 5000;
  * @returns the exit code of the CLI
  * @throws CrosstalkError `not_found` when it cannot be started
  */
-export async function startSession(context: Context, input: SessionInput): Promise<number> {
+export async function startInteractiveSession(
+  context: Context,
+  input: InteractiveSession,
+): Promise<number> {
   const { paths, transport, note } = context;
   await mkdir(paths.sessions, { recursive: true, mode: 0o700 });
   const file = join(paths.sessions, `${input.name}.md`);

@@ -1,6 +1,6 @@
 import { approvables, heldOf, settingsThatWait } from '../../bus/approvables.ts';
 import { judge, weigh, type Approving } from '../../bus/approvals.ts';
-import { refusalOf } from '../../bus/transport-files.ts';
+import { tierRefusalOf } from '../../bus/transport-files.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { withTier, type HeldChange } from '../../protocol/approval/approval.ts';
@@ -147,7 +147,7 @@ export async function approveWritten(
   actor: string,
   tier: string,
   slot: TierSlot,
-  joins = false,
+  { joins = false }: { joins?: boolean } = {},
 ): Promise<void> {
   await requireOutside(context, slot);
   await updateApprovals(
@@ -167,7 +167,7 @@ export async function approveWritten(
 
 async function requireOutside(context: Context, slot: TierSlot): Promise<void> {
   const { transport, home } = approvingIn(context);
-  const refused = await refusalOf(transport, home, slot);
+  const refused = await tierRefusalOf(transport, home, slot);
   if (refused !== undefined)
     throw new CrosstalkError(
       'refused',

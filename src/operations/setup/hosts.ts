@@ -66,7 +66,7 @@ export async function writeTier(
   slot: TierSlot,
   from: string,
 ): Promise<void> {
-  const text = (await context.archive.text(await tipOf(context), host.path)) ?? '';
+  const text = (await context.reader.text(await tipOf(context), host.path)) ?? '';
   const content = withTier(text, actor, tier, slot);
   const result = parseHostFile(content);
   if (!result.ok)

@@ -108,7 +108,7 @@ async function create(
     author: authorOf(from, alias),
     ...(remote === undefined ? {} : { remote }),
   });
-  (await openTransport(dir, surroundings.env, true)).transport.close();
+  (await openTransport(dir, surroundings.env, { isMade: true })).transport.close();
   const result = {
     dir: await realpath(dir),
     alias,
@@ -123,7 +123,9 @@ async function create(
       surroundings,
       { transport: dir, note: input.note },
       async (context) => {
-        await approveWritten(context, alias, input.actor, 'default', slotIn(input), true);
+        await approveWritten(context, alias, input.actor, 'default', slotIn(input), {
+          joins: true,
+        });
         return remote !== undefined && push(context);
       },
     ),
@@ -132,7 +134,7 @@ async function create(
 
 /** Fetches the bus into a new clone; returns the failure, if any. */
 async function bringInto(dir: string, env: NodeJS.ProcessEnv): Promise<Failure | undefined> {
-  const { transport } = await openTransport(dir, env, true);
+  const { transport } = await openTransport(dir, env, { isMade: true });
   try {
     const failure = await transport.bring();
     // One fetch brings all files; reading them one by one would take a connection each.

@@ -21,7 +21,7 @@ export async function join(
 ): Promise<Initialised> {
   return withContext(surroundings, { transport: input.dir, note: input.note }, async (context) => {
     const { alias, machine } = await identity(context, input.alias);
-    await approveWritten(context, alias, input.actor, 'default', slotIn(input), true);
+    await approveWritten(context, alias, input.actor, 'default', slotIn(input), { joins: true });
     const { files, channel } = await additions(context, input);
     files.push({
       path: hostFile(alias),
@@ -37,7 +37,7 @@ export async function join(
           files,
         },
       ],
-      true,
+      { wait: true },
     );
     if (!delivered.published) {
       input.note(`joined here, but not pushed: ${delivered.reason}; push it with: crosstalk sync`);
@@ -93,7 +93,7 @@ async function additions(
 ): Promise<{ files: TemplateFile[]; channel: string | undefined }> {
   const tip = await tipOf(context);
   const profiles = await context.transport.list(tip, ['local/actors', 'upstream/actors']);
-  const channels = await context.archive.channels(tip);
+  const channels = await context.reader.channels(tip);
   const files = newActor(input.actor, profiles);
   const wanted = input.channel ?? (channels.length === 0 ? 'general' : undefined);
   if (wanted === undefined || channels.some(({ name }) => name === wanted))

@@ -36,7 +36,7 @@ export async function upgrade(
     published: false,
   };
   for (const { path, content } of files) {
-    const present = await context.archive.text(tip, path);
+    const present = await context.reader.text(tip, path);
     if (present === undefined) plan.added.push(path);
     else if (present !== content) plan.changed.push(path);
   }
@@ -54,7 +54,7 @@ export async function upgrade(
         clear: UPSTREAM,
       },
     ],
-    true,
+    { wait: true },
   );
   if (!delivered.published) {
     throw new CrosstalkError(

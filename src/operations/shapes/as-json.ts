@@ -44,7 +44,7 @@ export interface ReadJson extends MessageJson {
 }
 
 /** Converts a complete message to JSON. */
-export function readJson(read: ReadMessage): ReadJson {
+export function readMessageJson(read: ReadMessage): ReadJson {
   const { message, channel, path, queued } = read;
   const { type, tier = null, host = null, cause, extra } = message;
   const place = { channel: channel.id, channel_name: channel.name, path, queued };

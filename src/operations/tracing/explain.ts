@@ -37,7 +37,7 @@ export async function explain(
   await refreshOrNote(context);
   const ref = await resolveMessage(context, message);
   const tip = await tipOf(context);
-  const found = await context.archive.message(tip, ref.channel, ref.relPath);
+  const found = await context.reader.message(tip, ref.channel, ref.relPath);
   if (found === undefined) {
     const path = messageFile(ref.channel, ref.relPath);
     throw new CrosstalkError(
@@ -46,7 +46,7 @@ export async function explain(
     );
   }
   const delivered = { relPath: ref.relPath, message: found };
-  const lookup = await context.archive.chain(tip, ref.channel, [delivered]);
+  const lookup = await context.reader.chain(tip, ref.channel, [delivered]);
   const { name, host } = address.value;
   const narrowed = found.to.find((to) => to.name === name && to.host !== undefined);
   const result = activation(
@@ -64,9 +64,7 @@ export async function explain(
     clause: result.clause,
     because: explainClause(result.clause, name),
     answered: result.answered,
-    facts: await withNaming(context, tip, (naming) =>
-      factsOf(context, ref, name, result.wakes, naming),
-    ),
+    facts: await withNaming(context, tip, (naming) => factsOf(context, ref, name, result, naming)),
     open_questions: result.wakes
       ? openQuestions(delivered, name, lookup).map(({ relPath, asker }) => ({
           message: relPath,

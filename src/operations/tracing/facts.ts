@@ -37,14 +37,14 @@ export interface Facts {
 /**
  * Gathers the facts about a message.
  *
- * @param wakes whether the message wakes the actor at all
+ * @param result `wakes`: whether the message wakes the actor at all
  * @param naming finds the messages that name it
  */
 export async function factsOf(
   context: Context,
   ref: MessageRef,
   actor: string,
-  wakes: boolean,
+  { wakes }: { wakes: boolean },
   naming: Naming,
 ): Promise<Facts> {
   const { outbox, deadLetters, paths, transport } = context;
@@ -73,7 +73,7 @@ export async function factsOf(
     wakes && !running && (letter === undefined ? !settled : letter.state === 'retrying');
   const now = context.now().toISOString();
   const waits = heartbeat?.parked.find((one) => one.actor === actor && one.until > now);
-  const mentions = await naming(ref, true);
+  const mentions = await naming(ref, 're_or_cause');
   const answers = mentions
     .filter(({ message }) => message.from === actor)
     .map((mention) => mention.relPath);

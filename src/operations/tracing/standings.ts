@@ -23,10 +23,10 @@ export async function standings(
   known: readonly Located[],
   wanted: ReadonlySet<string>,
 ): Promise<Standing[]> {
-  const naming: Naming = ({ relPath }, inCause) =>
+  const naming: Naming = ({ relPath }, where) =>
     Promise.resolve(
       known.filter(({ message: { re, cause } }) =>
-        (inCause ? [...re, ...cause] : re).includes(relPath),
+        (where === 're_or_cause' ? [...re, ...cause] : re).includes(relPath),
       ),
     );
   const served = await servedNames(context, await tipOf(context));

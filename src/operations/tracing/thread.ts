@@ -77,7 +77,7 @@ export async function thread(context: Context, given: string): Promise<Thread> {
       states: await statesOf(context, ref.channel, served, branch, messages, naming),
       children: await Promise.all(branch.children.map(nodeOf)),
     });
-    const { name } = await context.archive.channel(tip, ref.channel);
+    const { name } = await context.reader.channel(tip, ref.channel);
     return {
       channel: ref.channel,
       channel_name: name,
@@ -90,7 +90,7 @@ export async function thread(context: Context, given: string): Promise<Thread> {
 
 /** Gathers everything that is connected: first back to the roots, then down from them. */
 async function gather(
-  { archive }: Context,
+  { reader }: Context,
   tip: string,
   ref: MessageRef,
   queued: readonly Located[],
@@ -99,7 +99,7 @@ async function gather(
   const { channel } = ref;
   const inOutbox = new Map(queued.map(({ relPath, message }) => [relPath, message]));
   const read = async (relPath: string): Promise<Message | undefined> =>
-    (await archive.message(tip, channel, relPath)) ?? inOutbox.get(relPath);
+    (await reader.message(tip, channel, relPath)) ?? inOutbox.get(relPath);
   const found = new Map<string, Message>();
   const roots: string[] = [];
   for (let ahead = [ref.relPath]; ahead.length > 0 && found.size < MAX_NODES;) {
@@ -124,7 +124,7 @@ async function gather(
       const waiting = queued.filter(({ message: { re, cause } }) =>
         [...re, ...cause].includes(relPath),
       );
-      for (const item of [...(await naming({ channel, relPath }, true)), ...waiting]) {
+      for (const item of [...(await naming({ channel, relPath }, 're_or_cause')), ...waiting]) {
         messages.set(item.relPath, item.message);
         next.push(item.relPath);
       }
@@ -187,7 +187,7 @@ export async function statesOf(
       states.push({ actor: name, state: 'answered', detail: answer.relPath, took_s: seconds });
       continue;
     }
-    const facts = await factsOf(context, { channel, relPath }, name, true, naming);
+    const facts = await factsOf(context, { channel, relPath }, name, { wakes: true }, naming);
     states.push({ actor: name, took_s: null, ...openState(facts) });
   }
   return states;

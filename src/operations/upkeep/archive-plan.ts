@@ -1,6 +1,6 @@
 import { type MessageRef, messageKey } from '../../protocol/message-ref.ts';
 import { readHosts } from '../../bus/host.ts';
-import { splitAt, type Beyond, type Served, type Split } from '../../protocol/epoch.ts';
+import { splitAt, type Beyond, type ServedActor, type Split } from '../../protocol/epoch.ts';
 import { CHANNELS, messageFile, placeOf } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import { byChannel } from '../../protocol/reference.ts';
@@ -11,7 +11,7 @@ import type { Context } from '../context.ts';
 const CHUNK = 500;
 
 /** Which messages of a bus are archived and which stay. */
-export interface Plan {
+export interface ArchivePlan {
   channels: { id: string; name: string; archived: number; waiting: number; kept: number }[];
   archived: number;
   /** The number of messages before that day that wait for an answer. */
@@ -40,15 +40,15 @@ export async function planAt(
   tip: string,
   before: string,
   withWaiting: boolean,
-): Promise<{ plan: Plan; removed: string[] }> {
+): Promise<{ plan: ArchivePlan; removed: string[] }> {
   const hosts = await readHosts(context.transport, tip);
-  const served: Served[] = hosts.flatMap(({ result }) =>
+  const served: ServedActor[] = hosts.flatMap(({ result }) =>
     result.ok
       ? [...result.value.actors.keys()].map((actor) => ({ host: result.value.alias, actor }))
       : [],
   );
   const removed: string[] = [];
-  const all = await context.archive.channels(tip);
+  const all = await context.reader.channels(tip);
   const splits = new Map<string, Split>();
   const crossings: Crossing[] = [];
   for (const { id } of all) {
@@ -63,7 +63,7 @@ export async function planAt(
       channel === id ? [] : [seenFrom(id, channel, located)],
     );
     const linked = messages.filter(({ message }) => message.origin !== undefined);
-    const lookup = await context.archive.chain(tip, id, linked);
+    const lookup = await context.reader.chain(tip, id, linked);
     const beyond: Beyond = { others: seen, lookup, staying };
     const split = splitAt(messages, before, served, withWaiting, beyond);
     splits.set(id, split);
@@ -75,7 +75,7 @@ export async function planAt(
     for (const relPath of ended) removed.push(messageFile(id, relPath));
     return { id, name, archived: ended.length, waiting: waiting.length, kept };
   });
-  const sum = (part: Exclude<keyof Plan, 'channels'>): number =>
+  const sum = (part: Exclude<keyof ArchivePlan, 'channels'>): number =>
     channels.reduce((total, channel) => total + channel[part], 0);
   const plan = { channels, archived: sum('archived'), waiting: sum('waiting'), kept: sum('kept') };
   return { plan, removed };
@@ -157,7 +157,7 @@ async function headersOf(context: Context, tip: string, channel: string): Promis
     for (let at = 0; at < files.length; at += CHUNK) {
       const read = files.slice(at, at + CHUNK).map(async (file) => {
         const place = placeOf(file.path);
-        const parsed = place.kind === 'message' ? await context.archive.parse(file) : undefined;
+        const parsed = place.kind === 'message' ? await context.reader.parse(file) : undefined;
         if (place.kind !== 'message' || parsed?.ok !== true) return [];
         const header = { relPath: place.relPath, message: { ...parsed.value, body: '' } };
         return [seenFrom(channel, channel, header)];

@@ -5,7 +5,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { CHANNELS, placeOf } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { Failure, TreeEntry } from '../../transport/transport.ts';
-import { planAt, type Plan } from './archive-plan.ts';
+import { planAt, type ArchivePlan } from './archive-plan.ts';
 import { refreshed, tipOf, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 
@@ -20,7 +20,7 @@ export interface ArchiveInput {
   dryRun: boolean;
 }
 
-export interface Archived extends Plan {
+export interface Archived extends ArchivePlan {
   before: string;
   /** The bundle with the previous history; absent when nothing was done. */
   bundle?: string;

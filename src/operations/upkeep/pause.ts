@@ -1,7 +1,7 @@
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { readPause, removePause, writePause, type Pause } from '../../state/pause.ts';
 import type { Context } from '../context.ts';
-import { releaseHeld, type HeldAgent } from '../health/held.ts';
+import { releaseHeld, type HeldAgent } from '../health/held-agents.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 
 /** Keeps this machine's dispatcher from starting runs until `resume`; current runs continue. */

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import type { WebMessage } from '../../api/api.ts';
 import { StateChip } from '../parts/state-chip.tsx';
-import { statesOf } from '../live/states.ts';
+import { shownStatesOf } from '../live/states.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
@@ -84,7 +84,7 @@ function Fate({ message }: { message: WebMessage }): JSX.Element {
       <Link to={{ view: 'thread', channel, relPath }}>
         to {to.join(', ')}: {plainOf(body.slice(0, 160))}
       </Link>{' '}
-      {statesOf(message, known, now?.waiting.messages ?? [], []).map((shown) => (
+      {shownStatesOf(message, known, now?.waiting.messages ?? [], []).map((shown) => (
         <StateChip key={`${shown.state} ${shown.actor ?? ''}`} shown={shown} />
       ))}
     </>

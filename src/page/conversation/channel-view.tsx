@@ -5,7 +5,7 @@ import { Composer } from '../compose/composer.tsx';
 import { useKeys } from '../keys/use-keys.ts';
 import type { Action } from '../keys/keymap.ts';
 import { elementFor, Windowed } from '../list/windowed.tsx';
-import type { Place } from '../list/place.ts';
+import type { ScrollPlace } from '../list/place.ts';
 import { keepMark, loadMark } from '../live/read-marks.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
@@ -15,7 +15,7 @@ import { plainOf } from '../text/plain.ts';
 import { dayOf } from '../text/time.ts';
 import { guessedHeight, MessageItem } from './message-item.tsx';
 import { reachesEnd, shownOf } from './span.ts';
-import { statesOf } from '../live/states.ts';
+import { shownStatesOf } from '../live/states.ts';
 import { useSpan } from './use-span.ts';
 
 const keyOf = ({ relPath }: WebMessage): string => relPath;
@@ -28,7 +28,7 @@ const BEFORE_JUMP = 20;
 export function ChannelView({ channel, at }: { channel: string; at?: string }): JSX.Element {
   const { channels, known, now, pending, session } = useModel();
   const { go } = useNavigation();
-  const [place, setPlace] = useState<Place>('end');
+  const [place, setPlace] = useState<ScrollPlace>('end');
   const [fresh, setFresh] = useState(0);
   const [current, setCurrent] = useState(at);
   const seen = useRef<{ key: string | undefined; atEnd: boolean }>({ key: at, atEnd: false });
@@ -156,7 +156,7 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
           show={(message) => (
             <MessageItem
               message={message}
-              states={statesOf(
+              states={shownStatesOf(
                 message,
                 known,
                 now?.waiting.messages ?? [],

@@ -8,7 +8,7 @@ export function queryOf(words: string): string {
 }
 
 /** Splits a text so that words which begin with one of the searched words are separate parts. */
-export function marked(text: string, words: string): { text: string; hit: boolean }[] {
+export function highlighted(text: string, words: string): { text: string; hit: boolean }[] {
   const wanted = words.match(/[\p{L}\p{N}]+/gu) ?? [];
   if (wanted.length === 0) return [{ text, hit: false }];
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${wanted.join('|')})`, 'giu');

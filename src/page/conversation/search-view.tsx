@@ -9,7 +9,7 @@ import { useNavigation } from '../route/navigation.ts';
 import { Problem, View } from '../parts/view.tsx';
 import { clockOf, dayOf } from '../text/time.ts';
 import { plainOf } from '../text/plain.ts';
-import { marked, queryOf } from './query.ts';
+import { highlighted, queryOf } from './query.ts';
 
 /** Milliseconds after the last key before the search starts. */
 const PAUSE_MS = 120;
@@ -109,7 +109,7 @@ export function SearchView(props: { words: string; channel: string | undefined }
               in <bdi>{hit.channel_name}</bdi>, {dayOf(hit.timestamp)} {clockOf(hit.timestamp)}
             </span>
             <p class="excerpt">
-              {marked(plainOf(hit.excerpt), words).map(({ text, hit: found_ }) =>
+              {highlighted(plainOf(hit.excerpt), words).map(({ text, hit: found_ }) =>
                 found_ ? <mark>{text}</mark> : text,
               )}
             </p>

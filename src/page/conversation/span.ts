@@ -2,7 +2,7 @@ import type { WebMessage, WebMessagePage } from '../../api/api.ts';
 import { joined } from '../list/window.ts';
 
 /** The loaded part of a channel: consecutive messages, and their position in the channel. */
-export interface Span {
+export interface LoadedSpan {
   /** Oldest first. */
   messages: readonly WebMessage[];
   /** The number of messages that are older than these. */
@@ -23,18 +23,22 @@ export const PAGE = 60;
 const keyOf = ({ relPath }: WebMessage): string => relPath;
 
 /** Whether the newest message of the channel is loaded. */
-export function reachesEnd({ first, messages, total }: Span): boolean {
+export function reachesEnd({ first, messages, total }: LoadedSpan): boolean {
   return first + messages.length >= total;
 }
 
-export function spanOf(page: WebMessagePage): Span {
+export function spanOf(page: WebMessagePage): LoadedSpan {
   const { messages, first, total, queued, complete, after } = page;
   const end = first + messages.length;
   return { messages, first, total: after === null ? end : Math.max(total, end), queued, complete };
 }
 
 /** Adds a page that comes directly before or after the loaded part. */
-export function withPage(span: Span, page: WebMessagePage, side: 'before' | 'after'): Span {
+export function withPage(
+  span: LoadedSpan,
+  page: WebMessagePage,
+  side: 'before' | 'after',
+): LoadedSpan {
   const messages = joined(span.messages, page.messages, side, keyOf, KEPT);
   const pageEnd = page.first + page.messages.length;
   const atEnd = side === 'after' && page.after === null;
@@ -48,13 +52,13 @@ export function withPage(span: Span, page: WebMessagePage, side: 'before' | 'aft
 }
 
 /** Updates the position of the loaded part from a page next to it. */
-export function withCounts(span: Span, page: WebMessagePage): Span {
+export function withCounts(span: LoadedSpan, page: WebMessagePage): LoadedSpan {
   const { total, complete } = page;
   return { ...span, first: page.first + page.messages.length, total, complete };
 }
 
 /** Adds messages that arrived in the channel, in whatever order they were written. */
-export function withArrived(span: Span, arrived: readonly WebMessage[]): Span {
+export function withArrived(span: LoadedSpan, arrived: readonly WebMessage[]): LoadedSpan {
   const known = new Set(span.messages.map(keyOf));
   const fresh = arrived.filter((one) => !known.has(one.relPath));
   if (fresh.length === 0) return span;
@@ -75,7 +79,7 @@ export function withArrived(span: Span, arrived: readonly WebMessage[]): Span {
 }
 
 /** The messages to show: the loaded ones, and at the end those that have yet to be sent. */
-export function shownOf(span: Span, pending: readonly WebMessage[]): WebMessage[] {
+export function shownOf(span: LoadedSpan, pending: readonly WebMessage[]): WebMessage[] {
   if (!reachesEnd(span)) return [...span.messages];
   const known = new Set(span.messages.map(keyOf));
   const waiting = new Map<string, WebMessage>();

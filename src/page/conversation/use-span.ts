@@ -2,7 +2,15 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { WebEvents, WebMessage, WebMessagePage } from '../../api/api.ts';
 import { get, wordsOf } from '../live/api.ts';
 import { useNews } from '../live/use-live.ts';
-import { PAGE, reachesEnd, spanOf, withArrived, withCounts, withPage, type Span } from './span.ts';
+import {
+  PAGE,
+  reachesEnd,
+  spanOf,
+  withArrived,
+  withCounts,
+  withPage,
+  type LoadedSpan,
+} from './span.ts';
 
 /** Milliseconds between two requests for the number of messages while they are being indexed. */
 const GROWING_MS = 1000;
@@ -11,12 +19,12 @@ const GROWING_MS = 1000;
 type Target = { around: string } | { at: number } | undefined;
 
 export interface SpanControl {
-  span: Span | undefined;
+  span: LoadedSpan | undefined;
   problem: string | undefined;
   /** Loads the messages before or after the loaded ones. */
   more: (side: 'before' | 'after') => void;
   /** Loads another part of the channel; resolves with it, or with undefined after a failure. */
-  load: (target: Target) => Promise<Span | undefined>;
+  load: (target: Target) => Promise<LoadedSpan | undefined>;
 }
 
 /**
@@ -35,20 +43,20 @@ export function useSpan(
     span: undefined,
     problem: undefined,
   });
-  const span = useRef<Span | undefined>(undefined);
+  const span = useRef<LoadedSpan | undefined>(undefined);
   const loading = useRef<AbortController | undefined>(undefined);
   const paging = useRef(false);
   /** Messages that arrive while something is loaded may be missing in the result. */
   const late = useRef<WebMessage[]>([]);
 
-  const keep = (next: Span): void => {
+  const keep = (next: LoadedSpan): void => {
     span.current = next;
     setState({ span: next, problem: undefined });
   };
   const ask = (query: Record<string, string | number>, signal: AbortSignal) =>
     get<WebMessagePage>(`channels/${channel}/messages`, { limit: PAGE, ...query }, signal);
 
-  const load = async (target: Target): Promise<Span | undefined> => {
+  const load = async (target: Target): Promise<LoadedSpan | undefined> => {
     loading.current?.abort();
     const stop = new AbortController();
     loading.current = stop;

@@ -6,7 +6,7 @@ import { get } from '../live/api.ts';
 import { useClock, useLoaded } from '../live/use-live.ts';
 import { Problem, View } from '../parts/view.tsx';
 import { AnswerTimes, Backlog } from './plots.tsx';
-import { LONGEST, moved, zoomed, type Span } from './scale.ts';
+import { LONGEST, moved, zoomed, type TimeSpan } from './scale.ts';
 import { Timeline } from './timeline.tsx';
 
 const HOUR = 3_600_000;
@@ -28,8 +28,8 @@ export function FlowView(): JSX.Element {
   /** The time at which the picture ends; undefined for the current time. */
   const [until, setUntil] = useState<number | undefined>(undefined);
   const to = until ?? clock;
-  const span: Span = { from: to - length, to };
-  const look = (next: Span): void => {
+  const span: TimeSpan = { from: to - length, to };
+  const look = (next: TimeSpan): void => {
     setLength(next.to - next.from);
     setUntil(next.to >= Date.now() - STEP_MS ? undefined : next.to);
   };

@@ -1,5 +1,5 @@
 import type { WebArrow, WebFlow, WebRun } from '../../api/api.ts';
-import { placeOf, type Span } from './scale.ts';
+import { placeOf, type TimeSpan } from './scale.ts';
 
 /** A row of the picture, for a name that wrote, ran or was addressed. In pixels from its top edge. */
 interface Lane {
@@ -50,7 +50,7 @@ const SLANT = 10;
  * @param width pixels
  * @param now the end of runs that have not ended, in milliseconds
  */
-export function pictureOf(flow: WebFlow, span: Span, width: number, now: number): Picture {
+export function pictureOf(flow: WebFlow, span: TimeSpan, width: number, now: number): Picture {
   const lanes: Lane[] = [];
   const bars: Bar[] = [];
   let top = 0;
@@ -96,7 +96,12 @@ function inRows(runs: readonly WebRun[], now: number): WebRun[][] {
 const endOf = ({ until }: WebRun, now: number): number =>
   until === null ? now : Date.parse(until);
 
-function extent(run: WebRun, span: Span, width: number, now: number): { x: number; width: number } {
+function extent(
+  run: WebRun,
+  span: TimeSpan,
+  width: number,
+  now: number,
+): { x: number; width: number } {
   const x = placeOf(Date.parse(run.since), span, width);
   const end = placeOf(endOf(run, now), span, width);
   // Cut what reaches far beyond the picture, because browsers limit coordinates.
@@ -107,7 +112,7 @@ function extent(run: WebRun, span: Span, width: number, now: number): { x: numbe
 function arrowsOf(
   message: WebArrow,
   { runs }: WebFlow,
-  span: Span,
+  span: TimeSpan,
   width: number,
   middle: ReadonlyMap<string, number>,
 ): Arrow[] {

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { WebFlow } from '../../api/api.ts';
 import { ageOf, clockOf, dayOf } from '../text/time.ts';
-import { placeOf, ticksOf, type Span } from './scale.ts';
+import { placeOf, ticksOf, type TimeSpan } from './scale.ts';
 
 const HOUR = 3_600_000;
 const HEIGHT = 120;
@@ -10,7 +10,7 @@ const TOP = 14;
 
 interface Props {
   flow: WebFlow;
-  span: Span;
+  span: TimeSpan;
   width: number;
 }
 
@@ -81,7 +81,7 @@ interface PlotProps {
   title: string;
   /** The value of the highest line. */
   top: string;
-  span: Span;
+  span: TimeSpan;
   width: number;
   head: readonly string[];
   rows: readonly (readonly string[])[];

@@ -1,5 +1,5 @@
 /** A period, in milliseconds since 1970. */
-export interface Span {
+export interface TimeSpan {
   from: number;
   to: number;
 }
@@ -27,7 +27,7 @@ const STEPS = [
 ];
 
 /** The position of a time in a picture, in pixels from its left edge. */
-export function placeOf(at: number, { from, to }: Span, width: number): number {
+export function placeOf(at: number, { from, to }: TimeSpan, width: number): number {
   return ((at - from) / (to - from)) * width;
 }
 
@@ -36,19 +36,24 @@ export function placeOf(at: number, { from, to }: Span, width: number): number {
  *
  * @param now nothing later than this is shown
  */
-export function zoomed({ from, to }: Span, factor: number, around: number, now: number): Span {
+export function zoomed(
+  { from, to }: TimeSpan,
+  factor: number,
+  around: number,
+  now: number,
+): TimeSpan {
   const length = Math.min(LONGEST, Math.max(SHORTEST, (to - from) * factor));
   const share = (around - from) / (to - from);
   return withinPast({ from: around - share * length, to: around + (1 - share) * length }, now);
 }
 
 /** Moves the period by a share of its length; negative is earlier. */
-export function moved({ from, to }: Span, share: number, now: number): Span {
+export function moved({ from, to }: TimeSpan, share: number, now: number): TimeSpan {
   const by = (to - from) * share;
   return withinPast({ from: from + by, to: to + by }, now);
 }
 
-function withinPast({ from, to }: Span, now: number): Span {
+function withinPast({ from, to }: TimeSpan, now: number): TimeSpan {
   const over = Math.max(0, to - now);
   return { from: from - over, to: to - over };
 }
@@ -58,7 +63,7 @@ function withinPast({ from, to }: Span, now: number): Span {
  * in minutes.
  */
 export function ticksOf(
-  { from, to }: Span,
+  { from, to }: TimeSpan,
   width: number,
   apart: number,
   offset: number,

@@ -7,11 +7,11 @@ import { pathOf } from '../route/route.ts';
 import { clockOf, dayOf } from '../text/time.ts';
 import { pictureOf, type Arrow, type Bar } from './layout.ts';
 import { arrowKey, barKey, marksOf, type Mark } from './marks.ts';
-import { placeOf, ticksOf, type Span } from './scale.ts';
+import { placeOf, ticksOf, type TimeSpan } from './scale.ts';
 
 interface Props {
   flow: WebFlow;
-  span: Span;
+  span: TimeSpan;
   now: number;
   width: number;
   onWheel: (event: WheelEvent, share: number) => void;
@@ -136,7 +136,7 @@ function addressOf({ channel, relPath }: Mark): string {
     : pathOf({ view: 'message', channel, relPath });
 }
 
-function Grid(props: { picture: ReturnType<typeof pictureOf>; span: Span; width: number }) {
+function Grid(props: { picture: ReturnType<typeof pictureOf>; span: TimeSpan; width: number }) {
   const { picture, span, width } = props;
   const ticks = ticksOf(span, width, TICK_APART, new Date(span.to).getTimezoneOffset());
   const isLong = span.to - span.from > 36 * 3_600_000;

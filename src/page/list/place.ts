@@ -7,11 +7,11 @@ export interface Anchor {
   offset: number;
 }
 
-export type Place = Anchor | 'end';
+export type ScrollPlace = Anchor | 'end';
 
 /** Pixels from the beginning of the list to the top of the visible part, by the known heights. */
 export function topOf(
-  place: Place,
+  place: ScrollPlace,
   keys: readonly string[],
   heights: readonly number[],
   seen: number,
@@ -49,7 +49,7 @@ export function takeHeights(box: HTMLElement, known: Map<string, number>): boole
  * @param before what this returned the last time: at the end, the list is scrolled only if it has
  *   grown
  */
-export function settle(box: HTMLElement, place: Place | undefined, before: string): string {
+export function settle(box: HTMLElement, place: ScrollPlace | undefined, before: string): string {
   const size = `${String(box.scrollHeight)} ${String(box.clientHeight)}`;
   if (place === 'end') {
     if (size !== before) box.scrollTop = box.scrollHeight;

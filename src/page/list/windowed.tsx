@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
-import { anchorAt, elementsOf, settle, takeHeights, topOf, type Place } from './place.ts';
+import { anchorAt, elementsOf, settle, takeHeights, topOf, type ScrollPlace } from './place.ts';
 import { windowOf } from './window.ts';
 
 export interface WindowedProps<T> {
@@ -20,7 +20,7 @@ export interface WindowedProps<T> {
   /**
    * The position to show. A new object moves the reader there; `'end'` follows the end as it grows.
    */
-  at: Place;
+  at: ScrollPlace;
   /** Receives whether the reader is at the very end, and the first visible item. */
   onPlace: (atEnd: boolean, key: string | undefined) => void;
 }
@@ -50,7 +50,7 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
   const [, redraw] = useReducer((n: number) => n + 1, 0);
 
   // The reader's position; undefined while they are where nothing is loaded.
-  const place = useRef<Place | undefined>(at);
+  const place = useRef<ScrollPlace | undefined>(at);
   const asked = useRef(at);
   if (asked.current !== at) {
     asked.current = at;

@@ -4,7 +4,7 @@ import { after, NOTHING_KNOWN, type Model } from './model.ts';
 import { Stream } from './stream.ts';
 
 /** What views are notified of: that everything has to be loaded again, or one of the events. */
-export interface News {
+export interface LiveEvent {
   name: keyof WebEvents;
   data: WebEvents[keyof WebEvents];
 }
@@ -17,8 +17,8 @@ const STREAM_FIRST_MS = 1500;
 /** Loads the data that every view needs, keeps it up to date and notifies its listeners. */
 export class Live {
   model: Model = NOTHING_KNOWN;
-  readonly #watchers = new Set<() => void>();
-  readonly #listeners = new Set<(news: News) => void>();
+  readonly #subscribers = new Set<() => void>();
+  readonly #listeners = new Set<(news: LiveEvent) => void>();
   readonly #stream = new Stream(
     (name, data) => {
       this.#happened(name, data);
@@ -41,17 +41,17 @@ export class Live {
 
   set(patch: Partial<Model>): void {
     this.model = { ...this.model, ...patch };
-    for (const changed of this.#watchers) changed();
+    for (const changed of this.#subscribers) changed();
   }
 
   /** Calls back after every change of the model, until the returned function is called. */
-  watch(changed: () => void): () => void {
-    this.#watchers.add(changed);
-    return () => this.#watchers.delete(changed);
+  subscribe(changed: () => void): () => void {
+    this.#subscribers.add(changed);
+    return () => this.#subscribers.delete(changed);
   }
 
   /** Calls back with every event, after the model has been updated. */
-  listen(heard: (news: News) => void): () => void {
+  listen(heard: (news: LiveEvent) => void): () => void {
     this.#listeners.add(heard);
     return () => this.#listeners.delete(heard);
   }
@@ -82,7 +82,9 @@ export class Live {
     if (first || again || name === 'reset') void this.load();
     this.model = after(this.model, name, data);
     this.set({});
-    const news: News = again ? { name: 'reset', data: { reason: 'a new stream' } } : { name, data };
+    const news: LiveEvent = again
+      ? { name: 'reset', data: { reason: 'a new stream' } }
+      : { name, data };
     for (const heard of this.#listeners) heard(news);
     if (['tip', 'runs', 'facts', 'dead_letters'].includes(name)) this.#look();
   }

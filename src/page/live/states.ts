@@ -17,7 +17,7 @@ export interface Shown {
  *
  * @param answers loaded messages that name it in `re`
  */
-export function statesOf(
+export function shownStatesOf(
   message: WebMessage,
   known: KnownMessages,
   waiting: readonly WebWaiting[],

@@ -2,7 +2,7 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useReducer, useRef, useState } from 'preact/hooks';
 import type { WebEvents } from '../../api/api.ts';
 import { wordsOf } from './api.ts';
-import { Live, type News } from './live.ts';
+import { Live, type LiveEvent } from './live.ts';
 import type { Model } from './model.ts';
 
 export const LiveContext = createContext<Live>(new Live());
@@ -13,7 +13,7 @@ export function useModel(): Model {
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   useEffect(
     () =>
-      live.watch(() => {
+      live.subscribe(() => {
         redraw(undefined);
       }),
     [live],
@@ -22,7 +22,7 @@ export function useModel(): Model {
 }
 
 /** Calls back with every event while the component is mounted. */
-export function useNews(heard: (news: News) => void): void {
+export function useNews(heard: (news: LiveEvent) => void): void {
   const live = useContext(LiveContext);
   const latest = useRef(heard);
   latest.current = heard;

@@ -7,7 +7,7 @@ import {
   tierOf,
   wholeOf,
   type Approved,
-  type Options,
+  type ApprovedOptions,
   type Value,
 } from './record.ts';
 import type { HostFile, Tier } from '../files/host-file.ts';
@@ -43,7 +43,7 @@ const DIGEST_LENGTH = 12;
 /** SHA-256 of a text in hex; passed as an argument because the protocol code is pure. */
 export type Hash = (text: string) => string;
 /** Returns why a tier may never run, or undefined. */
-export type Refusal = (tier: Tier) => string | undefined;
+export type TierRefusal = (tier: Tier) => string | undefined;
 
 /** A setting that differs from its recorded value. */
 export interface ChangedSetting {
@@ -62,7 +62,7 @@ export function inForce(
   host: HostFile,
   approved: Approved,
   hash: Hash,
-  refusal: Refusal = () => undefined,
+  refusal: TierRefusal = () => undefined,
 ): { host: HostFile; held: HeldChange[] } {
   const held: HeldChange[] = [];
   const actors = new Map<string, Tier[]>();
@@ -215,12 +215,12 @@ function sides(
   };
 }
 
-function keys(...records: readonly Options[]): Set<string> {
+function keys(...records: readonly ApprovedOptions[]): Set<string> {
   return new Set(records.flatMap((record) => Object.keys(record)));
 }
 
 /** The approvals with which the current host file runs, except for what is refused. */
-export function acceptWhole(host: HostFile, hash: Hash, refusal: Refusal): Approved {
+export function acceptWhole(host: HostFile, hash: Hash, refusal: TierRefusal): Approved {
   const { held } = inForce(host, {}, hash, refusal);
   return accept(
     {},

@@ -4,21 +4,21 @@ import { TIER_DEFAULTS, type HostFile, type Tier } from '../files/host-file.ts';
 export type Value =
   string | number | boolean | readonly Value[] | { readonly [name: string]: Value };
 /** The options of a thing, named as in the host file. Times are in milliseconds. */
-export type Options = Readonly<Record<string, Value>>;
+export type ApprovedOptions = Readonly<Record<string, Value>>;
 
 /** What is approved of one actor. */
 interface ApprovedActor {
   /** The tier in force when none is requested. */
   default?: string;
   /** For each tier, the command (`cli`) and the options that differ from the defaults. */
-  tiers: Record<string, Options>;
+  tiers: Record<string, ApprovedOptions>;
 }
 
 /** What this machine has approved of one host file, by actor. */
 export type Approved = Record<string, ApprovedActor>;
 
 /** The options of a tier without its name, as approvals store them: default values are left out. */
-export function optionsOf(tier: Tier): Options {
+export function optionsOf(tier: Tier): ApprovedOptions {
   const defaults = wholeOf({ ...TIER_DEFAULTS, name: '', cli: '' });
   return Object.fromEntries(
     Object.entries(wholeOf(tier)).filter(([option, value]) => value !== defaults[option]),
@@ -26,7 +26,7 @@ export function optionsOf(tier: Tier): Options {
 }
 
 /** All options of a tier without its name. */
-export function wholeOf(tier: Tier): Options {
+export function wholeOf(tier: Tier): ApprovedOptions {
   const { cli, ...rest } = tier;
   const given = Object.entries<Value | undefined>({ cli, ...rest });
   return Object.fromEntries(
@@ -39,7 +39,7 @@ export function wholeOf(tier: Tier): Options {
 }
 
 /** The approved tier with all options: those that were not recorded have their default values. */
-export function tierOf(name: string, options: Options): Tier {
+export function tierOf(name: string, options: ApprovedOptions): Tier {
   const recorded = Object.entries(options).map(([key, value]) => [
     key.replace(/_[a-z]/g, (letters) => letters.slice(1).toUpperCase()),
     value,

@@ -1,6 +1,6 @@
 import type { Value } from './record.ts';
 import type { HeldChange } from './approval.ts';
-import { asAscii, quoted } from '../text/quoted.ts';
+import { asAscii, asAsciiJson } from '../text/quoted.ts';
 
 /** The most characters of a text in one line; `host show` prints all of it. */
 const SHORT = 100;
@@ -12,12 +12,12 @@ export function valueText(value: Value | undefined): string {
 
 /** A name in a form that cannot be mistaken for something else. */
 export function nameText(name: string): string {
-  return /^[\w.-]+$/.test(name) ? name : quoted(name);
+  return /^[\w.-]+$/.test(name) ? name : asAsciiJson(name);
 }
 
 /** A command as it is written, unless some of its characters might be invisible. */
 export function commandText(cli: string): string {
-  return /^[\x20-\x7e]*$/.test(cli) ? cli : quoted(cli);
+  return /^[\x20-\x7e]*$/.test(cli) ? cli : asAsciiJson(cli);
 }
 
 /** A held change on one line, cut short. */

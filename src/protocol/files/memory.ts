@@ -1,4 +1,4 @@
-import { formatDocument, parseDocumentText, type Fields } from '../text/frontmatter.ts';
+import { formatDocument, parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { fileText } from '../message.ts';
 import { isChannelId, isSender } from '../names.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
@@ -23,7 +23,7 @@ export interface Memory {
   /** Other words by which it should be found; an empty list stands for an absent field. */
   alias: string[];
   /** Unknown fields, kept as they were read. */
-  extra: Fields;
+  extra: HeaderFields;
   /** Markdown, byte for byte. */
   body: string;
 }
@@ -98,7 +98,7 @@ export function parseMemory(text: string): Parsed<Memory> {
 /** Formats a memory; `parseMemory` of the result returns it unchanged. */
 export function formatMemory(memory: Memory): string {
   const { from, timestamp, subject, scope, supersedes, alias } = memory;
-  const fields: Fields = { from, timestamp, subject, scope };
+  const fields: HeaderFields = { from, timestamp, subject, scope };
   if (supersedes !== undefined) fields['supersedes'] = supersedes;
   if (alias.length > 0) fields['alias'] = alias.length === 1 ? alias[0] : [...alias];
   return formatDocument({ ...fields, ...memory.extra }, memory.body);

@@ -3,9 +3,9 @@ import { Composer, Lexer, Parser, Scalar, stringify, visit, type CST, type YAMLM
 import { parsePlainHeader } from './plain-header.ts';
 import { parsed, unreadable, type Parsed } from './result.ts';
 
-export type Fields = Record<string, unknown>;
+export type HeaderFields = Record<string, unknown>;
 export interface Document {
-  fields: Fields;
+  fields: HeaderFields;
   body: string;
 }
 
@@ -35,7 +35,7 @@ const MAX_HEADER_BYTES = 64 * 1024;
  * more than any genuine header does: the time that the `yaml` package takes by default grows with
  * the square of the keys, the errors and the aliases.
  */
-export function parseFields(header: string): Fields {
+export function parseFields(header: string): HeaderFields {
   const composer = new Composer({
     schema: 'failsafe',
     version: '1.2',
@@ -67,7 +67,7 @@ export function parseFields(header: string): Fields {
   if (fields === null || fields === '') return {};
   if (typeof fields !== 'object' || Array.isArray(fields)) throw new Error('not a mapping');
   refuseCycles(fields, new Set(), new Set());
-  return fields as Fields;
+  return fields as HeaderFields;
 }
 
 /**
@@ -203,7 +203,7 @@ function copied(text: string): string {
 }
 
 /** Formats fields and body so that {@link parseDocumentText} returns both unchanged. */
-export function formatDocument(fields: Fields, body: string): string {
+export function formatDocument(fields: HeaderFields, body: string): string {
   const header = stringify(fields, { lineWidth: 0, version: '1.2' });
   return `${FENCE}\n${header}${FENCE}\n\n${body}`;
 }

@@ -11,7 +11,7 @@ const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
  * sequence, colour, direction, invisible or look-alike character can hide a part of it.
  * `JSON.parse` returns the text (trust.md §2).
  */
-export function quoted(text: string): string {
+export function asAsciiJson(text: string): string {
   return asAscii(JSON.stringify(text));
 }
 

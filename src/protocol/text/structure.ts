@@ -40,11 +40,11 @@ const BREAK = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g;
  *   it
  */
 export function quoted(text: string, word?: string): string {
-  return marked(text, (line) => isOurs(line, word));
+  return markedLines(text, (line) => isOurs(line, word));
 }
 
 /** Inserts {@link MARK} before each line of a text for which `isLike` is true. */
-export function marked(text: string, isLike: (line: string) => boolean): string {
+export function markedLines(text: string, isLike: (line: string) => boolean): string {
   return eachLine(text, (line) => (isLike(line) ? MARK + line : line));
 }
 

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { inTheWay, notUtf8 } from './files.ts';
 import { finishMove, forgetMove, isIndexAt, moveUnderWay, rememberMove } from './move.ts';
-import { loadHeld, measure } from './size.ts';
-import { inTheWayReason, ownFiles, shows, statusOf, type Status } from './status.ts';
+import { loadCheckoutSize, measure } from './size.ts';
+import { inTheWayReason, ownFiles, shows, statusOf, type CheckoutStatus } from './status.ts';
 import { exists } from '../clone/clone-file.ts';
 import type { GitOutcome } from '../git/git.ts';
 import type { Objects } from '../objects/objects.ts';
@@ -60,7 +60,7 @@ export async function fastForward(
   const unfinished = await moveUnderWay(repository);
   let before = await readPatterns(repository);
   const isShown = before === showing.patterns && unfinished === undefined;
-  const last = await loadHeld(repository);
+  const last = await loadCheckoutSize(repository);
   const now = await readRef(clone, 'HEAD');
   if (now === tip && isShown && last?.commit === now) return { state: 'current' };
   for (const name of UNDER_WAY) {
@@ -144,7 +144,7 @@ async function leaveOut(
   return tree.ok ? tree.stdout.toString('utf8').trim() : start;
 }
 
-const NOTHING: Status = { ok: true, changed: [] };
+const NOTHING: CheckoutStatus = { ok: true, changed: [] };
 
 /** Where a commit is in the history of the bus: on the way to its tip, or in one that was left. */
 type Placed = { ok: true; isElsewhere: boolean } | { ok: false; reason: string };

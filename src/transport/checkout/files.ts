@@ -1,6 +1,6 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Change } from '../objects/walk.ts';
+import type { FileChange } from '../objects/walk.ts';
 
 /** Files looked for at a time. */
 const AT_A_TIME = 200;
@@ -16,7 +16,7 @@ const AT_A_TIME = 200;
  */
 export async function inTheWay(
   dir: string,
-  changes: readonly Change[],
+  changes: readonly FileChange[],
 ): Promise<string | undefined> {
   const gone = new Set(pathsOf(changes, 'D'));
   const look = new Look(dir, gone);
@@ -28,7 +28,7 @@ export async function inTheWay(
  * The first name that is to be written and is not UTF-8: by a path that has lost some of its bytes,
  * one can neither tell what is there nor make it plain. Some file systems take no such name.
  */
-export function notUtf8(changes: readonly Change[]): string | undefined {
+export function notUtf8(changes: readonly FileChange[]): string | undefined {
   return changes.find(({ path, status }) => status !== 'D' && path.includes('\ufffd'))?.path;
 }
 
@@ -94,7 +94,7 @@ class Look {
   }
 }
 
-function pathsOf(changes: readonly Change[], wanted: Change['status']): string[] {
+function pathsOf(changes: readonly FileChange[], wanted: FileChange['status']): string[] {
   return changes.filter(({ status }) => status === wanted).map(({ path }) => path);
 }
 

@@ -1,6 +1,6 @@
 import { lstat, readFile, realpath, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { forgetHeld, changesIn } from './size.ts';
+import { forgetCheckoutSize, changesIn } from './size.ts';
 import { shows, statusOf } from './status.ts';
 import type { Objects } from '../objects/objects.ts';
 import { emptyTree, onCheckout, patternFile, readPatterns, whileLocked } from './on-checkout.ts';
@@ -9,7 +9,7 @@ import { blobId, makePlain } from './plain.ts';
 import { readRef, writeRef } from '../clone/refs.ts';
 import type { Repository } from '../clone/handle.ts';
 import { showingOf } from './showing.ts';
-import type { Change } from '../objects/walk.ts';
+import type { FileChange } from '../objects/walk.ts';
 
 /**
  * A checkout is moved in this order: the move is remembered here, git writes the files, then the
@@ -18,7 +18,7 @@ import type { Change } from '../objects/walk.ts';
  * commit and whose files are partly at another. To git these are changes that an operator has made,
  * and the checkout would never be moved again. {@link finishMove} knows better.
  */
-export interface Move {
+export interface CheckoutMove {
   /** The commit that the branch was at; empty for a branch without a commit. */
   from: string;
   to: string;
@@ -31,12 +31,12 @@ function moveFile({ gitDir }: Repository): string {
 }
 
 /** The move that was begun and not forgotten; most of the time there is none. */
-export async function moveUnderWay(repository: Repository): Promise<Move | undefined> {
+export async function moveUnderWay(repository: Repository): Promise<CheckoutMove | undefined> {
   try {
-    const move = JSON.parse(await readFile(moveFile(repository), 'utf8')) as Partial<Move>;
+    const move = JSON.parse(await readFile(moveFile(repository), 'utf8')) as Partial<CheckoutMove>;
     const { from, to, shown } = move;
     if (/^([0-9a-f]{40,64})?$/.test(from ?? '-') && /^[0-9a-f]{40,64}$/.test(to ?? '-'))
-      if (typeof shown === 'string') return move as Move;
+      if (typeof shown === 'string') return move as CheckoutMove;
   } catch {
     // There is none.
   }
@@ -44,7 +44,7 @@ export async function moveUnderWay(repository: Repository): Promise<Move | undef
 }
 
 /** Records a move of the checkout before it begins, so that it can be completed after a crash. */
-export function rememberMove(repository: Repository, move: Move): Promise<void> {
+export function rememberMove(repository: Repository, move: CheckoutMove): Promise<void> {
   return replace(moveFile(repository), `${JSON.stringify(move)}\n`);
 }
 
@@ -64,7 +64,7 @@ export function forgetMove(repository: Repository): Promise<void> {
 export async function finishMove(
   repository: Repository,
   objects: Objects,
-  move: Move,
+  move: CheckoutMove,
 ): Promise<string | undefined> {
   const { clone, branch } = repository;
   const isThere = async (): Promise<boolean> =>
@@ -84,7 +84,7 @@ export async function finishMove(
   // A move that is not finished is not forgotten: it can be finished once there is room again.
   const reason = busy ?? failed;
   if (reason !== undefined) return reason;
-  await forgetHeld(repository);
+  await forgetCheckoutSize(repository);
   await forgetMove(repository);
   return undefined;
 }
@@ -137,7 +137,7 @@ async function staged(
 async function takeBackParts(
   repository: Repository,
   objects: Objects,
-  { from, to, shown }: Move,
+  { from, to, shown }: CheckoutMove,
 ): Promise<string | undefined> {
   const { clone } = repository;
   const patterns = await readPatterns(repository);
@@ -152,7 +152,7 @@ async function takeBackParts(
   const status = await statusOf(repository, before);
   if (!status.ok) return status.reason;
   const expected = new Map(changes.map((change) => [change.path, change]));
-  const back: Change[] = [];
+  const back: FileChange[] = [];
   for (const { staged, path } of status.changed) {
     const [was, is] = [shows(shown, path), shows(patterns, path)];
     if (staged !== ' ' || !(was || is)) continue;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmod, lstat, readlink, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clone } from '../clone/clone.ts';
-import type { Change } from '../objects/walk.ts';
+import type { FileChange } from '../objects/walk.ts';
 
 let serial = 0;
 
@@ -13,7 +13,7 @@ let serial = 0;
  *
  * @param files what is on the bus at these paths; a link with another text is not what arrived
  */
-export async function makePlain(clone: Clone, files: readonly Change[]): Promise<void> {
+export async function makePlain(clone: Clone, files: readonly FileChange[]): Promise<void> {
   for (const { path, oid } of files) {
     const file = join(clone.dir, path);
     const found = await lstat(file).catch(() => undefined);

@@ -5,7 +5,7 @@ import { prefetch } from '../clone/partial.ts';
 import type { Repository } from '../clone/handle.ts';
 import type { Showing } from './showing.ts';
 import { changesCapped, readFolder } from '../objects/tree.ts';
-import type { Change } from '../objects/walk.ts';
+import type { FileChange } from '../objects/walk.ts';
 
 /**
  * What a checkout may hold; past this it stays where it is. A window (`crosstalk.window`) shows
@@ -21,23 +21,23 @@ export type Measured =
   | {
       ok: true;
       /** All that changes in what is shown. */
-      changes: Change[];
+      changes: FileChange[];
       /** What has to be made plain, because another git than ours may have written it. */
-      unusual: Change[];
-      /** Remembers what the checkout holds, once it does. */
+      unusual: FileChange[];
+      /** Remembers the size of the checkout, once it has it. */
       keep: () => Promise<void>;
     }
   | { ok: false; reason: string };
 
 /** What the checkout holds, as it was last brought along here. */
-export interface Held {
+export interface CheckoutSize {
   files: number;
   bytes: number;
   /** The commit it was brought to; 6.0.0 did not say. */
   commit: string;
 }
 
-type Counted = Pick<Held, 'files' | 'bytes'>;
+type Counted = Pick<CheckoutSize, 'files' | 'bytes'>;
 
 /**
  * Whether the checkout may be brought from one commit to another: the size of what it would hold is
@@ -53,17 +53,17 @@ export async function measure(
   from: string | undefined,
   to: string,
   showing: Showing,
-  known: Held | undefined,
+  known: CheckoutSize | undefined,
 ): Promise<Measured> {
   const added = await changesIn(repository, objects, from, to, showing);
   if (added === undefined) return tooMany();
-  const held =
+  const size =
     known === undefined
       ? undefined
       : sum(known, added, await sizesOf(repository, objects, written(added)));
   const all =
-    held === undefined || isOver(held) ? await whole(repository, objects, to, showing) : undefined;
-  const exact = all?.counted ?? held;
+    size === undefined || isOver(size) ? await whole(repository, objects, to, showing) : undefined;
+  const exact = all?.counted ?? size;
   if (exact === undefined) return tooMany();
   if (isOver(exact)) {
     const mib = (bytes: number): string => `${String(Math.ceil(bytes / 1024 / 1024))} MiB`;
@@ -76,12 +76,12 @@ export async function measure(
     ok: true,
     changes: added,
     unusual: [...(all?.files ?? []).filter(isUnusual), ...added.filter(isUnusual)],
-    keep: () => saveHeld(repository, { ...exact, commit: to }),
+    keep: () => saveCheckoutSize(repository, { ...exact, commit: to }),
   };
 }
 
 /** A file that may be executable or a link, or that has been there and may have been either. */
-function isUnusual({ mode, status }: Change): boolean {
+function isUnusual({ mode, status }: FileChange): boolean {
   return status !== 'D' && (mode !== '100644' || status !== 'A');
 }
 
@@ -96,15 +96,15 @@ function isOver({ files, bytes }: Counted): boolean {
   return files > CHECKOUT_LIMITS.files || bytes > CHECKOUT_LIMITS.bytes;
 }
 
-function written(changes: readonly Change[]): Change[] {
+function written(changes: readonly FileChange[]): FileChange[] {
   return changes.filter(({ status, mode }) => status !== 'D' && mode.startsWith('100'));
 }
 
 /** The most that the checkout may hold then: what is removed is not counted. */
-function sum(held: Counted, added: readonly Change[], sizes: readonly number[]): Counted {
+function sum(size: Counted, added: readonly FileChange[], sizes: readonly number[]): Counted {
   return {
-    files: held.files + added.length,
-    bytes: held.bytes + sizes.reduce((total, size) => total + size, 0),
+    files: size.files + added.length,
+    bytes: size.bytes + sizes.reduce((total, one) => total + one, 0),
   };
 }
 
@@ -114,7 +114,7 @@ async function whole(
   objects: Objects,
   tip: string,
   showing: Showing,
-): Promise<{ counted: Counted; files: Change[] } | undefined> {
+): Promise<{ counted: Counted; files: FileChange[] } | undefined> {
   const all = await changesIn(repository, objects, undefined, tip, showing);
   if (all === undefined) return undefined;
   const sizes = await sizesOf(repository, undefined, written(all));
@@ -128,7 +128,7 @@ export async function changesIn(
   from: string | undefined,
   to: string,
   { files, folders }: Showing,
-): Promise<Change[] | undefined> {
+): Promise<FileChange[] | undefined> {
   const limit = CHECKOUT_LIMITS.files;
   const [before, after, inside] = await Promise.all([
     from === undefined ? [] : readFolder(objects, from, ''),
@@ -142,7 +142,7 @@ export async function changesIn(
   const changed = (after ?? [])
     .filter(({ path }) => files.includes(path))
     .filter(({ path, oid, mode }) => known.get(path) !== `${mode} ${oid}`)
-    .map(({ path, oid, mode }): Change => {
+    .map(({ path, oid, mode }): FileChange => {
       return { path, oid, mode, status: known.has(path) ? 'M' : 'A' };
     });
   return [...changed, ...inside];
@@ -151,7 +151,7 @@ export async function changesIn(
 async function sizesOf(
   repository: Repository,
   objects: Objects | undefined,
-  files: readonly Change[],
+  files: readonly FileChange[],
 ): Promise<number[]> {
   await prefetch(
     repository,
@@ -169,26 +169,26 @@ async function sizesOf(
     .map((line) => Number(line) || 0);
 }
 
-function heldFile({ gitDir }: Repository): string {
+function checkoutSizeFile({ gitDir }: Repository): string {
   return join(gitDir, 'checkout.json');
 }
 
-/** What the checkout held when it was last brought along; undefined when that is not known. */
-export async function loadHeld(repository: Repository): Promise<Held | undefined> {
+/** The size of the checkout when it was last brought along; undefined when that is not known. */
+export async function loadCheckoutSize(repository: Repository): Promise<CheckoutSize | undefined> {
   try {
-    const held = JSON.parse(await readFile(heldFile(repository), 'utf8')) as Held;
-    const isKnown = Number.isFinite(held.files) && Number.isFinite(held.bytes);
-    return isKnown && typeof held.commit === 'string' ? held : undefined;
+    const size = JSON.parse(await readFile(checkoutSizeFile(repository), 'utf8')) as CheckoutSize;
+    const isKnown = Number.isFinite(size.files) && Number.isFinite(size.bytes);
+    return isKnown && typeof size.commit === 'string' ? size : undefined;
   } catch {
     return undefined;
   }
 }
 
-async function saveHeld(repository: Repository, held: Held): Promise<void> {
-  await writeFile(heldFile(repository), `${JSON.stringify(held)}\n`, { mode: 0o600 });
+async function saveCheckoutSize(repository: Repository, size: CheckoutSize): Promise<void> {
+  await writeFile(checkoutSizeFile(repository), `${JSON.stringify(size)}\n`, { mode: 0o600 });
 }
 
 /** Makes the next move look at all of the checkout. */
-export function forgetHeld(repository: Repository): Promise<void> {
-  return rm(heldFile(repository), { force: true });
+export function forgetCheckoutSize(repository: Repository): Promise<void> {
+  return rm(checkoutSizeFile(repository), { force: true });
 }

@@ -11,10 +11,10 @@ export interface Changed {
   path: string;
 }
 
-export type Status = { ok: true; changed: Changed[] } | { ok: false; reason: string };
+export type CheckoutStatus = { ok: true; changed: Changed[] } | { ok: false; reason: string };
 
 /** What was changed in the checkout since a commit, apart from files that git does not know. */
-export async function statusOf(repository: Repository, head: string): Promise<Status> {
+export async function statusOf(repository: Repository, head: string): Promise<CheckoutStatus> {
   // Status compares with HEAD, and only our own may be asked.
   await replace(join(repository.gitDir, 'HEAD'), `${head}\n`);
   const cone = isCone(await readPatterns(repository));

@@ -1,7 +1,7 @@
 import { open, stat } from 'node:fs/promises';
 
 /** One move of a ref, as its log records it. */
-export interface Move {
+export interface RefMove {
   /** Zeros where there was no ref before. */
   from: string;
   to: string;
@@ -13,11 +13,11 @@ const MAX_LOG = 1024 * 1024;
 const MOVE = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\t]*\t(.*)$/;
 
 /** The moves of a ref, oldest first; none without a log. */
-export async function movesOf(log: string): Promise<Move[]> {
+export async function movesOf(log: string): Promise<RefMove[]> {
   return parse(await endOf(log, MAX_LOG));
 }
 
-function parse(text: string): Move[] {
+function parse(text: string): RefMove[] {
   return text.split('\n').flatMap((line) => {
     const [, from, to, said = ''] = MOVE.exec(line) ?? [];
     if (from === undefined || to === undefined) return [];
@@ -60,8 +60,8 @@ async function readFrom(
  *
  * @param commit undefined for everything that the log records
  */
-export function leftBehind(moves: readonly Move[], commit: string | undefined): string[] {
-  const isAsked = ({ from, to }: Move): boolean =>
+export function leftBehind(moves: readonly RefMove[], commit: string | undefined): string[] {
+  const isAsked = ({ from, to }: RefMove): boolean =>
     commit === undefined || from === commit || to === commit;
   const first = moves.findIndex(isAsked);
   const since = first < 0 ? [] : moves.slice(first);
@@ -98,7 +98,7 @@ function endAt(log: string): Promise<number> {
 }
 
 /** The commits that a ref was at before it was first at `commit`. */
-export function stoodBefore(moves: readonly Move[], commit: string): Set<string> {
+export function stoodBefore(moves: readonly RefMove[], commit: string): Set<string> {
   const first = moves.findIndex(({ to }) => to === commit);
   return new Set(moves.slice(0, Math.max(first, 0)).map(({ to }) => to));
 }

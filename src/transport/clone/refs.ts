@@ -70,28 +70,29 @@ export async function writeRef(
 ): Promise<RefWritten> {
   const path = join(clone.commonDir, name);
   const lock = `${path}.lock`;
-  const failed = (reason: string, contention: boolean): RefWritten => ({
+  const failed = (reason: string, { contention }: { contention: boolean }): RefWritten => ({
     ok: false,
     reason,
     contention,
   });
   const link = await linkOnTheWay(clone.commonDir, name);
   if (link !== undefined)
-    return failed(`${link} is a symlink, and nothing is written through it`, false);
+    return failed(`${link} is a symlink, and nothing is written through it`, { contention: false });
   for (let tries = 1; ; tries++) {
     const taken = await takeLock(lock, clone.isPrivate);
-    if (taken === 'held') {
+    if (taken === 'locked') {
       await removeStale(lock);
-      if (tries === LOCK_TRIES) return failed(`${lock} exists: another git holds it`, true);
+      if (tries === LOCK_TRIES)
+        return failed(`${lock} exists: another git holds it`, { contention: true });
       await sleep(LOCK_WAIT_MS);
       continue;
     }
-    if (typeof taken === 'string') return failed(taken, false);
+    if (typeof taken === 'string') return failed(taken, { contention: false });
     let kept = true;
     try {
       const now = await readRef(clone, name);
       if (from !== undefined && (now ?? '') !== from)
-        return failed(`${name} has moved on in ${clone.dir}`, true);
+        return failed(`${name} has moved on in ${clone.dir}`, { contention: true });
       await taken.writeFile(`${to}\n`);
       await taken.sync();
       // An empty folder of a branch that was deleted may be in the way.
@@ -100,7 +101,7 @@ export async function writeRef(
       kept = false;
       return { ok: true };
     } catch (error) {
-      return failed(`${name} cannot be written: ${reasonOf(error)}`, false);
+      return failed(`${name} cannot be written: ${reasonOf(error)}`, { contention: false });
     } finally {
       await taken.close();
       if (kept) await rm(lock, { force: true });
@@ -140,14 +141,14 @@ export async function noteMove(
   }
 }
 
-/** The open lock file, `held` when somebody else has it, or why it cannot be made. */
+/** The open lock file, `locked` when somebody else has it, or why it cannot be made. */
 async function takeLock(lock: string, isPrivate?: boolean): Promise<FileHandle | string> {
   const modes = modesOf(isPrivate);
   try {
     await mkdir(dirname(lock), { recursive: true, mode: modes.folder });
     return await open(lock, 'wx', modes.file);
   } catch (error) {
-    return hasCode(error, 'EEXIST') ? 'held' : `${lock} cannot be made: ${reasonOf(error)}`;
+    return hasCode(error, 'EEXIST') ? 'locked' : `${lock} cannot be made: ${reasonOf(error)}`;
   }
 }
 

@@ -76,7 +76,7 @@ export async function fetchBranch(repository: Repository, signal?: AbortSignal):
   const { git, branch } = repository;
   for (let tries = 1; ; tries++) {
     // In a partial clone new messages come with their contents, because they are read at once.
-    const outcome = await transfer(git, (slow) => fetching(branch, '--no-filter', slow), signal);
+    const outcome = await transfer(git, (pace) => fetching(branch, '--no-filter', pace), signal);
     if (outcome.ok) return { ok: true };
     const damaged = damagedRefs(outcome.stderr, branch);
     const mayHelp = damaged.length > 0 || outcome.failure.kind === 'contention';
@@ -91,31 +91,34 @@ function tracking(branch: string): string {
   return `refs/remotes/origin/${branch}`;
 }
 
+/** Whether a transfer is tried for as long as it makes progress. */
+type Pace = 'usual' | 'slowly';
+
 /**
  * A fetch or a push. If it runs out of time it is tried once more, for as long as it makes
  * progress: on a slow link what is waiting may take longer than any limit, and would start from
  * zero for ever.
  *
- * @param args what git is called with; `slow`: git has to tell how far it is
+ * @param args what git is called with; `slowly`: git has to tell how far it is
  */
 async function transfer(
   git: Git,
-  args: (slow: boolean) => string[],
+  args: (pace: Pace) => string[],
   signal: AbortSignal | undefined,
 ): Promise<GitOutcome> {
   const options = { network: true, ...(signal && { signal }) };
-  const first = await git.run(args(false), options);
+  const first = await git.run(args('usual'), options);
   if (first.ok || first.failure.kind !== 'timed_out') return first;
-  return git.run(args(true), { ...options, progress: true });
+  return git.run(args('slowly'), { ...options, progress: true });
 }
 
 /** The arguments of a fetch of the bus, and of nothing else, into our tracking branch. */
-function fetching(branch: string, filter: string, slow = false): string[] {
+function fetching(branch: string, filter: string, pace: Pace = 'usual'): string[] {
   return [
     // Git tells how many bytes have come only when it keeps them as one pack.
-    ...(slow ? ['-c', 'fetch.unpackLimit=1'] : []),
+    ...(pace === 'slowly' ? ['-c', 'fetch.unpackLimit=1'] : []),
     'fetch',
-    slow ? '--progress' : '--quiet',
+    pace === 'slowly' ? '--progress' : '--quiet',
     '--no-tags',
     '--no-auto-maintenance',
     '--no-write-fetch-head',
@@ -165,9 +168,9 @@ export async function pushCommit(
   const { dry = false, signal, expected } = options;
   const pushed = await transfer(
     git,
-    (slow) => [
+    (pace) => [
       'push',
-      ...(slow ? ['--progress'] : []),
+      ...(pace === 'slowly' ? ['--progress'] : []),
       ...(dry ? ['--dry-run'] : []),
       '--porcelain',
       ...(expected === undefined ? [] : [`--force-with-lease=refs/heads/${branch}:${expected}`]),

@@ -26,7 +26,7 @@ import {
 export const DEFAULT_COMMITTER = { name: 'crosstalk', email: 'crosstalk@crosstalk.local' };
 
 /** What a transport is opened with. */
-export interface Opening {
+export interface OpenOptions {
   clone: Clone;
   environment: NodeJS.ProcessEnv;
   /** The file that keeps what was recorded of the clone. */
@@ -50,7 +50,7 @@ interface Prepared {
  * @param known the git that the transport is open with already
  * @throws CrosstalkError `git_failed` when it cannot be read
  */
-export async function prepare(opening: Opening, known?: Git): Promise<Prepared> {
+export async function prepare(opening: OpenOptions, known?: Git): Promise<Prepared> {
   const { clone, environment } = opening;
   const own = ownGitAt(opening.own);
   const place = { gitDir: own.gitDir, objectsDir: clone.objectsDir };
@@ -78,7 +78,7 @@ export async function prepare(opening: Opening, known?: Git): Promise<Prepared> 
  * @throws CrosstalkError `refused` for a remote that git would run a command for
  */
 export async function acceptChanges(
-  { clone, own, record: path, environment }: Opening,
+  { clone, own, record: path, environment }: OpenOptions,
   changes: readonly SettingChange[],
 ): Promise<void> {
   const record = await loadRecord(path);
@@ -97,7 +97,7 @@ export async function acceptChanges(
 }
 
 async function recordAnew(
-  { clone, fresh }: Opening,
+  { clone, fresh }: OpenOptions,
   git: Git,
   own: OwnGit,
   known: Recording | undefined,
@@ -130,7 +130,7 @@ function branchOf({ recorded }: Recording): string | undefined {
 
 /** Opens what {@link prepare} has made ready. */
 export async function openRepository(
-  { clone, environment, own }: Opening,
+  { clone, environment, own }: OpenOptions,
   { git, record }: Prepared,
 ): Promise<Repository> {
   const settings = new Map<string, string>();
@@ -141,7 +141,7 @@ export async function openRepository(
   });
   for (const { setting } of listed) settings.set(...setting);
   for (const setting of record.seen.live) settings.set(...setting);
-  git.useBatchSsh(settings.has('core.sshcommand'));
+  git.useBatchSsh({ configured: settings.has('core.sshcommand') });
   const url = record.recorded.find(([name]) => name === 'remote.origin.url')?.[1];
   const origin = url === undefined ? undefined : accessOf(url, clone.dir).url;
   const isShared = valueOf(record.recorded, 'core.sharedrepository') !== undefined;

@@ -40,7 +40,7 @@ export async function inspectRemote(
       ...accessSettings(access, file),
     ];
     const git = new Git(scratch, { ...environment, ...asVariables(settings, environment) });
-    git.useBatchSsh(false);
+    git.useBatchSsh({ configured: false });
     const refs = await remoteRefs(git, access.url, join(scratch, 'packets'));
     if (!refs.ok) return { kind: 'failed', failure: refs.failure };
     const { head, branches, isSha256 } = refs;

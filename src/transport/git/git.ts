@@ -100,7 +100,7 @@ export class Git {
   }
 
   /** Gives ssh its batch mode unless the user configured a command of their own. */
-  useBatchSsh(configured: boolean): void {
+  useBatchSsh({ configured }: { configured: boolean }): void {
     if (
       !configured &&
       this.#env['GIT_SSH_COMMAND'] === undefined &&

@@ -1,6 +1,6 @@
 import type { Git } from '../git/git.ts';
 import type { Objects } from './objects.ts';
-import { compareTrees, FOLDER_MODE, type Change, type FolderUse } from './walk.ts';
+import { compareTrees, FOLDER_MODE, type FileChange, type FolderUse } from './walk.ts';
 
 /** Folders that one git process looks through: what fits a command line. */
 const MANY = 1000;
@@ -20,7 +20,7 @@ export async function filesContaining(
   string: string,
   use: FolderUse,
 ): Promise<string[]> {
-  const files: Change[] = [];
+  const files: FileChange[] = [];
   const step = { path: folder, from: undefined, to: `${commit}:${folder}` };
   for await (const some of compareTrees(git, objects, [step], use))
     for (const file of some) if (file.mode !== FOLDER_MODE) files.push(file);

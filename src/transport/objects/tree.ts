@@ -1,7 +1,7 @@
 import type { Git } from '../git/git.ts';
 import type { Objects } from './objects.ts';
 import { parseTree } from './tree-object.ts';
-import { compareTrees, FOLDER_MODE, type Change, type FolderUse } from './walk.ts';
+import { compareTrees, FOLDER_MODE, type FileChange, type FolderUse } from './walk.ts';
 
 export interface TreeEntry {
   path: string;
@@ -18,7 +18,7 @@ export function changesBetween(
   to: string,
   paths: readonly string[],
   use: FolderUse,
-): AsyncGenerator<Change[]> {
+): AsyncGenerator<FileChange[]> {
   const whole = { path: '', from: `${from}^{tree}`, to: `${to}^{tree}` };
   const parts = paths.map((path) => ({ path, from: `${from}:${path}`, to: `${to}:${path}` }));
   return compareTrees(git, objects, paths.length === 0 ? [whole] : parts, use);
@@ -40,8 +40,8 @@ export async function changesCapped(
   to: string,
   paths: readonly string[],
   cap: number,
-): Promise<Change[] | undefined> {
-  const changes: Change[] = [];
+): Promise<FileChange[] | undefined> {
+  const changes: FileChange[] = [];
   const steps = paths.map((path) => ({
     path,
     from: from === undefined ? undefined : `${from}:${path}`,

@@ -4,7 +4,7 @@ import type { Objects } from './objects.ts';
 import { Repeats } from './repeats.ts';
 
 /** A file added, changed or removed between two commits; or a folder that was not entered. */
-export interface Change {
+export interface FileChange {
   path: string;
   oid: string;
   /** `100644` and the like; `120000` is a symlink, `160000` a submodule, `040000` a folder. */
@@ -23,7 +23,7 @@ const REPEATED = 'the same folder stands at too many places';
 const TOO_LARGE = 'a folder larger than 128 MiB';
 
 /** Where a comparison begins, and where it goes on: a folder, and what it is called on each side. */
-export interface Step {
+export interface WalkStep {
   path: string;
   from: string | undefined;
   to: string | undefined;
@@ -50,20 +50,24 @@ interface Walk {
 export async function* compareTrees(
   git: Git,
   objects: Objects,
-  steps: readonly Step[],
+  steps: readonly WalkStep[],
   use: FolderUse,
-): AsyncGenerator<Change[]> {
+): AsyncGenerator<FileChange[]> {
   const walk: Walk = { git, objects, use, repeats: new Repeats() };
   const ahead = [...steps].reverse();
   for (let step = ahead.pop(); step !== undefined; step = ahead.pop()) {
-    const inner: Step[] = [];
+    const inner: WalkStep[] = [];
     yield* changesIn(walk, step, inner);
     // They are added one by one, because a call has room for a limited number of arguments.
     for (const next of inner.reverse()) ahead.push(next);
   }
 }
 
-async function* changesIn(walk: Walk, step: Step, inner: Step[]): AsyncGenerator<Change[]> {
+async function* changesIn(
+  walk: Walk,
+  step: WalkStep,
+  inner: WalkStep[],
+): AsyncGenerator<FileChange[]> {
   const { path, from, to } = step;
   const look = walk.repeats.look(path, [from, to]);
   if (look === 'enough') {
@@ -82,17 +86,17 @@ async function* changesIn(walk: Walk, step: Step, inner: Step[]): AsyncGenerator
   if (look === 'again') walk.repeats.charge(path, entries);
 }
 
-function unreadFolder({ path, from, to }: Step, unread: string): Change {
+function unreadFolder({ path, from, to }: WalkStep, unread: string): FileChange {
   const status = from === undefined ? 'A' : to === undefined ? 'D' : 'M';
   return { path, oid: to ?? from ?? '', mode: FOLDER_MODE, status, unread };
 }
 
 /** The changes that a name stands for; folders that are to be entered are added to `inner`. */
-function changesOf(use: FolderUse, folder: string, pair: Pair, inner: Step[]): Change[] {
+function changesOf(use: FolderUse, folder: string, pair: Pair, inner: WalkStep[]): FileChange[] {
   const path = folder === '' ? pair.name : `${folder}/${pair.name}`;
   const [oldFile, oldFolder] = kinds(pair.from);
   const [newFile, newFolder] = kinds(pair.to);
-  const changes: Change[] = [];
+  const changes: FileChange[] = [];
   const add = (from: Side | undefined, to: Side | undefined): void => {
     const side = to ?? from;
     if (side !== undefined) changes.push({ path, ...side, status: statusOf(from, to) });
@@ -109,7 +113,7 @@ function kinds(side: Side | undefined): [file: Side | undefined, folder: Side | 
   return side?.mode === FOLDER_MODE ? [undefined, side] : [side, undefined];
 }
 
-function statusOf(from: Side | undefined, to: Side | undefined): Change['status'] {
+function statusOf(from: Side | undefined, to: Side | undefined): FileChange['status'] {
   if (from === undefined) return 'A';
   if (to === undefined) return 'D';
   return from.mode.slice(0, 2) === to.mode.slice(0, 2) ? 'M' : 'T';

@@ -86,7 +86,7 @@ export class Epochs extends EpochReading {
     const changes = removed.map((path) => `D ${quoted(path)}\n`);
     const message = `${text}\n\n${ARCHIVED}: ${tip}\n${CHECKSUM}: ${bundle}\n`;
     const commit = await this.#commit(tip, changes, message, []);
-    const failure = await this.#move(tip, commit, true);
+    const failure = await this.#move(tip, commit, 'forced');
     return failure === undefined ? { ok: true, tip: commit } : { ok: false, failure };
   }
 
@@ -126,7 +126,7 @@ export class Epochs extends EpochReading {
     );
     const message = `Restore ${String(files.length)} messages\n\n${RESTORED}: ${archived}\n`;
     const commit = await this.#commit(tip, changes, message, [tip, archived]);
-    const failure = await this.#move(tip, commit, false);
+    const failure = await this.#move(tip, commit, 'forward');
     return failure === undefined ? { ok: true, tip: commit } : { ok: false, failure };
   }
 
@@ -160,9 +160,13 @@ export class Epochs extends EpochReading {
     throw new CrosstalkError('git_failed', `git fast-import: ${built.failure.reason}`);
   }
 
-  async #move(from: string, to: string, forced: boolean): Promise<Failure | undefined> {
+  async #move(from: string, to: string, how: 'forced' | 'forward'): Promise<Failure | undefined> {
     if (this.#repository.origin === undefined) return moveSolo(this.#repository, from, to);
-    const failure = await pushCommit(this.#repository, to, forced ? { expected: from } : {});
+    const failure = await pushCommit(
+      this.#repository,
+      to,
+      how === 'forced' ? { expected: from } : {},
+    );
     if (failure !== undefined && !(await this.#isTaken(to, failure))) return failure;
     await notePushed(this.#repository, from, to);
     return undefined;

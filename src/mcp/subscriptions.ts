@@ -5,13 +5,13 @@ import { tipOf, type Context } from '../operations/context.ts';
 import { waitForNews } from '../operations/reading/news.ts';
 import { opening } from './kit/call.ts';
 import { channelOf, channelUri } from './resources.ts';
-import type { Session } from './kit/tool.ts';
+import type { ServerSurroundings } from './kit/tool.ts';
 
 /** Milliseconds until a failed watch starts again. */
 const AGAIN_MS = 5000;
 
 /** The receiver of a watch's notifications. */
-export interface Watcher {
+export interface SubscriptionListener {
   updated: (uri: string) => void;
   listChanged: () => void;
   note: (line: string) => void;
@@ -27,15 +27,15 @@ interface Running {
  * Watches the channels to which a client has subscribed. It runs from the first subscription to the
  * end of the last one, and asks the dispatcher for news as waiting commands do.
  */
-export class Watch {
-  readonly #session: Session;
-  readonly #watcher: Watcher;
+export class Subscriptions {
+  readonly #surroundings: ServerSurroundings;
+  readonly #listener: SubscriptionListener;
   readonly #uris = new Set<string>();
   #running: Running | undefined;
 
-  constructor(session: Session, watcher: Watcher) {
-    this.#session = session;
-    this.#watcher = watcher;
+  constructor(surroundings: ServerSurroundings, listener: SubscriptionListener) {
+    this.#surroundings = surroundings;
+    this.#listener = listener;
   }
 
   /** Resolves once everything that arrives from now on will be announced. */
@@ -61,14 +61,14 @@ export class Watch {
     const stop = new AbortController();
     let begun: () => void = () => undefined;
     const ready = new Promise<void>((resolve) => (begun = resolve));
-    const done = this.#watch(stop.signal, begun).finally(begun);
+    const done = this.#keepFollowing(stop.signal, begun).finally(begun);
     return { stop, ready, done };
   }
 
-  async #watch(signal: AbortSignal, begun: () => void): Promise<void> {
-    const { note } = this.#watcher;
+  async #keepFollowing(signal: AbortSignal, begun: () => void): Promise<void> {
+    const { note } = this.#listener;
     const once = (): Promise<void> =>
-      opening(this.#session, note)((context) => this.#follow(context, signal, begun));
+      opening(this.#surroundings, note)((context) => this.#follow(context, signal, begun));
     while (!signal.aborted) {
       await once().catch(async (error: unknown) => {
         if (signal.aborted) return;
@@ -88,9 +88,9 @@ export class Watch {
       const changed = new Set<string>();
       for await (const arrived of arrivals(context, seen, tip))
         for (const { channel } of arrived) changed.add(channelUri(channel));
-      for (const uri of this.#uris) if (changed.has(uri)) this.#watcher.updated(uri);
+      for (const uri of this.#uris) if (changed.has(uri)) this.#listener.updated(uri);
       const channels = await channelsAt(context, tip);
-      if (channels !== known) this.#watcher.listChanged();
+      if (channels !== known) this.#listener.listChanged();
       [seen, known] = [tip, channels];
     }
   }
@@ -102,6 +102,6 @@ export function canChange(uri: string): boolean {
 }
 
 async function channelsAt(context: Context, tip: string): Promise<string> {
-  const channels = await context.archive.channels(tip);
+  const channels = await context.reader.channels(tip);
   return JSON.stringify(channels.map(({ id, name }) => [id, name]));
 }

@@ -25,7 +25,7 @@ import type {
 } from './port.ts';
 import { searchLines, statusLines, threadLines } from './reports.ts';
 
-export interface SessionInput {
+export interface BusPortInput {
   /** In any form in which a channel may be named. */
   channel?: string;
   from?: string;
@@ -43,11 +43,11 @@ const PAGE = 40;
 const USUAL = 'concierge';
 
 /** The port of a chat to the bus: everything it requests, over one open transport. */
-export class Session implements ChatPort {
+export class BusPort implements ChatPort {
   readonly opening: Opening;
   readonly remember: Remembered;
   readonly #context: Context;
-  readonly #input: SessionInput;
+  readonly #input: BusPortInput;
   readonly #histories = new Map<string, ChannelHistory>();
   readonly #sending = new Set<Promise<unknown>>();
   /** The commit up to which news were delivered. */
@@ -56,7 +56,7 @@ export class Session implements ChatPort {
 
   private constructor(
     context: Context,
-    input: SessionInput,
+    input: BusPortInput,
     made: { opening: Opening; remember: Remembered; tip: string; seen: Record<string, string> },
   ) {
     this.#context = context;
@@ -73,7 +73,7 @@ export class Session implements ChatPort {
    *
    * @throws CrosstalkError `not_found` or `ambiguous` for the channel, `usage` for a name
    */
-  static async open(context: Context, input: SessionInput): Promise<Session> {
+  static async open(context: Context, input: BusPortInput): Promise<BusPort> {
     const remember = new Remembered(context);
     if (!input.choose) await refreshOrNote(context, input.signal);
     const tip = await tipOf(context);
@@ -92,7 +92,7 @@ export class Session implements ChatPort {
       history: history.map(clean),
       drafts: Object.fromEntries(Object.entries(drafts).map(([id, text]) => [id, clean(text)])),
     };
-    return new Session(context, input, { opening, remember, tip, seen });
+    return new BusPort(context, input, { opening, remember, tip, seen });
   }
 
   async channels(): Promise<ChannelRow[]> {
@@ -170,7 +170,7 @@ export class Session implements ChatPort {
       };
       // An operator starts a new conversation, even if the chat was opened inside a dispatch.
       const input = { to, body, channel, from: me, login, isNew: true, wait: true };
-      this.#hold(send(senderIn(this.#context), input, { marks, onSent }).catch(reject));
+      this.#track(send(senderIn(this.#context), input, { marks, onSent }).catch(reject));
     });
     return { entry: { ...entry, at: Date.parse(marks.at) }, sent };
   }
@@ -202,11 +202,11 @@ export class Session implements ChatPort {
     await this.remember.flush();
   }
 
-  #hold(work: Promise<unknown>): void {
-    const held: Promise<unknown> = work
+  #track(work: Promise<unknown>): void {
+    const tracked: Promise<unknown> = work
       .catch(() => undefined)
-      .then(() => this.#sending.delete(held));
-    this.#sending.add(held);
+      .then(() => this.#sending.delete(tracked));
+    this.#sending.add(tracked);
   }
 }
 

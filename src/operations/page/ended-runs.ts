@@ -33,7 +33,7 @@ export async function endedRuns(context: Context, gone: readonly WebRun[]): Prom
             : [],
         );
         const named = await Promise.all(
-          run.messages.map((relPath) => naming({ channel: run.channel, relPath }, true)),
+          run.messages.map((relPath) => naming({ channel: run.channel, relPath }, 're_or_cause')),
         );
         const sent = named
           .flat()

@@ -7,7 +7,13 @@ import type { HeldChange } from '../protocol/approval/approval.ts';
 import { loadApprovals } from '../state/approvals.ts';
 import { settingsThatWait } from '../bus/approvables.ts';
 import { activate, type ActiveHost, type Approving } from '../bus/approvals.ts';
-import { findHost, foreignClaim, readHosts, type FoundHost, type Machine } from '../bus/host.ts';
+import {
+  findHost,
+  foreignClaim,
+  readHosts,
+  type FoundHost,
+  type MachineIdentity,
+} from '../bus/host.ts';
 import type { Log } from '../log.ts';
 import { profileInForce } from '../bus/profiles.ts';
 
@@ -17,9 +23,9 @@ import { profileInForce } from '../bus/profiles.ts';
  */
 const MOST_REPORTED = 50;
 
-export interface HostWatchParts {
+export interface HostFileParts {
   approving: Approving;
-  machine: Machine;
+  machine: MachineIdentity;
   /** Where the last readable host file is kept, for a start at which the current file is broken. */
   lastGood: string;
   trust: boolean;
@@ -31,8 +37,8 @@ export interface HostWatchParts {
  * commands until they are approved (protocol.md §6). If the file is broken or ambiguous, the last
  * good one stays in force; if it was deleted, no actor is served.
  */
-export class HostWatch {
-  readonly #parts: HostWatchParts;
+export class HostFileInForce {
+  readonly #parts: HostFileParts;
   #active: ActiveHost | undefined;
   #found: Extract<FoundHost, { kind: 'found' }> | undefined;
   #problem: string | undefined;
@@ -40,7 +46,7 @@ export class HostWatch {
   #remembered: string | undefined;
   #said = new Set<string>();
 
-  constructor(parts: HostWatchParts) {
+  constructor(parts: HostFileParts) {
     this.#parts = parts;
   }
 

@@ -22,7 +22,7 @@ import { thisHost } from '../setup/hosts.ts';
 import { firstOnPath } from '../path.ts';
 import { nonEmpty, resolveFrom } from '../lookup/resolve.ts';
 import { prepareBin } from '../shim.ts';
-import { startSession } from './start.ts';
+import { startInteractiveSession } from './start.ts';
 
 /**
  * An interactive session as an actor: its CLI without the headless flags, with PROTOCOL.md and the
@@ -37,7 +37,7 @@ export async function openActor(
   const { actor } = input;
   const tier = await approvedTier(context, input);
   const tip = await tipOf(context);
-  const protocol = (await context.archive.text(tip, PROTOCOL_FILE)) ?? '';
+  const protocol = (await context.reader.text(tip, PROTOCOL_FILE)) ?? '';
   const { profile, problem } = await profileInForce(
     context.transport,
     context.paths.root,
@@ -64,7 +64,7 @@ export async function openActor(
   // A manipulated model has the same limits here as in a run.
   const bin = join(paths.sessions, `actor-${actor}-bin`);
   await prepareBin(bin, { state: paths.root, transport: transport.dir, actor, workdir: place.dir });
-  return startSession(context, {
+  return startInteractiveSession(context, {
     name: `actor-${actor}`,
     command: tier.cli,
     text,
@@ -155,12 +155,12 @@ export async function attachOperator(
   input: { agent?: string; login: string },
 ): Promise<number> {
   const command = await chosenAgent(context, input.agent);
-  const text = (await context.archive.text(await tipOf(context), OPERATOR_FILE)) ?? '';
+  const text = (await context.reader.text(await tipOf(context), OPERATOR_FILE)) ?? '';
   const env = await operatorEnv(context);
   const recipient = resolveFrom({ ...context, env, dispatch: {} }, undefined, input.login);
   const { paths, cwd } = context;
   await prepareBin(paths.sessionBin);
-  return startSession(context, {
+  return startInteractiveSession(context, {
     name: 'operator',
     command,
     text,

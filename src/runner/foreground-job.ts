@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** A session on a pseudo-terminal, by its first process. */
-export interface Job {
+/** A POSIX session on a pseudo-terminal, by its first process. */
+export interface ForegroundJob {
   /** Whether that process is stopped. */
   stopped: boolean;
   /** The process group that receives the terminal's keys. */
@@ -35,7 +35,7 @@ const LIMIT_MS = 5000;
  * The current state of a session; undefined when its first process has ended. Does not block on
  * Linux.
  */
-export function jobOf(leader: number): Job | undefined {
+export function foregroundJobOf(leader: number): ForegroundJob | undefined {
   const [state, foreground] = process.platform === 'linux' ? fromProc(leader) : fromPs(leader);
   if (state === undefined || /^[ZX]/.test(state)) return undefined;
   return { stopped: state.startsWith('T'), foreground: Number(foreground) };
@@ -61,7 +61,7 @@ function fromPs(leader: number): string[] {
 
 /** Signals a session's foreground job; if it is stopped, also continues it so that it can react. */
 export function signalJob(leader: number, signal: NodeJS.Signals): void {
-  const job = jobOf(leader);
+  const job = foregroundJobOf(leader);
   if (job === undefined) return;
   const group = job.foreground > 1 ? job.foreground : leader;
   signalGroup(group, signal);
@@ -69,7 +69,7 @@ export function signalJob(leader: number, signal: NodeJS.Signals): void {
 }
 
 /** Ends all processes of a session. */
-export function killSession(leader: number): void {
+export function killPosixSession(leader: number): void {
   signalJob(leader, 'SIGKILL');
   signalGroup(leader, 'SIGKILL');
 }

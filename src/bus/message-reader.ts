@@ -23,7 +23,7 @@ const LEFT_OUT = '(left out: there is too much text in this thread)\n';
 const AT_A_TIME = 100;
 
 /** Messages and channels as they are at a commit, read through one open git process. */
-export class Archive {
+export class MessageReader {
   readonly #transport: Transport;
   readonly #channels: ChannelReader;
   readonly #odd: OddFiles;

@@ -10,7 +10,7 @@ import {
 } from './guard.ts';
 
 /** Who may access the server, and where it listens. */
-export interface Access {
+export interface WebAccess {
   token: string;
   /** Known once the server listens. */
   door: () => Door;
@@ -22,12 +22,12 @@ const STREAMS = new Set(['/api/events']);
  * Checks every request before anything is done for it: the name by which it addresses the server,
  * the token, its origin, and whether it may write.
  */
-export class Watch {
-  readonly #access: Access;
+export class RequestGuard {
+  readonly #access: WebAccess;
   readonly #cookie: string;
   readonly #readOnly: boolean;
 
-  constructor(access: Access, readOnly: boolean) {
+  constructor(access: WebAccess, readOnly: boolean) {
     this.#access = access;
     this.#cookie = cookieOf(access.token);
     this.#readOnly = readOnly;

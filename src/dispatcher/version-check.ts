@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
  * Remembers why a running dispatcher processes nothing: the transport's version is not supported
  * (protocol.md §1). This is logged once, and once more when the version is supported again.
  */
-export class VersionWatch {
+export class VersionCheck {
   readonly #log: Log;
   #refused: string | undefined;
 
