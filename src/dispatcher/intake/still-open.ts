@@ -6,6 +6,7 @@ import { unanswered } from '../../protocol/pending.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { Archive } from '../../bus/archive.ts';
+import type { Beginning } from '../../bus/beginning.ts';
 import { channelIds } from '../../bus/channel-reader.ts';
 import { MAX_ORDERED_PATHS } from '../../bus/commit-order.ts';
 import { OwnMessages } from './own-messages.ts';
@@ -77,19 +78,17 @@ export async function stillOpen<T extends Located>(
 }
 
 /**
- * What actors answered on a host, in all channels. A task handed on settles nothing: the run that wrote
- * it may have been killed before the rest.
- *
- * @param from a relPath: looked for from the day before it on; undefined for all that is on the bus
+ * What actors answered on a host, in all channels: ever, or since something began. A task handed on
+ * settles nothing: the run that wrote it may have been killed before the rest.
  */
 export async function answersOf(
   { transport, archive }: Sources,
   { actors, host, tip }: { actors: ReadonlySet<string>; host: string; tip: string },
-  from?: string,
+  begun?: Beginning,
 ): Promise<(actor: string) => OwnMessages> {
   const ownOf = new Map([...actors].map((actor) => [actor, new OwnMessages()]));
   for (const channel of await channelIds(transport, tip))
-    for await (const some of archive.headers(tip, channel, from))
+    for await (const some of archive.headers(tip, channel, begun))
       for (const located of some) {
         const { message } = located;
         if (message.host === host && message.re.length > 0)
