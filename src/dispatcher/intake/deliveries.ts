@@ -81,7 +81,10 @@ export class Deliveries {
     tip: string,
     isNews: boolean,
   ): Promise<void> {
-    for (const actor of this.#active) if (!actors.includes(actor)) this.#active.delete(actor);
+    const isRenamed = this.#parts.cursors.moveTo(host);
+    if (isRenamed) this.#stored = new Map();
+    for (const actor of this.#active)
+      if (isRenamed || !actors.includes(actor)) this.#active.delete(actor);
     const fresh = actors.filter((actor) => !this.#active.has(actor));
     if (fresh.length === 0) return;
     const before = this.#stored === undefined ? await this.#heldBefore(host, tip) : [];
@@ -109,12 +112,10 @@ export class Deliveries {
     const unseen = await this.#lost.unseen(host, seen, tip);
     return seen === undefined ? unseen : [seen, this.#before ?? seen, ...unseen];
   }
-
   /** A push has brought the bus there: what it holds is missed when a later tip does not. */
   holds(tip: string): void {
     this.#held.push(tip);
   }
-
   /**
    * Takes in what was added since the last scan.
    *
