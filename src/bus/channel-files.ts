@@ -1,6 +1,7 @@
-import { CHANNELS, folderUse } from '../protocol/layout.ts';
+import { CHANNELS, folderUse, placeOf } from '../protocol/layout.ts';
 import { dayBefore } from '../protocol/names.ts';
 import type { Transport } from '../transport/transport.ts';
+import type { Beginning } from './beginning.ts';
 
 /**
  * The files of a channel at a commit, by path, some at a time.
@@ -20,6 +21,28 @@ export async function* channelFiles(
       ? [folder]
       : await foldersFrom(transport, commit, folder, dayBefore(from).split('/'));
   for (const one of folders) yield* transport.walk(commit, one);
+}
+
+/** The files of a channel at a commit that were added since something began, or are as new by name. */
+export async function* filesSince(
+  transport: Transport,
+  commit: string,
+  channel: string,
+  begun: Beginning,
+): AsyncGenerator<FileRef[]> {
+  yield* channelFiles(transport, commit, channel, begun.relPath);
+  const edge = dayBefore(begun.relPath);
+  const isOlder = ({ path }: FileRef): boolean => {
+    const place = placeOf(path);
+    return place.kind === 'message' && place.relPath < edge;
+  };
+  const folder = `${CHANNELS}/${channel}`;
+  const base = await begun.base();
+  if (base === undefined)
+    for await (const files of transport.walk(commit, folder)) yield files.filter(isOlder);
+  else
+    for await (const changes of transport.changes(base, commit, [folder]))
+      yield changes.filter((change) => change.status !== 'D' && isOlder(change));
 }
 
 /** The folders below `parent` that hold `start` (a path of names) or anything after it. */

@@ -4,6 +4,7 @@ import { dayBefore } from '../protocol/names.ts';
 import { seenFrom } from '../protocol/seen-from.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from './message-reader.ts';
+import type { Beginning } from './beginning.ts';
 import { NamesRoom } from './names-room.ts';
 
 /** How many messages' links are kept, of all channels together; each takes some 500 bytes. */
@@ -14,14 +15,17 @@ interface Kept {
   tip: string;
   /** The first day of which everything was read. */
   from: string;
+  /** The commit since which everything was read that was added; undefined for all. */
+  base: string | undefined;
   messages: Map<string, Located>;
   room: NamesRoom;
 }
 
 /**
  * Who answered what in a channel: every message that names others, without its text. The links are
- * read once from a thread's first day on. From then on they follow the bus by what was added,
- * whatever the date in its name says, because a peer's clock may be days behind.
+ * read once from a thread's first day on, with what was added to git since it began. From then on they
+ * follow the bus by what was added. The date in a name does not decide, because a peer's clock may be
+ * days behind.
  */
 export class ChannelLinks {
   readonly #transport: Transport;
@@ -37,17 +41,17 @@ export class ChannelLinks {
   /**
    * The messages of a channel that name others, by path.
    *
-   * @param start a relPath: what was added since is complete from the day before it on
+   * @param begun what was added since is complete
    * @param delivered messages that belong to them whatever their date, now and later
    */
   since(
     tip: string,
     channel: string,
-    start: string,
+    begun: Beginning,
     delivered: readonly Located[],
   ): Promise<Located[]> {
     // One after another: two runs of a channel begin together, and read it once.
-    const read = this.#reading.then(() => this.#since(tip, channel, start, delivered));
+    const read = this.#reading.then(() => this.#since(tip, channel, begun, delivered));
     this.#reading = read.catch(() => undefined);
     return read;
   }
@@ -55,16 +59,16 @@ export class ChannelLinks {
   async #since(
     tip: string,
     channel: string,
-    start: string,
+    begun: Beginning,
     delivered: readonly Located[],
   ): Promise<Located[]> {
-    const from = dayBefore(start);
+    const from = dayBefore(begun.relPath);
     const known = this.#channels.get(channel);
     this.#channels.delete(channel);
     const kept =
-      known !== undefined && known.from <= from
+      known !== undefined && known.from <= from && (await begun.isAfter(known.base))
         ? await this.#brought(known, tip, channel)
-        : await this.#read(tip, channel, start, from);
+        : await this.#read(tip, channel, begun, from);
     for (const { relPath, message } of delivered)
       kept.messages.set(
         relPath,
@@ -75,16 +79,17 @@ export class ChannelLinks {
     return [...kept.messages.values()].sort((a, b) => (a.relPath < b.relPath ? -1 : 1));
   }
 
-  async #read(tip: string, channel: string, start: string, from: string): Promise<Kept> {
-    const kept: Kept = { tip, from, messages: new Map(), room: new NamesRoom() };
-    for await (const some of this.#reader.headers(tip, channel, start))
+  async #read(tip: string, channel: string, begun: Beginning, from: string): Promise<Kept> {
+    const base = await begun.base();
+    const kept: Kept = { tip, from, base, messages: new Map(), room: new NamesRoom() };
+    for await (const some of this.#reader.headers(tip, channel, begun))
       for (const located of some) keep(kept, located);
     return kept;
   }
 
   /** Updates what is kept to another commit. */
   async #brought(kept: Kept, tip: string, channel: string): Promise<Kept> {
-    const { from, messages, room } = kept;
+    const { from, base, messages, room } = kept;
     if (kept.tip === tip) return kept;
     const folder = `${CHANNELS}/${channel}`;
     for await (const changes of this.#transport.changes(kept.tip, tip, [folder]))
@@ -99,7 +104,7 @@ export class ChannelLinks {
         const header = { relPath: place.relPath, message: { ...read.value, body: '' } };
         keep(kept, seenFrom(channel, channel, header));
       }
-    return { tip, from, messages, room };
+    return { tip, from, base, messages, room };
   }
 
   /**

@@ -4,6 +4,7 @@ import { dayBefore } from '../protocol/names.ts';
 import { seenFrom } from '../protocol/seen-from.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from './message-reader.ts';
+import type { Beginning } from './beginning.ts';
 import { channelIds } from './channel-reader.ts';
 import { NamesRoom } from './names-room.ts';
 
@@ -17,6 +18,8 @@ interface Kept {
   tip: string;
   /** The first day that was read completely. */
   from: string;
+  /** The commit since which everything was read that was added; undefined for all. */
+  base: string | undefined;
   messages: Map<string, Crossing>;
   room: NamesRoom;
 }
@@ -51,35 +54,36 @@ export class Crossings {
   }
 
   /**
-   * The crossings from the day before a relPath on, except those within one channel, whose links
-   * are all known anyway.
+   * The crossings since a thread began, except those within one channel, whose links are all known
+   * anyway.
    */
-  since(tip: string, start: string, home: string): Promise<Crossing[]> {
+  since(tip: string, begun: Beginning, home: string): Promise<Crossing[]> {
     // Calls wait for each other: two runs begin together, and the crossings are read once.
-    const read = this.#reading.then(() => this.#since(tip, start, home));
+    const read = this.#reading.then(() => this.#since(tip, begun, home));
     this.#reading = read.catch(() => undefined);
     return read;
   }
 
-  async #since(tip: string, start: string, home: string): Promise<Crossing[]> {
-    const from = dayBefore(start);
+  async #since(tip: string, begun: Beginning, home: string): Promise<Crossing[]> {
+    const from = dayBefore(begun.relPath);
     const known = this.#kept;
     const kept =
-      known !== undefined && known.from <= from
+      known !== undefined && known.from <= from && (await begun.isAfter(known.base))
         ? await this.#brought(known, tip)
-        : await this.#read(tip, start, from);
+        : await this.#read(tip, begun, from);
     this.#kept = kept;
     return [...kept.messages.values()].filter(({ channel }) => channel !== home);
   }
 
-  async #read(tip: string, start: string, from: string): Promise<Kept> {
-    const kept: Kept = { tip, from, messages: new Map(), room: new NamesRoom() };
+  async #read(tip: string, begun: Beginning, from: string): Promise<Kept> {
+    const base = await begun.base();
+    const kept: Kept = { tip, from, base, messages: new Map(), room: new NamesRoom() };
     const channels = await channelIds(this.#transport, tip);
     // Where there is only one channel, nothing leads into another.
     const most = Math.max(MIN_READ, MAX_READ / channels.length);
     for (const channel of channels.length > 1 ? channels : []) {
       let read = 0;
-      for await (const some of this.#reader.headers(tip, channel, start)) {
+      for await (const some of this.#reader.headers(tip, channel, begun)) {
         for (const located of some) keep(kept, channel, located);
         read += some.length;
         if (read >= most) break;

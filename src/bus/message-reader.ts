@@ -1,4 +1,5 @@
-import { type FileRef, channelFiles } from './channel-files.ts';
+import type { Beginning } from './beginning.ts';
+import { type FileRef, channelFiles, filesSince } from './channel-files.ts';
 import { MAX_STEPS, type Lookup } from '../protocol/causality.ts';
 import type { Channel } from '../protocol/files/channel.ts';
 import { messageFile, placeOf } from '../protocol/layout.ts';
@@ -199,13 +200,12 @@ export class MessageReader {
     return this.messages(commit, channel, paths.slice(0, limit), oids);
   }
 
-  /**
-   * The messages of a channel without their bodies, some at a time, by path.
-   *
-   * @param from a relPath: from the day before it on; undefined for all
-   */
-  async *headers(commit: string, channel: string, from?: string): AsyncGenerator<Located[]> {
-    for await (const files of channelFiles(this.#transport, commit, channel, from))
+  /** The messages of a channel without their bodies, some at a time: all, or those since something began. */
+  async *headers(commit: string, channel: string, begun?: Beginning): AsyncGenerator<Located[]> {
+    const all = begun
+      ? filesSince(this.#transport, commit, channel, begun)
+      : channelFiles(this.#transport, commit, channel, undefined);
+    for await (const files of all)
       for (let at = 0; at < files.length; at += AT_A_TIME) {
         const read = files.slice(at, at + AT_A_TIME).map((file) => this.#headerOf(file));
         yield (await Promise.all(read)).filter((located) => located !== undefined);

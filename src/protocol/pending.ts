@@ -1,5 +1,6 @@
+import { EVERYONE } from './address.ts';
 import { openQuestions, type Lookup } from './causality.ts';
-import type { Located } from './message.ts';
+import type { Located, Message } from './message.ts';
 
 /**
  * Selects the waking messages of an actor that are still unanswered (protocol.md §5, first scan):
@@ -68,17 +69,52 @@ export function awaitsPeers(
   channel: readonly Located[],
   lookup: Lookup,
 ): boolean {
-  const paid = new Set<string>();
+  const payers = new Map<string, Message[]>();
   for (const { message } of channel) {
     if (message.from === actor || !message.to.some(({ name }) => name === actor)) continue;
-    for (const relPath of [...message.re, ...message.cause]) paid.add(relPath);
+    for (const relPath of [...message.re, ...message.cause]) {
+      const known = payers.get(relPath);
+      if (known === undefined) payers.set(relPath, [message]);
+      else known.push(message);
+    }
   }
   return channel.some(({ relPath, message }) => {
-    if (message.from !== actor || paid.has(relPath)) return false;
+    if (message.from !== actor || !owed(message, payers.get(relPath) ?? [])) return false;
     if (message.re.some((answered) => questions.includes(answered))) return false;
     const answer = { relPath: '', message: { ...message, from: '', re: [relPath] } };
     return openQuestions(answer, actor, lookup).some((open) => questions.includes(open.relPath));
   });
+}
+
+/**
+ * Whether one of those a message is to has not answered it. Whoever answers without having been asked
+ * may do so in the place of one who was; of a message to all nobody knows who owes an answer.
+ */
+function owed({ from, to }: Message, payers: readonly Message[]): boolean {
+  const asked = to.filter(({ name }) => name !== from);
+  if (asked.some(({ name }) => name === EVERYONE)) return payers.length === 0;
+  const paid = hostsByName(payers.map((payer) => ({ name: payer.from, host: payer.host })));
+  const owing = asked.filter((address) => !isAmong(paid, address));
+  const wanted = hostsByName(asked);
+  const others = payers.filter((payer) => !isAmong(wanted, { name: payer.from, host: payer.host }));
+  return owing.length > new Set(others.map((payer) => payer.from)).size;
+}
+
+interface Party {
+  name: string;
+  host?: string | undefined;
+}
+
+function hostsByName(parties: readonly Party[]): Map<string, Set<string | undefined>> {
+  const hosts = new Map<string, Set<string | undefined>>();
+  for (const { name, host } of parties) hosts.set(name, (hosts.get(name) ?? new Set()).add(host));
+  return hosts;
+}
+
+/** A host counts only where both name one. */
+function isAmong(known: Map<string, Set<string | undefined>>, { name, host }: Party): boolean {
+  const hosts = known.get(name);
+  return hosts !== undefined && (host === undefined || hosts.has(undefined) || hosts.has(host));
 }
 
 /**

@@ -14,17 +14,31 @@ export interface ActorCursors {
 export class Cursors {
   readonly #path: string;
   #written: string | undefined;
+  #alias: string | undefined;
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Actor → cursors; a file that cannot be read counts as none. */
+  /**
+   * Says whose mail the cursors are for, before they are loaded.
+   *
+   * @returns whether that was another host until now: what was passed over as its mail, or as that of a
+   *   third one, may be for this one, so that its cursors do not count
+   */
+  moveTo(alias: string): boolean {
+    const isMoved = this.#alias !== undefined && this.#alias !== alias;
+    this.#alias = alias;
+    return isMoved;
+  }
+
+  /** Actor → cursors; a file that cannot be read, or is for another host, counts as none. */
   async load(): Promise<Map<string, ActorCursors>> {
-    const read = await readJson(this.#path);
-    const actors =
-      read && isRecord(read.value) && isRecord(read.value['actors']) ? read.value['actors'] : {};
+    const { value } = (await readJson(this.#path)) ?? {};
+    const { alias = this.#alias, actors } = isRecord(value) ? value : {};
+    const isOther = this.#alias !== undefined && alias !== this.#alias;
     const cursors = new Map<string, ActorCursors>();
+    if (isOther || !isRecord(actors)) return cursors;
     for (const [actor, value] of Object.entries(actors)) {
       if (isActorCursors(value)) cursors.set(actor, value);
     }
@@ -44,11 +58,11 @@ export class Cursors {
    * @param newestSeen as {@link newestSeen} gives it back; `held` in the file
    */
   async save(cursors: ReadonlyMap<string, ActorCursors>, newestSeen?: string): Promise<void> {
-    const content = {
-      version: 1,
+    const of = {
+      ...(this.#alias && { alias: this.#alias }),
       ...(newestSeen && { held: newestSeen }),
-      actors: Object.fromEntries(cursors),
     };
+    const content = { version: 1, ...of, actors: Object.fromEntries(cursors) };
     const text = `${JSON.stringify(content, undefined, 1)}\n`;
     if (text === this.#written) return;
     await writeDurably(this.#path, text);

@@ -2,7 +2,14 @@ import { join } from 'node:path';
 import { folderUse } from '../protocol/layout.ts';
 import { failed } from './git/git.ts';
 import { filesContaining } from './objects/grep.ts';
-import { commitsSince, heads, mergeBase, type Ancestor } from './objects/lineage.ts';
+import {
+  before,
+  commitsSince,
+  hasAny,
+  heads,
+  mergeBase,
+  type Ancestor,
+} from './objects/lineage.ts';
 import { looseObjects, staleLocks } from './maintenance.ts';
 import type { Objects } from './objects/objects.ts';
 import { commitOrder } from './objects/order.ts';
@@ -150,6 +157,15 @@ export abstract class Reading {
   /** The commits of `to` that are not in the history of `from`; see {@link commitsSince}. */
   commitsSince(from: string, to: string, most: number): Promise<Ancestor[]> {
     return commitsSince(this.repository.git, from, to, most);
+  }
+
+  /** The newest commit at which none of some files was there yet; see {@link before}. */
+  before(tip: string, paths: readonly string[]): Promise<string | undefined> {
+    return before(this.repository.git, this.objects, tip, paths);
+  }
+  /** Whether any of some files can be read at a commit. */
+  hasAny(commit: string, paths: readonly string[]): Promise<boolean> {
+    return hasAny(this.objects, commit, paths);
   }
 
   /**

@@ -259,6 +259,27 @@ describe('silence', () => {
     expect(waits([question, said(2, 'boss', 'w1')])).toBe(false);
     expect(waits([question, said(2, 'boss', 'operator', { re: [1], cause: [9] })])).toBe(false);
   });
+  it('waits for each of several that were asked in one message', () => {
+    const waits = (to: string, ...answers: [from: string, host?: string][]): boolean => {
+      const task = said(2, 'boss', to, { cause: [1], host: 'front' });
+      const back = answers.map(([from, host], index) =>
+        said(3 + index, from, 'boss@front', { re: [2], ...(host === undefined ? {} : { host }) }),
+      );
+      const channel = [question, task, ...back];
+      return awaitsPeers('boss', [path(1)], channel, lookupIn(channel));
+    };
+    expect(waits('w1,w2', ['w1', 'back'])).toBe(true);
+    expect(waits('w1,w2', ['w1', 'back'], ['w1', 'back'])).toBe(true);
+    expect(waits('w1,w2', ['w1', 'back'], ['w2', 'back'])).toBe(false);
+    expect(waits('w1,w2', ['w1', 'back'], ['a stand-in'])).toBe(false);
+    expect(waits('w1@a,w1@b', ['w1', 'a'])).toBe(true);
+    expect(waits('w1@a,w1@b', ['w1', 'a'], ['w1', 'b'])).toBe(false);
+    expect(waits('w1@a', ['w1'])).toBe(false);
+    expect(waits('w1@a', ['w1', 'b'])).toBe(false);
+    expect(waits('w1,boss', ['w1', 'back'])).toBe(false);
+    expect(waits('all', ['w1', 'back'])).toBe(false);
+    expect(waits('all')).toBe(true);
+  });
   it('a counter-question that was answered leaves the worker owing its answer, until it comes', () => {
     const counter = said(6, 'w1', 'boss', { re: [2] });
     const told = said(7, 'boss', 'w1', { re: [6] });

@@ -77,7 +77,10 @@ export class Deliveries {
     tip: string,
     isNews: boolean,
   ): Promise<void> {
-    for (const actor of this.#active) if (!actors.includes(actor)) this.#active.delete(actor);
+    const isRenamed = this.#parts.cursors.moveTo(host);
+    if (isRenamed) this.#stored = new Map();
+    for (const actor of this.#active)
+      if (isRenamed || !actors.includes(actor)) this.#active.delete(actor);
     const fresh = actors.filter((actor) => !this.#active.has(actor));
     if (fresh.length === 0) return;
     const before = this.#stored === undefined ? await this.#tipsBefore(host, tip) : [];

@@ -69,10 +69,10 @@ export async function returned(
   const places: MessageRef[] = [];
   for (const [channel, messages] of scan.own) {
     const ours = messages.flatMap(({ relPath }) => (isBack(channel, relPath) ? [relPath] : []));
-    const [first] = [...ours].sort();
-    if (first === undefined) continue;
+    if (ours.length === 0) continue;
     const asked = new Set(ours);
-    for await (const some of reader.headers(tip, channel, first))
+    // They may stand anywhere: the clock of whoever answered may be days behind.
+    for await (const some of reader.headers(tip, channel))
       for (const { relPath, message } of some)
         if (
           message.re.some((named) => asked.has(named)) &&

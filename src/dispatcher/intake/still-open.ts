@@ -6,6 +6,7 @@ import { unanswered } from '../../protocol/pending.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
+import type { Beginning } from '../../bus/beginning.ts';
 import { channelIds } from '../../bus/channel-reader.ts';
 import { MAX_ORDERED_PATHS } from '../../bus/commit-order.ts';
 import { OwnMessages } from './own-messages.ts';
@@ -86,11 +87,11 @@ export async function stillOpen<T extends Located>(
 export async function answersOf(
   { transport, reader }: Sources,
   { actors, host, tip }: { actors: ReadonlySet<string>; host: string; tip: string },
-  from?: string,
+  begun?: Beginning,
 ): Promise<(actor: string) => OwnMessages> {
   const ownOf = new Map([...actors].map((actor) => [actor, new OwnMessages()]));
   for (const channel of await channelIds(transport, tip))
-    for await (const some of reader.headers(tip, channel, from))
+    for await (const some of reader.headers(tip, channel, begun))
       for (const located of some) {
         const { message } = located;
         if (message.host === host && message.re.length > 0)

@@ -6,9 +6,10 @@ import { planAnswers, type AnswerPlan } from '../../protocol/reply.ts';
 import { THREAD_LIMITS } from '../../protocol/prompt.ts';
 import { byChannel, placeOfRef } from '../../protocol/reference.ts';
 import { seenFrom } from '../../protocol/seen-from.ts';
-import { threadOf, threadStart } from '../../protocol/thread.ts';
+import { threadOf, threadRoots, threadStart } from '../../protocol/thread.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
+import { Beginning } from '../../bus/beginning.ts';
 import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
 
@@ -62,7 +63,12 @@ export async function brief(
   const missing = messages.filter((relPath) => !read.has(relPath));
   const unread = new Set(await unreadAt(transport, tip, channel, [...missing, ...absent]));
   const ownUnread = missing.filter((relPath) => unread.has(relPath));
-  const since = await linkedSince({ links, crossings }, { tip, channel, actor }, batch, lookup);
+  const since = await linkedSince(
+    { transport, links, crossings },
+    { tip, channel, actor },
+    batch,
+    lookup,
+  );
   const known = new Map(since.map((item) => [item.relPath, item.message]));
   const answered = answeredOn(actor, host, since);
   return {
@@ -86,15 +92,17 @@ const MAX_CHANNELS = 50;
  * its chain or a message of the actor leads to or comes from.
  */
 async function linkedSince(
-  { links, crossings }: Pick<BriefingParts, 'links' | 'crossings'>,
+  { transport, links, crossings }: Omit<BriefingParts, 'reader'>,
   { tip, channel, actor }: Pick<Batch, 'tip' | 'channel' | 'actor'>,
   batch: readonly Located[],
   lookup: Lookup,
 ): Promise<Located[]> {
   const start = threadStart(batch, lookup);
   if (start === undefined) return [];
-  const since = await links.since(tip, channel, start, batch);
-  const crossed = await crossings.since(tip, start, channel);
+  const firsts = threadRoots(batch, lookup).map((ref) => fileOf(channel, ref));
+  const begun = new Beginning(transport, tip, start, firsts);
+  const since = await links.since(tip, channel, begun, batch);
+  const crossed = await crossings.since(tip, begun, channel);
   const own = [
     ...since.filter(({ message }) => message.from === actor),
     ...crossed
@@ -106,7 +114,7 @@ async function linkedSince(
   const places = byChannel(channel, [...chain.map(({ relPath }) => relPath), ...named]);
   places.delete(channel);
   for (const other of [...places.keys()].slice(0, MAX_CHANNELS))
-    for (const located of await links.since(tip, other, start, []))
+    for (const located of await links.since(tip, other, begun, []))
       since.push(seenFrom(channel, other, located));
   return since;
 }

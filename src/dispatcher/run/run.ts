@@ -5,7 +5,7 @@ import { outcomeOf, type CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { MAX_STEPS, openQuestionsOfBatch } from '../../protocol/causality.ts';
-import { PROTOCOL_FILE } from '../../protocol/layout.ts';
+import { messageFile, PROTOCOL_FILE } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, formatMessage, type Located } from '../../protocol/message.ts';
 import { awaitsPeers, mayBeSilent } from '../../protocol/pending.ts';
 import { formatPrompt } from '../../protocol/prompt.ts';
@@ -14,6 +14,7 @@ import { placeOfRef } from '../../protocol/reference.ts';
 import { answerMessages } from '../../protocol/reply.ts';
 import { threadRoot } from '../../protocol/thread.ts';
 import { brief, shownThread, type Briefing } from './briefing.ts';
+import { Beginning } from '../../bus/beginning.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, runIn } from './cli.ts';
@@ -102,8 +103,11 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
 
 /** A dead letter may be older than the answer, if the state was restored or on a first scan. */
 async function isAnswered(parts: RunParts, job: Job, batch: readonly Located[]): Promise<boolean> {
-  const oldest = batch.map(({ relPath }) => relPath).sort()[0];
-  const ownOf = await answersOf(parts, { ...job, actors: new Set([job.actor]) }, oldest);
+  const { transport } = parts;
+  const paths = batch.map(({ relPath }) => relPath).sort();
+  const files = paths.map((relPath) => messageFile(job.channel, relPath));
+  const begun = new Beginning(transport, job.tip, paths[0] ?? '', files);
+  const ownOf = await answersOf(parts, { ...job, actors: new Set([job.actor]) }, begun);
   return (await stillOpen(parts, job, batch, ownOf(job.actor))).size === 0;
 }
 

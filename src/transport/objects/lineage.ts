@@ -1,4 +1,5 @@
 import { failed, type Git } from '../git/git.ts';
+import type { Objects } from './objects.ts';
 
 /** A commit, as far as it says who wrote what. */
 export interface Ancestor {
@@ -66,4 +67,48 @@ export async function commitsSince(
     });
   }
   return commits.reverse();
+}
+
+/** So many commits are listed at first, and then so many times more, until some are old enough. */
+const FIRST_LOOK = 256;
+const LOOK_FURTHER = 16;
+
+/**
+ * The newest commit on the line of first parents of `tip` at which none of some files was there yet: the
+ * difference between it and `tip` holds all that was added since the first of them, whatever any clock said.
+ *
+ * @returns undefined where the history begins with one of them
+ */
+export async function before(
+  git: Git,
+  objects: Objects,
+  tip: string,
+  paths: readonly string[],
+): Promise<string | undefined> {
+  for (let most = FIRST_LOOK; ; most *= LOOK_FURTHER) {
+    const args = ['rev-list', '--first-parent', `--max-count=${String(most)}`, tip];
+    const line = (await git.must(args)).toString('utf8').trim().split('\n');
+    const last = line.length - 1;
+    if (await hasAny(objects, line[last] ?? '', paths)) {
+      if (line.length < most) return undefined;
+      continue;
+    }
+    let [newest, oldest] = [0, last];
+    while (newest < oldest) {
+      const middle = Math.floor((newest + oldest) / 2);
+      if (await hasAny(objects, line[middle] ?? '', paths)) newest = middle + 1;
+      else oldest = middle;
+    }
+    return line[oldest];
+  }
+}
+
+/** Whether any of some files is there at a commit. */
+export async function hasAny(
+  objects: Objects,
+  commit: string,
+  paths: readonly string[],
+): Promise<boolean> {
+  const found = await Promise.all(paths.map((path) => objects.read(`${commit}:${path}`)));
+  return found.some((object) => object !== undefined);
 }
