@@ -1,4 +1,5 @@
 import type { AgentMode } from '../../operations/agent-mode.ts';
+import type { TimeAndChance } from '../../operations/time-and-chance.ts';
 
 /** Where a command reads and writes; tests give their own. */
 export interface Io {
@@ -20,6 +21,8 @@ export interface Io {
   login: string;
   /** Set where a run gives the command (trust.md §3). */
   agentMode?: AgentMode;
+  /** What a command goes by instead of the time and the chance of this machine. */
+  timeAndChance?: TimeAndChance;
   /** What stderr is told when a signal ends the process at once. */
   lastWord: (text: string) => void;
   /** Aborted by the first SIGINT or SIGTERM, for commands that end cleanly. */

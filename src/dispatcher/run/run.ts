@@ -1,5 +1,4 @@
 import type { Job, JobResult, RunParts } from './job.ts';
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeOf, type Outcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/invoke.ts';
@@ -116,7 +115,7 @@ function failed(
 }
 
 async function promptOf(
-  { transport, archive, stateDir, log }: RunParts,
+  { transport, archive, stateDir, log, secret }: RunParts,
   job: Job,
   briefing: Briefing,
   place: Workplace,
@@ -130,7 +129,7 @@ async function promptOf(
   ]);
   if (problem !== undefined) log('profile_invalid', { actor: job.actor, problem });
   return formatPrompt({
-    word: randomBytes(8).toString('hex'),
+    word: secret(8),
     protocol: protocol ?? '',
     profile: profile?.body ?? '',
     channel: about,
