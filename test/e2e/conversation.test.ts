@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus } from '../support/bus.ts';
 import { agent } from '../support/agents.ts';
@@ -27,14 +28,17 @@ it('a question is answered across machines, and replies goes from PENDING to REP
 
 it('a fan-out to three workers on another host ends in one summary to the asker, by plain stdout', async () => {
   const bus = new Bus();
+  const gate = join(bus.root, 'gate');
   const front = await bus.host('front', { concierge: agent('coordinator', 'w1', 'w2', 'w3') });
   const back = await bus.host('back', {
     w1: 'echo one',
-    w2: 'sleep 0.3; echo two',
+    w2: `while test ! -e ${gate}; do sleep 0.05; done; echo two`,
     w3: 'echo three',
   });
   const [a, b] = [front.start(), back.start()];
   const question = await front.send('concierge', 'ask everybody');
+  await until('two of three answers', () => bus.from('w1').length + bus.from('w3').length === 2);
+  writeFileSync(gate, '');
 
   const replied = await front.run('replies', '--wait', '--timeout', '30', question);
 
