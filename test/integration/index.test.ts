@@ -157,7 +157,7 @@ it('an index that followed any history is the one that is built from its end', a
     }),
     { numRuns: 12 },
   );
-}, 180_000);
+});
 
 it('a process that is killed while it indexes leaves an index that is brought to its end', async () => {
   const bus = new Bus();
