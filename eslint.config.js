@@ -62,6 +62,18 @@ const BARE_BOOLEAN = {
   message: 'Name it: an option in an object, a word of a union, or two functions.',
 };
 
+const GIVEN_CHANCE = [
+  {
+    selector: 'ImportSpecifier[imported.name=/^random(Bytes|Int|UUID)$/]',
+    message: 'Randomness is an argument.',
+  },
+  { selector: "ImportSpecifier[imported.name='ulid']", message: 'Randomness is an argument.' },
+  {
+    selector: "MemberExpression[object.name='Date'][property.name='now']",
+    message: PURE.Date,
+  },
+];
+
 export default tseslint.config(
   { ignores: ['dist/', 'man/', 'coverage/', 'node_modules/', 'test/fixtures/'] },
   js.configs.recommended,
@@ -141,9 +153,25 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/dispatcher/**/*.ts', 'src/bus/**/*.ts', 'src/state/**/*.ts'],
-    // These wait for other processes, whose time is that of the machine.
-    ignores: ['src/state/lock.ts', 'src/state/removal.ts'],
+    // How long something is waited for is told by `performance.now()`, which nobody sets.
+    files: [
+      'src/dispatcher/**/*.ts',
+      'src/bus/**/*.ts',
+      'src/state/**/*.ts',
+      'src/operations/**/*.ts',
+    ],
+    ignores: [
+      // Where the time and the chance of this machine are made.
+      'src/operations/time-and-chance.ts',
+      // A lock says to people since when it is held, and processes that want the same one must not
+      // march in step: both are about this machine.
+      'src/state/lock.ts',
+    ],
+    rules: { 'no-restricted-syntax': ['error', BARE_BOOLEAN, ...GIVEN_TIME, ...GIVEN_CHANCE] },
+  },
+  {
+    // A key that nobody may know, and names of folders that nobody may have taken.
+    files: ['src/state/approval-key.ts', 'src/state/clone-id.ts', 'src/state/removal.ts'],
     rules: { 'no-restricted-syntax': ['error', BARE_BOOLEAN, ...GIVEN_TIME] },
   },
   {

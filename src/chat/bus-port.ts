@@ -160,7 +160,7 @@ export class BusPort implements ChatPort {
   send(channel: string, to: string, body: string): { entry: Entry; sent: Promise<SentEntry> } {
     const { me } = this.opening;
     const { login } = this.#input;
-    const marks = newMarks(this.#context.now());
+    const marks = newMarks(this.#context);
     const relPath = firstPath(marks);
     const addressees = to.split(',').map((name) => name.trim());
     const entry = { channel, relPath, from: me, to: addressees, re: [], cause: [], body };

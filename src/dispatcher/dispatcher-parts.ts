@@ -42,6 +42,7 @@ export interface DispatcherParts {
   random: () => number;
   newId: () => string;
   suffix: () => string;
+  secret: (bytes: number) => string;
 }
 
 export interface DispatcherEvents {

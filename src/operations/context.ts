@@ -1,7 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { ulid } from 'ulid';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
 import { MessageReader } from '../bus/message-reader.ts';
 import type { HostEntry } from '../bus/host.ts';
@@ -32,6 +30,7 @@ import { stateNames } from '../transport/clone/identity.ts';
 import { Transport, type Refreshed } from '../transport/transport.ts';
 import { dispatchOf, locateTransport, type Surroundings } from './locate.ts';
 import { permission, publishing } from './publishing.ts';
+import { timeAndChanceOf, type TimeAndChance } from './time-and-chance.ts';
 
 /**
  * The bus at one commit, shared by all parts of one answer: if each part read on its own, an answer
@@ -44,7 +43,7 @@ interface View {
 }
 
 /** An opened transport and this machine's state for it: what every operation works on. */
-export interface Context extends Surroundings {
+export interface Context extends Surroundings, TimeAndChance {
   transport: Transport;
   reader: MessageReader;
   paths: StatePaths;
@@ -58,10 +57,6 @@ export interface Context extends Surroundings {
   /** The dispatch that the work belongs to; empty outside of a dispatch. */
   dispatch: Dispatch;
   hostname: string;
-  now: () => Date;
-  random: () => number;
-  newId: () => string;
-  suffix: () => string;
   /** For an answer with several parts: the commit that all of them see, with what was read of it. */
   view?: View;
   /** Whether another process follows the bus all the time, so that commands need not fetch news. */
@@ -97,6 +92,8 @@ export async function withContext<T>(
   const dir = await locateTransport(surroundings, options.transport);
   const env = withoutWebToken(surroundings.env);
   const { paths, started, transport } = await openTransport(dir, env);
+  const given = timeAndChanceOf(surroundings);
+  const now = (): number => given.now().getTime();
   try {
     const context: Context = {
       ...surroundings,
@@ -109,16 +106,14 @@ export async function withContext<T>(
       turns: new Turns(
         join(stateHome(surroundings.env), 'turns'),
         `${transport.origin ?? transport.dir} ${transport.branch}`,
+        now,
       ),
-      budget: new RemoteBudget(join(stateHome(surroundings.env), 'budgets'), transport.limits),
+      budget: new RemoteBudget(join(stateHome(surroundings.env), 'budgets'), transport.limits, now),
       deadLetters: new DeadLetters(paths.deadLetters),
       runs: new Runs(paths.runs),
       dispatch: dispatchOf(surroundings),
       hostname: hostname(),
-      now: () => new Date(),
-      random: Math.random,
-      newId: () => ulid(),
-      suffix: () => randomBytes(6).toString('hex'),
+      ...given,
       note: (line) => {
         options.note(withoutCredentials(line));
       },

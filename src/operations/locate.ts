@@ -4,6 +4,7 @@ import { readDispatch, type Dispatch } from '../agents/dispatch-variables.ts';
 import { CrosstalkError } from '../errors.ts';
 import type { AgentMode } from './agent-mode.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
+import type { TimeAndChance } from './time-and-chance.ts';
 
 /** The surroundings in which a command runs; read once and passed along. */
 export interface Surroundings {
@@ -13,6 +14,8 @@ export interface Surroundings {
   agentMode?: AgentMode;
   /** The dispatch in which it is given, if that is already known; otherwise `env` names it. */
   dispatch?: Dispatch;
+  /** What it goes by instead of the time and the chance of this machine. */
+  timeAndChance?: TimeAndChance;
 }
 
 /**

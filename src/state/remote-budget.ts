@@ -58,7 +58,7 @@ export class RemoteBudget {
    * @param limits undefined for a remote without any
    * @param now milliseconds
    */
-  constructor(parent: string, limits: Limits | undefined, now: () => number = Date.now) {
+  constructor(parent: string, limits: Limits | undefined, now: () => number) {
     this.#folder = join(parent, limits?.host ?? 'none');
     this.#limits = limits;
     this.#now = now;

@@ -66,7 +66,7 @@ export class Turns {
    * @param remote names the remote and branch
    * @param now milliseconds
    */
-  constructor(parent: string, remote: string, now: () => number = Date.now) {
+  constructor(parent: string, remote: string, now: () => number) {
     const name = createHash('sha256').update(remote).digest('hex').slice(0, 16);
     this.#folder = join(parent, name);
     this.#queue = join(parent, name, 'queue');

@@ -148,7 +148,7 @@ export const HISTORIES: Record<string, Fault> = {
   gc: async ({ bus }) => {
     bus.unplug();
     const hub = `${bus.hub}.unplugged`;
-    while (isUsed(hub)) await sleep(5);
+    await until('the hub to be at rest', () => !isUsed(hub));
     git(hub, 'reflog', 'expire', '--expire=now', '--all');
     git(hub, 'gc', '--quiet', '--prune=now');
     bus.plug();

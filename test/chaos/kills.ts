@@ -2,6 +2,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { below, isUsed } from './processes.ts';
+import { until } from '../support/wait.ts';
 import type { World } from './world.ts';
 
 /** A fault; false when it is not possible at the moment. */
@@ -45,7 +46,7 @@ export async function tidyHub({ bus }: World): Promise<void> {
     join(bus.hub, name),
   );
   if (!locks.some((lock) => existsSync(lock))) return;
-  while (isUsed(bus.hub)) await sleep(5);
+  await until('the hub to be at rest', () => !isUsed(bus.hub));
   for (const lock of locks) rmSync(lock, { force: true });
 }
 

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { Program } from '../support/process.ts';
+import { tipOf } from '../support/history.ts';
 import { push } from '../support/push.ts';
 import { until } from '../support/wait.ts';
 
@@ -47,7 +47,8 @@ it('two processes that know different news of the bus move the checkout one afte
   expect((await host.run('sync')).out).toMatch(/left as it is, process \d+ is bringing it along/);
   // A dispatcher updates the checkout to what it knows as soon as it may.
   const running = host.start();
-  await sleep(500);
+  const tip = tipOf(host.bus);
+  await running.saw('tick', (event) => event['tip'] === tip);
   expect(await older.go()).toBe(0);
   await until('the second file', () => existsSync(join(host.dir, 'local/two.md')) || undefined);
   await running.stop();

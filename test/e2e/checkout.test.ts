@@ -39,12 +39,12 @@ it('a checkout that is dirty, on another branch and in the middle of a conflicti
 
   const running = back.start();
   const question = await front.send('worker', 'are you there?');
-  expect((await front.run('replies', '--wait', '--timeout', '20', question)).out).toContain(
+  expect((await front.run('replies', '--wait', '--timeout', '100', question)).out).toContain(
     'from back',
   );
   const fromBack = await back.send('concierge', 'and you?');
   await front.once();
-  expect((await back.run('replies', '--wait', '--timeout', '20', fromBack)).out).toContain(
+  expect((await back.run('replies', '--wait', '--timeout', '100', fromBack)).out).toContain(
     'from front',
   );
   await back.run('channel', 'create', 'another');

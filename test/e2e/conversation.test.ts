@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus } from '../support/bus.ts';
 import { agent } from '../support/agents.ts';
@@ -27,16 +28,19 @@ it('a question is answered across machines, and replies goes from PENDING to REP
 
 it('a fan-out to three workers on another host ends in one summary to the asker, by plain stdout', async () => {
   const bus = new Bus();
+  const gate = join(bus.root, 'gate');
   const front = await bus.host('front', { concierge: agent('coordinator', 'w1', 'w2', 'w3') });
   const back = await bus.host('back', {
     w1: 'echo one',
-    w2: 'sleep 0.3; echo two',
+    w2: `while test ! -e ${gate}; do sleep 0.05; done; echo two`,
     w3: 'echo three',
   });
   const [a, b] = [front.start(), back.start()];
   const question = await front.send('concierge', 'ask everybody');
+  await until('two of three answers', () => bus.from('w1').length + bus.from('w3').length === 2);
+  writeFileSync(gate, '');
 
-  const replied = await front.run('replies', '--wait', '--timeout', '30', question);
+  const replied = await front.run('replies', '--wait', '--timeout', '100', question);
 
   expect(replied.out).toContain('one two three');
   expect(bus.from('concierge').filter(({ message }) => message.re.includes(question))).toHaveLength(
@@ -128,7 +132,7 @@ it('a worker asks its coordinator back, is answered, and the operator gets the r
   const host = await bus.host('front', { boss: agent('boss'), worker: agent('asks-back') });
   const running = host.start();
   const question = await host.send('boss', 'paint it');
-  const replied = await host.run('replies', '--wait', '--timeout', '30', question);
+  const replied = await host.run('replies', '--wait', '--timeout', '100', question);
   expect(replied.out).toContain('boss reports: painted blue');
   await running.stop();
   expect(running.events.filter(({ event }) => event === 'dispatch_failed')).toEqual([]);
@@ -139,7 +143,7 @@ it('two actors that always answer politely fall silent by themselves', async () 
   const host = await bus.host('front', { anna: agent('polite', 'bert'), bert: 'echo "thank you"' });
   const running = host.start();
   const question = await host.send('anna', 'greet bert');
-  await host.run('replies', '--wait', '--timeout', '30', question);
+  await host.run('replies', '--wait', '--timeout', '100', question);
   const count = await until('three quiet ticks', async () => {
     const before = bus.messages().length;
     const ticks = running.events.filter(({ event }) => event === 'tick').length;
@@ -193,7 +197,7 @@ it('a delivery that fails three times is quarantined, and succeeds after a retry
   writeFileSync(switchFile, '');
   await host.run('dlq', '--retry', id);
 
-  expect((await host.run('replies', '--wait', '--timeout', '20', question)).out).toContain(
+  expect((await host.run('replies', '--wait', '--timeout', '100', question)).out).toContain(
     '  done',
   );
   await until(

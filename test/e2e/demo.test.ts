@@ -23,4 +23,4 @@ it('the demo answers, and leaves nothing below HOME', async () => {
   const [folder = '', ...others] = readdirSync(tmp);
   expect(others).toEqual([]);
   expect(stdout).toContain(`rm -r ${join(tmp, folder)}`);
-}, 180_000);
+});

@@ -24,8 +24,8 @@ it.each(['with', 'without'])(
     const first = await front.send('one', 'first');
     const second = await front.send('two', 'second');
 
-    const any = front.run('wait', '--any', '--timeout', '50', first, second);
-    const all = front.run('wait', '--timeout', '50', first, second);
+    const any = front.run('wait', '--any', '--timeout', '100', first, second);
+    const all = front.run('wait', '--timeout', '100', first, second);
     await served.saw('dispatch_start', ({ actor }) => actor === 'two');
     writeFileSync(join(bus.root, 'two'), '');
 
@@ -53,7 +53,7 @@ it('wait leaves asking the remote to the dispatcher, and asks it itself without 
     const question = await front.send('worker', 'hello');
     const trace = scratch();
     const env = { ...front.env, GIT_TRACE2_EVENT: trace };
-    const waiting = new Program({ dir: front.dir, env }, 'wait', '--timeout', '50', question);
+    const waiting = new Program({ dir: front.dir, env }, 'wait', '--timeout', '100', question);
     const count = (): number =>
       readdirSync(trace).filter((name) => {
         const [, start = ''] = readFileSync(join(trace, name), 'utf8').split('\n');
@@ -83,7 +83,7 @@ it('wait is told of an answer in a clone that is not the one its dispatcher serv
   git(bus.root, 'clone', '--quiet', bus.hub, clone);
   const question = await front.send('worker', 'hello');
   const env = { CROSSTALK_TRANSPORT: clone };
-  const waiting = front.runWith({ env }, 'wait', '--timeout', '50', question);
+  const waiting = front.runWith({ env }, 'wait', '--timeout', '100', question);
   await back.once();
   expect(await waiting).toMatchObject({ code: 0 });
   expect((await waiting).out).toContain('  done\n');
@@ -96,7 +96,7 @@ it('wait goes on by itself when the dispatcher it relied on is killed', async ()
   const dispatcher = new Program(front, 'dispatch', '--host', 'front', '--interval', '0.2');
   await dispatcher.saw('host_file_loaded');
   const question = await front.send('worker', 'hello');
-  const waiting = new Program(front, 'wait', '--timeout', '50', question);
+  const waiting = new Program(front, 'wait', '--timeout', '100', question);
   const ticks = (): number => dispatcher.events.filter(({ event }) => event === 'tick').length;
   const before = ticks();
   // One tick after a tick that it requested: it is waiting at the socket by now, or will find no

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { Publisher } from '../../src/bus/publisher.ts';
 import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { exists, Program } from '../support/process.ts';
@@ -36,14 +37,17 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
   '%s lets a running CLI finish, records its answer and leaves no process',
   async (signal) => {
     const bus = new Bus();
-    const pidFile = join(bus.root, 'pid');
+    const [pidFile, gate] = [join(bus.root, 'pid'), join(bus.root, 'gate')];
     const host = await bus.host('front', {
-      worker: `echo $$ > ${pidFile}; sleep 0.7; echo finished`,
+      worker: `echo $$ > ${pidFile}; while test ! -e ${gate}; do sleep 0.05; done; echo finished`,
     });
     const question = await host.send('worker', 'take your time');
     const program = new Program(host, ...dispatch, 'front');
     await until('the CLI', () => existsSync(pidFile) && readFileSync(pidFile, 'utf8') !== '');
-    const code = await program.stop(signal);
+    const stopped = program.stop(signal);
+    // The dispatcher hears the signal before it hears that the CLI has ended.
+    writeFileSync(gate, '');
+    const code = await stopped;
     expect(code).toBe(signal === 'SIGINT' ? 130 : 0);
     expect(await exists(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
     expect(bus.from('worker').map(({ message }) => [message.re, message.body])).toEqual([
@@ -160,11 +164,13 @@ it('a reply that reached the remote before a crash is recognised there by its pa
 
 it('a tier’s count lets runs go on side by side, a count of one does not', async () => {
   const bus = new Bus();
-  const busy = join(bus.root, 'busy');
-  const cli = `mkdir ${busy} 2>/dev/null && { sleep 0.5; rmdir ${busy}; echo alone; } || echo together`;
+  const met = join(bus.root, 'met');
+  // Whoever comes first stays until two runs of the other actor have met.
+  const cliOf = (busy: string, second: string): string =>
+    `if mkdir ${busy} 2>/dev/null; then while test ! -e ${met}; do sleep 0.05; done; rmdir ${busy}; echo alone; else ${second}echo together; fi`;
   const host = await bus.host('front', {
-    single: cli,
-    many: { default: { cli: cli.replaceAll(busy, `${busy}2`), count: 2 } },
+    single: cliOf(join(bus.root, 'single'), ''),
+    many: { default: { cli: cliOf(join(bus.root, 'many'), `touch ${met}; `), count: 2 } },
   });
   const second = (await host.run('channel', 'create', 'second')).out.trim();
   for (const actor of ['single', 'many']) {
@@ -439,15 +445,21 @@ it('a sync while an answer is being pushed leaves the run that wrote it to end',
   const host = await bus.host('front', { worker: 'echo done' });
   const running = host.start('--interval', '60');
   await running.saw('tick');
-  const pushing = join(bus.root, 'pushing');
+  const [pushing, gate] = [join(bus.root, 'pushing'), join(bus.root, 'gate')];
+  const wait = `while test ! -e ${gate}; do sleep 0.05; done`;
   writeFileSync(
     join(bus.hub, 'hooks', 'pre-receive'),
-    `#!/bin/sh\nread old new ref\ncase "$(git log -1 --format=%an $new)" in worker*) touch ${pushing}; sleep 1;; esac\n`,
+    `#!/bin/sh\nread old new ref\ncase "$(git log -1 --format=%an $new)" in worker*) touch ${pushing}; ${wait};; esac\n`,
     { mode: 0o755 },
   );
   await host.send('worker', 'one');
   await until('the push of the answer', () => (existsSync(pushing) ? true : undefined));
-  expect((await host.run('sync')).out).toContain('Pushed: 1');
+  const asked = vi.spyOn(Publisher.prototype, 'publish');
+  const syncing = host.run('sync');
+  await until('the sync to ask for the push', () => asked.mock.calls.length > 0);
+  asked.mockRestore();
+  writeFileSync(gate, '');
+  expect((await syncing).out).toContain('Pushed: 1');
   await running.saw('dispatch_done');
   await running.stop();
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -9,6 +9,7 @@ import { withIndex } from '../../src/operations/index/indexing.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { Program } from '../support/process.ts';
+import { until } from '../support/wait.ts';
 
 function inIndex<T>(host: Host, use: (index: Index) => T): Promise<T> {
   const env = { ...process.env, ...host.env };
@@ -156,7 +157,7 @@ it('an index that followed any history is the one that is built from its end', a
     }),
     { numRuns: 12 },
   );
-}, 180_000);
+});
 
 it('a process that is killed while it indexes leaves an index that is brought to its end', async () => {
   const bus = new Bus();
@@ -175,9 +176,18 @@ it('a process that is killed while it indexes leaves an index that is brought to
     ),
   );
   await host.news();
-  for (const ms of [150, 200, 250, 300, 400]) {
+  const written = (): string =>
+    ['index.db', 'index.db-wal']
+      .map((name) => statSync(join(host.state, name), { throwIfNoEntry: false })?.mtimeMs)
+      .join();
+  for (let kill = 0; kill < 5; kill++) {
+    let [seen, writes] = [written(), 0];
     const program = new Program(host, 'index');
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    await until('more of it', () => {
+      if (written() !== seen) writes++;
+      seen = written();
+      return writes > kill || !program.running;
+    });
     await program.stop('SIGKILL');
   }
   const killed = await inIndex(host, dump);

@@ -12,7 +12,7 @@ it('a copy of a message in another channel is not in the way of the original', a
   host.edit({ [`data/channels/${other}/${question}`]: content.replace('hello', 'forged') });
   await host.once();
   for (const name of [question, question.slice(-15, -3)]) {
-    const replied = await host.run('replies', '--wait', '--timeout', '5', name);
+    const replied = await host.run('replies', '--wait', '--timeout', '100', name);
     expect(replied).toMatchObject({ code: 0 });
     expect(replied.out).toContain(`REPLIED ${question}`);
     expect(replied.err).toContain(`stands in 2 channels; the first is meant: ${channel}`);

@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Bus } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
@@ -54,17 +53,27 @@ it.each([
 
 it('a run that ended in time while its dispatcher was stopped is heard, and not paid for twice', async () => {
   const bus = new Bus();
-  const [ledger, ended] = [join(bus.root, 'ledger'), join(bus.root, 'ended')];
-  const cli = `echo run >> ${ledger}; sleep 0.5; touch ${ended}; echo in time`;
-  const host = await bus.host('front', { worker: { default: { cli, timeout: '2s' } } });
+  const [ledger, gate, ended] = ['ledger', 'gate', 'ended'].map((name) => join(bus.root, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const wait = `while test ! -e ${gate}; do sleep 0.05; done`;
+  const cli = `echo run >> ${ledger}; ${wait}; echo in time; touch ${ended}`;
+  const [limit, late] = [5000, 1000];
+  const timeout = `${String(limit)}ms`;
+  const host = await bus.host('front', { worker: { default: { cli, timeout } } });
   const program = new Program(host, 'dispatch', '--host', 'front', '--interval', '0.2');
   await program.saw('host_file_loaded');
   await host.send('worker', 'hello');
   await until('the run', () => existsSync(ledger));
+  const begunBefore = performance.now();
   program.child.kill('SIGSTOP');
+  writeFileSync(gate, '');
   await until('its end', () => existsSync(ended));
-  // Longer than the run may take; a dispatcher that is this late has been stopped.
-  await sleep(4000);
+  // A dispatcher that is late by more than a second has been stopped.
+  const isTimeUp = (): boolean => performance.now() > begunBefore + limit + late;
+  await until('the time that the run may take to be over', isTimeUp);
   program.child.kill('SIGCONT');
   await until('the answer', () => bus.from('worker').length === 1);
   await program.stop('SIGTERM');

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Publisher } from '../../src/bus/publisher.ts';
 import type { Status } from '../../src/operations/health/report.ts';
+import { timeAndChanceOf } from '../../src/operations/time-and-chance.ts';
 import { stateHome } from '../../src/state/directory.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import { RemoteBudget } from '../../src/state/remote-budget.ts';
 import { remoteLimits } from '../../src/transport/clone/forges.ts';
 import { Bus, scratch } from '../support/bus.ts';
+import type { Ran } from '../support/command.ts';
 import { git } from '../support/git.ts';
 
 it('ten hosts of one machine stay inside the budget of their remote, and all of them get through', async () => {
@@ -110,19 +112,43 @@ it('what the budget holds back for long is queued, says so, and status shows the
   const host = await bus.host('front', { worker: 'true' });
   await host.run('sync');
   git(host.dir, 'config', 'crosstalk.pushesPerMinute', '2');
+  // All within a minute, however slow the machine is.
+  const at = new Date();
+  const timeAndChance = { ...timeAndChanceOf({}), now: () => at };
+  const run = (...argv: string[]): Promise<Ran> => host.runWith({ timeAndChance }, ...argv);
   const outs: string[] = [];
-  for (let n = 0; n < 3; n++) outs.push((await host.run('send', '--to', 'worker', 'x')).out);
+  for (let n = 0; n < 3; n++) outs.push((await run('send', '--to', 'worker', 'x')).out);
   expect(outs.map((out) => out.split(':')[0])).toEqual(['Sent', 'Sent', 'Queued']);
-  const { err } = await host.run('send', '--to', 'worker', 'x');
+  const { err } = await run('send', '--to', 'worker', 'x');
   expect(err).toMatch(
     /queued, not on the remote yet: held by the push budget of the remote until /,
   );
-  const status = JSON.parse((await host.run('status', '--json')).out) as Status;
+  const status = JSON.parse((await run('status', '--json')).out) as Status;
   expect(status.push_budget).toMatchObject({ host: 'local', pushes_per_minute: 2, used: 2 });
-  expect((await host.run('status')).out).toContain('2 of 2 pushes in the last minute, the next at');
+  expect((await run('status')).out).toContain('2 of 2 pushes in the last minute, the next at');
   git(host.dir, 'config', 'crosstalk.pushesPerMinute', '0');
   expect((await host.run('sync')).out).toContain('Pushed: 2');
   expect(bus.messages()).toHaveLength(4);
+});
+
+it('the budget goes by the time that a command is given: nobody waits for the minute to be over', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'true' });
+  await host.run('sync');
+  git(host.dir, 'config', 'crosstalk.pushesPerMinute', '1');
+  let at = Date.UTC(2030, 0, 1);
+  const timeAndChance = { ...timeAndChanceOf({}), now: () => new Date(at) };
+  const send = async (): Promise<string | undefined> =>
+    (await host.runWith({ timeAndChance }, 'send', '--to', 'worker', 'x')).out.split(':')[0];
+  expect(await send()).toBe('Sent');
+  at += 1000;
+  expect(await send()).toBe('Queued');
+  const status = await host.runWith({ timeAndChance }, 'status', '--json');
+  expect((JSON.parse(status.out) as Status).push_budget?.next_at).toBe('2030-01-01T00:01:00.000Z');
+  // Past the minute, and past the time after which whoever waited in line counts as gone.
+  at += 65_000;
+  await host.runWith({ timeAndChance }, 'sync');
+  expect(bus.messages()).toHaveLength(2);
 });
 
 it('whatever asks the remote takes from the budget of reads', async () => {

@@ -38,7 +38,7 @@ it('a new version waits for the run that goes on, and the dispatcher ends with 7
   const { ts } = await next.saw('tick');
   await tickAfter(next, Date.parse(String(ts)));
   expect(await next.stop('SIGTERM')).toBe(0);
-}, 180_000);
+});
 
 it('a version that cannot start replaces nothing, and the dispatcher goes on', async () => {
   const bus = new Bus();
@@ -61,4 +61,4 @@ it('a version that cannot start replaces nothing, and the dispatcher goes on', a
   release('6.0.2');
   expect(await program.ended()).toBe(75);
   expect(program.events.filter(({ event }) => event === 'replacement_failed')).toHaveLength(1);
-}, 180_000);
+});

@@ -90,6 +90,7 @@ it('what this machine has sent and answered is published again when the branch w
   const sent = await ask(bus, host, 'one', 'two', 'three');
   const unanswered = await host.send('nobody', 'a note');
   const held = bus.messages().map(({ relPath }) => relPath);
+  await seen(bus, running);
   git(bus.hub, 'update-ref', 'refs/heads/main', before);
   const lost = await running.saw('cursor_lost');
   expect(lost).toMatchObject({ published_again: 7, gone: 0 });
@@ -145,6 +146,7 @@ it('a message that was taken out of the history on purpose stays out, and a ques
   const [, second = ''] = await ask(bus, host, 'one', 'two', 'three');
   const [answer] = bus.from('worker').filter(({ message }) => message.re.includes(second));
   const secret = await host.send('nobody', 'a secret');
+  await seen(bus, running);
   const clone = elsewhere(bus);
   const folder = `data/channels/${host.channel()}`;
   clone('reset', '--quiet', '--soft', 'HEAD~6');

@@ -11,7 +11,7 @@ const PONG = 'cat > /dev/null; echo pong';
 it('a service answers, comes back after a kill, makes room for a new version, stops, and leaves the mail', async () => {
   const bus = new Bus();
   await lifeOfAService(standIn(), bus, await bus.host('front', { worker: PONG }));
-}, 180_000);
+});
 
 it('nothing is written by a dry run, nor without a yes', async () => {
   const host = await new Bus().host('front', { worker: PONG });

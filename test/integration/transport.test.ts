@@ -129,12 +129,15 @@ it('a send whose dispatcher is killed in the middle of it is done by the command
   await host.run('sync');
   const dispatcher = new Program(host, 'dispatch', '--host', 'front', '--interval', '60');
   await dispatcher.saw('tick');
-  // The push is under way for a while; git ends it also without the dispatcher.
+  // The push is under way until the dispatcher is gone; git ends it also without that.
   const hook = join(bus.hub, 'hooks', 'pre-receive');
-  writeFileSync(hook, `#!/bin/sh\ntouch ${bus.root}/pushing; sleep 1\n`, { mode: 0o755 });
+  const gate = join(bus.root, 'gate');
+  const wait = `while test ! -e ${gate}; do sleep 0.05; done`;
+  writeFileSync(hook, `#!/bin/sh\ntouch ${bus.root}/pushing; ${wait}\n`, { mode: 0o755 });
   const send = new Program(host, 'send', '--to', 'someone', '--from', 'me', 'once');
   await until('the push', () => (existsSync(join(bus.root, 'pushing')) ? true : undefined));
   await dispatcher.stop('SIGKILL');
+  writeFileSync(gate, '');
   expect(await send.ended()).toBe(0);
   const relPath = /^Sent: (.+)$/m.exec(send.out)?.[1];
   expect(bus.messages().map((message) => message.relPath)).toEqual([relPath]);

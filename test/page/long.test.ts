@@ -90,6 +90,17 @@ describe.skipIf(!hasBrowser)(
     const seen = async (window: Window): Promise<number> =>
       Number(/number (\d+)/.exec((await place(window)).text)?.[1]);
 
+    /** Where the list stands once it has taken the heights of what it shows, and moves no more. */
+    const settled = async (window: Window): ReturnType<typeof place> => {
+      let last = await place(window);
+      await soon(async () => {
+        const before = last;
+        last = await place(window);
+        return last.text === before.text && last.top === before.top;
+      }).toBe(true);
+      return last;
+    };
+
     it('opens at its newest message and goes to the oldest and back by keys', () =>
       visit(`/c/${channel}`, async (window) => {
         await numbered(window, MANY - 1).waitFor();
@@ -136,7 +147,7 @@ describe.skipIf(!hasBrowser)(
         const first = await place(window);
         await page.evaluate("document.querySelector('.windowed').scrollTop -= 200");
         await soon(() => place(window)).not.toEqual(first);
-        const before = await place(window);
+        const before = await settled(window);
         await host.send('ben', 'something new', '--channel', channel);
         await page.getByRole('button', { name: /new below/ }).waitFor();
         const after = await place(window);

@@ -11,6 +11,7 @@ import { command, type Ran } from '../support/command.ts';
 import { git } from '../support/git.ts';
 import { McpClient } from '../support/mcp.ts';
 import { Program } from '../support/process.ts';
+import { processorTime } from '../support/processor-time.ts';
 import { freePort, startHttp, startSilent } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { TOKEN, Web } from '../support/web.ts';
@@ -69,10 +70,10 @@ it('no text takes long, and none keeps a password that stands in a URL', () => {
     }),
     { numRuns: 2000 },
   );
-  const begun = performance.now();
+  const begun = processorTime();
   for (const piece of ['https://', '@', 'a@b:', 'x', '://a', '?token=', 'a@b:c/'])
     withoutCredentials(piece.repeat((4 << 20) / piece.length));
-  expect(performance.now() - begun).toBeLessThan(10_000);
+  expect(processorTime() - begun).toBeLessThan(10_000);
 });
 
 it('an error is made without credentials, whatever it was made of', () => {

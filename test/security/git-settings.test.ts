@@ -107,7 +107,9 @@ it('nothing that a run writes into the clone’s git configuration or hooks is e
   await until('the answer', () => (bus.from('worker').length > 0 ? true : undefined));
   host.edit({ '.gitattributes': '* filter=trap\n', 'local/note.md': 'news\n' });
   const later = await host.send('worker', 'and now?');
-  expect((await host.run('replies', '--wait', '--timeout', '30', later)).out).toContain('answered');
+  expect((await host.run('replies', '--wait', '--timeout', '100', later)).out).toContain(
+    'answered',
+  );
   await running.stop();
   for (const args of [
     ['status'],

@@ -15,6 +15,7 @@ import { Bus, type Event, type Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { headers } from '../support/headers.ts';
 import { said } from '../support/messages.ts';
+import { processorTime } from '../support/processor-time.ts';
 
 /** The remote itself, opened as a transport. */
 async function atHub({ hub, root }: Bus): Promise<Transport> {
@@ -130,7 +131,7 @@ describe('a kilobyte of nested folders', () => {
     const gone = git(bus.hub, 'commit-tree', '-p', 'main', '-m', 'gone', before).trim();
     git(bus.hub, 'update-ref', 'refs/heads/main', gone);
     await goesOn(host);
-  }, 120_000);
+  });
 
   it('does not keep an operator from archiving, and is left as it is', async () => {
     const { bus, host } = await machine();
@@ -163,7 +164,7 @@ describe('a kilobyte of nested folders', () => {
     const restored = await host.run('archive', '--restore', bundle);
     expect([restored.code, restored.err]).toEqual([0, '']);
     expect(git(bus.hub, 'show', `main:${old}`)).toBe(MESSAGE);
-  }, 120_000);
+  });
 
   it('is said to be there once, with so many of its places, and how many more there are', async () => {
     const { bus, host } = await machine();
@@ -178,7 +179,7 @@ describe('a kilobyte of nested folders', () => {
     };
     expect(status.malformed.length).toBeLessThanOrEqual(1000);
     expect(status.malformed_total).toBeGreaterThan(5000);
-  }, 120_000);
+  });
 
   it('counts as more than any number of changes', async () => {
     const { bus, host } = await machine();
@@ -251,7 +252,7 @@ describe('a hundred thousand names for one file', () => {
     } finally {
       transport.close();
     }
-  }, 120_000);
+  });
 
   it('as profiles cost one reading of it, for each who lists the actors', async () => {
     const { bus } = await machine();
@@ -275,7 +276,7 @@ describe('a hundred thousand names for one file', () => {
     } finally {
       transport.close();
     }
-  }, 120_000);
+  });
 
   it('as messages are parsed once, whatever they are', async () => {
     const { bus } = await machine();
@@ -328,9 +329,9 @@ describe('a header', () => {
       // Times that grew with the square of the keys, errors, aliases or blank lines were seconds to
       // minutes.
       const text = Buffer.from(`---\n${make(64 * 1024 - 100)}---\n`);
-      const begun = performance.now();
+      const begun = processorTime();
       for (let n = 0; n < 20; n++) parseMessage(text);
-      expect(performance.now() - begun).toBeLessThan(20_000);
+      expect(processorTime() - begun).toBeLessThan(20_000);
     },
   );
 });

@@ -23,7 +23,7 @@ export const WIDE = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
 /** Milliseconds to wait for anything. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 100_000;
 
 /** Expects something that will soon be true. */
 export function soon<T>(look: () => T | Promise<T>): ReturnType<typeof expect.poll<T>> {

@@ -1,5 +1,6 @@
 import { run } from '../../src/cli/run.ts';
 import type { Io } from '../../src/cli/command/io.ts';
+import type { TimeAndChance } from '../../src/operations/time-and-chance.ts';
 
 export interface Ran {
   code: number;
@@ -16,6 +17,8 @@ export interface RunOptions {
   stop?: AbortSignal;
   inIsTty?: boolean;
   outIsTty?: boolean;
+  /** Instead of the time and the chance of this machine. */
+  timeAndChance?: TimeAndChance;
   /** Answers a question on the terminal; without it there is no terminal. */
   ask?: (question: string) => Promise<string>;
   onOut?: (text: string) => void;
@@ -48,6 +51,7 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
     outIsTty: options.outIsTty ?? false,
     errIsTty: false,
     login: 'operator',
+    ...(options.timeAndChance && { timeAndChance: options.timeAndChance }),
     stop: options.stop ?? never,
     lastWord: () => undefined,
     hurry: never,

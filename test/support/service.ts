@@ -122,7 +122,7 @@ export async function lifeOfAService(world: World, bus: Bus, host: Host): Promis
   const answered = async (): Promise<string> => {
     const { out } = await done('send', '--to', 'worker', '--from', 'anna', 'ping');
     const relPath = /^Sent: (.+)$/m.exec(out)?.[1] ?? '';
-    return (await done('replies', '--wait', '--timeout', '50', relPath)).out;
+    return (await done('replies', '--wait', '--timeout', '100', relPath)).out;
   };
 
   const installed = await done('service', 'install', '--host', host.alias, '--yes');

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function until<T>(
   what: string,
   probe: () => T | undefined | false | Promise<T | undefined | false>,
-  limit = 30_000,
+  limit = 120_000,
 ): Promise<T> {
   const deadline = Date.now() + limit;
   for (;;) {

@@ -75,7 +75,12 @@ export async function inTransport<T>(
   const { io } = call;
   const { withContext } = await import('../../operations/context.ts');
   return withContext(
-    { env: io.env, cwd: io.cwd, ...(io.agentMode && { agentMode: io.agentMode }) },
+    {
+      env: io.env,
+      cwd: io.cwd,
+      ...(io.agentMode && { agentMode: io.agentMode }),
+      ...(io.timeAndChance && { timeAndChance: io.timeAndChance }),
+    },
     {
       note: (line) => {
         note(call, line);

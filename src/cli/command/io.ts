@@ -1,4 +1,5 @@
 import type { AgentMode } from '../../operations/agent-mode.ts';
+import type { TimeAndChance } from '../../operations/time-and-chance.ts';
 
 /** Where a command reads and writes; tests pass their own implementation. */
 export interface Io {
@@ -23,6 +24,8 @@ export interface Io {
   login: string;
   /** Set when an agent's run gives the command (trust.md §3). */
   agentMode?: AgentMode;
+  /** What a command goes by instead of the time and the chance of this machine. */
+  timeAndChance?: TimeAndChance;
   /** Writes to stderr when a signal ends the process immediately. */
   lastWord: (text: string) => void;
   /** Aborted by the first SIGINT or SIGTERM, for commands that end cleanly. */

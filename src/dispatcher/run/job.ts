@@ -76,4 +76,6 @@ export interface RunParts extends WorkplaceParts {
   signal: AbortSignal;
   /** The IANA time zone of this machine. */
   zone: string;
+  /** So many bytes that nobody can guess, in hex digits. */
+  secret: (bytes: number) => string;
 }

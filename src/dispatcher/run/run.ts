@@ -1,5 +1,4 @@
 import type { Job, JobResult, RunParts } from './job.ts';
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeOf, type CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
@@ -120,7 +119,7 @@ function failed(
 }
 
 async function promptOf(
-  { transport, reader, stateDir, log }: RunParts,
+  { transport, reader, stateDir, log, secret }: RunParts,
   job: Job,
   briefing: Briefing,
   place: Workplace,
@@ -134,7 +133,7 @@ async function promptOf(
   ]);
   if (problem !== undefined) log('profile_invalid', { actor: job.actor, problem });
   return formatPrompt({
-    word: randomBytes(8).toString('hex'),
+    word: secret(8),
     protocol: protocol ?? '',
     profile: profile?.body ?? '',
     channel: about,

@@ -221,6 +221,7 @@ function dispatcherOf(
     random: context.random,
     newId: context.newId,
     suffix: context.suffix,
+    secret: context.secret,
   });
 }
 

@@ -118,7 +118,7 @@ async function bringUp(
   const tip = await tipOf(context);
   const { progress } = index;
   if (progress.tip === tip && index.missing(MISSING).length === 0) return true;
-  const deadline = Date.now() + (options.patience ?? Infinity);
+  const deadline = performance.now() + (options.patience ?? Infinity);
   const wait = Math.min(LOCK_WAIT_MS, options.patience ?? LOCK_WAIT_MS);
   const lock = await acquire(place.lock, 'index', { wait }).catch(() => undefined);
   if (lock?.ok === false) return index.progress.tip === tip;
@@ -134,7 +134,7 @@ class Update {
   readonly #context: Context;
   readonly #index: Index;
   readonly #deadline: number;
-  #sayAt = Date.now() + SAY_AFTER_MS;
+  #sayAt = performance.now() + SAY_AFTER_MS;
 
   constructor(context: Context, index: Index, deadline: number) {
     this.#context = context;
@@ -176,7 +176,7 @@ class Update {
         this.#index.write(batch, { tip: undefined, building: { tip, day: reached } });
       });
       this.#say(`down to ${day}`);
-      if (Date.now() > this.#deadline && at < left.length) return false;
+      if (performance.now() > this.#deadline && at < left.length) return false;
     }
     this.#index.settle();
     this.#index.write(emptyIndexBatch(), { tip, building: undefined });
@@ -243,8 +243,8 @@ class Update {
   }
 
   #say(where: string): void {
-    if (Date.now() < this.#sayAt) return;
-    this.#sayAt = Date.now() + SAY_AFTER_MS;
+    if (performance.now() < this.#sayAt) return;
+    this.#sayAt = performance.now() + SAY_AFTER_MS;
     this.#context.note(`bringing the search index up to date, ${where}`);
   }
 }

@@ -40,7 +40,7 @@ export async function queueSend(
     },
   };
   const { re: answers, ...said } = request;
-  const marks = newMarks(context.now());
+  const marks = newMarks(context);
   const sent = await send(
     senderIn(theirs, 'recorded'),
     { ...said, ...(answers !== undefined && { answers }), login, isNew: false, wait: false },

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { CrosstalkError } from '../../errors.ts';
 import { channelNameProblem, formatChannel, type Channel } from '../../protocol/files/channel.ts';
 import { channelFile } from '../../protocol/layout.ts';
@@ -49,7 +48,7 @@ export async function createChannel(context: Context, input: ChannelInput): Prom
   const createdBy = resolveFrom(context, input.from, input.login);
   const at = context.now().toISOString();
   const channel: Channel = {
-    id: randomUUID(),
+    id: context.uuid(),
     name: input.name,
     createdBy,
     createdAt: at,

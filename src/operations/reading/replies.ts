@@ -40,12 +40,12 @@ export async function replies(
   if (handedOver !== undefined) return { complete: enough(handedOver), found: handedOver };
   await refreshOrNote(context);
   const refs = await resolveAll(context, input.messages);
-  const deadline = Date.now() + input.timeout;
+  const deadline = performance.now() + input.timeout;
   let seen = await tipOf(context);
   const found = await repliesAt(context, seen, refs);
   while (input.wait !== undefined && !enough(found)) {
     const { signal } = input;
-    const tip = await waitForNews(context, seen, { signal, timeout: deadline - Date.now() });
+    const tip = await waitForNews(context, seen, { signal, timeout: deadline - performance.now() });
     if (tip === undefined) break;
     await addReplies(context, seen, tip, found);
     seen = tip;

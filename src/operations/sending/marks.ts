@@ -1,6 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { ulid } from 'ulid';
+import { createHash } from 'node:crypto';
 import { relPathAt } from '../../protocol/names.ts';
+import type { TimeAndChance } from '../time-and-chance.ts';
 
 /** The values that make the outcome of a piece of work reproducible. */
 export interface Marks {
@@ -13,8 +13,12 @@ export interface Marks {
 }
 
 /** Marks for work that begins now. */
-export function newMarks(now = new Date()): Marks {
-  return { id: ulid(), at: now.toISOString(), seed: randomBytes(16).toString('hex') };
+export function newMarks({
+  newId,
+  now,
+  secret,
+}: Pick<TimeAndChance, 'newId' | 'now' | 'secret'>): Marks {
+  return { id: newId(), at: now().toISOString(), seed: secret(16) };
 }
 
 /** The suffix of one message of a `send`: as random as the seed, and the same each time. */

@@ -6,6 +6,7 @@ import { handOver } from './hand-over.ts';
 import { sendInRun } from './in-run.ts';
 import type { SendInput, Sent } from './input.ts';
 import { newMarks, type Marks } from './marks.ts';
+import { timeAndChanceOf } from '../time-and-chance.ts';
 
 /** The sender: what is known of it before a transport is open, and how to open one. */
 export interface Sender {
@@ -55,7 +56,7 @@ export function senderIn(context: Context, hands: Sender['hands'] = 'whole'): Se
 export async function send(
   sender: Sender,
   input: SendInput,
-  { marks = newMarks(), onDurable, onSent }: SendOptions = {},
+  { marks = newMarks(timeAndChanceOf(sender.surroundings)), onDurable, onSent }: SendOptions = {},
 ): Promise<Sent> {
   const taken = await takenOver(sender, input, marks);
   if (typeof taken === 'object') {

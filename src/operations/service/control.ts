@@ -56,9 +56,9 @@ async function settled(
   signal: AbortSignal | undefined,
   probe: () => Promise<boolean>,
 ): Promise<boolean> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   while (!(await probe())) {
-    if (Date.now() > deadline) return false;
+    if (performance.now() > deadline) return false;
     await sleep(LOOK_MS, undefined, { ...(signal && { signal }) });
   }
   return true;

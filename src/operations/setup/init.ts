@@ -28,6 +28,7 @@ import { firstOnPath } from '../path.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';
 import { slotIn } from './tier-slot.ts';
 import { templateFiles } from './template.ts';
+import { timeAndChanceOf } from '../time-and-chance.ts';
 import { chooseWorkdir } from './workdir-option.ts';
 
 const DEFAULTS = { actor: 'concierge', channel: 'general' };
@@ -66,7 +67,7 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
       const window = input.window === 'all' ? undefined : input.window;
       const { env } = surroundings;
       await makeClone({ ...state, url: remote }, dir, dirname(dir), env, window);
-      const failure = await bringInto(dir, env);
+      const failure = await bringInto(dir, surroundings);
       if (failure !== undefined)
         throw new CrosstalkError(
           'git_failed',
@@ -97,7 +98,7 @@ async function create(
     path: hostFile(alias),
     content: hostText(alias, hostname(), input.actor, slotIn(input)),
   });
-  files.push(newChannel(channel, from));
+  files.push(newChannel(channel, from, timeAndChanceOf(surroundings)));
   for (const { path, content } of files) {
     await mkdir(dirname(join(dir, path)), { recursive: true });
     await writeFile(join(dir, path), content);
@@ -133,12 +134,13 @@ async function create(
 }
 
 /** Fetches the bus into a new clone; returns the failure, if any. */
-async function bringInto(dir: string, env: NodeJS.ProcessEnv): Promise<Failure | undefined> {
-  const { transport } = await openTransport(dir, env, { isMade: true });
+async function bringInto(dir: string, surroundings: Surroundings): Promise<Failure | undefined> {
+  const { transport } = await openTransport(dir, surroundings.env, { isMade: true });
+  const { now } = timeAndChanceOf(surroundings);
   try {
     const failure = await transport.bring();
     // One fetch brings all files; reading them one by one would take a connection each.
-    if (failure === undefined) await new Checkout(transport, () => new Date()).follow();
+    if (failure === undefined) await new Checkout(transport, now).follow();
     return failure;
   } finally {
     transport.close();

@@ -99,7 +99,7 @@ async function additions(
   if (wanted === undefined || channels.some(({ name }) => name === wanted))
     return { files, channel: undefined };
   return {
-    files: [...files, newChannel(wanted, toName(input.login) ?? 'operator')],
+    files: [...files, newChannel(wanted, toName(input.login) ?? 'operator', context)],
     channel: wanted,
   };
 }

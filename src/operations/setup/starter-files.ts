@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { formatChannel } from '../../protocol/files/channel.ts';
 import { formatDocument } from '../../protocol/text/frontmatter.ts';
 import { channelFile, profileFiles } from '../../protocol/layout.ts';
+import type { TimeAndChance } from '../time-and-chance.ts';
 import { profileText } from './actors.ts';
 import type { TemplateFile } from './template.ts';
 import { slotOf, type TierSlot } from './tier-slot.ts';
@@ -14,11 +14,15 @@ export function newActor(actor: string, existing: readonly { path: string }[]): 
 }
 
 /** The `CHANNEL.md` of a new channel with a random id. */
-export function newChannel(name: string, createdBy: string): TemplateFile {
-  const id = randomUUID();
+export function newChannel(
+  name: string,
+  createdBy: string,
+  { now, uuid }: Pick<TimeAndChance, 'now' | 'uuid'>,
+): TemplateFile {
+  const id = uuid();
   return {
     path: channelFile(id),
-    content: formatChannel({ id, name, createdBy, createdAt: new Date().toISOString(), body: '' }),
+    content: formatChannel({ id, name, createdBy, createdAt: now().toISOString(), body: '' }),
   };
 }
 
