@@ -59,9 +59,7 @@ export interface WebMessagePage {
   event_id: string;
 }
 
-/**
- * One channel of the tree.
- */
+/** One channel of the tree. */
 export interface WebChannel {
   id: string;
   name: string;
@@ -84,21 +82,17 @@ export interface WebChannels {
   event_id: string;
 }
 
-/**
- * How far one addressee is with a message that wakes it, as far as this machine knows.
- */
+/** How far one addressee is with a message that wakes it, as far as this machine knows. */
 export interface WebState {
   actor: string;
   state: 'answered' | 'queued' | 'running' | 'failed' | 'parked' | 'silent' | 'waiting';
   /** The host that runs it, the dead letter's id, or the answer's relPath. */
   detail: string | null;
-  /** Seconds from the message to its answer. */
+  /** Seconds from the message to its answer, by their timestamps. */
   took_s: number | null;
 }
 
-/**
- * A message of a thread, and what came of it.
- */
+/** A message of a thread, and what came of it. */
 export interface WebThreadNode {
   relPath: string;
   from: string;
@@ -106,6 +100,7 @@ export interface WebThreadNode {
   timestamp: string;
   re: string[];
   cause: string[];
+  /** The beginning of its text. */
   excerpt: string;
   states: WebState[];
   children: WebThreadNode[];
@@ -122,19 +117,26 @@ export interface WebThread {
   roots: WebThreadNode[];
 }
 
+/** A message that was found. */
+export interface WebHit extends MessageRef {
+  channel_name: string;
+  score: number;
+  from: string;
+  to: string[];
+  timestamp: string;
+  excerpt: string;
+  /** The messages around it in its channel; `hit` is where it stands among them. */
+  context: { relPath: string; from: string; excerpt: string; hit: boolean }[];
+}
+
 /** `GET /api/search`, as `crosstalk search --json`. */
 export interface WebSearch {
-  hits: (MessageRef & {
-    channel_name: string;
-    score: number;
-    from: string;
-    to: string[];
-    timestamp: string;
-    excerpt: string;
-    context: { relPath: string; from: string; excerpt: string; hit: boolean }[];
-  })[];
+  hits: WebHit[];
+  /** No message has all the words; these have some of them. */
   some_words: boolean;
+  /** More than were ranked match; the newest were ranked. */
   capped: boolean;
+  /** False while the index is being built: older messages are not in it yet. */
   complete: boolean;
 }
 

@@ -1,8 +1,6 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
 
-/**
- * An actor, and the hosts and tiers that serve it.
- */
+/** An actor, and the hosts and tiers that serve it. */
 export interface WebActor {
   name: string;
   description: string;
@@ -84,9 +82,7 @@ export interface WebOutboxEntry {
   messages: MessageRef[];
 }
 
-/**
- * The verdict: `problems` each say what is stuck and what to do.
- */
+/** The verdict: `problems` each say what is stuck and what to do. */
 interface WebHealth {
   ok: boolean;
   problems: string[];
@@ -146,9 +142,7 @@ export interface WebNow {
   event_id: string;
 }
 
-/**
- * A message as an arrow of the picture.
- */
+/** A message as an arrow of the picture. */
 export interface WebArrow extends MessageRef {
   from: string;
   to: string[];

@@ -1,3 +1,4 @@
+import type { WebHit, WebSearch } from '../../api/messages.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { search as find, termsOf, type Hit } from '../../index/search.ts';
 import type { Index } from '../../index/index.ts';
@@ -23,28 +24,7 @@ export interface SearchInput {
   context: number;
 }
 
-export interface Found {
-  channel: string;
-  channel_name: string;
-  relPath: string;
-  score: number;
-  from: string;
-  to: string[];
-  timestamp: string;
-  excerpt: string;
-  /** The messages around it in its channel; `hit` is where it stands among them. */
-  context: { relPath: string; from: string; excerpt: string; hit: boolean }[];
-}
-
-export interface SearchResult {
-  hits: Found[];
-  /** No message has all the words; these have some of them. */
-  some_words: boolean;
-  /** More than were ranked match; the newest were ranked. */
-  capped: boolean;
-  /** False while the index is being built: older messages are not in it yet. */
-  complete: boolean;
-}
+export type { WebHit as Found, WebSearch as SearchResult };
 
 export const MAX_HITS = 20;
 export const MAX_CONTEXT = 8;
@@ -59,7 +39,7 @@ const PATIENCE_MS = 5000;
  *
  * @throws CrosstalkError `usage` for words that nothing could match
  */
-export async function search(context: Context, input: SearchInput): Promise<SearchResult> {
+export async function search(context: Context, input: SearchInput): Promise<WebSearch> {
   requireWords(input.words);
   const since = input.since && relPathAt(input.since, '');
   await refreshOrNote(context);
@@ -70,7 +50,7 @@ export async function search(context: Context, input: SearchInput): Promise<Sear
     const query = { ...input, channel: channel?.id, since };
     const { hits, some, capped } = find(index.database, query);
     let items = MAX_ITEMS;
-    const found: Found[] = [];
+    const found: WebHit[] = [];
     for (const hit of hits) {
       const one = await describe(context, tip, hit, input.words);
       if (one === undefined) continue;
@@ -89,7 +69,7 @@ async function describe(
   tip: string,
   hit: Hit,
   words: string,
-): Promise<Omit<Found, 'context'> | undefined> {
+): Promise<Omit<WebHit, 'context'> | undefined> {
   const message = await archive.message(tip, hit.channel, hit.relPath);
   // It went between the index and the tip.
   if (message === undefined) return undefined;
@@ -112,11 +92,11 @@ async function neighboursOf(
   tip: string,
   { channel, relPath }: Hit,
   each: number,
-): Promise<Found['context']> {
+): Promise<WebHit['context']> {
   if (each === 0) return [];
   const { before, after } = index.around(channel, relPath, each);
   const found = await archive.messages(tip, channel, [...before, relPath, ...after]);
-  const item = (path: string, { from, body }: Message): Found['context'][number] => ({
+  const item = (path: string, { from, body }: Message): WebHit['context'][number] => ({
     relPath: path,
     from,
     excerpt: excerptOf(body, '', EXCERPT_BYTES).text,
