@@ -1,4 +1,6 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
+import type { Time } from './time.ts';
+
 /** `GET /api/session`: what this window is onto, and what it may do. */
 export interface WebSession {
   version: string;
@@ -21,7 +23,7 @@ export interface WebMessage extends MessageRef {
   from: string;
   to: string[];
   type: string;
-  timestamp: string;
+  timestamp: Time;
   re: string[];
   cause: string[];
   tier: string | null;
@@ -70,7 +72,7 @@ export interface WebChannel {
   description: string;
   messages: number;
   /** When its newest message was written. */
-  last: string | null;
+  last: Time | null;
   /** Messages for `for` since that name last wrote there. */
   unread: number;
 }
@@ -97,7 +99,7 @@ export interface WebThreadNode {
   relPath: string;
   from: string;
   to: string[];
-  timestamp: string;
+  timestamp: Time;
   re: string[];
   cause: string[];
   /** The beginning of its text. */
@@ -123,7 +125,7 @@ export interface WebHit extends MessageRef {
   score: number;
   from: string;
   to: string[];
-  timestamp: string;
+  timestamp: Time;
   excerpt: string;
   /** The messages around it in its channel; `hit` is where it stands among them. */
   context: { relPath: string; from: string; excerpt: string; hit: boolean }[];

@@ -1,4 +1,4 @@
-/** Which message: where it stands, wherever it is spoken of. */
+/** A message by its place: the channel's id, and the path inside it. */
 export interface MessageRef {
   /** The id of the channel. */
   channel: string;

@@ -100,7 +100,7 @@ export const reading = {
     method: 'GET',
     path: '/api/channels/{channel}/messages',
     parameters: {
-      /** id of the channel */
+      /** id, unique id prefix or name */
       channel: part,
       /** relPath: the messages before it */
       before: relPath,
