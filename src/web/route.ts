@@ -6,7 +6,7 @@ import type { Parameters, ValueOf } from './params.ts';
 import type { Parts } from './parts.ts';
 
 /** What all routes of one server answer from. */
-export interface Server {
+interface Server {
   parts: Parts;
   metrics: Metrics;
 }
