@@ -138,7 +138,8 @@ function bodyOf(route, symbol) {
 function operationOf(symbol) {
   const route = checker.getTypeOfSymbol(symbol);
   const value = (name) => valueOf(typeOf(route, name));
-  const [method, path, media] = [value('method'), value('path'), value('media')];
+  const [method, path] = value('where').split(' ');
+  const media = value('media');
   const [summary, ...description] = wordsFor(symbol);
   const parameters = parametersOf(route, path);
   const body = bodyOf(route, symbol);

@@ -16,7 +16,10 @@ const MAX_BODY = 6 * 1024 * 1024 + 64 * 1024;
 
 /** Everything the server answers. */
 export function makeApp(packages: typeof Packages, parts: Parts, access: Access): Hono {
-  const all: Route[] = Object.values(routes);
+  const all = Object.values<Route>(routes).map(({ where, serve }) => {
+    const [method, path] = where.split(' ') as [string, string];
+    return { method, path, serve };
+  });
   const app = new packages.Hono();
   const watch = new Watch(access, parts.readOnly);
   const metrics = new Metrics(

@@ -32,10 +32,7 @@ const MOST_BEFORE = 2_147_483_647;
 /** The routes that show something. */
 export const reading = {
   /** What this window is onto, and what it may do */
-  session: route({
-    method: 'GET',
-    path: '/api/session',
-    parameters: {},
+  session: route('GET /api/session', {
     answer: async ({ parts: { context, hub, now, login, readOnly } }): Promise<WebSession> => {
       const { hosts } = await now.get();
       return {
@@ -52,10 +49,7 @@ export const reading = {
   }),
 
   /** The whole bus at a glance, as this machine knows it */
-  now: route({
-    method: 'GET',
-    path: '/api/now',
-    parameters: {},
+  now: route('GET /api/now', {
     answer: ({ parts }): Promise<WebNow> => parts.now.get(),
   }),
 
@@ -63,9 +57,7 @@ export const reading = {
    * The channels in the order of their tree, with counts and unread messages
    * @fails 400
    */
-  channels: route({
-    method: 'GET',
-    path: '/api/channels',
+  channels: route('GET /api/channels', {
     parameters: {
       /** whose unread messages are counted (default: the sender of the session) */
       for: sender,
@@ -96,9 +88,7 @@ export const reading = {
    * A window on a channel: the newest messages, or those before, after or around one, or from a position on
    * @fails 400 404 409
    */
-  messages: route({
-    method: 'GET',
-    path: '/api/channels/{channel}/messages',
+  messages: route('GET /api/channels/{channel}/messages', {
     parameters: {
       /** id, unique id prefix or name */
       channel: part,
@@ -127,9 +117,7 @@ export const reading = {
    * One message whole
    * @fails 400 404 409 422
    */
-  message: route({
-    method: 'GET',
-    path: '/api/message',
+  message: route('GET /api/message', {
     parameters: {
       /** The message: relPath, `<channel>/<relPath>`, or its hex suffix if unique */
       ref: needed,
@@ -142,9 +130,7 @@ export const reading = {
    * The causal tree around a message, with the state of what waits
    * @fails 400 404 409 422
    */
-  thread: route({
-    method: 'GET',
-    path: '/api/thread',
+  thread: route('GET /api/thread', {
     parameters: {
       /** The message: relPath, `<channel>/<relPath>`, or its hex suffix if unique */
       ref: needed,
@@ -156,9 +142,7 @@ export const reading = {
    * Messages by words, "phrases" and beginnings*, best first
    * @fails 400 404 409
    */
-  search: route({
-    method: 'GET',
-    path: '/api/search',
+  search: route('GET /api/search', {
     parameters: {
       /** the words */
       q: needed,
@@ -183,10 +167,7 @@ export const reading = {
   }),
 
   /** Whom one can write to, and the hosts and tiers that serve them */
-  actors: route({
-    method: 'GET',
-    path: '/api/actors',
-    parameters: {},
+  actors: route('GET /api/actors', {
     answer: async ({ parts }): Promise<WebActors> => {
       const actors = await listActors(parts.context);
       return {
@@ -196,10 +177,7 @@ export const reading = {
   }),
 
   /** The hosts, and when each was last heard of */
-  hosts: route({
-    method: 'GET',
-    path: '/api/hosts',
-    parameters: {},
+  hosts: route('GET /api/hosts', {
     answer: async ({ parts }): Promise<WebHosts> => {
       const { hosts } = await parts.now.get();
       return { hosts };
@@ -210,9 +188,7 @@ export const reading = {
    * What happened between two times: lanes, runs, messages, answer times, backlog
    * @fails 400 404 409
    */
-  flow: route({
-    method: 'GET',
-    path: '/api/flow',
+  flow: route('GET /api/flow', {
     parameters: {
       /** ISO 8601 (default: 6 hours before `to`) */
       from: time,

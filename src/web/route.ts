@@ -24,16 +24,16 @@ interface Call<P extends Parameters, B> extends Server {
   body: B;
 }
 
+/** A method and a path, in which `{name}` stands for a part that is a parameter. */
+type Where = `${'GET' | 'POST'} /${string}`;
+
 interface Spec<P extends Parameters, B, A> {
-  method: 'GET' | 'POST';
-  /** `{name}` stands for a part of the path that is a parameter. */
-  path: string;
   /** Of an answer that is no error; 200 unless given. */
   status?: number;
   /** What is answered, if it is not JSON of one of the types in `api/`. */
   media?: string;
   /** Read when `answer` asks for them: what is said first of a request that is wrong is up to it. */
-  parameters: P;
+  parameters?: P;
   /** Reads the body. @throws CrosstalkError `usage` */
   body?: (value: unknown) => B;
   answer: (call: Call<P, B>) => Promise<A>;
@@ -41,8 +41,7 @@ interface Spec<P extends Parameters, B, A> {
 
 /** A row of the table of routes, whatever its parameters and its answer. */
 export interface Route {
-  method: string;
-  path: string;
+  where: Where;
   serve: (http: HttpCall, server: Server) => Promise<Response>;
 }
 
@@ -51,16 +50,19 @@ export interface Route {
  * docs/openapi.js writes the document from that type.
  */
 export function route<
-  const S extends Omit<Spec<P, B, A>, 'parameters' | 'body' | 'answer'>,
-  const P extends Parameters,
-  A,
+  const W extends Where,
+  const S extends Pick<Spec<P, B, A>, 'status' | 'media'>,
+  // eslint-disable-next-line @typescript-eslint/no-generated-empty-object-type -- none can be asked for
+  const P extends Parameters = Record<never, never>,
+  A = never,
   B = undefined,
->(spec: S & Spec<P, B, A>): S & Spec<P, B, A> & Route {
+>(where: W, spec: S & Spec<P, B, A>): S & Spec<P, B, A> & Route & { where: W } {
   const serve = async (http: HttpCall, server: Server): Promise<Response> => {
-    const textOf = (name: string): string | undefined => saidIn(http, spec, name);
+    const textOf = (name: string): string | undefined =>
+      saidIn(http, where, spec.parameters?.[name]?.in, name);
     const now = (): Date => server.parts.context.now();
     const get = <K extends keyof P & string>(name: K): ValueOf<P[K]> =>
-      (spec.parameters[name] as P[K]).read(textOf(name), name, now) as ValueOf<P[K]>;
+      (spec.parameters?.[name] as P[K]).read(textOf(name), name, now) as ValueOf<P[K]>;
     const said = <K extends keyof P & string>(...names: K[]): K[] =>
       names.filter((name) => (textOf(name) ?? '') !== '');
     const given = <K extends keyof P & string>(...names: K[]): Given<P, K> =>
@@ -69,17 +71,18 @@ export function route<
     const answer = await spec.answer({ ...server, get, said, given, body });
     return answer instanceof Response ? answer : json(answer, spec.status);
   };
-  return { ...spec, serve };
+  return { ...spec, where, serve };
 }
 
 /** The text of a parameter, as it came. */
 function saidIn(
   { req }: HttpCall,
-  { path, parameters }: { path: string; parameters: Parameters },
+  where: Where,
+  place: 'header' | undefined,
   name: string,
 ): string | undefined {
-  if (path.includes(`{${name}}`)) return req.param(name);
-  return parameters[name]?.in === 'header' ? req.header(name) : req.query(name);
+  if (where.includes(`{${name}}`)) return req.param(name);
+  return place === 'header' ? req.header(name) : req.query(name);
 }
 
 async function bodyOf({ req }: HttpCall): Promise<unknown> {

@@ -30,9 +30,7 @@ export const routes = {
    * @returns The stream. `data:` is JSON by the name in `event:`
    * @fails 503
    */
-  events: route({
-    method: 'GET',
-    path: '/api/events',
+  events: route('GET /api/events', {
     media: 'text/event-stream',
     parameters: {
       /** the `event_id` of an answer, for a first stream; the header counts more */
@@ -53,11 +51,8 @@ export const routes = {
   ...writing,
 
   /** This file */
-  openapi: route({
-    method: 'GET',
-    path: '/api/openapi.json',
+  openapi: route('GET /api/openapi.json', {
     media: 'application/json',
-    parameters: {},
     answer: async () => {
       const file = await readFile(join(packageRoot(), 'docs', 'openapi.json'), 'utf8');
       return new Response(file, {
@@ -70,11 +65,8 @@ export const routes = {
    * Figures for Prometheus
    * @returns The text format of Prometheus
    */
-  metrics: route({
-    method: 'GET',
-    path: '/metrics',
+  metrics: route('GET /metrics', {
     media: 'text/plain',
-    parameters: {},
     answer: async ({ metrics }) => metrics.answer(),
   }),
 };

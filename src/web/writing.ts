@@ -13,11 +13,8 @@ export const writing = {
    * @fails 400 404 409
    * @example {"to":"concierge","body":"which tests are slow?"}
    */
-  send: route({
-    method: 'POST',
-    path: '/api/send',
+  send: route('POST /api/send', {
     status: 202,
-    parameters: {},
     body: sendRequest,
     answer: async ({ body, parts: { context, hub, login, pushes } }): Promise<WebSent> => {
       const { sent, pushed } = await queueSend(context, body, login, (refs) => {
@@ -34,9 +31,7 @@ export const writing = {
    * @returns What was released
    * @fails 404 409
    */
-  retry: route({
-    method: 'POST',
-    path: '/api/dead-letters/{id}/retry',
+  retry: route('POST /api/dead-letters/{id}/retry', {
     parameters: {
       /** id of the dead letter, or `all` */
       id: part,
@@ -52,10 +47,7 @@ export const writing = {
    * @returns It looks
    * @fails 404
    */
-  wake: route({
-    method: 'POST',
-    path: '/api/wake',
-    parameters: {},
+  wake: route('POST /api/wake', {
     answer: async ({ parts }): Promise<WebWoken> => {
       const { pid } = await wake(parts.context);
       return { pid };
