@@ -97,6 +97,13 @@ export class Schemas {
         if (node.literal.kind === ts.SyntaxKind.NullKeyword) return { type: 'null' };
         if (ts.isStringLiteral(node.literal)) return { type: 'string', enum: [node.literal.text] };
         break;
+      case ts.SyntaxKind.IndexedAccessType: {
+        const type = this.#checker.getTypeAtLocation(node.objectType);
+        const name = node.indexType.literal?.text;
+        const property = name && this.#checker.getPropertyOfType(type, name);
+        if (property) return this.#property(property);
+        break;
+      }
       case ts.SyntaxKind.UnionType:
         return either(node.types.map((one) => this.#schema(one)));
       case ts.SyntaxKind.TypeReference:
