@@ -1,4 +1,5 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
+import type { Time } from './time.ts';
 import type { WebMessage } from './messages.ts';
 import type { WebDeadLetter, WebNow, WebOutboxEntry, WebRun } from './now.ts';
 
@@ -35,7 +36,7 @@ export interface WebError {
 
 /** A fact that became known about a message. */
 export interface WebFact extends MessageRef {
-  at: string;
+  at: Time;
   state: 'queued' | 'sent' | 'taken' | 'answered' | 'silent' | 'failed' | 'parked';
   /** The addressee concerned; null for `queued` and `sent`. */
   actor: string | null;

@@ -1,4 +1,6 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
+import type { Time } from './time.ts';
+
 /** `GET /api/session`: what this window shows, and what it may do. */
 export interface WebSession {
   version: string;
@@ -21,7 +23,7 @@ export interface WebMessage extends MessageRef {
   from: string;
   to: string[];
   type: string;
-  timestamp: string;
+  timestamp: Time;
   re: string[];
   cause: string[];
   tier: string | null;
@@ -65,9 +67,7 @@ export interface WebMessagePage {
   event_id: string;
 }
 
-/**
- * One channel of the tree.
- */
+/** One channel of the tree. */
 export interface WebChannel {
   id: string;
   name: string;
@@ -78,7 +78,7 @@ export interface WebChannel {
   description: string;
   messages: number;
   /** When its newest message was written. */
-  last: string | null;
+  last: Time | null;
   /** Messages to the name in `for` since that name last wrote there. */
   unread: number;
 }
@@ -90,9 +90,7 @@ export interface WebChannels {
   event_id: string;
 }
 
-/**
- * How far one addressee is with a message that wakes it, as far as this machine knows.
- */
+/** How far one addressee is with a message that wakes it, as far as this machine knows. */
 export interface WebState {
   actor: string;
   state: 'answered' | 'queued' | 'running' | 'failed' | 'parked' | 'silent' | 'waiting';
@@ -107,9 +105,10 @@ export interface WebThreadNode {
   relPath: string;
   from: string;
   to: string[];
-  timestamp: string;
+  timestamp: Time;
   re: string[];
   cause: string[];
+  /** The beginning of its text. */
   excerpt: string;
   states: WebState[];
   children: WebThreadNode[];
@@ -126,19 +125,26 @@ export interface WebThread {
   roots: WebThreadNode[];
 }
 
+/** A message that was found. */
+export interface WebHit extends MessageRef {
+  channel_name: string;
+  score: number;
+  from: string;
+  to: string[];
+  timestamp: Time;
+  excerpt: string;
+  /** The messages around it in its channel; `hit` is where it stands among them. */
+  context: { relPath: string; from: string; excerpt: string; hit: boolean }[];
+}
+
 /** `GET /api/search`, as `crosstalk search --json`. */
 export interface WebSearch {
-  hits: (MessageRef & {
-    channel_name: string;
-    score: number;
-    from: string;
-    to: string[];
-    timestamp: string;
-    excerpt: string;
-    context: { relPath: string; from: string; excerpt: string; hit: boolean }[];
-  })[];
+  hits: WebHit[];
+  /** No message has all the words; these have some of them. */
   some_words: boolean;
+  /** More than were ranked match; the newest were ranked. */
   capped: boolean;
+  /** False while the index is being built: older messages are not in it yet. */
   complete: boolean;
 }
 

@@ -1,8 +1,7 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
+import type { Time } from './time.ts';
 
-/**
- * An actor, and the hosts and tiers that serve it.
- */
+/** An actor, and the hosts and tiers that serve it. */
 export interface WebActor {
   name: string;
   description: string;
@@ -21,7 +20,7 @@ export interface WebHost {
   /** Age of the heartbeat in seconds; null for other machines, and when no dispatcher runs here. */
   heartbeat_age_s: number | null;
   /** When one of its actors last wrote a message; null when none of the recent messages is theirs. */
-  last_wrote: string | null;
+  last_wrote: Time | null;
   actors: string[];
   /** What is wrong with its host file. */
   problem: string | null;
@@ -41,9 +40,9 @@ export interface WebRun {
   channel: string;
   channel_name: string;
   tier: string | null;
-  since: string;
+  since: Time;
   /** Null while it runs. */
-  until: string | null;
+  until: Time | null;
   outcome: 'running' | 'answered' | 'silent' | 'failed' | 'parked';
   /** The messages it was started for. */
   messages: string[];
@@ -61,7 +60,7 @@ export interface WebWaiting extends MessageRef {
   channel_name: string;
   from: string;
   actor: string;
-  timestamp: string;
+  timestamp: Time;
   age_s: number;
   state: 'waiting' | 'queued' | 'running' | 'failed' | 'parked';
   excerpt: string;
@@ -77,8 +76,8 @@ export interface WebDeadLetter {
   reason: string;
   detail: string;
   attempts: number;
-  last_failed_at: string;
-  next_retry_at: string | null;
+  last_failed_at: Time;
+  next_retry_at: Time | null;
 }
 
 export interface WebOutboxEntry {
@@ -97,20 +96,20 @@ interface WebHealth {
 export interface WebActorNow extends WebActor {
   running: WebRun[];
   waiting: number;
-  last_wrote: string | null;
+  last_wrote: Time | null;
 }
 
 /** `GET /api/now`: the whole bus at a glance, as this machine knows it. */
 export interface WebNow {
-  at: string;
+  at: Time;
   tip: string;
   health: WebHealth;
-  paused: { since: string; by: string } | null;
+  paused: { since: Time; by: string } | null;
   /** Null when no dispatcher runs on this machine. */
   dispatcher: {
     pid: number;
     version: string;
-    started_at: string;
+    started_at: Time;
     age_s: number;
     interval: number;
     pending: number;
@@ -131,7 +130,7 @@ export interface WebNow {
     complete: boolean;
   };
   /** Tiers whose messages wait because `max_runs_per_hour` is used up. */
-  parked: { actor: string; tier: string; reason: string; until: string }[];
+  parked: { actor: string; tier: string; reason: string; until: Time }[];
   /** At most 100 of `dead_letters_total`, the newest first. */
   dead_letters: WebDeadLetter[];
   dead_letters_total: number;
@@ -143,7 +142,7 @@ export interface WebNow {
     host: string;
     pushes_per_minute: number;
     used: number;
-    next_at: string | null;
+    next_at: Time | null;
   } | null;
   malformed: { path: string; reason: string }[];
   malformed_total: number;
@@ -154,7 +153,7 @@ export interface WebNow {
 export interface WebArrow extends MessageRef {
   from: string;
   to: string[];
-  timestamp: string;
+  timestamp: Time;
   re: string[];
   cause: string[];
   excerpt: string;
@@ -162,16 +161,16 @@ export interface WebArrow extends MessageRef {
 
 /** `GET /api/flow`: what happened between two times. */
 export interface WebFlow {
-  from: string;
-  to: string;
+  from: Time;
+  to: Time;
   /** The names that wrote, ran or were addressed; those that hosts serve come first. */
   lanes: { name: string; hosts: string[] }[];
   runs: WebRun[];
   messages: WebArrow[];
   /** Per hour, in order and without gaps: the seconds between a message and its answer. */
-  answer_times: { hour: string; answers: number; median_s: number; p90_s: number }[];
+  answer_times: { hour: Time; answers: number; median_s: number; p90_s: number }[];
   /** Messages that waited for an answer at the end of each hour. */
-  backlog: { hour: string; waiting: number }[];
+  backlog: { hour: Time; waiting: number }[];
   /** False when only the newest messages of the period are included. */
   complete: boolean;
 }

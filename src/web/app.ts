@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Hono } from 'hono';
 import { packageRoot } from '../package.ts';
@@ -7,23 +6,27 @@ import { Files } from './files.ts';
 import { HEADERS } from './headers.ts';
 import { Metrics } from './metrics.ts';
 import type { Parts } from './parts.ts';
-import { addReading } from './reading.ts';
-import { eventStream } from './stream.ts';
+import type { Route } from './route.ts';
+import { routes } from './routes.ts';
 import { RequestGuard, type WebAccess } from './request-guard.ts';
 import type * as Packages from './web-packages.ts';
-import { addWriting } from './writing.ts';
 
-/** Enough for a message of 1 MiB of which every byte takes six in JSON, and for the other fields. */
+/** Room for a message of 1 MiB, of which each byte may take six in JSON, and for the other fields. */
 const MAX_BODY = 6 * 1024 * 1024 + 64 * 1024;
-/** The most pages that may follow at the same time. */
-const MAX_STREAMS = 1000;
 
 /** All routes of the server. */
 export function makeApp(packages: typeof Packages, parts: Parts, access: WebAccess): Hono {
-  const { hub, readOnly, stop } = parts;
+  const all = Object.values<Route>(routes).map(({ where, serve }) => {
+    const [method, path] = where.split(' ') as [string, string];
+    return { method, path, serve };
+  });
   const app = new packages.Hono();
-  const guard = new RequestGuard(access, readOnly);
-  const metrics = new Metrics(packages, parts);
+  const guard = new RequestGuard(access, parts.readOnly);
+  const metrics = new Metrics(
+    packages,
+    parts,
+    all.map(({ path }) => path),
+  );
   const files = new Files(join(packageRoot(), 'dist', 'page'));
 
   app.use(async (c, next) => {
@@ -44,21 +47,8 @@ export function makeApp(packages: typeof Packages, parts: Parts, access: WebAcce
   );
   app.onError((error) => problemOf(error));
 
-  addReading(app, parts);
-  addWriting(app, parts);
-  app.get('/api/events', (c) => {
-    if (hub.streams.size >= MAX_STREAMS)
-      return problem('refused', `there are ${String(MAX_STREAMS)} streams already`, 503);
-    const lastId = c.req.header('last-event-id') ?? c.req.query('last_event_id');
-    return new Response(eventStream(hub, lastId === '' ? undefined : lastId, stop), {
-      headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
-    });
-  });
-  app.get('/api/openapi.json', async () => {
-    const text = await readFile(join(packageRoot(), 'docs', 'openapi.json'), 'utf8');
-    return new Response(text, { headers: { 'content-type': 'application/json; charset=utf-8' } });
-  });
-  app.get('/metrics', async () => metrics.answer());
+  for (const { method, path, serve } of all)
+    app.on(method, path.replace(/\{(\w+)\}/g, ':$1'), (c) => serve(c, { parts, metrics }));
   app.all('/api/*', (c) =>
     problem('not_found', `there is no ${c.req.method} ${c.req.path}; see /api/openapi.json`),
   );

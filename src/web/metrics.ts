@@ -6,12 +6,19 @@ import type * as Packages from './web-packages.ts';
 /** `/metrics`: the data of `/api/now` for Prometheus. */
 export class Metrics {
   readonly #parts: Parts;
+  readonly #paths: readonly string[];
   readonly #registry;
   readonly #requests;
   readonly #set: (now: WebNow) => void;
 
-  constructor({ Counter, Gauge: GaugeClass, Registry }: typeof Packages, parts: Parts) {
+  /** @param paths of all routes, as the table has them */
+  constructor(
+    { Counter, Gauge: GaugeClass, Registry }: typeof Packages,
+    parts: Parts,
+    paths: readonly string[],
+  ) {
     this.#parts = parts;
+    this.#paths = paths;
     const registry = new Registry();
     const gauge = <T extends string = never>(
       name: string,
@@ -72,18 +79,8 @@ export class Metrics {
 
   /** Counts an answer. Arbitrary paths count as one route. */
   count(method: string, path: string, status: number): void {
-    const route =
-      /^\/(metrics|api\/(session|now|channels|message|thread|search|actors|hosts|flow|events|send|wake|openapi\.json))$/.test(
-        path,
-      )
-        ? path
-        : path.startsWith('/api/channels/')
-          ? '/api/channels/{channel}/messages'
-          : path.startsWith('/api/dead-letters/')
-            ? '/api/dead-letters/{id}/retry'
-            : path.startsWith('/api/')
-              ? '/api/'
-              : '/';
+    const other = path.startsWith('/api/') ? '/api/' : '/';
+    const route = this.#paths.find((template) => isOf(template, path)) ?? other;
     const known = /^(GET|HEAD|POST)$/.test(method) ? method : 'other';
     this.#requests.inc({ method: known, route, status: String(status) });
   }
@@ -94,4 +91,13 @@ export class Metrics {
       headers: { 'content-type': this.#registry.contentType },
     });
   }
+}
+
+/** Whether a path is one of a route's, whatever stands where the route has a parameter. */
+function isOf(template: string, path: string): boolean {
+  const [parts, given] = [template.split('/'), path.split('/')];
+  return (
+    parts.length === given.length &&
+    parts.every((part, index) => part.startsWith('{') || part === given[index])
+  );
 }

@@ -3,102 +3,150 @@ import { isRelPath, isSender } from '../protocol/names.ts';
 import { shown } from '../protocol/text/result.ts';
 import { parseSince } from '../protocol/text/since.ts';
 import type { WebSendRequest } from '../api/api.ts';
-import type { PageInput } from '../operations/page/message-page.ts';
 
-type Query = (name: string) => string | undefined;
-
-/** `{key: value}` of a parameter, if it was given. */
-export function given<K extends string>(query: Query, ...names: K[]): Partial<Record<K, string>> {
-  const found: Partial<Record<K, string>> = {};
-  for (const name of names) {
-    const value = query(name);
-    if (value !== undefined && value !== '') found[name] = value;
-  }
-  return found;
+/** A kind of parameter: what docs/openapi.json says of it, and how it is read. */
+interface Parameter {
+  /** A piece of JSON schema. */
+  schema: { type: 'string'; format?: 'date-time' } | ({ type: 'integer' } & Bounds);
+  required?: true;
+  /** Given when it is neither in the path nor in the query. */
+  in?: 'header';
+  /** @throws CrosstalkError `usage` for any other value */
+  read: (said: string | undefined, name: string, now: () => Date) => unknown;
 }
 
-/** @throws CrosstalkError `usage` if it is missing */
-export function required(query: Query, name: string): string {
-  const value = query(name) ?? '';
-  if (value.trim() !== '') return value;
-  throw new CrosstalkError('usage', `the parameter ${name} is missing; add ?${name}=…`);
+export type Parameters = Readonly<Record<string, Parameter>>;
+export type ValueOf<P extends Parameter> = ReturnType<P['read']>;
+
+interface Bounds {
+  minimum: number;
+  maximum: number;
+  default?: number;
 }
 
-/** A whole number. @throws CrosstalkError `usage` for anything else */
-export function count(
-  query: Query,
-  name: string,
-  { least, most, otherwise }: { least: number; most: number; otherwise: number },
-): number {
-  const text = query(name) ?? '';
-  const value = text === '' ? otherwise : Number(text);
-  if (Number.isInteger(value) && value >= least && value <= most && /^\d*$/.test(text))
-    return value;
-  throw new CrosstalkError(
-    'usage',
-    `${name} is ${shown(text)}, expected a number from ${String(least)} to ${String(most)}`,
-  );
-}
+/** Any text, which may be empty. */
+export const text = {
+  schema: { type: 'string' },
+  read: (said: string | undefined) => said,
+} as const satisfies Parameter;
 
-/** A time in the format that browsers write. */
-export function time(query: Query, name: string, otherwise: Date): Date {
-  const text = query(name) ?? '';
-  if (text === '') return otherwise;
-  const at = new Date(text);
-  if (/^\d{4}-\d{2}-\d{2}T/.test(text) && !Number.isNaN(at.getTime())) return at;
-  throw new CrosstalkError(
-    'usage',
-    `${name} is ${shown(text)}, expected a time as 2026-06-09T19:00:00Z`,
-  );
-}
+export const header = { ...text, in: 'header' } as const satisfies Parameter;
 
-/** A time in any form that `--since` accepts. */
-export function since(query: Query, now: Date): { since?: Date } {
-  const text = query('since') ?? '';
-  if (text === '') return {};
-  const at = parseSince(text, now);
-  if (at !== undefined) return { since: at };
-  throw new CrosstalkError(
-    'usage',
-    `since is ${shown(text)}, expected a date or so long ago: 2026-06-09, 2h, 3d, today`,
-  );
-}
+/** A text that must be given. */
+export const needed = {
+  schema: { type: 'string' },
+  required: true,
+  read(said = '', name: string): string {
+    if (said.trim() !== '') return said;
+    throw new CrosstalkError('usage', `the parameter ${name} is missing; add ?${name}=…`);
+  },
+} as const satisfies Parameter;
 
-/** A name, such as the one whose unread messages are counted. */
-export function name(query: Query, parameter: string, otherwise: string): string {
-  const text = query(parameter) ?? '';
-  if (text === '') return otherwise;
-  if (isSender(text)) return text;
-  throw new CrosstalkError('usage', `${parameter} is ${shown(text)}, expected a name`);
-}
+/** A part of the path, which is there when the route is. */
+export const part = {
+  schema: { type: 'string' },
+  required: true,
+  read: (said = '') => said,
+} as const satisfies Parameter;
 
-const AT_MOST = 2 ** 31 - 1;
-
-/** The position of a page in a channel. */
-export function place(query: Query): Pick<PageInput, 'place'> {
-  const said = Object.keys(given(query, 'before', 'after', 'around', 'at'));
-  if (said.length > 1) throw new CrosstalkError('usage', `give only one of ${said.join(', ')}`);
-  const [which] = said;
-  if (which === undefined) return {};
-  if (which === 'at')
-    return { place: { at: count(query, 'at', { least: 0, most: AT_MOST, otherwise: 0 }) } };
-  const path = query(which);
-  if (!isRelPath(path))
+/** A time as a browser writes it. */
+export const time = {
+  schema: { type: 'string', format: 'date-time' },
+  read(said = '', name: string): Date | undefined {
+    if (said === '') return undefined;
+    const at = new Date(said);
+    if (/^\d{4}-\d{2}-\d{2}T/.test(said) && !Number.isNaN(at.getTime())) return at;
     throw new CrosstalkError(
       'usage',
-      `${which} is ${shown(path)}, expected the path of a message: YYYY/MM/DD/HHMMSSmmmZ-<hex>.md`,
+      `${name} is ${shown(said)}, expected a time as 2026-06-09T19:00:00Z`,
     );
-  if (which === 'before') return { place: { before: path } };
-  return which === 'after' ? { place: { after: path } } : { place: { around: path } };
+  },
+} as const satisfies Parameter;
+
+/** A moment as people write it for `--since`. */
+export const moment = {
+  schema: { type: 'string' },
+  read(said = '', name: string, now: () => Date): Date | undefined {
+    if (said === '') return undefined;
+    const at = parseSince(said, now());
+    if (at !== undefined) return at;
+    throw new CrosstalkError(
+      'usage',
+      `${name} is ${shown(said)}, expected a date or so long ago: 2026-06-09, 2h, 3d, today`,
+    );
+  },
+} as const satisfies Parameter;
+
+/** A name, for example the one whose unread messages are counted. */
+export const sender = {
+  schema: { type: 'string' },
+  read(said = '', name: string): string | undefined {
+    if (said === '') return undefined;
+    if (isSender(said)) return said;
+    throw new CrosstalkError('usage', `${name} is ${shown(said)}, expected a name`);
+  },
+} as const satisfies Parameter;
+
+/** A whole number. */
+export function whole<const B extends Bounds>(
+  bounds: B,
+): {
+  schema: { type: 'integer' } & B;
+  read: (
+    said: string | undefined,
+    name: string,
+  ) => B extends { default: number } ? number : number | undefined;
+} {
+  const { minimum, maximum, default: otherwise } = bounds;
+  const read = (said = '', name: string): number | undefined => {
+    if (said === '') return otherwise;
+    const value = Number(said);
+    if (/^\d+$/.test(said) && value >= minimum && value <= maximum) return value;
+    throw new CrosstalkError(
+      'usage',
+      `${name} is ${shown(said)}, expected a number from ${String(minimum)} to ${String(maximum)}`,
+    );
+  };
+  return { schema: { type: 'integer', ...bounds }, read: read as never };
 }
 
-/** The body of a request that sends a message. @throws CrosstalkError `usage` for an invalid one */
+/** A message's place in its channel. */
+export const relPath = {
+  schema: { type: 'string' },
+  read(said = '', name: string): string | undefined {
+    if (said === '') return undefined;
+    if (isRelPath(said)) return said;
+    throw new CrosstalkError(
+      'usage',
+      `${name} is ${shown(said)}, expected the path of a message: YYYY/MM/DD/HHMMSSmmmZ-<hex>.md`,
+    );
+  },
+} as const satisfies Parameter;
+
+/** The only one of these that was given. @throws CrosstalkError `usage` for several */
+export function only<K extends string>(given: readonly K[]): K | undefined {
+  if (given.length > 1) throw new CrosstalkError('usage', `give only one of ${given.join(', ')}`);
+  return given[0];
+}
+
+const SEND_FIELDS: Readonly<Record<keyof WebSendRequest, true>> = {
+  to: true,
+  body: true,
+  channel: true,
+  from: true,
+  tier: true,
+  re: true,
+};
+
+/** The body of a request that sends. @throws CrosstalkError `usage` if it is not one */
 export function sendRequest(value: unknown): WebSendRequest {
   const fields = Object.entries(typeof value === 'object' && value !== null ? value : {});
-  const known = new Set(['to', 'body', 'channel', 'from', 'tier', 're']);
   for (const [key, field] of fields) {
-    if (!known.has(key))
-      throw new CrosstalkError('usage', `${shown(key)} is none of ${[...known].join(', ')}`);
+    if (!Object.hasOwn(SEND_FIELDS, key))
+      throw new CrosstalkError(
+        'usage',
+        `${shown(key)} is none of ${Object.keys(SEND_FIELDS).join(', ')}`,
+      );
     if (typeof field !== 'string')
       throw new CrosstalkError('usage', `${key} is ${shown(field)}, expected text`);
   }

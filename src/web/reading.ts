@@ -1,9 +1,8 @@
 import { basename } from 'node:path';
-import type { Hono } from 'hono';
 import { listActors } from '../operations/setup/actors.ts';
 import { listChannels } from '../operations/reading/channels.ts';
 import { flow } from '../operations/page/flow.ts';
-import { messagePage } from '../operations/page/message-page.ts';
+import { messagePage, type PageInput } from '../operations/page/message-page.ts';
 import { wholeMessage } from '../operations/page/message-whole.ts';
 import { resolveFrom } from '../operations/lookup/resolve.ts';
 import { MAX_CONTEXT, MAX_HITS, search } from '../operations/reading/search.ts';
@@ -16,116 +15,192 @@ import type {
   WebHosts,
   WebMessagePage,
   WebMessageWhole,
+  WebNow,
   WebSearch,
   WebSession,
   WebThread,
 } from '../api/api.ts';
 import { packageVersion } from '../package.ts';
-import { json } from './answers.ts';
-import { count, given, name, place, required, since, time } from './params.ts';
-import type { Parts } from './parts.ts';
+import { moment, needed, only, part, relPath, sender, text, time, whole } from './params.ts';
+import { route } from './route.ts';
 
 const MAX_PAGE = 200;
 const USUAL_PAGE = 50;
 const USUAL_HOURS = 6;
+const MOST_BEFORE = 2_147_483_647;
 
-/** The routes that only read. */
-export function addReading(app: Hono, parts: Parts): void {
-  const { context, hub, recent, now, login, readOnly } = parts;
+/** The routes that show something. */
+export const reading = {
+  /** What this window shows, and what it may do */
+  session: route('GET /api/session', {
+    answer: async ({ parts: { context, hub, now, login, readOnly } }): Promise<WebSession> => {
+      const { hosts } = await now.get();
+      return {
+        version: packageVersion(),
+        transport: basename(context.transport.dir),
+        branch: context.transport.branch,
+        from: resolveFrom(context, undefined, login),
+        host: hosts.find(({ this_machine: isHere }) => isHere)?.alias ?? null,
+        read_only: readOnly,
+        message_limit: MAX_MESSAGE_BYTES,
+        event_id: hub.ring.id(),
+      };
+    },
+  }),
 
-  app.get('/api/session', async () => {
-    const { hosts } = await now.get();
-    return json({
-      version: packageVersion(),
-      transport: basename(context.transport.dir),
-      branch: context.transport.branch,
-      from: resolveFrom(context, undefined, login),
-      host: hosts.find(({ this_machine: isHere }) => isHere)?.alias ?? null,
-      read_only: readOnly,
-      message_limit: MAX_MESSAGE_BYTES,
-      event_id: hub.ring.id(),
-    } satisfies WebSession);
-  });
+  /** The whole bus at a glance, as this machine knows it */
+  now: route('GET /api/now', {
+    answer: ({ parts }): Promise<WebNow> => parts.now.get(),
+  }),
 
-  app.get('/api/now', async () => json(await now.get()));
-  app.get('/api/hosts', async () => {
-    const { hosts } = await now.get();
-    return json({ hosts } satisfies WebHosts);
-  });
+  /**
+   * The channels in the order of their tree, with counts and unread messages
+   * @fails 400
+   */
+  channels: route('GET /api/channels', {
+    parameters: {
+      /** whose unread messages are counted (default: the sender of the session) */
+      for: sender,
+    },
+    answer: async ({ get, parts: { context, hub, login } }): Promise<WebChannels> => {
+      const event_id = hub.ring.id();
+      const self = resolveFrom(context, undefined, login);
+      const reader = get('for') ?? self;
+      const channels = await listChannels(context, reader);
+      return {
+        for: reader,
+        channels: channels.map(({ id, parent, depth, body, messages, last, unread, ...rest }) => ({
+          id,
+          name: rest.name,
+          parent: parent ?? null,
+          depth,
+          description: body.trim(),
+          messages,
+          last,
+          unread,
+        })),
+        event_id,
+      };
+    },
+  }),
 
-  app.get('/api/actors', async () => {
-    const actors = await listActors(context);
-    return json({
-      actors: actors.map(({ name: actor, description, hosts }) => ({
-        name: actor,
-        description,
-        hosts,
-      })),
-    } satisfies WebActors);
-  });
+  /**
+   * A page of a channel: the newest messages, or those before, after or around one message, or from a position on
+   * @fails 400 404 409
+   */
+  messages: route('GET /api/channels/{channel}/messages', {
+    parameters: {
+      /** id, unique id prefix or name */
+      channel: part,
+      /** a relPath; the page ends before this message */
+      before: relPath,
+      /** a relPath; the page begins after this message */
+      after: relPath,
+      /** a relPath; the page has this message in its middle */
+      around: relPath,
+      /** the number of older messages before the page */
+      at: whole({ minimum: 0, maximum: MOST_BEFORE }),
+      /** the maximum number of messages */
+      limit: whole({ minimum: 1, maximum: MAX_PAGE, default: USUAL_PAGE }),
+    },
+    answer: async ({ get, said, parts: { context, hub } }): Promise<WebMessagePage> => {
+      const event_id = hub.ring.id();
+      const [channel, limit] = [get('channel'), get('limit')];
+      const where = only(said('before', 'after', 'around', 'at'));
+      const place = where && ({ [where]: get(where) } as unknown as PageInput['place']);
+      const found = await messagePage(context, { channel, limit, ...(place && { place }) });
+      return { ...found, event_id };
+    },
+  }),
 
-  app.get('/api/channels', async (c) => {
-    const event_id = hub.ring.id();
-    const query = c.req.query.bind(c.req);
-    const reader = name(query, 'for', resolveFrom(context, undefined, login));
-    const channels = await listChannels(context, reader);
-    return json({
-      for: reader,
-      channels: channels.map(({ id, parent, depth, body, messages, last, unread, ...rest }) => ({
-        id,
-        name: rest.name,
-        parent: parent ?? null,
-        depth,
-        description: body.trim(),
-        messages,
-        last,
-        unread,
-      })),
-      event_id,
-    } satisfies WebChannels);
-  });
+  /**
+   * One complete message
+   * @fails 400 404 409 422
+   */
+  message: route('GET /api/message', {
+    parameters: {
+      /** The message: relPath, `<channel>/<relPath>`, or its hex suffix if unique */
+      ref: needed,
+    },
+    answer: async ({ get, parts }): Promise<WebMessageWhole> =>
+      wholeMessage(parts.context, get('ref')),
+  }),
 
-  app.get('/api/channels/:channel/messages', async (c) => {
-    const event_id = hub.ring.id();
-    const query = c.req.query.bind(c.req);
-    const found = await messagePage(context, {
-      channel: c.req.param('channel'),
-      limit: count(query, 'limit', { least: 1, most: MAX_PAGE, otherwise: USUAL_PAGE }),
-      ...place(query),
-    });
-    return json({ ...found, event_id } satisfies WebMessagePage);
-  });
+  /**
+   * The causal tree around a message, with the state of what waits
+   * @fails 400 404 409 422
+   */
+  thread: route('GET /api/thread', {
+    parameters: {
+      /** The message: relPath, `<channel>/<relPath>`, or its hex suffix if unique */
+      ref: needed,
+    },
+    answer: async ({ get, parts }): Promise<WebThread> => thread(parts.context, get('ref')),
+  }),
 
-  app.get('/api/message', async (c) => {
-    const query = c.req.query.bind(c.req);
-    const found: WebMessageWhole = await wholeMessage(context, required(query, 'ref'));
-    return json(found);
-  });
+  /**
+   * Messages by words, "phrases" and beginnings*, best first
+   * @fails 400 404 409
+   */
+  search: route('GET /api/search', {
+    parameters: {
+      /** the words */
+      q: needed,
+      /** id, unique id prefix or name */
+      channel: text,
+      /** only messages from this name */
+      from: text,
+      /** `2026-06-09`, `2h`, `3d`, `today` */
+      since: moment,
+      /** the maximum number of hits */
+      limit: whole({ minimum: 1, maximum: MAX_HITS, default: MAX_HITS }),
+      /** messages shown before and after each hit */
+      context: whole({ minimum: 0, maximum: MAX_CONTEXT, default: 0 }),
+    },
+    answer: async ({ get, given, parts }): Promise<WebSearch> =>
+      search(parts.context, {
+        words: get('q'),
+        limit: get('limit'),
+        context: get('context'),
+        ...given('channel', 'from', 'since'),
+      }),
+  }),
 
-  app.get('/api/thread', async (c) => {
-    const query = c.req.query.bind(c.req);
-    const found: WebThread = await thread(context, required(query, 'ref'));
-    return json(found);
-  });
+  /** The actors one can write to, and the hosts and tiers that serve them */
+  actors: route('GET /api/actors', {
+    answer: async ({ parts }): Promise<WebActors> => {
+      const actors = await listActors(parts.context);
+      return {
+        actors: actors.map(({ name, description, hosts }) => ({ name, description, hosts })),
+      };
+    },
+  }),
 
-  app.get('/api/search', async (c) => {
-    const query = c.req.query.bind(c.req);
-    const found: WebSearch = await search(context, {
-      words: required(query, 'q'),
-      limit: count(query, 'limit', { least: 1, most: MAX_HITS, otherwise: MAX_HITS }),
-      context: count(query, 'context', { least: 0, most: MAX_CONTEXT, otherwise: 0 }),
-      ...given(query, 'channel', 'from'),
-      ...since(query, context.now()),
-    });
-    return json(found);
-  });
+  /** The hosts, and when each was last heard of */
+  hosts: route('GET /api/hosts', {
+    answer: async ({ parts }): Promise<WebHosts> => {
+      const { hosts } = await parts.now.get();
+      return { hosts };
+    },
+  }),
 
-  app.get('/api/flow', async (c) => {
-    const query = c.req.query.bind(c.req);
-    const to = time(query, 'to', context.now());
-    const from = time(query, 'from', new Date(to.getTime() - USUAL_HOURS * 3_600_000));
-    const input = { from, to, ...given(query, 'channel') };
-    const found: WebFlow = await flow(context, recent, hub.ended, input);
-    return json(found);
-  });
-}
+  /**
+   * What happened between two times: lanes, runs, messages, answer times, backlog
+   * @fails 400 404 409
+   */
+  flow: route('GET /api/flow', {
+    parameters: {
+      /** ISO 8601 (default: 6 hours before `to`) */
+      from: time,
+      /** ISO 8601 (default: now) */
+      to: time,
+      /** id, unique id prefix or name; without it, all */
+      channel: text,
+    },
+    answer: async ({ get, given, parts: { context, recent, hub } }): Promise<WebFlow> => {
+      const to = get('to') ?? context.now();
+      const from = get('from') ?? new Date(to.getTime() - USUAL_HOURS * 3_600_000);
+      return flow(context, recent, hub.ended, { from, to, ...given('channel') });
+    },
+  }),
+};

@@ -1,32 +1,56 @@
-import type { Hono } from 'hono';
 import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
 import { queueSend } from '../operations/page/queue-send.ts';
 import { wake } from '../operations/upkeep/wake.ts';
 import type { WebRetried, WebSent, WebWoken } from '../api/api.ts';
-import { json, problem } from './answers.ts';
-import { sendRequest } from './params.ts';
-import type { Parts } from './parts.ts';
+import { part, sendRequest } from './params.ts';
+import { route } from './route.ts';
 
-/** The routes that write; whether a caller may use them was checked before. */
-export function addWriting(app: Hono, { context, hub, login, pushes }: Parts): void {
-  app.post('/api/send', async (c) => {
-    const body: unknown = await c.req.json().catch(() => undefined);
-    if (body === undefined) return problem('usage', 'the body is not JSON');
-    const { sent, pushed } = await queueSend(context, sendRequest(body), login, (refs) => {
-      hub.noteQueued(refs);
-    });
-    pushes.add(pushed);
-    void pushed.finally(() => pushes.delete(pushed));
-    return json(sent satisfies WebSent, 202);
-  });
+/** The routes that change something. Who may call them is decided before (`request-guard.ts`). */
+export const writing = {
+  /**
+   * Writes a message; answered as soon as it is safe on this machine’s disk
+   * @returns Queued; its results arrive as events
+   * @fails 400 404 409
+   * @example {"to":"concierge","body":"which tests are slow?"}
+   */
+  send: route('POST /api/send', {
+    status: 202,
+    body: sendRequest,
+    answer: async ({ body, parts: { context, hub, login, pushes } }): Promise<WebSent> => {
+      const { sent, pushed } = await queueSend(context, body, login, (refs) => {
+        hub.noteQueued(refs);
+      });
+      pushes.add(pushed);
+      void pushed.finally(() => pushes.delete(pushed));
+      return sent;
+    },
+  }),
 
-  app.post('/api/dead-letters/:id/retry', async (c) => {
-    const { released, woken } = await retryDeadLetters(context, c.req.param('id'));
-    return json({ released: released.map(({ id }) => id), woken } satisfies WebRetried);
-  });
+  /**
+   * Gives a dead letter another round of attempts; `all` for every one
+   * @returns What was released
+   * @fails 404 409
+   */
+  retry: route('POST /api/dead-letters/{id}/retry', {
+    parameters: {
+      /** id of the dead letter, or `all` */
+      id: part,
+    },
+    answer: async ({ get, parts }): Promise<WebRetried> => {
+      const { released, woken } = await retryDeadLetters(parts.context, get('id'));
+      return { released: released.map(({ id }) => id), woken };
+    },
+  }),
 
-  app.post('/api/wake', async () => {
-    const { pid } = await wake(context);
-    return json({ pid } satisfies WebWoken);
-  });
-}
+  /**
+   * Tells the dispatcher of this machine to look now
+   * @returns It looks
+   * @fails 404
+   */
+  wake: route('POST /api/wake', {
+    answer: async ({ parts }): Promise<WebWoken> => {
+      const { pid } = await wake(parts.context);
+      return { pid };
+    },
+  }),
+};

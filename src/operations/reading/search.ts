@@ -1,3 +1,4 @@
+import type { WebHit, WebSearch } from '../../api/messages.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { searchIndex as find, termsOf, type Hit } from '../../index/search.ts';
 import type { Index } from '../../index/index.ts';
@@ -23,28 +24,7 @@ export interface SearchInput {
   context: number;
 }
 
-export interface SearchHit {
-  channel: string;
-  channel_name: string;
-  relPath: string;
-  score: number;
-  from: string;
-  to: string[];
-  timestamp: string;
-  excerpt: string;
-  /** The messages around it in its channel; `hit` marks the found message among them. */
-  context: { relPath: string; from: string; excerpt: string; hit: boolean }[];
-}
-
-export interface SearchResult {
-  hits: SearchHit[];
-  /** Whether no message has all the words, so that these have only some of them. */
-  some_words: boolean;
-  /** Whether more messages matched than were ranked, in which case the newest were ranked. */
-  capped: boolean;
-  /** False while the index is being built, because it does not contain older messages yet. */
-  complete: boolean;
-}
+export type { WebHit as SearchHit, WebSearch as SearchResult };
 
 /** The most hits of one search. */
 export const MAX_HITS = 20;
@@ -62,7 +42,7 @@ const PATIENCE_MS = 5000;
  *
  * @throws CrosstalkError `usage` for words that cannot match anything
  */
-export async function search(context: Context, input: SearchInput): Promise<SearchResult> {
+export async function search(context: Context, input: SearchInput): Promise<WebSearch> {
   requireWords(input.words);
   const since = input.since && relPathAt(input.since, '');
   await refreshOrNote(context);
@@ -73,7 +53,7 @@ export async function search(context: Context, input: SearchInput): Promise<Sear
     const query = { ...input, channel: channel?.id, since };
     const { hits, some, capped } = find(index.database, query);
     let items = MAX_ITEMS;
-    const found: SearchHit[] = [];
+    const found: WebHit[] = [];
     for (const hit of hits) {
       const one = await describe(context, tip, hit, input.words);
       if (one === undefined) continue;
@@ -92,7 +72,7 @@ async function describe(
   tip: string,
   hit: Hit,
   words: string,
-): Promise<Omit<SearchHit, 'context'> | undefined> {
+): Promise<Omit<WebHit, 'context'> | undefined> {
   const message = await reader.message(tip, hit.channel, hit.relPath);
   // The message was removed between the index and the tip.
   if (message === undefined) return undefined;
@@ -115,11 +95,11 @@ async function neighboursOf(
   tip: string,
   { channel, relPath }: Hit,
   each: number,
-): Promise<SearchHit['context']> {
+): Promise<WebHit['context']> {
   if (each === 0) return [];
   const { before, after } = index.around(channel, relPath, each);
   const found = await reader.messages(tip, channel, [...before, relPath, ...after]);
-  const item = (path: string, { from, body }: Message): SearchHit['context'][number] => ({
+  const item = (path: string, { from, body }: Message): WebHit['context'][number] => ({
     relPath: path,
     from,
     excerpt: excerptOf(body, '', EXCERPT_BYTES).text,

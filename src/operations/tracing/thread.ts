@@ -1,3 +1,4 @@
+import type { WebState, WebThread, WebThreadNode } from '../../api/messages.ts';
 import { readHosts } from '../../bus/host.ts';
 import { activation } from '../../protocol/activation.ts';
 import { EVERYONE, formatAddress } from '../../protocol/address.ts';
@@ -13,39 +14,7 @@ import { queuedMessages } from '../lookup/queued.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { type MessageRef } from '../../protocol/message-ref.ts';
 
-/** How far one addressee is with a message that wakes it, from this machine's point of view. */
-export interface NodeState {
-  actor: string;
-  state: 'answered' | 'queued' | 'running' | 'failed' | 'parked' | 'silent' | 'waiting';
-  /** The host that runs it, the dead letter, or the answer. */
-  detail: string | null;
-  /** Seconds between the message and its answer, by their timestamps. */
-  took_s: number | null;
-}
-
-/** A message of a thread and its results. */
-export interface ThreadNode {
-  relPath: string;
-  from: string;
-  to: string[];
-  timestamp: string;
-  re: string[];
-  cause: string[];
-  /** The beginning of its text. */
-  excerpt: string;
-  states: NodeState[];
-  children: ThreadNode[];
-}
-
-export interface Thread {
-  channel: string;
-  channel_name: string;
-  /** The message that was asked for. */
-  message: string;
-  /** False when there are more than {@link MAX_NODES}. */
-  complete: boolean;
-  roots: ThreadNode[];
-}
+export type { WebState as NodeState, WebThread as Thread, WebThreadNode as ThreadNode };
 
 const MAX_NODES = 2000;
 const EXCERPT_BYTES = 160;
@@ -57,7 +26,7 @@ const EXCERPT_BYTES = 160;
  * @throws CrosstalkError `not_found` for a message that does not exist, `invalid` for a malformed
  *   one
  */
-export async function thread(context: Context, given: string): Promise<Thread> {
+export async function thread(context: Context, given: string): Promise<WebThread> {
   await refreshOrNote(context);
   const ref = await resolveMessage(context, given);
   const tip = await tipOf(context);
@@ -72,7 +41,7 @@ export async function thread(context: Context, given: string): Promise<Thread> {
       );
     }
     const served = await servedNames(context, tip);
-    const nodeOf = async (branch: Branch): Promise<ThreadNode> => ({
+    const nodeOf = async (branch: Branch): Promise<WebThreadNode> => ({
       ...describe(branch),
       states: await statesOf(context, ref.channel, served, branch, messages, naming),
       children: await Promise.all(branch.children.map(nodeOf)),
@@ -145,7 +114,7 @@ export async function queuedIn(context: Context, channel: string): Promise<Locat
   });
 }
 
-function describe({ relPath, message }: Located): Omit<ThreadNode, 'states' | 'children'> {
+function describe({ relPath, message }: Located): Omit<WebThreadNode, 'states' | 'children'> {
   return {
     relPath,
     from: message.from,
@@ -171,10 +140,10 @@ export async function statesOf(
   { relPath, message }: Located,
   thread: readonly Located[],
   naming: Naming,
-): Promise<NodeState[]> {
+): Promise<WebState[]> {
   const senderOf = (path: string): string | undefined =>
     thread.find((one) => one.relPath === path)?.message.from;
-  const states: NodeState[] = [];
+  const states: WebState[] = [];
   for (const { name, host } of message.to) {
     if (name === EVERYONE || (message.re.length > 0 && !served.has(name))) continue;
     if (!activation(message, name, host ?? '', senderOf).wakes) continue;
@@ -193,7 +162,7 @@ export async function statesOf(
   return states;
 }
 
-function openState(facts: Facts): Pick<NodeState, 'state' | 'detail'> {
+function openState(facts: Facts): Pick<WebState, 'state' | 'detail'> {
   const { dead_letter: letter } = facts;
   if (facts.queued_here && !facts.on_the_bus) return { state: 'queued', detail: null };
   if (facts.running) return { state: 'running', detail: facts.seen_by[0] ?? null };

@@ -1,0 +1,92 @@
+import type { Context as HttpCall } from 'hono';
+import { CrosstalkError } from '../errors.ts';
+import { json } from './answers.ts';
+import type { Metrics } from './metrics.ts';
+import type { Parameters, ValueOf } from './params.ts';
+import type { Parts } from './parts.ts';
+
+/** What all routes of one server answer from. */
+interface Server {
+  parts: Parts;
+  metrics: Metrics;
+}
+
+type Given<P extends Parameters, K extends keyof P> = { [N in K]?: NonNullable<ValueOf<P[N]>> };
+
+/** One request, as a route sees it. */
+interface Call<P extends Parameters, B> extends Server {
+  /** The value of a parameter. @throws CrosstalkError `usage` */
+  get: <K extends keyof P & string>(name: K) => ValueOf<P[K]>;
+  /** Those of these parameters that were given, and are not empty. */
+  said: <K extends keyof P & string>(...names: K[]) => K[];
+  /** Their values. @throws CrosstalkError `usage` */
+  given: <K extends keyof P & string>(...names: K[]) => Given<P, K>;
+  body: B;
+}
+
+/** A method and a path, in which `{name}` stands for a part that is a parameter. */
+type Where = `${'GET' | 'POST'} /${string}`;
+
+interface Spec<P extends Parameters, B, A> {
+  /** The status of an answer that is not an error; 200 unless given. */
+  status?: number;
+  /** The answer, if it is not JSON of one of the types in `api/`. */
+  media?: string;
+  /** They are read when `answer` asks for them, so it decides which error of a wrong request is reported first. */
+  parameters?: P;
+  /** Reads the body. @throws CrosstalkError `usage` */
+  body?: (value: unknown) => B;
+  answer: (call: Call<P, B>) => Promise<A>;
+}
+
+/** A row of the table of routes, whatever its parameters and its answer. */
+export interface Route {
+  where: Where;
+  serve: (http: HttpCall, server: Server) => Promise<Response>;
+}
+
+/**
+ * Adds to a route how it is served. What it returns keeps each literal and each comment in its type:
+ * docs/openapi.js writes the document from that type.
+ */
+export function route<
+  const W extends Where,
+  const S extends Pick<Spec<P, B, A>, 'status' | 'media'>,
+  // eslint-disable-next-line @typescript-eslint/no-generated-empty-object-type -- none can be asked for
+  const P extends Parameters = Record<never, never>,
+  A = never,
+  B = undefined,
+>(where: W, spec: S & Spec<P, B, A>): S & Spec<P, B, A> & Route & { where: W } {
+  const serve = async (http: HttpCall, server: Server): Promise<Response> => {
+    const textOf = (name: string): string | undefined =>
+      saidIn(http, where, spec.parameters?.[name]?.in, name);
+    const now = (): Date => server.parts.context.now();
+    const get = <K extends keyof P & string>(name: K): ValueOf<P[K]> =>
+      (spec.parameters?.[name] as P[K]).read(textOf(name), name, now) as ValueOf<P[K]>;
+    const said = <K extends keyof P & string>(...names: K[]): K[] =>
+      names.filter((name) => (textOf(name) ?? '') !== '');
+    const given = <K extends keyof P & string>(...names: K[]): Given<P, K> =>
+      Object.fromEntries(said(...names).map((name) => [name, get(name)])) as Given<P, K>;
+    const body = spec.body?.(await bodyOf(http)) as B;
+    const answer = await spec.answer({ ...server, get, said, given, body });
+    return answer instanceof Response ? answer : json(answer, spec.status);
+  };
+  return { ...spec, where, serve };
+}
+
+/** The text of a parameter, as it came. */
+function saidIn(
+  { req }: HttpCall,
+  where: Where,
+  place: 'header' | undefined,
+  name: string,
+): string | undefined {
+  if (where.includes(`{${name}}`)) return req.param(name);
+  return place === 'header' ? req.header(name) : req.query(name);
+}
+
+async function bodyOf({ req }: HttpCall): Promise<unknown> {
+  const body: unknown = await req.json().catch(() => undefined);
+  if (body === undefined) throw new CrosstalkError('usage', 'the body is not JSON');
+  return body;
+}
