@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
 import { Emitter } from '../emitter.ts';
 import { reasonOf } from '../errors.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Acquired } from '../state/lock.ts';
 import type { Commit, Failure, Published } from '../transport/transport.ts';
+import { wait, type Wait } from '../wait.ts';
 import { committed } from './committed.ts';
 import { Expected } from './expected.ts';
 import { PushParts } from './push-parts.ts';
@@ -14,13 +14,15 @@ import { Troubles, type Trouble } from './troubles.ts';
 export type Outcome = { published: true } | { published: false; failure: Failure };
 
 export interface PublisherParts {
-  outbox: Outbox;
+  outbox: Pick<Outbox, 'all' | 'remove' | 'setAside'>;
   publish: (entries: Commit[][], signal?: AbortSignal) => Promise<Published>;
   /** Takes the right to a push: 0, or the milliseconds until there may be one. */
   mayPush?: () => Promise<number>;
   /** Takes the machine's writer lock; waits for it no longer than until `signal` is aborted. */
   lock: (signal: AbortSignal) => Promise<Acquired>;
   now: () => Date;
+  /** In the time of the machine, unless another one is given. */
+  wait?: Wait;
   /** What is to be settled that others know of before there is a publisher. */
   expected?: Expected;
   /** Settles what an entry delivered; done before the entry leaves the outbox. */
@@ -128,14 +130,14 @@ export class Publisher {
   /** Waits until the budget allows a push; whether that took time, in which more may have gathered. */
   async #held(signal: AbortSignal): Promise<boolean> {
     for (let waited = false; ; waited = true) {
-      const wait = (await this.#parts.mayPush?.()) ?? 0;
-      if (wait === 0 || signal.aborted) {
+      const hold = (await this.#parts.mayPush?.()) ?? 0;
+      if (hold === 0 || signal.aborted) {
         this.#heldUntil = 0;
         return waited;
       }
-      this.#heldUntil = this.#parts.now().getTime() + wait;
-      if (wait > LONGEST_HOLD_MS) this.#tellHeld();
-      await sleep(wait, undefined, { signal }).catch(() => undefined);
+      this.#heldUntil = this.#parts.now().getTime() + hold;
+      if (hold > LONGEST_HOLD_MS) this.#tellHeld();
+      await (this.#parts.wait ?? wait)(hold, signal);
     }
   }
 
