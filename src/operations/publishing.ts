@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { checkVersion } from '../bus/host.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
 import { committed } from '../bus/committed.ts';
@@ -11,6 +10,7 @@ import type {
   Transport,
   Turns as PublishTurns,
 } from '../transport/transport.ts';
+import { wait } from '../wait.ts';
 
 /**
  * How a transport is published to from here: onto a tip of our version alone (an upgrade brings the
@@ -20,6 +20,7 @@ export function publishing(parts: {
   transport: Transport;
   turns: Turns;
   budget: RemoteBudget;
+  random: () => number;
 }): (entries: Commit[][], signal?: AbortSignal) => Promise<Published> {
   const { transport } = parts;
   const turns = inTurns(parts.turns);
@@ -31,21 +32,27 @@ export function publishing(parts: {
       signal,
       turns,
       permit: permission(parts.budget, signal),
+      random: parts.random,
       ...(!upgrades && { refuses: (tip: string) => checkVersion(transport, tip) }),
     });
   };
 }
 
-/** Waits until the remote may be asked again, or `signal` is aborted. */
+/**
+ * Waits until the remote may be asked again, or `signal` is aborted.
+ *
+ * @param waits in the time of the machine, unless another one is given
+ */
 export function permission(
-  budget: RemoteBudget,
+  budget: Pick<RemoteBudget, 'push' | 'read'>,
   signal?: AbortSignal,
+  waits = wait,
 ): (kind: 'push' | 'read') => Promise<void> {
   return async (kind) => {
     for (;;) {
-      const wait = await budget[kind]();
-      if (wait === 0 || signal?.aborted === true) return;
-      await sleep(wait, undefined, { ...(signal && { signal }) }).catch(() => undefined);
+      const hold = await budget[kind]();
+      if (hold === 0 || signal?.aborted === true) return;
+      await waits(hold, signal);
     }
   };
 }
@@ -54,7 +61,7 @@ export function permission(
  * Commits as they stand on a ticket, and back. What replaces folders, or requires that a file has a
  * certain content, others do not take along: a neighbour of an older version would not look.
  */
-function inTurns(turns: Turns): PublishTurns {
+export function inTurns(turns: Turns): PublishTurns {
   return {
     lostRace: () => {
       turns.lostRace();
