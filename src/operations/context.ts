@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { ulid } from 'ulid';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
 import { Archive } from '../bus/archive.ts';
@@ -24,14 +23,14 @@ import {
 } from '../state/directory.ts';
 import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
-import { RemoteBudget } from '../state/remote-budget.ts';
+import type { RemoteBudget } from '../state/remote-budget.ts';
 import { Runs } from '../state/runs.ts';
-import { Turns } from '../state/turn.ts';
+import type { Turns } from '../state/turn.ts';
 import { findClone } from '../transport/clone/clone.ts';
 import { stateNames } from '../transport/clone/identity.ts';
 import { Transport, type Refreshed } from '../transport/transport.ts';
 import { dispatchOf, locateTransport, type Surroundings } from './locate.ts';
-import { permission, publishing } from './publishing.ts';
+import { budgetOf, permission, publishing, turnsOf } from './publishing.ts';
 
 /**
  * The bus at one commit, for all parts of one answer: read part by part, an answer would mix commits,
@@ -103,11 +102,8 @@ export async function withContext<T>(
       paths,
       started,
       outbox: new Outbox(paths.outbox),
-      turns: new Turns(
-        join(stateHome(surroundings.env), 'turns'),
-        `${transport.origin ?? transport.dir} ${transport.branch}`,
-      ),
-      budget: new RemoteBudget(join(stateHome(surroundings.env), 'budgets'), transport.limits),
+      turns: turnsOf(transport, surroundings.env),
+      budget: budgetOf(transport, surroundings.env),
       deadLetters: new DeadLetters(paths.deadLetters),
       runs: new Runs(paths.runs),
       dispatch: dispatchOf(surroundings),

@@ -1,9 +1,13 @@
+import { join } from 'node:path';
 import { checkVersion } from '../bus/host.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
 import { committed } from '../bus/committed.ts';
 import { parseCommits } from '../state/outbox.ts';
-import type { RemoteBudget } from '../state/remote-budget.ts';
-import type { Turns } from '../state/turn.ts';
+import { BudgetFile } from '../state/budget-record.ts';
+import { stateHome } from '../state/directory.ts';
+import { RemoteBudget } from '../state/remote-budget.ts';
+import { Turns } from '../state/turn.ts';
+import { TurnFolder } from '../state/turn-board.ts';
 import type {
   Commit,
   Published,
@@ -11,6 +15,17 @@ import type {
   Turns as PublishTurns,
 } from '../transport/transport.ts';
 import { wait } from '../wait.ts';
+
+/** Turns at pushing, with the other clones of the remote on this machine. */
+export function turnsOf({ origin, dir, branch }: Transport, env: NodeJS.ProcessEnv): Turns {
+  return new Turns(new TurnFolder(join(stateHome(env), 'turns'), `${origin ?? dir} ${branch}`));
+}
+
+/** What this machine may ask of a transport's remote. */
+export function budgetOf({ limits }: Transport, env: NodeJS.ProcessEnv): RemoteBudget {
+  const record = new BudgetFile(join(stateHome(env), 'budgets'), limits?.host);
+  return new RemoteBudget(record, limits);
+}
 
 /**
  * How a transport is published to from here: onto a tip of our version alone (an upgrade brings the
