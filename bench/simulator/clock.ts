@@ -1,23 +1,4 @@
-/** What a task waits for: so many milliseconds, or a gate to open. */
-type Wait = number | Gate;
-
-/** Something that happens in simulated time; runs until it yields what it waits for. */
-export type Task<T = void> = Generator<Wait, T, undefined>;
-
-/** Lets through all that wait at it, once. */
-export class Gate {
-  #waiting: (() => void)[] = [];
-
-  wait(resume: () => void): void {
-    this.#waiting.push(resume);
-  }
-
-  open(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const resume of waiting) resume();
-  }
-}
+import type { Wait } from '../../src/wait.ts';
 
 interface Event {
   at: number;
@@ -47,25 +28,33 @@ export class Clock {
     heap[at] = event;
   }
 
-  start(task: Task): void {
-    const next = task.next();
-    if (next.done === true) return;
-    const resume = (): void => {
-      this.start(task);
-    };
-    if (typeof next.value === 'number') this.after(next.value, resume);
-    else
-      next.value.wait(() => {
-        this.after(0, resume);
-      });
-  }
+  /** Waits in simulated time: what is given to the program in place of its own. */
+  readonly wait: Wait = (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted === true) {
+        resolve();
+        return;
+      }
+      const done = (): void => {
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      signal?.addEventListener('abort', done);
+      this.after(ms, done);
+    });
 
-  /** Goes on until a time, or until nothing is left to happen. */
-  run(until: number): void {
+  /**
+   * Goes on until a time, or until nothing is left to happen. After each event, all that follows from
+   * it without waiting is done before the next one: time does not go on while a promise is settling.
+   */
+  async run(until: number): Promise<void> {
+    await Promise.resolve();
+    await settled();
     for (let first = this.#events[0]; first !== undefined && first.at <= until;) {
       this.#removeFirst();
       this.now = first.at;
       first.run();
+      await settled();
       first = this.#events[0];
     }
     this.now = until;
@@ -85,6 +74,18 @@ export class Clock {
     }
     heap[at] = last;
   }
+}
+
+/**
+ * Resolves when no job of a promise is left. Called from such a job, since node turns to its next
+ * tick only when the jobs, and those that they make, are all done. That is sound as long as
+ * simulated code waits for nothing but promises and this clock, and cheaper than a turn of the event
+ * loop.
+ */
+function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    process.nextTick(resolve);
+  });
 }
 
 function before(a: Event, b: Event): boolean {

@@ -1,11 +1,18 @@
 import { waitFor } from '../../src/state/remote-budget.ts';
-import type { Clock, Task } from './clock.ts';
+import type { Clock } from './clock.ts';
 
 /** A message on its way. Times in milliseconds. */
 export interface Message {
+  /** Where it stands on the bus. */
+  path: string;
   sent: number;
-  /** Which tip brought it to the remote. */
+  /** The height of the tip that brought it to the remote. */
   landed?: number;
+}
+
+/** How many pushes led to a commit: its name tells that, and a number of its own. */
+export function heightOf(tip: string): number {
+  return Number.parseInt(tip, 10);
 }
 
 /** How long things take. Milliseconds. */
@@ -26,8 +33,11 @@ export interface Costs {
 
 /** The branch on the remote: the one thing that everybody contends for. */
 export class Remote {
-  /** How many pushes have moved the branch. */
-  tip = 0;
+  tip = '0-0';
+  /** Tells the commits of all hosts apart. */
+  serial = 1;
+  /** All that were ever sent, by their paths. */
+  readonly messages = new Map<string, Message>();
   readonly #clock: Clock;
   readonly #limit: number | undefined;
   #accepted: number[] = [];
@@ -48,15 +58,21 @@ export class Remote {
   }
 
   /** Takes the ref's lock, one push after another; whether the branch was moved. */
-  *move(base: number, messages: readonly Message[], locked: number): Task<boolean> {
-    while (this.#clock.now < this.#lockedUntil) yield this.#lockedUntil - this.#clock.now;
+  async move(
+    base: string,
+    to: string,
+    messages: readonly Message[],
+    locked: number,
+  ): Promise<boolean> {
+    while (this.#clock.now < this.#lockedUntil)
+      await this.#clock.wait(this.#lockedUntil - this.#clock.now);
     if (this.tip !== base) return false;
-    this.tip++;
+    this.tip = to;
     this.#lockedUntil = this.#clock.now + locked;
     if (this.#limit !== undefined) this.#accepted.push(this.#clock.now);
     for (const message of messages) {
       if (message.landed !== undefined) throw new Error('a message was published twice');
-      message.landed = this.tip;
+      message.landed = heightOf(to);
     }
     return true;
   }

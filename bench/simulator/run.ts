@@ -53,7 +53,7 @@ const MINUTE_MS = 60_000;
 const DRAIN = 4;
 
 /** Runs one setting; the same seed gives the same outcome. */
-export function simulate(setting: Setting): Outcome {
+export async function simulate(setting: Setting): Promise<Outcome> {
   const clock = new Clock();
   const random = randomOf(setting.seed);
   const remote = new Remote(clock, setting.repositoryLimit);
@@ -83,7 +83,7 @@ export function simulate(setting: Setting): Outcome {
     const send = (): void => {
       if (clock.now > end || left-- <= 0) return;
       sent++;
-      host.send({ sent: clock.now });
+      host.send({ path: `messages/${String(sent)}`, sent: clock.now });
       if (setting.load !== 'closed') next();
     };
     const next = (): void => {
@@ -95,21 +95,21 @@ export function simulate(setting: Setting): Outcome {
       );
     };
     clock.after(random() * 100, () => {
-      clock.start(host.poll());
+      void host.poll();
       next();
     });
     return host;
   });
-  clock.run(end);
+  await clock.run(end);
   for (let ms = end; ms < end * (1 + DRAIN) && hosts.some(({ waiting }) => waiting > 0); ms += 1000)
-    clock.run(ms + 1000);
+    await clock.run(ms + 1000);
   const sum = (of: (host: Host) => number): number =>
     hosts.reduce((total, host) => total + of(host), 0);
   const sorted = delays.sort((a, b) => a - b);
   const at = (share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
   const published = sum((host) => host.published);
-  const won = sum(({ pushes }) => pushes.won);
+  const won = sum(({ upstream }) => upstream.pushes.won);
   return {
     sent,
     published,
@@ -118,7 +118,7 @@ export function simulate(setting: Setting): Outcome {
     p50: at(0.5),
     p95: at(0.95),
     longest: sorted.at(-1) ?? Number.NaN,
-    pushesPerWin: sum(({ pushes }) => pushes.tried) / won,
+    pushesPerWin: sum(({ upstream }) => upstream.pushes.tried) / won,
     messagesPerPush: published / won,
     slowest: (Math.min(...hosts.map((host) => host.published)) * hosts.length) / published,
     mostPermits: Math.max(...machines.map(({ permits }) => mostIn(permits))),

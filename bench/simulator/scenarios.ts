@@ -54,19 +54,17 @@ function over(push: number, scatter: number): Costs {
 }
 
 /** Simulates all that is wanted. */
-export function rowsOf({ seed, hosts, latency, minutes, only }: Wanted): Row[] {
-  return scenariosOf(latency)
-    .filter(({ name }) => only === undefined || only.includes(name.charAt(0)))
-    .flatMap(({ name, ...setting }) =>
-      LOADS.flatMap(([load, value]) =>
-        hosts.map((count) => ({
-          scenario: name,
-          load,
-          hosts: count,
-          outcome: simulate({ ...setting, seed, minutes, hosts: count, load: value }),
-        })),
-      ),
-    );
+export async function rowsOf({ seed, hosts, latency, minutes, only }: Wanted): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { name, ...setting } of scenariosOf(latency)) {
+    if (only !== undefined && !only.includes(name.charAt(0))) continue;
+    for (const [load, value] of LOADS)
+      for (const count of hosts) {
+        const outcome = await simulate({ ...setting, seed, minutes, hosts: count, load: value });
+        rows.push({ scenario: name, load, hosts: count, outcome });
+      }
+  }
+  return rows;
 }
 
 /** Time of a core that git and we took on a machine with two, for one message and for sixteen. */
@@ -84,16 +82,19 @@ const LOCAL: Costs = {
 const DELAYED: Costs = { ...LOCAL, push: 300, fetch: 300, scatter: 0, reads: 0.98, locks: 0.99 };
 
 /** What was measured with real hosts, simulated: by hosts without dispatcher, one message after another. */
-export function checksOf(seed: number): Row[] {
-  const check = (scenario: string, setting: Omit<Setting, 'seed' | 'load' | 'minutes'>): Row => ({
+export function checksOf(seed: number): Promise<Row[]> {
+  const check = async (
+    scenario: string,
+    setting: Omit<Setting, 'seed' | 'load' | 'minutes'>,
+  ): Promise<Row> => ({
     scenario,
     load: 'closed',
     hosts: setting.hosts,
-    outcome: simulate({ seed, load: 'closed', minutes: 30, interval: null, ...setting }),
+    outcome: await simulate({ seed, load: 'closed', minutes: 30, interval: null, ...setting }),
   });
   const sixteen = { hosts: 16, hostsPerMachine: 16 };
   const naive = { ...LOCAL, cpu: { push: 16, fetch: 25, build: 0, message: 0 } };
-  return [
+  return Promise.all([
     check('one machine, one host', { hosts: 1, messages: 20, costs: LOCAL }),
     check('one machine, in turns', { ...sixteen, messages: 20, costs: LOCAL }),
     check('one machine, pull --rebase', {
@@ -105,7 +106,7 @@ export function checksOf(seed: number): Row[] {
     check('300 ms, one host', { hosts: 1, messages: 10, costs: DELAYED }),
     check('300 ms, machines of their own', { hosts: 4, messages: 10, costs: DELAYED }),
     check('300 ms, machines of their own', { hosts: 16, messages: 5, costs: DELAYED }),
-  ];
+  ]);
 }
 
 /** The table, as text in columns. Seconds. */

@@ -2,7 +2,7 @@ import type { OutboxEntry } from '../state/outbox.ts';
 import type { Failure, Published } from '../transport/transport.ts';
 
 /** One push takes at most this many entries. */
-export const MAX_ENTRIES = 1000;
+const MAX_ENTRIES = 1000;
 /**
  * After so many refusals with no push in between, the remote is taken to refuse everything for now.
  */

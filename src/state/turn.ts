@@ -18,19 +18,19 @@ export interface Turn {
 export type Taken = Turn | { kind: 'done'; tip: string };
 
 /** Milliseconds to wait for the turn; after that git arbitrates. */
-export const LONGEST_WAIT_MS = 10_000;
+const LONGEST_WAIT_MS = 10_000;
 /**
  * A waiting process that is not called looks on its own this often: the one that should call it may
  * have died.
  */
-export const LOOK_MS = 500;
+const LOOK_MS = 500;
 /** No process waits for so long: an older ticket is left over. */
 const ABANDONED_MS = 60_000;
 /** A process that lost a race takes turns for this long. */
-export const CONTENDED_MS = 30_000;
+const CONTENDED_MS = 30_000;
 
 /** So many of those who wait are taken along. */
-export const MAX_ALONG = 100;
+const MAX_ALONG = 100;
 
 /**
  * Turns that the clones of one remote on this machine take at pushing (protocol.md §10), so that
