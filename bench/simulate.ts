@@ -20,8 +20,8 @@ const { values } = parseArgs({
 
 const seed = Number(values.seed);
 const rows = values.check
-  ? checksOf(seed)
-  : rowsOf({
+  ? await checksOf(seed)
+  : await rowsOf({
       seed,
       hosts: values.hosts.split(',').map(Number),
       latency: Number(values['latency-ms']),

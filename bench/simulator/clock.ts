@@ -1,23 +1,4 @@
-/** What a task waits for: a number of milliseconds, or the opening of a gate. */
-type Wait = number | Gate;
-
-/** A process in simulated time; it runs until it yields what it waits for. */
-export type Task<T = void> = Generator<Wait, T, undefined>;
-
-/** Lets all waiting tasks continue, once. */
-export class Gate {
-  #waiting: (() => void)[] = [];
-
-  wait(resume: () => void): void {
-    this.#waiting.push(resume);
-  }
-
-  open(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const resume of waiting) resume();
-  }
-}
+import type { Wait } from '../../src/wait.ts';
 
 interface Event {
   at: number;
@@ -25,12 +6,12 @@ interface Event {
   run: () => void;
 }
 
-/** Discrete events in the order of their time, and of their creation if the times are equal. */
+/** Discrete events in the order of their time, and of their making where that is equal. */
 export class Clock {
   /** Milliseconds since the beginning. */
   now = 0;
   #serial = 0;
-  /** A binary heap with the earliest event first. */
+  /** A binary heap, the earliest first. */
   readonly #events: Event[] = [];
 
   after(ms: number, run: () => void): void {
@@ -47,25 +28,33 @@ export class Clock {
     heap[at] = event;
   }
 
-  start(task: Task): void {
-    const next = task.next();
-    if (next.done === true) return;
-    const resume = (): void => {
-      this.start(task);
-    };
-    if (typeof next.value === 'number') this.after(next.value, resume);
-    else
-      next.value.wait(() => {
-        this.after(0, resume);
-      });
-  }
+  /** Waits in simulated time: what is given to the program in place of its own. */
+  readonly wait: Wait = (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted === true) {
+        resolve();
+        return;
+      }
+      const done = (): void => {
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      signal?.addEventListener('abort', done);
+      this.after(ms, done);
+    });
 
-  /** Runs until a time, or until no event is left. */
-  run(until: number): void {
+  /**
+   * Goes on until a time, or until nothing is left to happen. After each event, all that follows from
+   * it without waiting is done before the next one: time does not go on while a promise is settling.
+   */
+  async run(until: number): Promise<void> {
+    await Promise.resolve();
+    await settled();
     for (let first = this.#events[0]; first !== undefined && first.at <= until;) {
       this.#removeFirst();
       this.now = first.at;
       first.run();
+      await settled();
       first = this.#events[0];
     }
     this.now = until;
@@ -87,11 +76,23 @@ export class Clock {
   }
 }
 
+/**
+ * Resolves when no job of a promise is left. Called from such a job, since node turns to its next
+ * tick only when the jobs, and those that they make, are all done. That is sound as long as
+ * simulated code waits for nothing but promises and this clock, and cheaper than a turn of the event
+ * loop.
+ */
+function settled(): Promise<void> {
+  return new Promise((resolve) => {
+    process.nextTick(resolve);
+  });
+}
+
 function before(a: Event, b: Event): boolean {
   return a.at < b.at || (a.at === b.at && a.serial < b.serial);
 }
 
-/** Random numbers from 0 to 1, which are the same for the same seed (mulberry32). */
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,134 +1,147 @@
-import type { Limits } from '../../src/state/remote-budget.ts';
-import { waitFor } from '../../src/state/remote-budget.ts';
-import { LONGEST_WAIT_MS, LOOK_MS, MAX_ALONG } from '../../src/state/turn.ts';
-import { Gate, type Clock, type Task } from './clock.ts';
-import type { Message } from './remote.ts';
-
-/** What a host that waits for a turn would push, and how it is woken. */
-export interface Ticket {
-  since: number;
-  messages: readonly Message[];
-  called: Gate;
-  /** The tip that contains its messages on the remote. */
-  done?: number;
-}
-
-export interface Turn {
-  kind: 'turn';
-  /** The tip of the branch after the last turn. */
-  tip: number | undefined;
-  along: Ticket[];
-}
+import type { BudgetRecord } from '../../src/state/budget-record.ts';
+import { RemoteBudget, type Limits } from '../../src/state/remote-budget.ts';
+import type { TurnBoard } from '../../src/state/turn-board.ts';
+import type { Clock } from './clock.ts';
 
 const SLICE_MS = 3;
 
-/**
- * The shared resources of one machine's hosts: its cores, its budget for the remote, and the turns
- * for pushing.
- */
+/** What the hosts of one machine share: its cores, and what its processes read of one another. */
 export class Machine {
-  /** The times at which pushes and reads were allowed, within the window. */
-  readonly #taken: { pushes: number[]; reads: number[] } = { pushes: [], reads: [] };
-  /** All pushes, and all that the budget allowed, for checks afterwards. */
+  /** All pushes ever, and all that the budget allowed: for whoever checks it. */
   readonly pushes: number[] = [];
   readonly permits: number[] = [];
+  readonly board: TurnBoard;
   readonly #clock: Clock;
-  readonly #limits: Pick<Limits, 'pushesPerMinute' | 'readsPerSecond'>;
-  /** The time from which each core is free. */
+  readonly #limits: Limits;
+  readonly #record = new MemoryRecord();
+  /** When each core is free. */
   readonly #cores: number[];
-  #held = false;
-  #lastTip: number | undefined;
-  readonly #tickets: Ticket[] = [];
 
-  constructor(
-    clock: Clock,
-    cores: number,
-    limits: Pick<Limits, 'pushesPerMinute' | 'readsPerSecond'> = {},
-  ) {
+  constructor(clock: Clock, cores: number, limits: Omit<Limits, 'host'> = {}) {
     this.#clock = clock;
-    this.#limits = limits;
+    this.#limits = { host: 'remote', ...limits };
     this.#cores = Array.from({ length: cores }, () => 0);
+    this.board = new MemoryBoard(clock);
   }
 
-  /**
-   * Uses a core for some milliseconds, in slices, so that all hosts that need one progress equally.
-   */
-  *work(ms: number): Task {
+  /** Uses a core for some milliseconds, in slices, so that all who want one get on alike. */
+  async work(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= SLICE_MS) {
       const free = Math.min(...this.#cores);
       const until = Math.max(this.#clock.now, free) + Math.min(left, SLICE_MS);
       this.#cores[this.#cores.indexOf(free)] = until;
-      yield until - this.#clock.now;
+      await this.#clock.wait(until - this.#clock.now);
     }
   }
 
-  /** Waits until the budget of this machine allows a push or a read, and uses it. */
-  *permit(kind: 'pushes' | 'reads'): Task {
-    const [limit, window] =
-      kind === 'pushes'
-        ? [this.#limits.pushesPerMinute, 60_000]
-        : [this.#limits.readsPerSecond, 1000];
-    if (limit === undefined) return;
-    for (;;) {
-      const now = this.#clock.now;
-      this.#taken[kind] = this.#taken[kind].filter((at) => at > now - window);
-      const wait = waitFor(this.#taken[kind], limit, window, now);
-      if (wait === 0) break;
-      yield wait;
-    }
-    this.#taken[kind].push(this.#clock.now);
-    if (kind === 'pushes') this.permits.push(this.#clock.now);
+  /** The budget as one process of this machine sees it. */
+  budget(): Pick<RemoteBudget, 'push' | 'read'> {
+    const budget = new RemoteBudget(this.#record, this.#limits, () => this.#clock.now);
+    return {
+      read: () => budget.read(),
+      push: async () => {
+        const hold = await budget.push();
+        if (hold === 0) this.permits.push(this.#clock.now);
+        return hold;
+      },
+    };
   }
+}
 
-  /** Whether a host is pushing in a turn at the moment. */
-  get taking(): boolean {
-    return this.#held;
-  }
+/** A record in the memory. */
+class MemoryRecord implements BudgetRecord {
+  #value: unknown;
+  #queue = Promise.resolve();
 
-  /** Waits for a turn, or until another host has pushed these messages with its own. */
-  *turn(messages: readonly Message[]): Task<Turn | { kind: 'done'; tip: number } | undefined> {
-    if (!this.#held && this.#tickets.length === 0) return this.#begin();
-    const ticket: Ticket = { since: this.#clock.now, messages, called: new Gate() };
-    while (this.#clock.now - ticket.since < LONGEST_WAIT_MS) {
-      if (!this.#tickets.includes(ticket)) this.#tickets.push(ticket);
-      this.#tickets.sort((a, b) => a.since - b.since);
-      this.#clock.after(LOOK_MS, () => {
-        ticket.called.open();
+  lock(): Promise<() => Promise<void>> {
+    const before = this.#queue;
+    return new Promise((resolve) => {
+      this.#queue = new Promise((release) => {
+        void before.then(() => {
+          resolve(() => {
+            release();
+            return Promise.resolve();
+          });
+        });
       });
-      yield ticket.called;
-      if (ticket.done !== undefined) return { kind: 'done', tip: ticket.done };
-      if (!this.#held) {
-        this.#remove(ticket);
-        return this.#begin();
-      }
-    }
-    this.#remove(ticket);
-    return undefined;
+    });
   }
 
-  /**
-   * Ends a turn, with the tip if the branch was moved, and wakes the host that has waited longest.
-   */
-  end(turn: Turn, tip: number | undefined): void {
-    if (tip !== undefined) {
-      this.#lastTip = tip;
-      for (const ticket of turn.along) {
-        ticket.done = tip;
-        this.#remove(ticket);
-        ticket.called.open();
-      }
-    }
-    this.#held = false;
-    this.#tickets[0]?.called.open();
+  read(): Promise<unknown> {
+    return Promise.resolve(this.#value);
   }
 
-  #begin(): Turn {
+  write(value: unknown): Promise<void> {
+    this.#value = value;
+    return Promise.resolve();
+  }
+}
+
+/** A board in the memory. Looking at it, and writing on it, take no time. */
+class MemoryBoard implements TurnBoard {
+  readonly #clock: Clock;
+  #held = false;
+  #last: string | undefined;
+  #serial = 0;
+  /** What the owners of tickets would push. */
+  readonly #offers = new Map<string, string>();
+  readonly #done = new Map<string, string>();
+  readonly #calls = new Map<string, () => void>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  isTaken = (): Promise<boolean> => Promise.resolve(this.#held);
+  open = (): Promise<void> => Promise.resolve();
+  lastTip = (): Promise<string | undefined> => Promise.resolve(this.#last);
+  tickets = (): Promise<string[]> => Promise.resolve([...this.#offers.keys()].sort());
+  offer = (ticket: string): Promise<string> => Promise.resolve(this.#offers.get(ticket) ?? '');
+  doneAt = (ticket: string): Promise<string | undefined> => Promise.resolve(this.#done.get(ticket));
+  /** Nobody dies here. */
+  sweep = (): Promise<void> => Promise.resolve();
+
+  async take(): Promise<(() => Promise<void>) | undefined> {
+    if (this.#held) return undefined;
     this.#held = true;
-    return { kind: 'turn', tip: this.#lastTip, along: this.#tickets.slice(0, MAX_ALONG) };
+    return async () => {
+      this.#held = false;
+    };
   }
 
-  #remove(ticket: Ticket): void {
-    const at = this.#tickets.indexOf(ticket);
-    if (at >= 0) this.#tickets.splice(at, 1);
+  async setLastTip(tip: string): Promise<void> {
+    this.#last = tip;
+  }
+
+  newTicket(since: number): string {
+    return [since, this.#serial++].map((part) => String(part).padStart(16, '0')).join('-');
+  }
+
+  async leave(ticket: string, offer: string): Promise<void> {
+    this.#offers.set(ticket, offer);
+  }
+
+  called(ticket: string, longest: number): Promise<void> {
+    if (!this.#offers.has(ticket)) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#calls.set(ticket, resolve);
+      this.#clock.after(longest, resolve);
+    });
+  }
+
+  async call(ticket: string): Promise<void> {
+    this.#offers.delete(ticket);
+    this.#clock.after(0, this.#calls.get(ticket) ?? (() => undefined));
+  }
+
+  tellDone(ticket: string, tip: string): Promise<void> {
+    this.#done.set(ticket, tip);
+    return this.call(ticket);
+  }
+
+  async forget(ticket: string): Promise<void> {
+    this.#offers.delete(ticket);
+    this.#done.delete(ticket);
+    this.#calls.delete(ticket);
   }
 }

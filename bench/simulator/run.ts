@@ -4,36 +4,36 @@ import { Machine } from './machine.ts';
 import { Remote, type Costs, type Message } from './remote.ts';
 import type { Limits } from '../../src/state/remote-budget.ts';
 
-/** The messages of a host: one after another, or at random times with a rate per minute. */
+/** Messages of a host: one after another, or at random times, so many a minute. */
 export type Load = 'closed' | { perMinute: number };
 
 export interface Setting {
   seed: number;
   hosts: number;
-  /** The number of hosts that share a machine; 1 by default. */
+  /** How many of them share a machine; 1 unless told. */
   hostsPerMachine?: number;
-  /** The number of cores of a machine; 2 by default. */
+  /** Cores of a machine; 2 unless told. */
   cores?: number;
   load: Load;
-  /** The minutes in which messages are sent; after that the waiting ones are sent. */
+  /** Messages are sent for so long; then what waits is let through. */
   minutes: number;
-  /** Under closed load, the number of messages that each host sends before it stops. */
+  /** Under closed load: each host sends so many and then stops. */
   messages?: number;
   costs: Costs;
-  /** The limits that a machine sets itself. */
+  /** What a machine allows itself. */
   limits?: Pick<Limits, 'pushesPerMinute' | 'readsPerSecond'>;
-  /** The pushes per minute that the remote allows all machines together. */
+  /** What the remote allows all machines together, a minute. */
   repositoryLimit?: number;
   writer?: HostParts['writer'];
-  /** Milliseconds between polls at rest; null for hosts without a dispatcher. 30 s by default. */
+  /** Milliseconds between polls at rest; null for hosts without a dispatcher. 30 s unless told. */
   interval?: number | null;
 }
 
-/** The result of a simulation. Times are in milliseconds. */
+/** What came of it. Times in milliseconds. */
 export interface Outcome {
   sent: number;
   published: number;
-  /** Messages that were sent and are neither on the remote nor waiting. */
+  /** Sent and neither on the remote nor waiting. */
   lost: number;
   perSecond: number;
   p50: number;
@@ -41,22 +41,19 @@ export interface Outcome {
   longest: number;
   pushesPerWin: number;
   messagesPerPush: number;
-  /** The throughput of the slowest host, as a share of the average. */
+  /** What the slowest host got through, as a share of the average. */
   slowest: number;
-  /**
-   * The most that one machine used of its budget in any sliding minute, and its pushes in that
-   * minute.
-   */
+  /** The most that one machine took from its budget in any sliding minute, and pushes that left. */
   mostPermits: number;
   mostPushes: number;
 }
 
 const MINUTE_MS = 60_000;
-/** The time given to waiting messages, as a multiple of the time in which messages were sent. */
+/** So many times as long as messages were sent, what waits is given to leave. */
 const DRAIN = 4;
 
-/** Simulates one setting; the same seed gives the same outcome. */
-export function simulate(setting: Setting): Outcome {
+/** Runs one setting; the same seed gives the same outcome. */
+export async function simulate(setting: Setting): Promise<Outcome> {
   const clock = new Clock();
   const random = randomOf(setting.seed);
   const remote = new Remote(clock, setting.repositoryLimit);
@@ -86,7 +83,7 @@ export function simulate(setting: Setting): Outcome {
     const send = (): void => {
       if (clock.now > end || left-- <= 0) return;
       sent++;
-      host.send({ sent: clock.now });
+      host.send({ path: `messages/${String(sent)}`, sent: clock.now });
       if (setting.load !== 'closed') next();
     };
     const next = (): void => {
@@ -98,21 +95,21 @@ export function simulate(setting: Setting): Outcome {
       );
     };
     clock.after(random() * 100, () => {
-      clock.start(host.poll());
+      void host.poll();
       next();
     });
     return host;
   });
-  clock.run(end);
+  await clock.run(end);
   for (let ms = end; ms < end * (1 + DRAIN) && hosts.some(({ waiting }) => waiting > 0); ms += 1000)
-    clock.run(ms + 1000);
+    await clock.run(ms + 1000);
   const sum = (of: (host: Host) => number): number =>
     hosts.reduce((total, host) => total + of(host), 0);
   const sorted = delays.sort((a, b) => a - b);
   const at = (share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
   const published = sum((host) => host.published);
-  const won = sum(({ pushes }) => pushes.won);
+  const won = sum(({ upstream }) => upstream.pushes.won);
   return {
     sent,
     published,
@@ -121,7 +118,7 @@ export function simulate(setting: Setting): Outcome {
     p50: at(0.5),
     p95: at(0.95),
     longest: sorted.at(-1) ?? Number.NaN,
-    pushesPerWin: sum(({ pushes }) => pushes.tried) / won,
+    pushesPerWin: sum(({ upstream }) => upstream.pushes.tried) / won,
     messagesPerPush: published / won,
     slowest: (Math.min(...hosts.map((host) => host.published)) * hosts.length) / published,
     mostPermits: Math.max(...machines.map(({ permits }) => mostIn(permits))),
@@ -129,7 +126,7 @@ export function simulate(setting: Setting): Outcome {
   };
 }
 
-/** The largest number of ascending times that are within one minute. */
+/** The most of ascending times that lie within one minute. */
 function mostIn(times: readonly number[]): number {
   let [first, most] = [0, 0];
   times.forEach((time, n) => {

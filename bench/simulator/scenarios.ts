@@ -2,14 +2,14 @@ import { remoteLimits } from '../../src/transport/clone/forges.ts';
 import type { Costs } from './remote.ts';
 import { simulate, type Load, type Outcome, type Setting } from './run.ts';
 
-/** The parameters of the table. */
+/** What the table is made for. */
 export interface Wanted {
   seed: number;
   hosts: readonly number[];
-  /** The milliseconds of a push over a wide area. */
+  /** A push over a wide area, milliseconds. */
   latency: number;
   minutes: number;
-  /** Letters of scenarios; all by default. */
+  /** Letters of scenarios; all unless told. */
   only?: readonly string[];
 }
 
@@ -28,7 +28,7 @@ const LOADS: readonly [string, Load][] = [
   ['10/min', { perMinute: 10 }],
 ];
 
-/** The remotes that are examined, with each host on its own machine. */
+/** The remotes that are looked at, each host on a machine of its own. */
 function scenariosOf(latency: number): Scenario[] {
   const lan = over(50, 0.1);
   const wan = over(latency, 0.3);
@@ -47,32 +47,27 @@ function scenariosOf(latency: number): Scenario[] {
   ];
 }
 
-/** A fetch saves the round trip of the pack; half of the time is spent on the connection. */
+/** A fetch saves the round trip of the pack; half of the time goes into the connection. */
 function over(push: number, scatter: number): Costs {
   const cpu = { push: 0, fetch: 0, build: 10, message: 0 };
   return { push, fetch: push * 0.8, scatter, reads: 0.5, locks: 0.8, locked: 5, cpu };
 }
 
-/** Simulates all requested rows. */
-export function rowsOf({ seed, hosts, latency, minutes, only }: Wanted): Row[] {
-  return scenariosOf(latency)
-    .filter(({ name }) => only === undefined || only.includes(name.charAt(0)))
-    .flatMap(({ name, ...setting }) =>
-      LOADS.flatMap(([load, value]) =>
-        hosts.map((count) => ({
-          scenario: name,
-          load,
-          hosts: count,
-          outcome: simulate({ ...setting, seed, minutes, hosts: count, load: value }),
-        })),
-      ),
-    );
+/** Simulates all that is wanted. */
+export async function rowsOf({ seed, hosts, latency, minutes, only }: Wanted): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { name, ...setting } of scenariosOf(latency)) {
+    if (only !== undefined && !only.includes(name.charAt(0))) continue;
+    for (const [load, value] of LOADS)
+      for (const count of hosts) {
+        const outcome = await simulate({ ...setting, seed, minutes, hosts: count, load: value });
+        rows.push({ scenario: name, load, hosts: count, outcome });
+      }
+  }
+  return rows;
 }
 
-/**
- * The processor time that git and we used on a machine with two cores, for one message and for
- * sixteen.
- */
+/** Time of a core that git and we took on a machine with two, for one message and for sixteen. */
 const CPU = { push: 16, fetch: 38, build: 10, message: 1.5 };
 const LOCAL: Costs = {
   push: 8,
@@ -83,23 +78,23 @@ const LOCAL: Costs = {
   locked: 3,
   cpu: CPU,
 };
-/** Pushes and fetches that wait for 300 ms before the remote's side starts. */
+/** Pushes and fetches that wait 300 ms before the remote's side starts. */
 const DELAYED: Costs = { ...LOCAL, push: 300, fetch: 300, scatter: 0, reads: 0.98, locks: 0.99 };
 
-/**
- * Simulates what was measured with real hosts: hosts without a dispatcher that send one message
- * after another.
- */
-export function checksOf(seed: number): Row[] {
-  const check = (scenario: string, setting: Omit<Setting, 'seed' | 'load' | 'minutes'>): Row => ({
+/** What was measured with real hosts, simulated: by hosts without dispatcher, one message after another. */
+export function checksOf(seed: number): Promise<Row[]> {
+  const check = async (
+    scenario: string,
+    setting: Omit<Setting, 'seed' | 'load' | 'minutes'>,
+  ): Promise<Row> => ({
     scenario,
     load: 'closed',
     hosts: setting.hosts,
-    outcome: simulate({ seed, load: 'closed', minutes: 30, interval: null, ...setting }),
+    outcome: await simulate({ seed, load: 'closed', minutes: 30, interval: null, ...setting }),
   });
   const sixteen = { hosts: 16, hostsPerMachine: 16 };
   const naive = { ...LOCAL, cpu: { push: 16, fetch: 25, build: 0, message: 0 } };
-  return [
+  return Promise.all([
     check('one machine, one host', { hosts: 1, messages: 20, costs: LOCAL }),
     check('one machine, in turns', { ...sixteen, messages: 20, costs: LOCAL }),
     check('one machine, pull --rebase', {
@@ -111,10 +106,10 @@ export function checksOf(seed: number): Row[] {
     check('300 ms, one host', { hosts: 1, messages: 10, costs: DELAYED }),
     check('300 ms, machines of their own', { hosts: 4, messages: 10, costs: DELAYED }),
     check('300 ms, machines of their own', { hosts: 16, messages: 5, costs: DELAYED }),
-  ];
+  ]);
 }
 
-/** The table, as text in columns. Times are in seconds. */
+/** The table, as text in columns. Seconds. */
 export function tableOf(rows: readonly Row[]): string {
   const seconds = (ms: number): string => (ms / 1000).toFixed(ms < 9950 ? 2 : 0);
   const lines = [

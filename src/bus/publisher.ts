@@ -1,40 +1,18 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../crash-points.ts';
 import { Emitter } from '../emitter.ts';
 import { reasonOf } from '../errors.ts';
-import type { Outbox, OutboxEntry } from '../state/outbox.ts';
+import type { OutboxEntry } from '../state/outbox.ts';
 import type { Acquired } from '../state/lock.ts';
-import type { Commit, Failure, Published } from '../transport/transport.ts';
+import type { Failure, Published } from '../transport/transport.ts';
+import { wait } from '../wait.ts';
 import { committed } from './committed.ts';
 import { Expected } from './expected.ts';
+import type { PublisherEvents, PublisherParts } from './publisher-parts.ts';
 import { PushParts } from './push-parts.ts';
 import { Troubles, type Trouble } from './troubles.ts';
 
 /** The result of one outbox entry: it is on the remote, or still in the outbox with the reason. */
 export type PublishOutcome = { published: true } | { published: false; failure: Failure };
-
-export interface PublisherParts {
-  outbox: Outbox;
-  publish: (entries: Commit[][], signal?: AbortSignal) => Promise<Published>;
-  /** Takes the right to a push: 0, or the milliseconds until there may be one. */
-  mayPush?: () => Promise<number>;
-  /** Takes the machine's writer lock; waits for it no longer than until `signal` is aborted. */
-  lock: (signal: AbortSignal) => Promise<Acquired>;
-  now: () => Date;
-  /** Deliveries to settle that other parts know of before there is a publisher. */
-  expected?: Expected;
-  /** Settles what an entry delivered; done before the entry leaves the outbox. */
-  onPublished?: (entry: OutboxEntry) => Promise<void>;
-}
-
-export interface PublisherEvents {
-  /** A push has succeeded or failed. */
-  push: [result: Published];
-  /** A push added messages, which may wake an actor of this machine. */
-  news: [];
-  /** An entry cannot be published as it is, and is set aside. */
-  setAside: [entry: OutboxEntry, reason: string];
-}
 
 /** Milliseconds to wait for the push budget before a message is reported as queued (cli.md). */
 const LONGEST_BUDGET_WAIT_MS = 10_000;
@@ -116,7 +94,10 @@ export class Publisher {
           all = await this.#parts.outbox.all();
         await this.#settleGone(new Set(all.map(({ id }) => id)), asked, expected);
         this.#failing.keep(new Set(all.length === 0 ? [] : [ALL, ...all.map(({ id }) => id)]));
-        for (const some of this.#inParts.of(all)) await this.#push(some, signal);
+        for (const [at, some] of this.#inParts.of(all).entries()) {
+          if (at > 0) await this.#awaitBudget(signal);
+          await this.#push(some, signal);
+        }
       } while (this.#askedAgain());
     } catch (error) {
       this.#fail([], { kind: 'other', reason: reasonOf(error) });
@@ -130,14 +111,14 @@ export class Publisher {
   /** Waits until the budget allows a push; returns whether it waited, so that more may have come. */
   async #awaitBudget(signal: AbortSignal): Promise<boolean> {
     for (let waited = false; ; waited = true) {
-      const wait = (await this.#parts.mayPush?.()) ?? 0;
-      if (wait === 0 || signal.aborted) {
+      const hold = (await this.#parts.mayPush?.()) ?? 0;
+      if (hold === 0 || signal.aborted) {
         this.#noPushBefore = 0;
         return waited;
       }
-      this.#noPushBefore = this.#parts.now().getTime() + wait;
-      if (wait > LONGEST_BUDGET_WAIT_MS) this.#tellQueued();
-      await sleep(wait, undefined, { signal }).catch(() => undefined);
+      this.#noPushBefore = this.#parts.now().getTime() + hold;
+      if (hold > LONGEST_BUDGET_WAIT_MS) this.#tellQueued();
+      await (this.#parts.wait ?? wait)(hold, signal);
     }
   }
 

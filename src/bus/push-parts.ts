@@ -2,7 +2,7 @@ import type { OutboxEntry } from '../state/outbox.ts';
 import type { Failure, Published } from '../transport/transport.ts';
 
 /** The most entries of one push. */
-export const MAX_ENTRIES = 1000;
+const MAX_ENTRIES = 1000;
 /**
  * After this many refusals without a successful push, the remote is assumed to refuse everything
  * for now.

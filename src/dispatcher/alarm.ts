@@ -1,3 +1,4 @@
+import { wait, type Wait } from '../wait.ts';
 import type { Bell, Ring } from './socket/bell.ts';
 
 /** The reason why a wait ended. */
@@ -10,8 +11,11 @@ export type Rang = Ring | 'time' | 'aborted';
 export class Alarm {
   #wake: ((rang: Rang) => void) | undefined;
   #pending: Ring | undefined;
+  readonly #wait: Wait;
 
-  constructor(bell: Pick<Bell, 'onRing'>) {
+  /** @param waits in the time of the machine, unless another one is given */
+  constructor(bell: Pick<Bell, 'onRing'>, waits = wait) {
+    this.#wait = waits;
     bell.onRing((what) => {
       if (this.#wake !== undefined) this.#wake(what);
       // Asking the remote includes looking at what is known locally.
@@ -28,8 +32,9 @@ export class Alarm {
       return Promise.resolve(rung);
     }
     return new Promise((resolve) => {
+      const over = new AbortController();
       const done = (rang: Rang): void => {
-        clearTimeout(timer);
+        over.abort();
         signal.removeEventListener('abort', abort);
         this.#wake = undefined;
         resolve(rang);
@@ -37,9 +42,9 @@ export class Alarm {
       const abort = (): void => {
         done('aborted');
       };
-      const timer = setTimeout(() => {
-        done('time');
-      }, ms);
+      void this.#wait(ms, over.signal).then(() => {
+        if (!over.signal.aborted) done('time');
+      });
       signal.addEventListener('abort', abort, { once: true });
       this.#wake = done;
     });

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
 import { MessageReader } from '../bus/message-reader.ts';
 import type { HostEntry } from '../bus/host.ts';
@@ -22,14 +21,14 @@ import {
 } from '../state/directory.ts';
 import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
-import { RemoteBudget } from '../state/remote-budget.ts';
+import type { RemoteBudget } from '../state/remote-budget.ts';
 import { Runs } from '../state/runs.ts';
-import { Turns } from '../state/turn.ts';
+import type { Turns } from '../state/turn.ts';
 import { findClone } from '../transport/clone/clone.ts';
 import { stateNames } from '../transport/clone/identity.ts';
 import { Transport, type Refreshed } from '../transport/transport.ts';
 import { dispatchOf, locateTransport, type Surroundings } from './locate.ts';
-import { permission, publishing } from './publishing.ts';
+import { budgetOf, permission, publishing, turnsOf } from './publishing.ts';
 import { timeAndChanceOf, type TimeAndChance } from './time-and-chance.ts';
 
 /**
@@ -103,12 +102,8 @@ export async function withContext<T>(
       paths,
       started,
       outbox: new Outbox(paths.outbox),
-      turns: new Turns(
-        join(stateHome(surroundings.env), 'turns'),
-        `${transport.origin ?? transport.dir} ${transport.branch}`,
-        now,
-      ),
-      budget: new RemoteBudget(join(stateHome(surroundings.env), 'budgets'), transport.limits, now),
+      turns: turnsOf(transport, surroundings.env, now),
+      budget: budgetOf(transport, surroundings.env, now),
       deadLetters: new DeadLetters(paths.deadLetters),
       runs: new Runs(paths.runs),
       dispatch: dispatchOf(surroundings),

@@ -1,16 +1,40 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { join } from 'node:path';
 import { checkVersion } from '../bus/host.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
 import { committed } from '../bus/committed.ts';
 import { parseCommits } from '../state/outbox.ts';
-import type { RemoteBudget } from '../state/remote-budget.ts';
-import type { Turns } from '../state/turn.ts';
+import { BudgetFile } from '../state/budget-record.ts';
+import { stateHome } from '../state/directory.ts';
+import { RemoteBudget } from '../state/remote-budget.ts';
+import { Turns } from '../state/turn.ts';
+import { TurnFolder } from '../state/turn-board.ts';
 import type {
   Commit,
   Published,
   Transport,
   Turns as PublishTurns,
 } from '../transport/transport.ts';
+import { wait } from '../wait.ts';
+
+/** Turns at pushing, with the other clones of the remote on this machine. */
+export function turnsOf(
+  { origin, dir, branch }: Transport,
+  env: NodeJS.ProcessEnv,
+  now: () => number,
+): Turns {
+  const folder = new TurnFolder(join(stateHome(env), 'turns'), `${origin ?? dir} ${branch}`);
+  return new Turns(folder, now);
+}
+
+/** What this machine may ask of a transport's remote. */
+export function budgetOf(
+  { limits }: Transport,
+  env: NodeJS.ProcessEnv,
+  now: () => number,
+): RemoteBudget {
+  const record = new BudgetFile(join(stateHome(env), 'budgets'), limits?.host);
+  return new RemoteBudget(record, limits, now);
+}
 
 /**
  * The rules for publishing to a transport from here: only onto a tip with a supported version (an
@@ -21,6 +45,7 @@ export function publishing(parts: {
   transport: Transport;
   turns: Turns;
   budget: RemoteBudget;
+  random: () => number;
 }): (entries: Commit[][], signal?: AbortSignal) => Promise<Published> {
   const { transport } = parts;
   const turns = inTurns(parts.turns);
@@ -32,6 +57,7 @@ export function publishing(parts: {
       signal,
       turns,
       permit: permission(parts.budget, signal),
+      random: parts.random,
       ...(!upgrades && { refuses: (tip: string) => checkVersion(transport, tip) }),
     });
   };
@@ -39,14 +65,15 @@ export function publishing(parts: {
 
 /** Waits until the remote may be asked again or `signal` is aborted. */
 export function permission(
-  budget: RemoteBudget,
+  budget: Pick<RemoteBudget, 'push' | 'read'>,
   signal?: AbortSignal,
+  waits = wait,
 ): (kind: 'push' | 'read') => Promise<void> {
   return async (kind) => {
     for (;;) {
-      const wait = await budget[kind]();
-      if (wait === 0 || signal?.aborted === true) return;
-      await sleep(wait, undefined, { ...(signal && { signal }) }).catch(() => undefined);
+      const hold = await budget[kind]();
+      if (hold === 0 || signal?.aborted === true) return;
+      await waits(hold, signal);
     }
   };
 }
@@ -56,7 +83,7 @@ export function permission(
  * have a certain content, are not passed to other clones: a process of an older version would
  * ignore these conditions.
  */
-function inTurns(turns: Turns): PublishTurns {
+export function inTurns(turns: Turns): PublishTurns {
   return {
     lostRace: () => {
       turns.lostRace();

@@ -1,7 +1,5 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { isRecord, readJson, writeWhole } from './files.ts';
-import { acquire } from './lock.ts';
+import { isRecord } from './files.ts';
+import type { BudgetRecord } from './budget-record.ts';
 
 /** How much a remote host should be asked for; absent where there is no limit. */
 export interface Limits {
@@ -39,7 +37,6 @@ const GONE_MS = 2000;
 const BEHIND_MS = 250;
 let serial = 0;
 const WINDOW_MS: Record<Kind, number> = { pushes: 60_000, reads: 1000 };
-const LOCK_WAIT_MS = 2000;
 
 /**
  * What this machine may ask of one remote host: a number of pushes in any minute and of reads in
@@ -48,18 +45,18 @@ const LOCK_WAIT_MS = 2000;
  * its file cannot be kept, nothing is held back.
  */
 export class RemoteBudget {
-  readonly #folder: string;
+  readonly #record: BudgetRecord;
   readonly #limits: Limits | undefined;
   readonly #now: () => number;
   readonly #self = `${String(process.pid)}-${String(serial++)}`;
 
   /**
-   * @param parent a folder that all transports of the user share
+   * @param record shared by all transports of the user
    * @param limits undefined for a remote without any
    * @param now milliseconds
    */
-  constructor(parent: string, limits: Limits | undefined, now: () => number) {
-    this.#folder = join(parent, limits?.host ?? 'none');
+  constructor(record: BudgetRecord, limits: Limits | undefined, now: () => number) {
+    this.#record = record;
     this.#limits = limits;
     this.#now = now;
   }
@@ -91,8 +88,7 @@ export class RemoteBudget {
   async #take(kind: Kind, limit: number | undefined): Promise<number> {
     if (limit === undefined) return 0;
     try {
-      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-      const lock = await acquire(this.#folder, 'budget', { wait: LOCK_WAIT_MS });
+      const release = await this.#record.lock();
       try {
         const taken = await this.#load();
         const now = this.#now();
@@ -100,10 +96,10 @@ export class RemoteBudget {
         if (kind === 'pushes') wait = this.#inLine(taken, wait, now);
         if (wait === 0) taken[kind].push(now);
         else if (kind === 'reads') return wait;
-        await writeWhole(join(this.#folder, 'taken.json'), JSON.stringify(taken));
+        await this.#record.write(taken);
         return wait;
       } finally {
-        if (lock.ok) await lock.release();
+        await release();
       }
     } catch {
       return 0;
@@ -128,7 +124,7 @@ export class RemoteBudget {
    * clock was set back.
    */
   async #load(): Promise<Taken> {
-    const { value } = (await readJson(join(this.#folder, 'taken.json'))) ?? {};
+    const value = await this.#record.read();
     const now = this.#now();
     const within = (kind: Kind): number[] => {
       const times: unknown = isRecord(value) ? value[kind] : undefined;

@@ -1,9 +1,4 @@
-import { createHash } from 'node:crypto';
-import { watch } from 'node:fs';
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { writeWhole } from './files.ts';
-import { acquire, isHeld, type Acquired } from './lock.ts';
+import type { TurnBoard } from './turn-board.ts';
 
 /** A turn that was taken. */
 export interface Turn {
@@ -23,22 +18,19 @@ export interface Turn {
 export type Taken = Turn | { kind: 'done'; tip: string };
 
 /** Milliseconds to wait for the turn; after that git arbitrates. */
-export const LONGEST_WAIT_MS = 10_000;
+const LONGEST_WAIT_MS = 10_000;
 /**
  * A waiting process that is not called looks on its own this often: the one that should call it may
  * have died.
  */
-export const LOOK_MS = 500;
+const LOOK_MS = 500;
 /** No process waits for so long: an older ticket is left over. */
 const ABANDONED_MS = 60_000;
 /** A process that lost a race takes turns for this long. */
-export const CONTENDED_MS = 30_000;
+const CONTENDED_MS = 30_000;
 
 /** So many of those who wait are taken along. */
-export const MAX_ALONG = 100;
-const DONE = '.done';
-
-let serial = 0;
+const MAX_ALONG = 100;
 
 /**
  * Turns that the clones of one remote on this machine take at pushing (protocol.md §10), so that
@@ -56,20 +48,16 @@ let serial = 0;
  * finds its entries on the remote.
  */
 export class Turns {
-  readonly #folder: string;
-  readonly #queue: string;
+  readonly #board: TurnBoard;
   readonly #now: () => number;
   #contendedUntil = 0;
 
   /**
-   * @param parent a folder that all transports of the user share
-   * @param remote names the remote and branch
+   * @param board shared by all who push to the remote's branch from this machine
    * @param now milliseconds
    */
-  constructor(parent: string, remote: string, now: () => number) {
-    const name = createHash('sha256').update(remote).digest('hex').slice(0, 16);
-    this.#folder = join(parent, name);
-    this.#queue = join(parent, name, 'queue');
+  constructor(board: TurnBoard, now: () => number) {
+    this.#board = board;
     this.#now = now;
   }
 
@@ -80,26 +68,22 @@ export class Turns {
 
   /** The turn, if turns are being taken and it can be had before `signal` is aborted. */
   async take(offer: string, signal?: AbortSignal): Promise<Taken | undefined> {
+    const board = this.#board;
     try {
-      if (this.#now() > this.#contendedUntil && !(await isHeld(this.#folder, 'turn'))) {
-        return undefined;
-      }
-      await mkdir(this.#queue, { recursive: true, mode: 0o700 });
-      const lock = await this.#wait(offer, signal);
-      if (lock?.kind === 'done') return lock;
-      if (lock?.ok !== true) return undefined;
-      const last = join(this.#folder, 'tip');
-      const tip = (await readFile(last, 'utf8').catch(() => '')).trim();
+      if (this.#now() > this.#contendedUntil && !(await board.isTaken())) return undefined;
+      await board.open();
+      const got = await this.#wait(offer, signal);
+      if (got?.kind !== 'free') return got;
       return {
         kind: 'turn',
-        tip: tip === '' ? undefined : tip,
+        tip: await board.lastTip(),
         waiting: await this.#offers(),
         end: async (moved, taken = []) => {
           if (moved !== undefined) {
-            await writeWhole(last, moved).catch(() => undefined);
-            for (const ticket of taken) await this.#tellDone(ticket, moved);
+            await board.setLastTip(moved);
+            for (const ticket of taken) await board.tellDone(ticket, moved);
           }
-          await lock.release();
+          await got.release();
           await this.#callNext();
         },
       };
@@ -112,80 +96,46 @@ export class Turns {
   async #wait(
     offer: string,
     signal: AbortSignal | undefined,
-  ): Promise<(Acquired & { kind?: undefined }) | { kind: 'done'; tip: string } | undefined> {
-    if ((await this.#tickets()).length === 0) {
-      const lock = await acquire(this.#folder, 'turn', { wait: 0 });
-      if (lock.ok) return lock;
+  ): Promise<
+    { kind: 'free'; release: () => Promise<void> } | { kind: 'done'; tip: string } | undefined
+  > {
+    const board = this.#board;
+    if ((await board.tickets()).length === 0) {
+      const release = await board.take();
+      if (release !== undefined) return { kind: 'free', release };
     }
     const begun = this.#now();
-    const name = `${String(begun).padStart(16, '0')}-${String(process.pid)}-${String(serial++)}`;
-    const ticket = join(this.#queue, name);
+    const ticket = board.newTicket(begun);
     try {
       for (let waited = 0; waited < LONGEST_WAIT_MS; waited = this.#now() - begun) {
         if (signal?.aborted === true) return undefined;
         // Under its first name again, if somebody slipped in when it was called: it stays the oldest.
-        await writeWhole(ticket, offer);
-        await called(ticket);
-        const tip = await readFile(`${ticket}${DONE}`, 'utf8').catch(() => undefined);
+        await board.leave(ticket, offer);
+        await board.called(ticket, LOOK_MS);
+        const tip = await board.doneAt(ticket);
         if (tip !== undefined) return { kind: 'done', tip };
-        const lock = await acquire(this.#folder, 'turn', { wait: 0 });
-        if (lock.ok) return lock;
+        const release = await board.take();
+        if (release !== undefined) return { kind: 'free', release };
       }
       return undefined;
     } finally {
-      await rm(ticket, { force: true });
-      await rm(`${ticket}${DONE}`, { force: true });
+      await board.forget(ticket);
     }
   }
 
   async #offers(): Promise<Turn['waiting']> {
-    const tickets = (await this.#tickets()).slice(0, MAX_ALONG);
+    const tickets = (await this.#board.tickets()).slice(0, MAX_ALONG);
     const read = tickets.map(async (ticket) => ({
       ticket,
-      offer: await readFile(join(this.#queue, ticket), 'utf8').catch(() => ''),
+      offer: await this.#board.offer(ticket),
     }));
     return (await Promise.all(read)).filter(({ offer }) => offer !== '');
   }
 
-  async #tellDone(ticket: string, tip: string): Promise<void> {
-    const path = join(this.#queue, ticket);
-    await writeWhole(`${path}${DONE}`, tip).catch(() => undefined);
-    await rm(path, { force: true });
-  }
-
   /** Calls the process that has waited longest, and clears away what dead processes have left. */
   async #callNext(): Promise<void> {
-    for (const name of await readdir(this.#queue).catch(() => [])) {
-      if (this.#now() - Number(name.slice(0, 16)) > ABANDONED_MS)
-        await rm(join(this.#queue, name), { force: true });
-    }
-    const [oldest] = await this.#tickets();
-    if (oldest !== undefined) await rm(join(this.#queue, oldest), { force: true });
+    await this.#board.sweep(this.#now() - ABANDONED_MS);
+    const [oldest] = await this.#board.tickets();
+    if (oldest !== undefined) await this.#board.call(oldest);
   }
-
-  async #tickets(): Promise<string[]> {
-    const names = await readdir(this.#queue).catch(() => []);
-    return names.filter((name) => /^\d{16}-\d+-\d+$/.test(name)).sort();
-  }
-}
-
-/** Waits until a file is removed, or for a while. */
-function called(ticket: string): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      watcher?.close();
-      resolve();
-    };
-    const timer = setTimeout(done, LOOK_MS);
-    let watcher: ReturnType<typeof watch> | undefined;
-    try {
-      watcher = watch(ticket, done);
-      watcher.on('error', done);
-    } catch {
-      // The file is gone already, or the system has no watches: the waiting process looks on its
-      // own.
-      done();
-    }
-  });
 }

@@ -14,6 +14,7 @@ import {
   type Published,
   type Turns,
 } from './publish/publish.ts';
+import { upstreamOf } from './publish/upstream.ts';
 import { bring, fetchBranch, knownTip, mirror, pushCommit, trackedTip } from './clone/remote.ts';
 import { maintainIfDue, type Maintained } from './maintenance.ts';
 import { Epochs } from './publish/epoch.ts';
@@ -139,7 +140,7 @@ export class Transport extends Reading {
 
   /** Puts entries of commits on the bus with one push; see {@link publish}. */
   publish(entries: Entries, options: PublishOptions = {}): Promise<Published> {
-    return publish(this.#repository, this.objects, entries, options);
+    return publish(upstreamOf(this.#repository, this.objects), entries, options);
   }
 
   /** Archiving what is old; see {@link Epochs}. */
@@ -172,7 +173,6 @@ export class Transport extends Reading {
   closeConnections(folder: string): Promise<void> {
     return this.#repository.git.closeConnections(folder);
   }
-
   /** What a git command prints in this repository, trimmed; for looking at the repository. */
   async git(args: readonly string[]): Promise<string> {
     return (await this.#repository.git.must(args)).toString('utf8').trim();

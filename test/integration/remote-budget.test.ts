@@ -5,6 +5,7 @@ import { Publisher } from '../../src/bus/publisher.ts';
 import type { Status } from '../../src/operations/health/report.ts';
 import { timeAndChanceOf } from '../../src/operations/time-and-chance.ts';
 import { stateHome } from '../../src/state/directory.ts';
+import { BudgetFile } from '../../src/state/budget-record.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import { RemoteBudget } from '../../src/state/remote-budget.ts';
 import { remoteLimits } from '../../src/transport/clone/forges.ts';
@@ -17,7 +18,7 @@ it('ten hosts of one machine stay inside the budget of their remote, and all of 
   let now = Date.UTC(2026, 5, 9);
   const limits = { host: 'github.com', pushesPerMinute: 6, readsPerSecond: 15 };
   const hosts = Array.from({ length: 10 }, (_, n) => ({
-    budget: new RemoteBudget(folder, limits, () => now),
+    budget: new RemoteBudget(new BudgetFile(folder, limits.host), limits, () => now),
     pushes: 0,
     // Each one has messages again a few seconds after its last push.
     next: now + n * 700,
@@ -47,7 +48,7 @@ it('ten hosts of one machine stay inside the budget of their remote, and all of 
 it('reads are counted by the second, and a clock that is set back holds nothing up', async () => {
   let now = 1_000_000;
   const limits = { host: 'example.com', readsPerSecond: 2, pushesPerMinute: 1 };
-  const budget = new RemoteBudget(scratch(), limits, () => now);
+  const budget = new RemoteBudget(new BudgetFile(scratch(), limits.host), limits, () => now);
   expect([await budget.read(), await budget.read(), await budget.read()]).toEqual([0, 0, 1000]);
   now += 1000;
   expect(await budget.read()).toBe(0);

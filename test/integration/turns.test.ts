@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Turns, type Turn } from '../../src/state/turn.ts';
+import { TurnFolder } from '../../src/state/turn-board.ts';
 import { Bus, scratch } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 import { until } from '../support/wait.ts';
@@ -16,13 +17,13 @@ async function turn(turns: Turns, offer: string): Promise<Turn> {
 
 it('a lone writer takes no turns', async () => {
   const folder = scratch();
-  expect(await new Turns(folder, 'remote', Date.now).take('mine')).toBeUndefined();
+  expect(await new Turns(new TurnFolder(folder, 'remote'), Date.now).take('mine')).toBeUndefined();
   expect(readdirSync(folder)).toEqual([]);
 });
 
 it('turns are taken first come, first served, and each is told what the last left', async () => {
   const folder = scratch();
-  const make = (): Turns => new Turns(folder, 'remote', Date.now);
+  const make = (): Turns => new Turns(new TurnFolder(folder, 'remote'), Date.now);
   const first = await turn(make(), 'first');
   const order: string[] = [];
   const others: Promise<void>[] = [];
@@ -42,18 +43,18 @@ it('turns are taken first come, first served, and each is told what the last lef
 
 it('whoever has the turn may push for those who wait, who are told', async () => {
   const folder = scratch();
-  const first = await turn(new Turns(folder, 'remote', Date.now), 'first');
-  const waiting = new Turns(folder, 'remote', Date.now).take('second');
+  const first = await turn(new Turns(new TurnFolder(folder, 'remote'), Date.now), 'first');
+  const waiting = new Turns(new TurnFolder(folder, 'remote'), Date.now).take('second');
   await until('its ticket', () => tickets(folder).length === 1 || undefined);
   await first.end();
   const second = await waiting;
   expect(second).toMatchObject({ kind: 'turn', tip: undefined, waiting: [] });
-  const third = new Turns(folder, 'remote', Date.now).take('third');
+  const third = new Turns(new TurnFolder(folder, 'remote'), Date.now).take('third');
   await until('its ticket', () => tickets(folder).length === 1 || undefined);
   if (second?.kind === 'turn') await second.end();
   const holder = await third;
   if (holder?.kind !== 'turn') throw new Error('no turn');
-  const fourth = new Turns(folder, 'remote', Date.now).take('fourth');
+  const fourth = new Turns(new TurnFolder(folder, 'remote'), Date.now).take('fourth');
   await until('its ticket', () => tickets(folder).length === 1 || undefined);
   const fifth = await seenBy(folder);
   expect(fifth).toEqual(['fourth']);
@@ -65,10 +66,10 @@ it('whoever has the turn may push for those who wait, who are told', async () =>
 it('a folder that cannot be written and a holder that died stop nobody', async () => {
   const folder = scratch();
   writeFileSync(join(folder, 'file'), '');
-  const without = new Turns(join(folder, 'file'), 'remote', Date.now);
+  const without = new Turns(new TurnFolder(join(folder, 'file'), 'remote'), Date.now);
   without.lostRace();
   expect(await without.take('x')).toBeUndefined();
-  const turns = new Turns(folder, 'remote', Date.now);
+  const turns = new Turns(new TurnFolder(folder, 'remote'), Date.now);
   await (await turn(turns, 'x')).end('tip');
   const [name = ''] = readdirSync(folder).filter((entry) => entry !== 'file');
   mkdirSync(join(folder, name), { recursive: true });

@@ -1,21 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { passed } from '../../crash-points.ts';
-import { admit, type Refused } from './admit.ts';
-import { makeBranch } from '../clone/branches.ts';
-import { build } from './build.ts';
 import type { Commit } from '../../protocol/commit.ts';
+import { wait, type Wait } from '../../wait.ts';
+import type { Fetched } from '../clone/remote.ts';
 import type { Failure } from '../git/failure.ts';
-import type { Objects } from '../objects/objects.ts';
-import {
-  fetchBranch,
-  knownTip,
-  notePushed,
-  pushCommit,
-  trackedTip,
-  type Fetched,
-} from '../clone/remote.ts';
-import type { Repository } from '../clone/handle.ts';
-import { moveSolo } from './solo.ts';
+import type { Refused } from './admit.ts';
+import type { Upstream } from './upstream.ts';
 
 export type Published =
   | { ok: true; tip: string; commits: number; attempts: number; refused: readonly Refused[] }
@@ -32,6 +21,10 @@ export interface PublishOptions {
   turns?: Turns | undefined;
   /** Waits until the remote may be asked again, after a lost race. */
   permit?: ((kind: 'push' | 'read') => Promise<void>) | undefined;
+  /** In the time of the machine, unless another one is given. */
+  wait?: Wait | undefined;
+  /** Numbers from 0 to 1, for the wait after a lost race. */
+  random?: (() => number) | undefined;
 }
 
 /** What is asked of whoever coordinates. */
@@ -70,16 +63,15 @@ const MAX_BACKOFF_MS = 1000;
  *
  * @param entries commits that stand and fall together: an entry is published whole, is on the tip
  *   already, or is refused whole, when a requirement of one of its commits does not hold there; see
- *   {@link admit}
+ *   {@link Upstream.admit}
  */
 export async function publish(
-  repository: Repository,
-  objects: Objects,
+  upstream: Upstream,
   entries: Entries,
   options: PublishOptions,
 ): Promise<Published> {
-  const turns = repository.origin === undefined ? undefined : options.turns;
-  const parts = { repository, objects, entries, options };
+  const turns = upstream.isShared ? options.turns : undefined;
+  const parts = { upstream, entries, options };
   // A push that was refused may have been refused for what it took along: the next one goes alone.
   let alone = false;
   for (let attempt = 1; ; attempt++) {
@@ -90,10 +82,10 @@ export async function publish(
     const taken = await turns?.take(entries.flat(), options.signal);
     if (taken?.kind === 'done') {
       // The branch may have been set back since: what is on the bus is what can be seen there.
-      const fetched = await fetchBranch(repository, options.signal);
+      const fetched = await upstream.fetch(options.signal);
       if (!fetched.ok) return { ...fetched, attempts: attempt - 1 };
       const commits = entries.flat().length;
-      if (await isThere(repository, objects, entries))
+      if (await isThere(upstream, entries))
         return { ok: true, tip: taken.tip, commits, attempts: attempt - 1, refused: [] };
     }
     const turn = taken?.kind === 'done' ? undefined : taken;
@@ -110,13 +102,8 @@ export async function publish(
 }
 
 /** Whether nothing of some entries is left to be done on the bus as it is known here. */
-async function isThere(
-  repository: Repository,
-  objects: Objects,
-  entries: Entries,
-): Promise<boolean> {
-  const tip = await trackedTip(repository, objects);
-  const { missing, refused } = await admit(objects, tip, entries);
+async function isThere(upstream: Upstream, entries: Entries): Promise<boolean> {
+  const { missing, refused } = await upstream.admit(await upstream.tip(), entries);
   return missing.length + refused.length === 0;
 }
 
@@ -133,27 +120,21 @@ type Tried =
 
 /** One attempt within a turn, which ends with it whatever happens. */
 async function inTurn(
-  parts: {
-    repository: Repository;
-    objects: Objects;
-    entries: Entries;
-    options: PublishOptions;
-  },
+  parts: { upstream: Upstream; entries: Entries; options: PublishOptions },
   attempt: number,
   alone: boolean,
   turn: Turn | undefined,
 ): Promise<Tried> {
-  const { repository, objects, entries, options } = parts;
-  const { signal } = options;
+  const { upstream, entries, options } = parts;
   let moved: string | undefined;
   let taken: string[] = [];
   try {
-    if (attempt > 1 && turn === undefined) await backOff(attempt, signal);
-    const fetched = await catchUpWith(repository, objects, attempt > 1, turn?.tip, signal);
+    if (attempt > 1 && turn === undefined) await backOff(attempt, options);
+    const fetched = await catchUpWith(upstream, attempt > 1, turn?.tip, options.signal);
     if (!fetched.ok) return { ...fetched, pushed: false, along: false };
     const along = alone ? [] : (turn?.along ?? []);
     const all = [...along.map(({ commits }) => commits), ...entries];
-    const tried = await tryOnce(repository, objects, all, options);
+    const tried = await tryOnce(upstream, all, options);
     if (!tried.ok) return { ...tried, pushed: true, along: along.length > 0 };
     moved = tried.tip;
     const left = new Set(tried.refused.map(({ entry }) => entry));
@@ -168,20 +149,18 @@ async function inTurn(
 
 /** Fetches when others are known to have pushed: after a lost race, or by what the last turn left. */
 async function catchUpWith(
-  repository: Repository,
-  objects: Objects,
+  upstream: Upstream,
   lostRace: boolean,
   lastTip: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Fetched> {
-  if (repository.origin === undefined) return { ok: true };
-  const known = await knownTip(repository, objects);
+  if (!upstream.isShared) return { ok: true };
+  const known = await upstream.tip();
   const stale = lostRace || (lastTip !== undefined && lastTip !== known);
   if (!stale) return { ok: true };
-  const fetched = await fetchBranch(repository, signal);
+  const fetched = await upstream.fetch(signal);
   if (fetched.ok || fetched.failure.kind !== 'no_branch' || known === undefined) return fetched;
-  const hadIt = (await trackedTip(repository, objects)) !== undefined;
-  const failure = await makeBranch(repository, known, signal, hadIt);
+  const failure = await upstream.make(known, signal);
   return failure === undefined ? { ok: true } : { ok: false, failure };
 }
 
@@ -195,54 +174,30 @@ export function backOffMs(attempt: number, random: number): number {
   return random * Math.min(MAX_BACKOFF_MS, 20 * 2 ** (attempt - 1));
 }
 
-function backOff(attempt: number, signal: AbortSignal | undefined): Promise<void> {
-  const wait = backOffMs(attempt, Math.random());
-  return sleep(wait, undefined, { ...(signal && { signal }) }).catch(() => undefined);
+function backOff(attempt: number, options: PublishOptions): Promise<void> {
+  const { random = Math.random, signal } = options;
+  return (options.wait ?? wait)(backOffMs(attempt, random()), signal);
 }
 
 /** Builds the commits on the tip known here and pushes them. */
 async function tryOnce(
-  repository: Repository,
-  objects: Objects,
+  upstream: Upstream,
   entries: Entries,
   { signal, refuses }: PublishOptions,
 ): Promise<
   | { ok: true; tip: string; commits: number; refused: readonly Refused[] }
   | { ok: false; failure: Failure }
 > {
-  const tip = await knownTip(repository, objects);
+  const tip = await upstream.tip();
   const refusal = tip === undefined ? undefined : await refuses?.(tip);
   if (refusal !== undefined) return { ok: false, failure: { kind: 'refused', reason: refusal } };
-  const { missing, refused } = await admit(objects, tip, entries);
+  const { missing, refused } = await upstream.admit(tip, entries);
   if (missing.length === 0 && tip !== undefined) return { ok: true, tip, commits: 0, refused };
-  const built = await build(repository, objects, tip, missing);
+  const built = await upstream.build(tip, missing);
   if (!built.ok) return built;
   passed('commits_built');
-  const failure = await move(repository, objects, tip, built.oid, signal);
+  const failure = await upstream.move(tip, built.oid, signal);
   if (failure !== undefined) return { ok: false, failure };
   passed('pushed');
   return { ok: true, tip: built.oid, commits: missing.length, refused };
-}
-
-/** Moves the bus to `to`: a push, or in solo mode the local branch; the failure, if any. */
-async function move(
-  repository: Repository,
-  objects: Objects,
-  from: string | undefined,
-  to: string,
-  signal: AbortSignal | undefined,
-): Promise<Failure | undefined> {
-  if (repository.origin === undefined) return moveSolo(repository, from, to);
-  const tracked = await trackedTip(repository, objects);
-  // The branch must be at the commit on which these were built: we do not repair a branch that was
-  // set back or renamed. It must never be compared with the commit that it is known to be at by
-  // now: another process of this clone may have fetched since, and the push would take what it
-  // brought off the bus.
-  const failure =
-    tracked !== undefined
-      ? await pushCommit(repository, to, { signal, expected: from ?? '' })
-      : await makeBranch(repository, to, signal);
-  if (failure !== undefined) return failure;
-  await notePushed(repository, tracked, to);
-  return undefined;
 }

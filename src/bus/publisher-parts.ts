@@ -1,0 +1,32 @@
+import type { Acquired } from '../state/lock.ts';
+import type { Outbox, OutboxEntry } from '../state/outbox.ts';
+import type { Commit, Published } from '../transport/transport.ts';
+import type { Wait } from '../wait.ts';
+import type { Expected } from './expected.ts';
+
+/** What a publisher is made of. */
+export interface PublisherParts {
+  outbox: Pick<Outbox, 'all' | 'remove' | 'setAside'>;
+  publish: (entries: Commit[][], signal?: AbortSignal) => Promise<Published>;
+  /** Takes the right to a push: 0, or the milliseconds until there may be one. */
+  mayPush?: () => Promise<number>;
+  /** Takes the machine's writer lock; waits for it no longer than until `signal` is aborted. */
+  lock: (signal: AbortSignal) => Promise<Acquired>;
+  now: () => Date;
+  /** In the time of the machine, unless another one is given. */
+  wait?: Wait;
+  /** Deliveries to settle that other parts know of before there is a publisher. */
+  expected?: Expected;
+  /** Settles what an entry delivered; done before the entry leaves the outbox. */
+  onPublished?: (entry: OutboxEntry) => Promise<void>;
+}
+
+/** What a publisher tells of, as it happens. */
+export interface PublisherEvents {
+  /** A push has succeeded or failed. */
+  push: [result: Published];
+  /** A push added messages, which may wake an actor of this machine. */
+  news: [];
+  /** An entry cannot be published as it is, and is set aside. */
+  setAside: [entry: OutboxEntry, reason: string];
+}

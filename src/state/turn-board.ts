@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { watch } from 'node:fs';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeWhole } from './files.ts';
+import { acquire, isHeld } from './lock.ts';
+
+/**
+ * Where those who share a branch see whose turn it is and who waits: a folder, or in a simulation
+ * the memory.
+ */
+export interface TurnBoard {
+  /** Whether somebody has the turn: the cheapest look. */
+  isTaken: () => Promise<boolean>;
+  /** Makes the board, if there is none yet. */
+  open: () => Promise<void>;
+  /** Takes the turn, and gives what ends it; undefined when somebody else has it. */
+  take: () => Promise<(() => Promise<void>) | undefined>;
+  /** The commit that the branch was at after the last turn; undefined when nobody said. */
+  lastTip: () => Promise<string | undefined>;
+  setLastTip: (tip: string) => Promise<void>;
+  /** Names of the tickets that wait, the oldest first. */
+  tickets: () => Promise<string[]>;
+  /** A name for a ticket; older ones come first in order. */
+  newTicket: (since: number) => string;
+  /** Leaves a ticket, or leaves it once more, with what its owner would push. */
+  leave: (ticket: string, offer: string) => Promise<void>;
+  /** What the owner of a ticket would push; empty when that is not known. */
+  offer: (ticket: string) => Promise<string>;
+  /** Waits until a ticket is called, but no longer than some milliseconds. */
+  called: (ticket: string, longest: number) => Promise<void>;
+  /** Calls a ticket's owner. */
+  call: (ticket: string) => Promise<void>;
+  /** Tells a ticket's owner that their entries are on the remote, at a tip. */
+  tellDone: (ticket: string, tip: string) => Promise<void>;
+  /** The tip that {@link tellDone} has told. */
+  doneAt: (ticket: string) => Promise<string | undefined>;
+  /** Takes a ticket away, with all that was said of it. */
+  forget: (ticket: string) => Promise<void>;
+  /** Takes away what was left before a time, by processes that are dead. */
+  sweep: (before: number) => Promise<void>;
+}
+
+const DONE = '.done';
+
+let serial = 0;
+
+/** A board in a folder. A ticket is a file there; removing it calls the process that watches it. */
+export class TurnFolder implements TurnBoard {
+  readonly #folder: string;
+  readonly #queue: string;
+  readonly #last: string;
+
+  /**
+   * @param parent a folder that all transports of the user share
+   * @param remote names the remote and branch
+   */
+  constructor(parent: string, remote: string) {
+    const name = createHash('sha256').update(remote).digest('hex').slice(0, 16);
+    this.#folder = join(parent, name);
+    this.#queue = join(parent, name, 'queue');
+    this.#last = join(parent, name, 'tip');
+  }
+
+  isTaken(): Promise<boolean> {
+    return isHeld(this.#folder, 'turn');
+  }
+
+  async open(): Promise<void> {
+    await mkdir(this.#queue, { recursive: true, mode: 0o700 });
+  }
+
+  async take(): Promise<(() => Promise<void>) | undefined> {
+    const lock = await acquire(this.#folder, 'turn', { wait: 0 });
+    return lock.ok ? lock.release : undefined;
+  }
+
+  async lastTip(): Promise<string | undefined> {
+    const tip = (await readFile(this.#last, 'utf8').catch(() => '')).trim();
+    return tip === '' ? undefined : tip;
+  }
+
+  async setLastTip(tip: string): Promise<void> {
+    await writeWhole(this.#last, tip).catch(() => undefined);
+  }
+
+  async tickets(): Promise<string[]> {
+    const names = await readdir(this.#queue).catch(() => []);
+    return names.filter((name) => /^\d{16}-\d+-\d+$/.test(name)).sort();
+  }
+
+  newTicket(since: number): string {
+    return `${String(since).padStart(16, '0')}-${String(process.pid)}-${String(serial++)}`;
+  }
+
+  leave(ticket: string, offer: string): Promise<void> {
+    return writeWhole(this.#path(ticket), offer);
+  }
+
+  offer(ticket: string): Promise<string> {
+    return readFile(this.#path(ticket), 'utf8').catch(() => '');
+  }
+
+  /** Waits until the ticket's file is removed, or for a while. */
+  called(ticket: string, longest: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        watcher?.close();
+        resolve();
+      };
+      const timer = setTimeout(done, longest);
+      let watcher: ReturnType<typeof watch> | undefined;
+      try {
+        watcher = watch(this.#path(ticket), done);
+        watcher.on('error', done);
+      } catch {
+        // The file is gone already, or the system has no watches: the waiting process looks on its
+        // own.
+        done();
+      }
+    });
+  }
+
+  call(ticket: string): Promise<void> {
+    return rm(this.#path(ticket), { force: true });
+  }
+
+  async tellDone(ticket: string, tip: string): Promise<void> {
+    const path = this.#path(ticket);
+    await writeWhole(`${path}${DONE}`, tip).catch(() => undefined);
+    await rm(path, { force: true });
+  }
+
+  doneAt(ticket: string): Promise<string | undefined> {
+    return readFile(`${this.#path(ticket)}${DONE}`, 'utf8').catch(() => undefined);
+  }
+
+  async forget(ticket: string): Promise<void> {
+    await rm(this.#path(ticket), { force: true });
+    await rm(`${this.#path(ticket)}${DONE}`, { force: true });
+  }
+
+  async sweep(before: number): Promise<void> {
+    for (const name of await readdir(this.#queue).catch(() => []))
+      if (Number(name.slice(0, 16)) < before) await rm(join(this.#queue, name), { force: true });
+  }
+
+  #path(ticket: string): string {
+    return join(this.#queue, ticket);
+  }
+}

@@ -1,0 +1,83 @@
+import type { Commit } from '../../protocol/commit.ts';
+import { makeBranch } from '../clone/branches.ts';
+import type { Repository } from '../clone/handle.ts';
+import {
+  fetchBranch,
+  knownTip,
+  notePushed,
+  pushCommit,
+  trackedTip,
+  type Fetched,
+} from '../clone/remote.ts';
+import type { Failure } from '../git/failure.ts';
+import type { Objects } from '../objects/objects.ts';
+import { admit, type Refused } from './admit.ts';
+import { build } from './build.ts';
+import { moveSolo } from './solo.ts';
+
+/** The branch that is the bus, as a publish reaches it: by git, or in a simulation. */
+export interface Upstream {
+  /** Whether others may move the branch: it is on a remote. */
+  readonly isShared: boolean;
+  /** The tip as known here, without asking the remote; undefined in an empty transport. */
+  tip: () => Promise<string | undefined>;
+  /** Asks the remote for its tip. */
+  fetch: (signal: AbortSignal | undefined) => Promise<Fetched>;
+  /** Makes the branch at a commit on a remote that has no branch at all; the failure, if any. */
+  make: (tip: string, signal: AbortSignal | undefined) => Promise<Failure | undefined>;
+  /** See {@link admit}. */
+  admit: (
+    tip: string | undefined,
+    entries: readonly (readonly Commit[])[],
+  ) => Promise<{ missing: Commit[]; refused: Refused[] }>;
+  /** See {@link build}. */
+  build: (
+    tip: string | undefined,
+    commits: readonly Commit[],
+  ) => Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }>;
+  /** Moves the branch, if it is still at `from`; the failure, if any. */
+  move: (
+    from: string | undefined,
+    to: string,
+    signal: AbortSignal | undefined,
+  ) => Promise<Failure | undefined>;
+}
+
+/** The bus of a repository: the branch on its remote, or in solo mode the local one. */
+export function upstreamOf(repository: Repository, objects: Objects): Upstream {
+  return {
+    isShared: repository.origin !== undefined,
+    tip: () => knownTip(repository, objects),
+    fetch: (signal) => fetchBranch(repository, signal),
+    make: async (tip, signal) => {
+      const hadIt = (await trackedTip(repository, objects)) !== undefined;
+      return makeBranch(repository, tip, signal, hadIt);
+    },
+    admit: (tip, entries) => admit(objects, tip, entries),
+    build: (tip, commits) => build(repository, objects, tip, commits),
+    move: (from, to, signal) => move(repository, objects, from, to, signal),
+  };
+}
+
+/** Moves the bus to `to`: a push, or in solo mode the local branch; the failure, if any. */
+async function move(
+  repository: Repository,
+  objects: Objects,
+  from: string | undefined,
+  to: string,
+  signal: AbortSignal | undefined,
+): Promise<Failure | undefined> {
+  if (repository.origin === undefined) return moveSolo(repository, from, to);
+  const tracked = await trackedTip(repository, objects);
+  // The branch must be at the commit on which these were built: we do not repair a branch that was
+  // set back or renamed. It must never be compared with the commit that it is known to be at by
+  // now: another process of this clone may have fetched since, and the push would take what it
+  // brought off the bus.
+  const failure =
+    tracked !== undefined
+      ? await pushCommit(repository, to, { signal, expected: from ?? '' })
+      : await makeBranch(repository, to, signal);
+  if (failure !== undefined) return failure;
+  await notePushed(repository, tracked, to);
+  return undefined;
+}
