@@ -2,6 +2,8 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { MessageReader } from '../../src/bus/message-reader.ts';
+import { Known } from '../../src/dispatcher/intake/known.ts';
+import { Mailboxes } from '../../src/protocol/mailbox.ts';
 import { Silences } from '../../src/state/silences.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
@@ -245,6 +247,73 @@ it('a question that is back while a run is begun for it where it was gone is ans
   });
   onTestFinished(() => {
     look.mockRestore();
+  });
+  writeFileSync(gate, '');
+  await until('both', () => bus.from('worker').length === 2);
+  await running.stop();
+  await starts(host);
+  expect(bus.from('worker')).toHaveLength(2);
+});
+
+it('a question that a scan finds back while the run ends that did not see it is answered', async () => {
+  const bus = new Bus();
+  const gate = join(bus.root, 'gate');
+  const wait = `for i in $(seq 600); do test -e ${gate} && break; sleep 0.1; done`;
+  const host = await bus.host('front', {
+    worker: `case "$(cat)" in *alfa*) ${wait};; esac; echo done`,
+  });
+  const alfa = byHand(host.channel(), 1, 'alfa');
+  const bravo = byHand(host.channel(), 2, 'bravo');
+  const running = host.start();
+  const seen = async (): Promise<void> => {
+    const tip = tipOf(bus);
+    await running.saw('tick', (event) => event['tip'] === tip);
+  };
+  put(bus, alfa);
+  await running.saw('dispatch_start');
+  put(bus, bravo);
+  await seen();
+  host.remove(bravo[0]);
+  await seen();
+  const relPath = bravo[0].split('/').slice(3).join('/');
+  let [isBegun, isLookedAt, isSettled] = [false, false, false];
+  const { messages } = MessageReader.prototype;
+  const { states } = Known.prototype;
+  const { settle } = Mailboxes.prototype;
+  // The run reads a commit without it, and ends while the scan that has found it back is at work.
+  const spies = [
+    vi.spyOn(MessageReader.prototype, 'messages').mockImplementation(async function (
+      this: MessageReader,
+      tip,
+      channel,
+      relPaths,
+    ) {
+      const found = await messages.call(this, tip, channel, relPaths);
+      if (isBegun || !relPaths.includes(relPath)) return found;
+      isBegun = true;
+      await until('its return', () => isPut(bus, bravo));
+      await until('the scan that finds it', () => isLookedAt);
+      return found;
+    }),
+    vi.spyOn(Known.prototype, 'states').mockImplementation(async function (this: Known) {
+      if (isBegun) {
+        isLookedAt = true;
+        await until('the end of the run', () => isSettled);
+      }
+      return states.call(this);
+    }),
+    vi.spyOn(Mailboxes.prototype, 'settle').mockImplementation(function (
+      this: Mailboxes,
+      actor,
+      channel,
+      relPaths,
+    ) {
+      settle.call(this, actor, channel, relPaths);
+      isSettled ||= relPaths.includes(relPath);
+    }),
+  ];
+  onTestFinished(() => {
+    for (const spy of spies) spy.mockRestore();
   });
   writeFileSync(gate, '');
   await until('both', () => bus.from('worker').length === 2);

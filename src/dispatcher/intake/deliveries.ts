@@ -4,6 +4,7 @@ import { messageFile } from '../../protocol/layout.ts';
 import { Mailboxes, type Delivery, type DeliveryState } from '../../protocol/mailbox.ts';
 import type { ActorCursors, Cursors } from '../../state/cursors.ts';
 import { continuity } from '../../bus/epochs.ts';
+import { cursorsOf } from './cursors-of.ts';
 import type { Known } from './known.ts';
 import type { Lacking } from './lacking.ts';
 import { LostHistory, type LostHistoryParts } from './lost-history.ts';
@@ -223,6 +224,11 @@ export class Deliveries {
     const { known } = this.#parts;
     known.settledLate(actor, channel, relPaths);
     if (!this.#active.has(actor)) known.settledEarly(actor, channel, relPaths);
+    await this.leave(actor, channel, relPaths);
+  }
+
+  /** Settles what is not on the bus: nothing was made of it, so a scan that finds it back delivers it. */
+  async leave(actor: string, channel: string, relPaths: readonly string[]): Promise<void> {
     this.mailboxes.settle(actor, channel, relPaths);
     await this.save();
   }
@@ -232,15 +238,7 @@ export class Deliveries {
     const write = async (): Promise<void> => {
       const through = this.mailboxes.scanned;
       if (through === undefined) return;
-      const cursors = new Map(this.#stored ?? []);
-      for (const actor of this.#active) {
-        const channels: ActorCursors['channels'] = {};
-        for (const channel of this.mailboxes.lagging(actor)) {
-          const cursor = this.mailboxes.cursor(actor, channel);
-          if (cursor !== undefined) channels[channel] = cursor;
-        }
-        cursors.set(actor, { through, channels });
-      }
+      const cursors = cursorsOf(this.mailboxes, this.#active, through, this.#stored);
       this.#stored = cursors;
       await this.#parts.cursors.save(cursors, this.#pastTips.at(-1) ?? through);
     };

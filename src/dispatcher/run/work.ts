@@ -54,7 +54,7 @@ export async function work(
     const isMoved = mailboxes.scanned !== job.tip;
     if (isMoved) mailboxes.giveBack(job.actor, job.channel, absent);
     else if (absent.length > 0)
-      await beside(parts, job, () => deliveries.settle(job.actor, job.channel, absent));
+      await beside(parts, job, () => deliveries.leave(job.actor, job.channel, absent));
     const read = { ...job, messages: job.messages.filter((one) => !absent.includes(one)) };
     const ended = isMoved && read.messages.length === 0 ? STOPPED : outcome;
     const recorded: RecordParts = {

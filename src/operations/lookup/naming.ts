@@ -5,7 +5,7 @@ import { withIndex } from '../index/indexing.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 
 /** The links that count. */
-export type NamedIn = 're' | 're_or_cause';
+type NamedIn = 're' | 're_or_cause';
 
 /**
  * The messages at a commit that name another one in `re`, or also in `cause`, in the order of their
