@@ -87,7 +87,7 @@ export class Runs {
   async sent(id: string): Promise<string[]> {
     try {
       const text = await readFile(this.#sentPath(id), 'utf8');
-      return text.split('\n').filter((line) => line !== '');
+      return [...new Set(text.split('\n').filter((line) => line !== ''))];
     } catch (error) {
       if (hasCode(error, 'ENOENT')) return [];
       throw error;

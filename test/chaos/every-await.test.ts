@@ -164,6 +164,8 @@ const FOUND: (AwaitFault & { mode: Mode })[] = [
   { method: 'Dispatcher.stop', n: 1, when: 'after', mode: 'one pass' },
   { method: 'Runs.sent', n: 1, when: 'before', mode: 'one pass' },
   { method: 'RunBudget.note', n: 1, when: 'before', mode: 'going on' },
+  { method: 'Runs.noteSent', n: 1, when: 'before', mode: 'going on' },
+  { method: 'Runs.noteSent', n: 2, when: 'after', mode: 'one pass' },
 ];
 
 it.each(FOUND)(

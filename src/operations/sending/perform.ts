@@ -1,5 +1,7 @@
+import { reasonOf } from '../../errors.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { formatAddress } from '../../protocol/address.ts';
+import { wait } from '../../wait.ts';
 import type { Context } from '../context.ts';
 import { publish, recordEntry } from '../deliver.ts';
 import type { SendInput, Sent } from './input.ts';
@@ -37,7 +39,7 @@ export async function perform(
     messages.map(({ commit }) => commit),
   );
   if (dispatch !== undefined)
-    for (const { relPath } of messages) await context.runs.noteSent(dispatch, relPath);
+    for (const { relPath } of messages) await noteSent(context, dispatch, relPath);
   options.onDurable?.(messages.map((one) => ({ channel: one.channel, relPath: one.relPath })));
   const delivered = await publish(context, marks.id, {
     wait: input.wait,
@@ -58,4 +60,26 @@ export async function perform(
     })),
     delivered,
   };
+}
+
+const NOTE_TRIES = 10;
+const NOTE_WAIT_MS = 500;
+
+/**
+ * Adds a message to the list of what a run has sent. The message is in the outbox by then and will be
+ * published, so a disk that fails for a moment must not make the agent believe that it was not sent.
+ */
+async function noteSent({ runs, note }: Context, id: string, relPath: string): Promise<void> {
+  for (let tries = 1; tries <= NOTE_TRIES; tries++) {
+    try {
+      await runs.noteSent(id, relPath);
+      return;
+    } catch (error) {
+      if (tries === 1)
+        note(
+          `sent, but the list of what this run has sent could not be written: ${reasonOf(error)}`,
+        );
+      await wait(NOTE_WAIT_MS);
+    }
+  }
 }
