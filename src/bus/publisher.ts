@@ -124,7 +124,7 @@ export class Publisher {
 
   #tellQueued(): void {
     const at = new Date(this.#noPushBefore).toISOString();
-    const reason = `held by the push budget of the remote until ${at}; it leaves by itself then`;
+    const reason = `held by the push budget of the remote until ${at}; it leaves automatically then`;
     for (const id of [...this.#waiting.keys()])
       this.#tell(id, { published: false, failure: { kind: 'held', reason } });
   }

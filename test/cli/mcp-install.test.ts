@@ -168,7 +168,7 @@ describe.each(clients)('for $name', ({ name, file, other, key, entry }) => {
     const { code, out, err } = await install(name);
     expect([code, out]).toEqual([1, '']);
     expect(err).toBe(
-      `crosstalk mcp: ${file()} cannot be edited, line 1: expected a name in double quotes, seen ", }"; nothing was written: mend it, or add the server by hand (docs/mcp.md)\n`,
+      `crosstalk mcp: ${file()} cannot be edited, line 1: expected a name in double quotes, seen ", }"; nothing was written: fix it, or add the server by hand (docs/mcp.md)\n`,
     );
     expect(readFileSync(file(), 'utf8')).toBe('{ "a": 1,, }');
   });

@@ -62,7 +62,7 @@ export async function planSettings(
       if (!(error instanceof CrosstalkError)) throw error;
       throw new CrosstalkError(
         error.code,
-        `${file} cannot be edited, ${error.message}; nothing was written: mend it, or add the server by hand (docs/mcp.md)`,
+        `${file} cannot be edited, ${error.message}; nothing was written: fix it, or add the server by hand (docs/mcp.md)`,
         { cause: error },
       );
     }
@@ -83,7 +83,7 @@ async function contentOf(file: string): Promise<string | undefined> {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw new CrosstalkError(
       'invalid',
-      `${file} cannot be read: ${reasonOf(error)}; nothing was written: mend it, or move it away`,
+      `${file} cannot be read: ${reasonOf(error)}; nothing was written: fix it, or move it away`,
       { cause: error },
     );
   }

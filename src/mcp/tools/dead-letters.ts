@@ -39,7 +39,7 @@ export function deadLetterTools(z: Z): Tool[] {
       name: 'dlq_retry',
       title: 'Try a dead letter again',
       description:
-        'Let a failed delivery be tried again: the actor’s program is run once more, which costs what a run costs. Use it when the operator asks for it, or when what made it fail is mended.',
+        'Let a failed delivery be tried again: the actor’s program is run once more, which costs what a run costs. Use it when the operator asks for it, or when what made it fail is fixed.',
       input: z.strictObject({
         id: z.string().min(1).describe('id from dlq_list, a unique end of it, or all'),
       }),

@@ -73,12 +73,12 @@ function dispatcherProblems(
     }
     if (dispatcher.fetch_failing_since !== undefined) {
       problems.push(
-        `the remote cannot be reached since ${dispatcher.fetch_failing_since}: ${dispatcher.fetch_error ?? ''}; it is tried again by itself`,
+        `the remote cannot be reached since ${dispatcher.fetch_failing_since}: ${dispatcher.fetch_error ?? ''}; it is tried again automatically`,
       );
     }
     if (dispatcher.push_failing_since !== undefined) {
       problems.push(
-        `pushing fails since ${dispatcher.push_failing_since}: ${dispatcher.push_error ?? ''}; it is tried again by itself`,
+        `pushing fails since ${dispatcher.push_failing_since}: ${dispatcher.push_error ?? ''}; it is tried again automatically`,
       );
     }
     if (dispatcher.alias_shared !== undefined) {
@@ -89,12 +89,12 @@ function dispatcherProblems(
     }
     if (dispatcher.record_failing_since !== undefined) {
       problems.push(
-        `what a run has said cannot be written to disk since ${dispatcher.record_failing_since}: ${dispatcher.record_error ?? ''}; make room, it is tried again by itself, and do not stop the dispatcher before`,
+        `what a run has said cannot be written to disk since ${dispatcher.record_failing_since}: ${dispatcher.record_error ?? ''}; make room, it is tried again automatically, and do not stop the dispatcher before`,
       );
     }
     if (dispatcher.stalled_since !== undefined) {
       problems.push(
-        `the dispatcher's work fails since ${dispatcher.stalled_since}: ${dispatcher.stall_error ?? ''}; it is tried again by itself`,
+        `the dispatcher's work fails since ${dispatcher.stalled_since}: ${dispatcher.stall_error ?? ''}; it is tried again automatically`,
       );
     }
     const trouble = dispatcher.host_problem ?? hostProblem;

@@ -59,6 +59,6 @@ export function heldProblems(
 
 function describe({ id, reason, until, said, login }: HeldAgent, mail: string): string {
   return reason === 'rate_limited'
-    ? `${id} is rate limited until ${until}, so ${mail} (it says: ${said}); it goes on by itself, or try now with: crosstalk resume`
-    : `${id} is not logged in, so ${mail} (it says: ${said}); log in with: ${login}, and if it does not go on by itself: crosstalk resume`;
+    ? `${id} is rate limited until ${until}, so ${mail} (it says: ${said}); it goes on automatically, or try now with: crosstalk resume`
+    : `${id} is not logged in, so ${mail} (it says: ${said}); log in with: ${login}, and if it does not go on automatically: crosstalk resume`;
 }

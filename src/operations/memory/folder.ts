@@ -155,7 +155,7 @@ async function readFolder(dir: string): Promise<Map<string, string>> {
       : `${String(problems.length)} files are no memories`;
   throw new CrosstalkError(
     'invalid',
-    `in ${dir} ${many}: ${named(problems)}; nothing was imported: mend or remove what is wrong`,
+    `in ${dir} ${many}: ${named(problems)}; nothing was imported: fix or remove what is wrong`,
   );
 }
 

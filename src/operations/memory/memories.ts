@@ -196,7 +196,7 @@ export function resolveMemory(
   if (broken.length > 0) {
     throw new CrosstalkError(
       'invalid',
-      `the file in ${MEMORIES} cannot be read: ${named(broken)}; mend it in git, or write the note anew with: crosstalk memory add`,
+      `the file in ${MEMORIES} cannot be read: ${named(broken)}; fix it in git, or write the note anew with: crosstalk memory add`,
     );
   }
   throw new CrosstalkError(

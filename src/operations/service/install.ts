@@ -69,7 +69,7 @@ async function write(
     if (owner !== undefined && mode === 0o600)
       for (const one of [dirname(path), path]) await chown(one, owner.uid, owner.gid);
   } catch (error) {
-    const todo = hasCode(error, 'EACCES') ? 'run it with sudo' : 'mend that, and try again';
+    const todo = hasCode(error, 'EACCES') ? 'run it with sudo' : 'fix that, and try again';
     throw new CrosstalkError('refused', `cannot write ${path}: ${reasonOf(error)}; ${todo}`, {
       cause: error,
     });
