@@ -98,7 +98,7 @@ export const HISTORIES: Record<string, Fault> = {
     const { bus, random, base } = world;
     const answers = bus.messages().filter(({ message }) => message.re.length > 0);
     if (answers.length === 0) return false;
-    const { channel, relPath } = random.pick(answers);
+    const { channel, relPath, message } = random.pick(answers);
     const clone = elsewhere(world);
     let isDropped = false;
     await insist(() => {
@@ -113,7 +113,7 @@ export const HISTORIES: Record<string, Fault> = {
       clone('commit', '--quiet', '--message', 'without it');
       clone('push', '--quiet', `--force-with-lease=main:${tip}`, 'origin', 'HEAD:main');
       isDropped = true;
-      world.dropped.add(relPath);
+      world.dropped.set(relPath, message.re);
     });
     return isDropped;
   },

@@ -41,6 +41,7 @@ export async function judge(world: World): Promise<Judged> {
       const meant = answers.filter((answer) => !world.dropped.has(answer.relPath));
       if (meant.length > 1) judged.problems.push({ kind: 'twice', text });
       if (answers.length > 0 || isTwins(world, question, host, actor, messages)) continue;
+      if (isTakenOut(world, question, host)) continue;
       if (isDead(question, host, dead, messages)) judged.deadLetters++;
       else judged.problems.push({ kind: 'lost', text });
     }
@@ -84,6 +85,17 @@ function isTwins(
     machine?.hasLost === true &&
     !isMeant &&
     messages.some((one) => one.message.from === actor && one.message.re.includes(relPath))
+  );
+}
+
+/**
+ * Whether the answer was removed by what looks like an ordinary commit to this machine, as it had seen
+ * nothing of the history that was rewritten: that is reported, and not answered again.
+ */
+function isTakenOut({ machines, dropped }: World, { relPath }: Stored, host: string): boolean {
+  const machine = machines.find((one) => one.host.alias === host);
+  return [...dropped].some(
+    ([answer, re]) => re.includes(relPath) && machine?.reportedDeleted.has(answer) === true,
   );
 }
 

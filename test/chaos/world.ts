@@ -41,6 +41,8 @@ export class Machine {
    * its own.
    */
   hasLost = false;
+  /** Messages whose removal by an ordinary commit was reported. */
+  readonly reportedDeleted = new Set<string>();
   /** Dispatchers that ended although nobody killed them. */
   readonly ends: string[] = [];
   last: Event | undefined;
@@ -105,6 +107,8 @@ export class Machine {
 
   #hear(event: Event, line: string): void {
     this.counts.set(event.event, (this.counts.get(event.event) ?? 0) + 1);
+    if (event.event === 'message_changed' && event['change'] === 'deleted')
+      this.reportedDeleted.add(String(event['path']).split('/').slice(3).join('/'));
     if (event.event === 'cursor_lost') this.hasLost = true;
     if (event.event === 'cursor_lost') this.gone += Number(event['gone'] ?? 0);
     if (event.event !== 'tick') {
@@ -126,8 +130,11 @@ export class World {
   readonly machines: Machine[] = [];
   readonly asked: Asked[] = [];
   readonly faults: string[] = [];
-  /** Answers that were removed; a branch that is set back may contain one again, beside the next. */
-  readonly dropped = new Set<string>();
+  /**
+   * Answers that were removed, with what they answered; a branch that is set back may contain one
+   * again, beside the next.
+   */
+  readonly dropped = new Map<string, readonly string[]>();
   /** The commit after which everything relevant was added. */
   base = '';
   /** The channel of all messages. */
