@@ -12,7 +12,12 @@ const rows = readFileSync(new URL('../../docs/failures.md', import.meta.url), 'u
 
 const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 const fates = rows.map((row) => {
-  const title = new RegExp(`^${row.split('%s').map(literal).join('.+')}$`);
+  const title = new RegExp(
+    `^${row
+      .split(/%s|\$\w+/)
+      .map(literal)
+      .join('.+')}$`,
+  );
   const found = results.filter((test) => title.test(test.title));
   const failed = found.length === 0 || found.some(({ status }) => status === 'failed');
   if (failed) return { row, fate: 'failed' };
