@@ -7,6 +7,7 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onCrashPoint } from '../../src/crash-points.ts';
+import { hasCode } from '../../src/errors.ts';
 import { dispatch } from '../../src/operations/dispatching/dispatch.ts';
 import { withContext } from '../../src/operations/context.ts';
 
@@ -56,10 +57,20 @@ function noteRecorded(outbox: string, noted: Set<string>): void {
   for (const name of readdirSync(outbox).filter(
     (file) => file.endsWith('.json') && !noted.has(file),
   )) {
+    const text = readIfThere(join(outbox, name));
+    if (text === undefined) continue;
     noted.add(name);
-    const { delivery } = JSON.parse(readFileSync(join(outbox, name), 'utf8')) as {
-      delivery?: { messages: string[] };
-    };
+    const { delivery } = JSON.parse(text) as { delivery?: { messages: string[] } };
     for (const relPath of delivery?.messages ?? []) appendFileSync(ledger, `recorded ${relPath}\n`);
+  }
+}
+
+/** Another push may clear an entry away at this moment; that must not look like a failing dispatcher. */
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
   }
 }
