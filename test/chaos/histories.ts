@@ -8,8 +8,11 @@ import type { Fault } from './kills.ts';
 import { isUsed } from './processes.ts';
 import type { World } from './world.ts';
 
-/** What others come before is tried again so often, with a pause. */
-const TRIES = 200;
+/**
+ * How long a step is tried again that others come before: what was removed must be put back, or the
+ * world is not the one that is judged.
+ */
+const INSIST_MS = 120_000;
 const PAUSE_MS = 20;
 const PATIENCE_MS = 240_000;
 
@@ -25,7 +28,8 @@ function elsewhere({ bus }: World): (...args: string[]) => string {
 
 /** Repeats what others may come before, or what a lock of theirs is in the way of. */
 async function insist(attempt: () => unknown): Promise<boolean> {
-  for (let tries = 0; tries < TRIES; tries++) {
+  const end = performance.now() + INSIST_MS;
+  while (performance.now() < end) {
     try {
       attempt();
       return true;
