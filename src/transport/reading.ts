@@ -4,6 +4,7 @@ import { failed } from './git/git.ts';
 import { filesContaining } from './objects/grep.ts';
 import {
   before,
+  commitsOf,
   commitsSince,
   hasAny,
   heads,
@@ -127,6 +128,17 @@ export abstract class Reading {
   /** The commits at which this machine has seen the branch before it was first at `commit`. */
   async stoodBefore(commit: string): Promise<Set<string>> {
     return stoodBefore(await this.#moves(), commit);
+  }
+  /**
+   * The commits of all histories that this machine has seen the branch set back from, without those
+   * of some histories: oldest first; of more than `most`, the newest.
+   */
+  async commitsLost(without: readonly string[], most: number): Promise<Ancestor[]> {
+    const known: string[] = [];
+    for (const commit of await this.leftBehind(undefined))
+      if ((await this.objects.read(`${commit}^{commit}`)) !== undefined) known.push(commit);
+    if (known.length === 0) return [];
+    return commitsOf(this.repository.git, known, without, most);
   }
   /** The pushes of this machine, oldest first: from where to where each moved the branch. */
   async pushes(): Promise<Omit<RefMove, 'why'>[]> {

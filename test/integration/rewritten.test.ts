@@ -160,6 +160,34 @@ it('a message that was taken out of the history on purpose stays out, and a ques
   expect(bus.messages().map(({ relPath }) => relPath)).not.toContain(secret);
 });
 
+it('what somebody put into a commit of their own comes back when the branch is set back before it', async () => {
+  const bus = new Bus();
+  const { host, running, runs } = await machine(bus);
+  const before = tipOf(bus);
+  const sent = await ask(bus, host, 'one', 'two');
+  const secret = await host.send('nobody', 'a secret');
+  await seen(bus, running);
+  const clone = elsewhere(bus);
+  clone('reset', '--quiet', '--soft', before);
+  clone('rm', '--quiet', '--force', `data/channels/${host.channel()}/${secret}`);
+  clone('commit', '--quiet', '--message', 'all in one, without the secret');
+  clone('push', '--quiet', '--force');
+  expect(await running.saw('cursor_lost')).toMatchObject({ published_again: 0, gone: 1 });
+  await seen(bus, running);
+  const held = bus.messages().map(({ relPath }) => relPath);
+  const squashed = tipOf(bus);
+  setBack(bus, before);
+  const lost = await running.saw('cursor_lost', ({ cursor }) => cursor === squashed);
+  expect(lost).toMatchObject({ published_again: 4, gone: 0 });
+  await until('what was there', () => bus.messages().length === held.length);
+  expect(bus.messages().map(({ relPath }) => relPath)).toEqual(held);
+  await seen(bus, running);
+  setBack(bus, squashed);
+  await ask(bus, host, 'three');
+  expect(answered(bus).slice(0, 2)).toEqual([...sent].sort());
+  expect(runs()).toBe(3);
+});
+
 it('what is lost a second time, in the very same commits, is brought back a second time', async () => {
   const bus = new Bus();
   const { host, running, runs } = await machine(bus);

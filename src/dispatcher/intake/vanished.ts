@@ -1,10 +1,8 @@
 import { CHANNELS, channelFile, MEMORIES, placeOf } from '../../protocol/layout.ts';
-import { byChannel } from '../../protocol/reference.ts';
-import { seenFrom } from '../../protocol/seen-from.ts';
 import type { OutboxEntry } from '../../state/outbox.ts';
-import type { Commit } from '../../protocol/commit.ts';
 import type { Ancestor, Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
+import { lostWritings, pathsOf, timesAgain } from './lost-writings.ts';
 
 /** What a rewritten history has removed. */
 export interface Vanished {
@@ -16,20 +14,11 @@ export interface Vanished {
   missing: string[];
 }
 
-/** What was written under one name. */
-interface Written {
-  entries: Vanished['again'];
-  /** By path, how many times it had been published again. */
-  written: Map<string, number>;
-}
-
 /**
  * The most commits that are examined: a loss as large as a month-old backup is for a person to
  * judge.
  */
 const MANY = 5000;
-/** The most bytes that are held to be published again. */
-const MAX_BYTES = 256 * 1024 * 1024;
 
 /**
  * Compares the bus with what it contained before its history was rewritten.
@@ -61,20 +50,13 @@ export async function vanished(
   const since = await transport.commitsSince(base ?? from, tip, MANY);
   const isBack = await wasThere(transport, since, from);
   if (base === undefined && !isBack) return nothing;
-  const lost = new Map<string, Written>();
-  let bytes = 0;
-  for (const commit of await transport.commitsSince(base ?? tip, from, MANY)) {
-    const name = names.find((one) => commit.author.email.endsWith(`@${one}.crosstalk.local`));
-    if (name === undefined || commit.parent === '') continue;
-    const ours: Written = lost.get(name) ?? { entries: [], written: new Map() };
-    lost.set(name, ours);
-    const paths = await pathsOf(transport, commit.parent, commit.oid);
-    for (const path of paths) ours.written.set(path, timesAgain(commit.subject));
-    const files = await filesAt(transport, stood, paths);
-    bytes += files.reduce((sum, { content }) => sum + content.length, 0);
-    if (bytes > MAX_BYTES) return nothing;
-    if (files.length > 0) ours.entries.push(await entryOf(reader, commit, files));
-  }
+  const lost = await lostWritings({ transport, reader, most: MANY }, names, {
+    from,
+    base,
+    tip,
+    stood,
+  });
+  if (lost === undefined) return nothing;
   const again: Vanished['again'] = [];
   // Examine each name separately: another machine with our hostname may have restored what it
   // shares.
@@ -127,20 +109,6 @@ async function othersOf(
   return paths;
 }
 
-/** The end of the subject of a commit that published messages again. */
-const AGAIN = /, again(?: (\d{1,9}))?$/;
-
-function timesAgain(subject: string): number {
-  const [found, times = '1'] = AGAIN.exec(subject) ?? [];
-  return found === undefined ? 0 : Number(times);
-}
-
-/** The subject of a commit, changed to say that it was published once more. */
-function onceMore(subject: string): string {
-  const times = timesAgain(subject) + 1;
-  return `${subject.replace(AGAIN, '')}, again${times > 1 ? ` ${String(times)}` : ''}`;
-}
-
 /** Selects what another history contained for channels that exist here, or that come back with it. */
 async function atHome(
   transport: Transport,
@@ -164,30 +132,6 @@ function isMessage(path: string): boolean {
   return placeOf(path).kind === 'message';
 }
 
-/**
- * An answer that is back settles again what it settled before. A delegated task settles nothing:
- * the run that wrote it may have been ended before its answer.
- */
-async function entryOf(
-  reader: MessageReader,
-  { oid, author, subject, at }: Ancestor,
-  files: Commit['files'],
-): Promise<Omit<OutboxEntry, 'id'>> {
-  const commits = [{ at: at.toISOString(), author, subject: onceMore(subject), files }];
-  const [place] = files.length === 1 ? files.map(({ path }) => placeOf(path)) : [];
-  if (place?.kind !== 'message') return { commits };
-  const { channel, relPath } = place;
-  const message = await reader.message(oid, channel, relPath);
-  if (message?.host === undefined || message.re.length === 0) return { commits };
-  const { re, cause } = seenFrom(channel, channel, { relPath, message }).message;
-  const named = byChannel(channel, [...new Set([...re, ...cause])]);
-  const messages = named.get(channel) ?? [];
-  named.delete(channel);
-  const elsewhere = [...named].map(([place, paths]) => ({ channel: place, messages: paths }));
-  const also = elsewhere.length > 0 ? { elsewhere } : {};
-  return { commits, delivery: { actor: message.from, channel, messages, ...also } };
-}
-
 /** The files of channels and memories that are now missing: by path, the names of their contents. */
 async function missingFiles(
   transport: Transport,
@@ -198,27 +142,4 @@ async function missingFiles(
   for await (const changes of transport.changes(tip, from, [CHANNELS, MEMORIES]))
     for (const { path, oid, status } of changes) if (status === 'A') missing.set(path, oid);
   return missing;
-}
-
-/** What a commit added to channels and memories. */
-async function pathsOf(transport: Transport, parent: string, commit: string): Promise<string[]> {
-  const paths: string[] = [];
-  for await (const changes of transport.changes(parent, commit, [CHANNELS, MEMORIES]))
-    for (const { path, status } of changes) if (status === 'A') paths.push(path);
-  return paths;
-}
-
-/** The last version of files: what was removed or changed after it was written stays so. */
-async function filesAt(
-  transport: Transport,
-  stood: ReadonlyMap<string, string>,
-  paths: readonly string[],
-): Promise<Commit['files']> {
-  const files: Commit['files'] = [];
-  for (const path of paths) {
-    const oid = stood.get(path);
-    const content = oid === undefined ? undefined : (await transport.objects.read(oid))?.content;
-    if (content !== undefined) files.push({ path, content: content.toString('utf8') });
-  }
-  return files;
 }

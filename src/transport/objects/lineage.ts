@@ -48,9 +48,23 @@ export async function commitsSince(
   to: string,
   most: number,
 ): Promise<Ancestor[]> {
+  return commitsOf(git, [to], [from], most);
+}
+
+/**
+ * The commits in any of some histories that are in none of some others, oldest first; of more than `most`,
+ * the newest. All of the commits named are known here.
+ */
+export async function commitsOf(
+  git: Git,
+  histories: readonly string[],
+  without: readonly string[],
+  most: number,
+): Promise<Ancestor[]> {
   const format = `--format=${FIELDS.join('%x00')}%x00`;
   const limit = `--max-count=${String(most)}`;
-  const out = await git.must(['log', '--topo-order', '-z', limit, format, `${from}..${to}`]);
+  const input = [...histories, ...without.map((commit) => `^${commit}`), ''].join('\n');
+  const out = await git.must(['log', '--topo-order', '-z', limit, format, '--stdin'], { input });
   const fields = out.toString('utf8').split('\0');
   const commits: Ancestor[] = [];
   // Each record ends with its own NUL and with that of -z.
