@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import { withoutWebToken } from '../credentials.ts';
 import type { Io } from './command/io.ts';
 import { EXIT } from './command/exit.ts';
+import { readText, stdinHolds } from './command/stdin.ts';
 import { colourless, harmless } from './view/render.ts';
 import { run } from './run.ts';
 
@@ -54,7 +55,8 @@ function processIo(stop: AbortSignal, hurry: AbortSignal, lastWord: Io['lastWord
         ? out(colourless(new TextDecoder().decode(bytes)))
         : process.stdout.write(bytes),
     err: (text) => process.stderr.write(process.stderr.isTTY ? harmless(text) : text),
-    readStdin: () => (process.stdin.isTTY ? undefined : readAll(process.stdin)),
+    readStdin: () => (process.stdin.isTTY ? undefined : readText(process.stdin)),
+    stdinHolds,
     lines: linesOfStdin,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : undefined,
     inIsTty: process.stdin.isTTY,
@@ -74,12 +76,6 @@ function givenEnvironment(): NodeJS.ProcessEnv {
   for (const name of Object.keys(given))
     if (!(name in inherited)) Reflect.deleteProperty(process.env, name);
   return given;
-}
-
-async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 async function* linesOfStdin(): AsyncGenerator<string> {

@@ -45,6 +45,7 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
       options.onErr?.(text);
     },
     readStdin: () => (options.stdin === undefined ? undefined : Promise.resolve(options.stdin)),
+    stdinHolds: () => Promise.resolve(options.stdin === undefined ? 'nothing' : 'something'),
     ask: options.ask,
     lines: () => options.lines ?? linesOf(options.stdin ?? ''),
     inIsTty: options.inIsTty ?? false,

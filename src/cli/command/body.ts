@@ -1,42 +1,70 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { shown } from '../../protocol/text/result.ts';
 import { readInRun } from './run-files.ts';
-import { text, type Call } from './command.ts';
+import { note, text, type Call } from './command.ts';
+import { utf8 } from './stdin.ts';
 
 /**
  * The text for a command: its argument; stdin for `-`, or when there is no argument and stdin is
- * not a terminal; or the file of `--file` (cli.md).
+ * not a terminal; both, in this order, for an argument and `-`; or the file of `--file` (cli.md).
  *
  * @param what the name of the text for errors, such as `message`
- * @throws CrosstalkError `usage` when there is no text, when there are two, and when a file cannot
- *   be read
+ * @throws CrosstalkError `usage` when there is no text, when there are two, when it is not UTF-8, and
+ *   when a file cannot be read
  */
 export async function readBody(call: Call, what: string): Promise<string> {
   const { io, args } = call;
-  const argument = args[0];
+  const [argument, more] = args;
   const file = text(call, 'file');
+  if (more !== undefined && (more !== '-' || argument === '-'))
+    throw new CrosstalkError(
+      'usage',
+      `too many arguments, the second is ${shown(more)}; put the ${what} in quotes, or end with - to add what is on stdin`,
+    );
   if (file !== undefined && argument !== undefined) {
     throw new CrosstalkError('usage', 'both a text and --file were given; give one of them');
   }
   if (file !== undefined) {
     if (io.agentMode !== undefined) return readInRun(io.agentMode, io.cwd, file);
-    try {
-      return await readFile(resolve(io.cwd, file), 'utf8');
-    } catch (error) {
-      throw new CrosstalkError(
-        'usage',
-        `--file ${file} cannot be read: ${reasonOf(error)}; name another`,
-        { cause: error },
-      );
-    }
+    return utf8(await contentOf(io.cwd, file), `--file ${file}`);
   }
-  if (argument !== undefined && argument !== '-') return argument;
-  const piped = io.readStdin();
-  if (piped === undefined)
+  if (argument !== undefined && argument !== '-' && more === undefined) return argument;
+  const piped = await io.readStdin();
+  if (piped !== undefined)
+    return argument === undefined || argument === '-' ? piped : `${argument}\n\n${piped}`;
+  throw new CrosstalkError(
+    'usage',
+    argument === undefined
+      ? `the ${what} has no text; give it as an argument, on stdin, or with --file <path>`
+      : `stdin is a terminal, and - stands for what is piped into the command; give the ${what} as an argument, or with --file <path>`,
+  );
+}
+
+/**
+ * Says that something on stdin was not taken, after a command that takes it only on request: it may
+ * not wait for it, because a shell of an agent has a stdin that never ends.
+ */
+export async function noteLeftOut(call: Call): Promise<void> {
+  const { io, args } = call;
+  const file = text(call, 'file');
+  if (io.inIsTty || args.includes('-') || (args[0] === undefined && file === undefined)) return;
+  const held = await io.stdinHolds();
+  if (held === 'nothing') return;
+  const form = file === undefined ? 'end the command with -' : 'give it without --file';
+  const what = held === 'something' ? 'what is' : 'whatever may be';
+  note(call, `${what} on stdin was left out; to send it, ${form}`);
+}
+
+async function contentOf(cwd: string, file: string): Promise<Buffer> {
+  try {
+    return await readFile(resolve(cwd, file));
+  } catch (error) {
     throw new CrosstalkError(
       'usage',
-      `the ${what} has no text; give it as an argument, on stdin, or with --file <path>`,
+      `--file ${file} cannot be read: ${reasonOf(error)}; name another`,
+      { cause: error },
     );
-  return piped;
+  }
 }

@@ -14,6 +14,8 @@ export interface Io {
   err: (text: string) => void;
   /** All of stdin, or undefined when it is a terminal. */
   readStdin: () => Promise<string> | undefined;
+  /** Whether something waits on stdin, found out without taking it. */
+  stdinHolds: () => Promise<'something' | 'nothing' | 'unknown'>;
   /** The lines of stdin, as they arrive. */
   lines: () => AsyncIterable<string>;
   /** Asks a question on the terminal; undefined when there is no terminal. */

@@ -5,6 +5,7 @@ import { CrosstalkError, reasonOf } from '../../errors.ts';
 import type { AgentMode } from '../../operations/agent-mode.ts';
 import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
 import { shown } from '../../protocol/text/result.ts';
+import { utf8 } from './stdin.ts';
 
 /**
  * A file that a run sends: a regular file below the folder it works in, its own directory or the
@@ -31,7 +32,7 @@ export async function readInRun(mode: AgentMode, cwd: string, file: string): Pro
     const found = await handle.stat();
     if (!found.isFile()) throw refused('is not for a run: it is no regular file');
     if (found.size > MAX_MESSAGE_BYTES) throw refused(`has ${String(found.size)} bytes, too many`);
-    return await handle.readFile('utf8');
+    return utf8(await handle.readFile(), `--file ${shown(file)}`);
   } finally {
     await handle.close();
   }

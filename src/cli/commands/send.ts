@@ -2,7 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { sentJson } from '../../operations/shapes/as-json.ts';
 import type { SendInput, Sent } from '../../operations/sending/input.ts';
 import { send, type Sender } from '../../operations/sending/send.ts';
-import { readBody } from '../command/body.ts';
+import { noteLeftOut, readBody } from '../command/body.ts';
 import { EXIT } from '../command/exit.ts';
 import { flag, given, inTransport, note, print, text, type Call } from '../command/command.ts';
 
@@ -42,6 +42,7 @@ export async function run(call: Call): Promise<number> {
       report(call, sent);
     },
   });
+  await noteLeftOut(call);
   return EXIT.ok;
 }
 

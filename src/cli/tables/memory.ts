@@ -4,7 +4,7 @@ import { FROM, type CommandSpec } from '../command/spec.ts';
 export const MEMORY_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'memory add',
-    args: '[text]',
+    args: '[text] [-]',
     summary: 'write a shared note; text from the argument, stdin or a file',
     options: [
       ['--subject <text>', 'what it is about, in one line'],

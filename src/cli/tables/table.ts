@@ -29,7 +29,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'send',
-    args: '[body]',
+    args: '[body] [-]',
     summary: 'send a message; text from the argument, stdin or a file',
     options: [
       ['--to <names>', 'addressees: name, name@host, all; separated by commas'],
@@ -42,6 +42,8 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--no-wait', 'return as soon as the message is safely queued'],
     ],
     inRun: true,
+    details:
+      'Text and - together send the text, then stdin: git diff | crosstalk send --to reviewer "please review" -',
     example: 'crosstalk send --to concierge "what changed this week?"',
     load: () => import('../commands/send.ts'),
   },

@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { fstatSync } from 'node:fs';
+import { readlink } from 'node:fs/promises';
+import { CrosstalkError } from '../../errors.ts';
+
+/**
+ * All of a stream as text.
+ *
+ * @throws CrosstalkError `usage` for bytes that are not UTF-8, which a message cannot carry
+ */
+export async function readText(stream: AsyncIterable<Buffer | string>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(Buffer.from(chunk));
+  return utf8(Buffer.concat(chunks), 'stdin');
+}
+
+/** @param where names the bytes in the error */
+export function utf8(bytes: Uint8Array, where: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    throw new CrosstalkError(
+      'usage',
+      `${where} is not UTF-8 text (${String(bytes.length)} bytes); a message is text: convert it, or send the path of the file`,
+      { cause: error },
+    );
+  }
+}
+
+/** Milliseconds for the program that looks at a pipe. */
+const LOOK_MS = 1000;
+/** Counts the bytes that wait in stdin, by the two numbers that systems have for this question. */
+const COUNT = `for my $ask (0x541B, 0x4004667f) {
+  my $n = pack("L", 0);
+  if (ioctl(STDIN, $ask, $n)) { print unpack("L", $n); last }
+}`;
+
+/**
+ * Whether something waits on stdin, as far as that can be known without taking it: a loop that reads
+ * lines for one command each would lose what the command takes. What the shell itself has as its stdin
+ * was not given to this command.
+ */
+export async function stdinHolds(): Promise<'something' | 'nothing' | 'unknown'> {
+  const stat = fstatSync(0);
+  if (stat.isCharacterDevice() || (await isShared())) return 'nothing';
+  if (stat.isFile()) return stat.size > 0 ? 'something' : 'nothing';
+  if (!stat.isFIFO() && !stat.isSocket()) return 'nothing';
+  const count = await waitingBytes();
+  return count === '' ? 'unknown' : Number(count) > 0 ? 'something' : 'nothing';
+}
+
+/** The number of bytes in a pipe; empty where it cannot be found out. */
+async function waitingBytes(): Promise<string> {
+  const looking = spawn('perl', ['-e', COUNT], {
+    stdio: ['inherit', 'pipe', 'ignore'],
+    timeout: LOOK_MS,
+  });
+  looking.on('error', () => undefined);
+  let count = '';
+  for await (const chunk of looking.stdout) count += String(chunk);
+  return count;
+}
+
+/** Whether the process that started this one has the same stdin; false where that is not known. */
+async function isShared(): Promise<boolean> {
+  const linkOf = (pid: number | 'self'): Promise<string | undefined> =>
+    readlink(`/proc/${String(pid)}/fd/0`).catch(() => undefined);
+  const [own, parents] = await Promise.all([linkOf('self'), linkOf(process.ppid)]);
+  return own !== undefined && own === parents;
+}
