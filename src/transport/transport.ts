@@ -102,6 +102,10 @@ export class Transport extends Reading {
   get defaultFrom(): string | undefined {
     return this.#repository.from;
   }
+  /** `git config crosstalk.channel`. */
+  get defaultChannel(): string | undefined {
+    return this.#repository.channel;
+  }
   /** `git config crosstalk.agent`, as it was recorded or as the user's own configuration says. */
   get agent(): string | undefined {
     return this.#repository.agent;

@@ -204,24 +204,43 @@ describe('send', () => {
     );
     expect(from()).toBe('option');
   });
-  it('asks for a channel when there are several, and takes an id, a prefix or a name', async () => {
+  it('takes the channel called general where none is named, else the one that the clone says', async () => {
     await ready();
     const made = await host.run('channel', '--name', 'release', '--description', 'Be brief.');
     const id = made.out.trim();
     expect(made.out).toBe(`${id}\n`);
-    const unsure = await host.run('send', '--to', 'worker', 'x');
-    expect(unsure.code).toBe(1);
-    expect(unsure.err).toMatch(
-      /several channels: general \(.{8}\), release \(.{8}\)|several channels: release \(.{8}\), general \(.{8}\)/,
-    );
+    expect((await host.run('send', '--to', 'worker', 'x')).code).toBe(0);
     for (const channel of [id, id.slice(0, 8), 'release']) {
       expect((await host.run('send', '--to', 'worker', '--channel', channel, 'x')).code).toBe(0);
     }
-    expect(host.bus.messages().map(({ channel }) => channel)).toEqual([id, id, id]);
+    git(host.dir, 'config', 'crosstalk.channel', 'release');
+    expect((await host.run('send', '--to', 'worker', 'x')).code).toBe(0);
+    const [general = ''] = host.bus
+      .messages()
+      .flatMap(({ channel }) => (channel === id ? [] : channel));
+    expect(host.bus.messages().map(({ channel }) => channel)).toEqual([general, id, id, id, id]);
+    expect((await host.run('channel', 'list')).out).toMatch(
+      /^.{36} {2}general .*[^t]\n.{36} {2}release .* the default\n$/,
+    );
+    git(host.dir, 'config', 'crosstalk.channel', 'gone');
+    expect((await host.run('send', '--to', 'worker', 'x')).err).toBe(
+      `crosstalk send: no channel "gone", which git config crosstalk.channel says, in this transport, which has general (${general.slice(0, 8)}), release (${id.slice(0, 8)}); set another with: git config crosstalk.channel <name>\n`,
+    );
     expect((await host.run('send', '--to', 'worker', '--channel', 'nope', 'x')).err).toContain(
       'no channel "nope"',
     );
     expect((await host.run('channel', 'create', 'release')).err).toContain('exists already');
+  });
+  it('asks for a channel when there are several, none of them called general', async () => {
+    host = await new Bus().host('front', { worker: 'true' });
+    host.remove(`data/channels/${host.channel()}/CHANNEL.md`);
+    await host.run('channel', 'create', 'one');
+    await host.run('channel', 'create', 'two');
+    const unsure = await host.run('send', '--to', 'worker', 'x');
+    expect(unsure.code).toBe(1);
+    expect(unsure.err).toMatch(
+      /several channels: .* \(.{8}\), .* \(.{8}\); say which with --channel <name or id>, or for this clone with: git config crosstalk.channel <name or id>\n$/,
+    );
   });
   it('with --no-wait is queued at once', async () => {
     await ready();

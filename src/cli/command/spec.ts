@@ -26,7 +26,10 @@ export interface CommandSpec {
   load: () => Promise<CommandModule>;
 }
 
-export const CHANNEL = ['--channel <channel>', 'channel: id, unique id prefix or name'] as const;
+export const CHANNEL = [
+  '--channel <channel>',
+  'channel: id, unique id prefix or name (default: git config crosstalk.channel, else general)',
+] as const;
 export const FROM = [
   '--from <name>',
   'who writes (default: CROSSTALK_FROM, git config crosstalk.from, login)',

@@ -40,6 +40,8 @@ function list(call: Call): Promise<number> {
           `${String(channel.messages)} messages`,
           channel.last === null ? '' : `last ${localTime(new Date(channel.last))}`,
           channel.unread === 0 ? '' : `${String(channel.unread)} unread for ${name}`,
+          // Of a single channel there is nothing to choose.
+          channel.default && channels.length > 1 ? 'the default' : '',
         ]),
       ),
     );

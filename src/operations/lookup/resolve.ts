@@ -11,7 +11,7 @@ import { queuedMessages } from './queued.ts';
 
 /**
  * The channel that a command is about (cli.md): by id, unique id prefix or name; if none is given,
- * the channel of the dispatch, otherwise the only channel.
+ * the channel of the dispatch, otherwise the default channel of this clone.
  */
 export async function resolveChannel(
   context: Context,
@@ -19,31 +19,57 @@ export async function resolveChannel(
 ): Promise<Channel> {
   const { dispatch, reader, transport } = context;
   const tip = await tipOf(context);
-  const wanted = given ?? dispatch.channel;
+  const wanted = given ?? dispatch.channel ?? nonEmpty(transport.defaultChannel);
   if (wanted !== undefined && isChannelId(wanted)) {
     const entries = await transport.list(tip, [`${CHANNELS}/${wanted}`]);
     if (entries.length > 0) return reader.channel(tip, wanted);
   }
   const channels = await reader.channels(tip);
-  const matches = wanted === undefined ? channels : matching(channels, wanted);
+  const matches = wanted === undefined ? usualAmong(channels) : matching(channels, wanted);
   const [only, ...more] = matches;
   if (only !== undefined && more.length === 0) return only;
   const listed = listChannels(matches.length > 0 ? matches : channels);
-  if (matches.length === 0) {
-    throw wanted === undefined
-      ? new CrosstalkError(
-          'not_found',
-          'no channel in this transport; make one with: crosstalk channel create <name>',
-        )
-      : new CrosstalkError(
-          'not_found',
-          `no channel ${shown(wanted)} in this transport, which has ${listed}; make one with: crosstalk channel create <name>`,
-        );
+  if (channels.length === 0 && wanted === undefined)
+    throw new CrosstalkError(
+      'not_found',
+      'no channel in this transport; make one with: crosstalk channel create <name>',
+    );
+  if (wanted !== undefined && matches.length === 0) {
+    const configured = given === undefined && dispatch.channel === undefined;
+    throw new CrosstalkError(
+      'not_found',
+      `no channel ${shown(wanted)}${configured ? ', which git config crosstalk.channel says,' : ''} in this transport, which has ${listed}; ${configured ? 'set another with: git config crosstalk.channel <name>' : 'make one with: crosstalk channel create <name>'}`,
+    );
   }
   throw new CrosstalkError(
     'ambiguous',
-    `several channels${wanted === undefined ? '' : ` match ${shown(wanted)}`}: ${listed}; say which with --channel <name or id>`,
+    wanted === undefined
+      ? `several channels: ${listed}; say which with --channel <name or id>, or for this clone with: git config crosstalk.channel <name or id>`
+      : `several channels match ${shown(wanted)}: ${listed}; say which with --channel <id>`,
   );
+}
+
+/**
+ * The channel of whatever names none: that of `git config crosstalk.channel`, otherwise the one called
+ * `general`, otherwise the only one.
+ *
+ * @returns undefined where one has to be named
+ */
+export function defaultChannelOf(
+  { transport }: Context,
+  channels: readonly Channel[],
+): Channel | undefined {
+  const configured = nonEmpty(transport.defaultChannel);
+  const matches = configured === undefined ? usualAmong(channels) : matching(channels, configured);
+  return matches.length === 1 ? matches[0] : undefined;
+}
+
+/** The name of the channel that `init` makes. */
+const USUAL = 'general';
+
+function usualAmong(channels: readonly Channel[]): readonly Channel[] {
+  const usual = channels.filter(({ name }) => name === USUAL);
+  return usual.length === 0 ? channels : usual;
 }
 
 /** The number of digits of a channel's id that lists show. */

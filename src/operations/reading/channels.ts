@@ -6,7 +6,7 @@ import { isChannelId } from '../../protocol/names.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { withIndex } from '../index/indexing.ts';
-import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
+import { defaultChannelOf, resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 
 export interface ChannelInput {
   name: string;
@@ -72,6 +72,8 @@ export interface ListedChannel extends Channel {
   last: string | null;
   /** Messages for `name` since that name last wrote there. */
   unread: number;
+  /** Whether it is the channel of what names none in this clone. */
+  default: boolean;
   /** Its depth in the tree, which is 0 at the top. */
   depth: number;
 }
@@ -85,12 +87,19 @@ export interface ListedChannel extends Channel {
 export async function listChannels(context: Context, name: string): Promise<ListedChannel[]> {
   await refreshOrNote(context);
   const channels = await context.reader.channels(await tipOf(context));
+  const usual = defaultChannelOf(context, channels);
   const listed = await withIndex(context, {}, (index) => {
     const counts = index.counts().channels;
     return channels.map((channel) => {
       const { messages = 0, last = '' } = counts[channel.id] ?? {};
       const unread = index.unread(channel.id, name);
-      return { ...channel, messages, last: writtenAt(last), unread };
+      return {
+        ...channel,
+        messages,
+        last: writtenAt(last),
+        unread,
+        default: channel === usual,
+      };
     });
   });
   return inTree(listed);

@@ -35,13 +35,17 @@ export async function serveSend(
   }
 }
 
-/** The current value of `git config crosstalk.from`, as a dispatcher lives long. */
+/**
+ * The current value of `git config crosstalk.from`, as a dispatcher lives long. The clone's settings are
+ * read again, also for the channel of a message that names none.
+ */
 async function configuredSender(
   { transport }: Context,
   input: HandedInput,
 ): Promise<{ from?: string }> {
-  if (input.from !== undefined) return {};
+  if (input.from !== undefined && input.channel !== undefined) return {};
   await transport.reread();
+  if (input.from !== undefined) return {};
   const from = transport.defaultFrom;
   return from === undefined || from === '' ? {} : { from };
 }

@@ -22,6 +22,8 @@ export interface Repository {
   committer: { name: string; email: string };
   /** `crosstalk.from`, the default sender. */
   from?: string;
+  /** `crosstalk.channel`, the channel of what names none. */
+  channel?: string;
   /** `crosstalk.agent`, the operator's own agent CLI. */
   agent?: string;
   /** Whether objects may be missing from the clone, and are fetched when they are read. */

@@ -148,6 +148,7 @@ export async function openRepository(
   const optional = {
     origin,
     from: settings.get('crosstalk.from'),
+    channel: settings.get('crosstalk.channel'),
     agent: settings.get('crosstalk.agent'),
     window: settings.get('crosstalk.window'),
     limits: remoteLimits(origin, settings),
