@@ -3,8 +3,19 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import { build } from 'esbuild';
-import { buildPage } from './build-page.js';
+import { createRequire } from 'node:module';
+
+// `npm install --global .` installs no packages for a folder, and shows what this prints.
+try {
+  createRequire(import.meta.url).resolve('esbuild');
+} catch {
+  console.error(
+    'crosstalk: its packages are not installed in this folder; first run there: npm ci',
+  );
+  process.exit(1);
+}
+const { build } = await import('esbuild');
+const { buildPage } = await import('./build-page.js');
 
 /**
  * Modules that few commands need and that bring large packages: bundles of their own, loaded when

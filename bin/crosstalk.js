@@ -1,6 +1,18 @@
 #!/usr/bin/env node
 // Runs the built program; without a build, or with CROSSTALK_SOURCE=1, the sources through tsx.
 'use strict';
+// Before anything that an old Node has not got.
+if (Number(process.versions.node.split('.')[0]) < 20) {
+  process.stderr.write(
+    'crosstalk: this is Node ' +
+      process.versions.node +
+      ' (' +
+      process.execPath +
+      '), which is too old; it needs Node 20 or newer, from https://nodejs.org\n',
+  );
+  process.exit(1);
+}
+
 const { existsSync } = require('node:fs');
 const { join } = require('node:path');
 
