@@ -3,6 +3,9 @@ import { read } from './commands.ts';
 import type { Entry } from './port.ts';
 import type { BusPort } from './bus-port.ts';
 
+/** Node's timers fire at once for more milliseconds than this. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export interface LinesInput {
   /** The typed lines. */
   lines: AsyncIterable<string>;
@@ -54,7 +57,9 @@ export async function chatByLines(
     input.note(`waiting for ${String(waiting.size)} answer(s)`);
     const done = new Promise<void>((resolve) => (answered = resolve));
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, input.timeout)));
+    const late = new Promise<void>(
+      (resolve) => (timer = setTimeout(resolve, Math.min(input.timeout, LONGEST_TIMER_MS))),
+    );
     await Promise.race([done, late, following]);
     clearTimeout(timer);
   }

@@ -1,8 +1,8 @@
 import { withoutWebToken } from '../../credentials.ts';
-import { CrosstalkError } from '../../errors.ts';
 import { findAgents, type AgentReport } from '../../operations/setup/agents.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { flag, note, print, text, type Call } from '../command/command.ts';
+import { flag, note, print, type Call } from '../command/command.ts';
+import { durationOf } from '../command/duration.ts';
 import { EXIT } from '../command/exit.ts';
 import { painter, table } from '../view/render.ts';
 
@@ -28,12 +28,7 @@ export async function run(call: Call): Promise<number> {
 }
 
 function limit(call: Call): number {
-  const seconds = Number(text(call, 'timeout') ?? '90');
-  if (Number.isFinite(seconds) && seconds > 0 && seconds <= 3600) return seconds * 1000;
-  throw new CrosstalkError(
-    'usage',
-    `--timeout is ${shown(text(call, 'timeout'))}, expected seconds up to 3600; try --timeout 90`,
-  );
+  return durationOf(call, 'timeout', { fallback: '90', least: 1000, most: 3_600_000 });
 }
 
 function render(one: AgentReport, paint: Paint): string {

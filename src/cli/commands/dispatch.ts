@@ -4,16 +4,18 @@ import { withoutCredentialsIn } from '../../credentials.ts';
 import { levelOf, type EventName, type LogFields, type Log } from '../../log.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { dispatch } from '../../operations/dispatching/dispatch.ts';
-import { shown } from '../../protocol/text/result.ts';
 import { RotatingLog } from '../../operations/tracing/logs.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
+import { durationOf } from '../command/duration.ts';
 import { EXIT } from '../command/exit.ts';
 import { liveView } from '../view/live.ts';
 
+const DAY_MS = 86_400_000;
+
 export function run(call: Call): Promise<number> {
   const { io } = call;
-  const interval = seconds(call, 'interval', '30', 0.05);
-  const grace = seconds(call, 'grace', '10', 0);
+  const interval = durationOf(call, 'interval', { fallback: '30', least: 50, most: DAY_MS });
+  const grace = durationOf(call, 'grace', { fallback: '10', least: 0, most: DAY_MS });
   const log = logger(call);
   return inTransport(call, async (context) => {
     const { problem, successor } = await dispatch(context, {
@@ -77,14 +79,4 @@ function openLog(path: string, ours: boolean): RotatingLog {
       { cause: error },
     );
   }
-}
-
-/** The milliseconds of an option given in seconds. */
-function seconds(call: Call, name: string, fallback: string, least: number): number {
-  const value = Number(text(call, name) ?? fallback);
-  if (Number.isFinite(value) && value >= least && value <= 86_400) return value * 1000;
-  throw new CrosstalkError(
-    'usage',
-    `--${name} is ${shown(text(call, name))}, expected seconds from ${String(least)} to 86400; try --${name} ${fallback}`,
-  );
 }

@@ -10,7 +10,7 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
       'With --run each answers one word, which costs what a short question costs there; exit code 1 when one does not.',
     options: [
       ['--run', 'let each answer one word'],
-      ['--timeout <seconds>', 'how long a run may take (default: 90)'],
+      ['--timeout <time>', 'how long a run may take (default: 90)'],
     ],
     standalone: true,
     interrupt: 'clean',

@@ -17,7 +17,7 @@ export const CHAT_COMMANDS: readonly CommandSpec[] = [
         '--to <names>',
         'who is spoken to when nobody is named (default: the only actor, concierge)',
       ],
-      ['--timeout <seconds>', 'without a screen: how long to wait for answers (default: 600)'],
+      ['--timeout <time>', 'without a screen: how long to wait for answers (default: 600)'],
     ],
     interrupt: 'clean',
     example: 'crosstalk chat general --to concierge',

@@ -1,8 +1,8 @@
 import { HOST, type CommandSpec } from '../command/spec.ts';
 
 const TIMEOUT = [
-  '--timeout <seconds>',
-  'how long to wait (default: 600); exit code 3 when it is over',
+  '--timeout <time>',
+  'how long to wait: 90s, 5m, 2h, or seconds (default: 600); exit code 3 when it is over',
 ] as const;
 
 const NO_WAITING =

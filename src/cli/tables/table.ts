@@ -124,11 +124,11 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: 'run the dispatcher: deliver mail to this machine’s actors',
     options: [
       HOST,
-      ['--interval <seconds>', 'between polls when nothing happens (default: 30)'],
+      ['--interval <time>', 'between polls when nothing happens (default: 30)'],
       ['--once', 'one full pass, then exit'],
       ['--from-now', 'new actors start at the tip instead of at what is unanswered'],
       ['--trust-host-file', 'run changed commands without approval'],
-      ['--grace <seconds>', 'what running CLIs get to finish on stopping (default: 10)'],
+      ['--grace <time>', 'what running CLIs get to finish on stopping (default: 10)'],
       [
         '--log <file>',
         'append the log there instead of stderr; begun anew at 10 MiB, five are kept',

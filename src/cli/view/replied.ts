@@ -1,12 +1,14 @@
 import { CrosstalkError } from '../../errors.ts';
 import { repliedJson } from '../../operations/shapes/as-json.ts';
 import type { Replied } from '../../operations/reading/replies.ts';
-import { shown } from '../../protocol/text/result.ts';
 import { markedLines } from '../../protocol/text/structure.ts';
 import { print, text, type Call } from '../command/command.ts';
+import { durationOf } from '../command/duration.ts';
 import { indent, painter } from './render.ts';
 
 const DEFAULT_TIMEOUT_S = '600';
+/** A year. */
+const LONGEST_MS = 365 * 86_400_000;
 
 /**
  * The messages that a command is about, from its arguments and `--re`, separated by blanks or
@@ -24,12 +26,7 @@ export function messagesOf(call: Call): string[] {
 
 /** The value of `--timeout` in milliseconds. */
 export function timeoutOf(call: Call): number {
-  const seconds = Number(text(call, 'timeout') ?? DEFAULT_TIMEOUT_S);
-  if (Number.isFinite(seconds) && seconds >= 0) return seconds * 1000;
-  throw new CrosstalkError(
-    'usage',
-    `--timeout is ${shown(text(call, 'timeout'))}, expected seconds; try --timeout 60`,
-  );
+  return durationOf(call, 'timeout', { fallback: DEFAULT_TIMEOUT_S, least: 0, most: LONGEST_MS });
 }
 
 /** Prints the answers to some messages (cli.md). */

@@ -1,5 +1,5 @@
-const UNITS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-const AGO = /^(\d{1,6})([mhdw])$/;
+import { parseDuration } from './duration.ts';
+
 const MOMENT = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/;
 
 /**
@@ -9,8 +9,8 @@ const MOMENT = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:
  * @returns undefined for any other text
  */
 export function parseSince(text: string, now: Date): Date | undefined {
-  const [, count = '', unit = ''] = AGO.exec(text) ?? [];
-  if (count !== '') return new Date(now.getTime() - Number(count) * (UNITS[unit] ?? 0));
+  const ago = /^\d+$/.test(text) ? undefined : parseDuration(text);
+  if (ago !== undefined) return new Date(now.getTime() - ago);
   const midnight = new Date(now);
   midnight.setHours(0, 0, 0, 0);
   if (text === 'today') return midnight;
