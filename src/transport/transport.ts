@@ -98,17 +98,9 @@ export class Transport extends Reading {
   get branch(): string {
     return this.#repository.branch;
   }
-  /** `git config crosstalk.from`. */
-  get defaultFrom(): string | undefined {
-    return this.#repository.from;
-  }
-  /** `git config crosstalk.channel`. */
-  get defaultChannel(): string | undefined {
-    return this.#repository.channel;
-  }
-  /** `git config crosstalk.agent`, as it was recorded or as the user's own configuration says. */
-  get agent(): string | undefined {
-    return this.#repository.agent;
+  /** What `git config crosstalk.from`, `.channel` and `.agent` of the clone, or of the user, say. */
+  get defaults(): Pick<Repository, 'from' | 'channel' | 'agent'> {
+    return this.#repository;
   }
   /** Git processes started, objects and their bytes read so far. */
   get cost(): { processes: number; reads: number; bytes: number } {

@@ -21,7 +21,11 @@ async function shell(host: Host, line: string): Promise<Ran> {
   const ran = { out: '', err: '' };
   child.stdout.on('data', (chunk: Buffer) => (ran.out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (ran.err += chunk.toString()));
-  const code = await new Promise<number>((done) => child.on('close', (ended) => { done(ended ?? -1); }));
+  const code = await new Promise<number>((done) =>
+    child.on('close', (ended) => {
+      done(ended ?? -1);
+    }),
+  );
   return { code, ...ran };
 }
 

@@ -19,7 +19,7 @@ export async function resolveChannel(
 ): Promise<Channel> {
   const { dispatch, reader, transport } = context;
   const tip = await tipOf(context);
-  const wanted = given ?? dispatch.channel ?? nonEmpty(transport.defaultChannel);
+  const wanted = given ?? dispatch.channel ?? nonEmpty(transport.defaults.channel);
   if (wanted !== undefined && isChannelId(wanted)) {
     const entries = await transport.list(tip, [`${CHANNELS}/${wanted}`]);
     if (entries.length > 0) return reader.channel(tip, wanted);
@@ -59,7 +59,7 @@ export function defaultChannelOf(
   { transport }: Context,
   channels: readonly Channel[],
 ): Channel | undefined {
-  const configured = nonEmpty(transport.defaultChannel);
+  const configured = nonEmpty(transport.defaults.channel);
   const matches = configured === undefined ? usualAmong(channels) : matching(channels, configured);
   return matches.length === 1 ? matches[0] : undefined;
 }
@@ -197,7 +197,7 @@ function unique(refs: readonly MessageRef[]): MessageRef[] {
  * or the login name (cli.md).
  */
 export function resolveFrom(context: Context, given: string | undefined, login: string): string {
-  const chosen = given ?? writerOf(context) ?? context.transport.defaultFrom;
+  const chosen = given ?? writerOf(context) ?? context.transport.defaults.from;
   const name = chosen ?? toName(login) ?? 'operator';
   if (isName(name)) return name;
   throw new CrosstalkError(

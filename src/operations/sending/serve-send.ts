@@ -46,6 +46,6 @@ async function configuredSender(
   if (input.from !== undefined && input.channel !== undefined) return {};
   await transport.reread();
   if (input.from !== undefined) return {};
-  const from = transport.defaultFrom;
+  const { from } = transport.defaults;
   return from === undefined || from === '' ? {} : { from };
 }

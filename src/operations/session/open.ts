@@ -179,7 +179,7 @@ async function chosenAgent(
   const chosen =
     nonEmpty(agent) ??
     nonEmpty(env['CROSSTALK_AGENT']) ??
-    nonEmpty(transport.agent) ??
+    nonEmpty(transport.defaults.agent) ??
     (await firstOnPath(names, env['PATH'] ?? ''));
   if (chosen !== undefined) return chosen;
   throw new CrosstalkError(
