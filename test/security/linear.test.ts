@@ -19,7 +19,7 @@ import { namedPaths } from '../../src/agents/named-paths.ts';
 import { parseAddress } from '../../src/protocol/address.ts';
 import { channelNameProblem } from '../../src/protocol/files/channel.ts';
 import { excerptOf } from '../../src/protocol/text/excerpt.ts';
-import { parseDuration } from '../../src/protocol/files/host-file.ts';
+import { parseDuration } from '../../src/protocol/text/duration.ts';
 import { folderUse, placeOf, versionProblem } from '../../src/protocol/layout.ts';
 import { isOneLine } from '../../src/protocol/files/memory.ts';
 import { isTier, parseMessage } from '../../src/protocol/message.ts';

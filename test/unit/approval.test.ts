@@ -1,14 +1,13 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromCommands, optionsOf, tierOf } from '../../src/protocol/approval/record.ts';
+import { fromCommands, optionsOf, tierOf, withTier } from '../../src/protocol/approval/record.ts';
 import { changeText } from '../../src/protocol/approval/text.ts';
 import {
   accept,
   acceptWhole,
   heldSettings,
   inForce,
-  withTier,
 } from '../../src/protocol/approval/approval.ts';
 import { parseHostFile, TIER_DEFAULTS, type HostFile } from '../../src/protocol/files/host-file.ts';
 

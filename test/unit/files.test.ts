@@ -5,7 +5,6 @@ import { agentOf, KNOWN_AGENTS, knownAgent } from '../../src/agents/agents.ts';
 import { formatChannel, parseChannel } from '../../src/protocol/files/channel.ts';
 import {
   chooseTier,
-  parseDuration,
   parseHostFile,
   TIER_DEFAULTS,
   type HostFile,
@@ -59,20 +58,6 @@ describe('a host file', () => {
     });
     expect(parse('alias: a\n')).toEqual({ ok: false, problems: ['actors is missing'] });
   });
-});
-
-it.each([
-  ['90', 90_000],
-  ['90s', 90_000],
-  ['1.5h', 5_400_000],
-  ['10m', 600_000],
-  ['250ms', 250],
-  ['x', undefined],
-  ['-1', undefined],
-  ['1e9h', undefined],
-  ['', undefined],
-])('the duration %j is %s ms', (text, ms) => {
-  expect(parseDuration(text)).toBe(ms);
 });
 
 describe('a channel', () => {

@@ -57,6 +57,14 @@ export async function noteLeftOut(call: Call): Promise<void> {
   note(call, `${what} on stdin was left out; to send it, ${form}`);
 }
 
+/** The text of a file, or of stdin for `-`. @throws CrosstalkError `usage` where there is none */
+export async function readFileOrStdin({ io }: Call, file: string): Promise<string> {
+  if (file !== '-') return utf8(await contentOf(io.cwd, file), `--file ${file}`);
+  const piped = await io.readStdin();
+  if (piped !== undefined) return piped;
+  throw new CrosstalkError('usage', 'stdin is a terminal, and - stands for what is piped in');
+}
+
 async function contentOf(cwd: string, file: string): Promise<Buffer> {
   try {
     return await readFile(resolve(cwd, file));

@@ -43,8 +43,8 @@ const JSON_OUTPUT = ['--json', 'print the result as JSON'] as const;
 
 /** The purpose of a group of subcommands, for groups whose name is not a command. */
 export const GROUPS: Readonly<Record<string, string>> = {
-  actor: 'list, show and add actors',
-  host: 'this machine’s host file',
+  actor: 'list, show, add, edit, set and remove actors',
+  host: 'the host files, and what is approved on this machine',
   memory: 'shared notes: write, list, find, show, export and import them',
   service: 'the dispatcher as a service of this machine',
 };

@@ -1,11 +1,24 @@
 import { CrosstalkError } from '../../errors.ts';
 import { addActor, listActors, showActor } from '../../operations/setup/actors.ts';
+import { removeActor, setActor } from '../../operations/setup/set-actor.ts';
+import type { ApprovedOptions } from '../../protocol/approval/record.ts';
+import { valueText } from '../../protocol/approval/text.ts';
 import { given, inTransport, print, text, type Call } from '../command/command.ts';
 import { table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
-  if (call.name === 'actor add') return add(call);
-  return call.name === 'actor show' ? show(call) : list(call);
+  switch (call.name) {
+    case 'actor add':
+      return add(call);
+    case 'actor set':
+      return set(call);
+    case 'actor remove':
+      return remove(call);
+    case 'actor show':
+      return show(call);
+    default:
+      return list(call);
+  }
 }
 
 function list(call: Call): Promise<number> {
@@ -57,6 +70,58 @@ function add(call: Call): Promise<number> {
       ].join('\n'),
     );
   });
+}
+
+function set(call: Call): Promise<number> {
+  const [name = '', ...settings] = call.args.map((word) => word ?? '');
+  return inTransport(call, async (context) => {
+    const done = await setActor(context, { name, settings, ...whose(call) });
+    return print(call, done, () => {
+      const what = `${name}.${done.tier} on ${done.host}`;
+      const lines = differences(done.before, done.now);
+      return lines.length === 0 ? `${what}: nothing changed` : [what, ...lines].join('\n');
+    });
+  });
+}
+
+function remove(call: Call): Promise<number> {
+  const name = call.args[0] ?? '';
+  return inTransport(call, async (context) => {
+    const gone = await removeActor(context, { name, ...whose(call) });
+    const { hosts, profile } = await showActor(context, name).catch(() => NOBODY);
+    const others = hosts.map(({ alias }) => alias);
+    return print(call, { ...gone, served_by: others, profile }, () => {
+      const what = gone.left.length === 0 ? name : `${name} in the tier ${gone.tiers.join(', ')}`;
+      const where = others.length === 0 ? 'no host' : others.join(', ');
+      return [
+        `${gone.host} no longer serves ${what}`,
+        ...(gone.left.length > 0
+          ? []
+          : [`Served now by: ${where}${others.length === 0 ? '; mail for it waits' : ''}`]),
+        ...(profile === null || others.length > 0 ? [] : [`Its profile stays: ${profile}`]),
+      ].join('\n');
+    });
+  });
+}
+
+/** What is left of an actor without a profile that no host serves any more. */
+const NOBODY = { hosts: [], profile: null };
+
+function whose(call: Call): { login: string; tier?: string; host?: string } {
+  return { login: call.io.login, ...given(call, 'tier', 'host') };
+}
+
+/** One line for each option that differs. */
+function differences(before: ApprovedOptions, now: ApprovedOptions): string[] {
+  const options = new Set([...Object.keys(before), ...Object.keys(now)]);
+  const value = (of: ApprovedOptions, option: string): string => {
+    const found = of[option];
+    return found === undefined ? 'default' : valueText(found);
+  };
+  return [...options]
+    .map((option) => [option, value(before, option), value(now, option)] as const)
+    .filter(([, was, is]) => was !== is)
+    .map(([option, was, is]) => `  ${option}: ${was} -> ${is}`);
 }
 
 function served({ hosts }: { hosts: { alias: string; tiers: string[] }[] }): string {

@@ -1,15 +1,35 @@
 import { CrosstalkError } from '../../errors.ts';
 import { approve, knownHost, showHost, type HostShown } from '../../operations/setup/approvals.ts';
+import { listHosts } from '../../operations/setup/hosts.ts';
 import type { Context } from '../../operations/context.ts';
 import { optionsOf } from '../../protocol/approval/record.ts';
 import { nameText, valueText } from '../../protocol/approval/text.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { asAscii, escapeInvisible } from '../../protocol/text/quoted.ts';
-import { flag, inTransport, note, text, type Call } from '../command/command.ts';
+import { table } from '../view/render.ts';
+import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(call, (context) =>
-    call.name === 'host approve' ? approveChosen(call, context) : show(call, context),
+    call.name === 'host list'
+      ? list(call, context)
+      : call.name === 'host approve'
+        ? approveChosen(call, context)
+        : show(call, context),
+  );
+}
+
+async function list(call: Call, context: Context): Promise<number> {
+  const hosts = await listHosts(context);
+  return print(call, hosts, () =>
+    table(
+      hosts.map(({ alias, hostname, actors, path, problem, is_this: isThis }) => [
+        alias ?? escapeInvisible(path),
+        hostname ?? '',
+        problem ?? (actors.length === 0 ? 'serves nobody' : actors.join(', ')),
+        isThis ? 'this machine' : '',
+      ]),
+    ),
   );
 }
 

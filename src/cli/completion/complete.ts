@@ -88,7 +88,9 @@ const ARGUMENTS: Readonly<Record<string, Source>> = {
 };
 
 /** Commands whose `<name>` is that of an actor. */
-const NAMING_ACTORS = new Set(['actor show', 'actor add']);
+const NAMING_ACTORS = new Set(
+  ['show', 'add', 'edit', 'set', 'remove'].map((verb) => `actor ${verb}`),
+);
 
 function live(of: Live, ...also: (readonly [value: string, description: string])[]): Source {
   return { kind: 'live', of, also: also.map(([value, description]) => ({ value, description })) };

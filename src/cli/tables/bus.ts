@@ -1,3 +1,4 @@
+import { TIER_OPTIONS } from '../../protocol/files/tier-options.ts';
 import { FROM, HOST, type CommandSpec } from '../command/spec.ts';
 
 /** The rows of the command table that are about channels, actors and host files. */
@@ -64,6 +65,37 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     ],
     example: 'crosstalk actor add reviewer --cli claude --description "Reviews diffs."',
     load: () => import('../commands/actor.ts'),
+  },
+  {
+    name: 'actor edit',
+    args: '<name>',
+    summary: 'change what an actor is told: opens its profile in your editor, and commits it',
+    options: [['--file <path>', 'take the profile from a file, or from stdin with -'], FROM],
+    example: 'crosstalk actor edit reviewer',
+    load: () => import('../commands/edit-actor.ts'),
+  },
+  {
+    name: 'actor set',
+    args: '<name> <options...>',
+    summary: 'change options of an actor on this machine, and approve them',
+    options: [['--tier <tier>', 'of this tier (default: the first one)'], HOST],
+    details: `The options are ${TIER_OPTIONS.join(', ')}; <option>= goes back to its default.`,
+    example: 'crosstalk actor set reviewer count=2 timeout=30m',
+    load: () => import('../commands/actor.ts'),
+  },
+  {
+    name: 'actor remove',
+    args: '<name>',
+    summary: 'let this machine no longer serve an actor; its profile and its mail stay',
+    options: [['--tier <tier>', 'only this tier'], HOST],
+    example: 'crosstalk actor remove reviewer',
+    load: () => import('../commands/actor.ts'),
+  },
+  {
+    name: 'host list',
+    summary: 'all host files: which machine serves whom, and which one this is',
+    example: 'crosstalk host list',
+    load: () => import('../commands/host.ts'),
   },
   {
     name: 'host show',

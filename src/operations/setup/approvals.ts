@@ -3,8 +3,9 @@ import { judge, weigh, type Approving } from '../../bus/approvals.ts';
 import { tierRefusalOf } from '../../bus/transport-files.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { withTier, type HeldChange } from '../../protocol/approval/approval.ts';
+import type { HeldChange } from '../../protocol/approval/approval.ts';
 import type { HostFile, Tier } from '../../protocol/files/host-file.ts';
+import { withTier, type Approved } from '../../protocol/approval/record.ts';
 import { nameText } from '../../protocol/approval/text.ts';
 import { shown } from '../../protocol/text/result.ts';
 import {
@@ -150,22 +151,39 @@ export async function approveWritten(
   { joins = false }: { joins?: boolean } = {},
 ): Promise<void> {
   await requireOutside(context, slot);
+  await changeApprovals(
+    context,
+    alias,
+    (approved) => withTier(approved, actor, tier, { ...slot }),
+    { joins },
+  );
+}
+
+/**
+ * Changes what is approved of one host file, as the operator has just written it on this machine.
+ *
+ * @param joins whether this clone serves that host from now on
+ */
+export async function changeApprovals(
+  context: Context,
+  alias: string,
+  change: (approved: Approved) => Approved,
+  { joins = false }: { joins?: boolean } = {},
+): Promise<void> {
   await updateApprovals(
     context.paths.approvals,
     (approvals) => ({
       ...approvals,
       alias: joins ? alias : (approvals.alias ?? alias),
       started: true,
-      hosts: {
-        ...approvals.hosts,
-        [alias]: withTier(approvedFor(approvals, alias), actor, tier, slot),
-      },
+      hosts: { ...approvals.hosts, [alias]: change(approvedFor(approvals, alias)) },
     }),
     context.started,
   );
 }
 
-async function requireOutside(context: Context, slot: TierSlot): Promise<void> {
+/** @throws CrosstalkError `refused` for a command that names a file inside the transport */
+export async function requireOutside(context: Context, slot: TierSlot): Promise<void> {
   const { transport, home } = approvingIn(context);
   const refused = await tierRefusalOf(transport, home, slot);
   if (refused !== undefined)

@@ -1,4 +1,4 @@
-import { parseDocument } from 'yaml';
+import { parseDocument, type Document } from 'yaml';
 import { findHost, type FoundHost } from '../../bus/host.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseHostFile } from '../../protocol/files/host-file.ts';
@@ -57,6 +57,37 @@ export async function thisHost(context: Context, alias: string | undefined): Pro
   throw new CrosstalkError('not_found', found.problem);
 }
 
+/** One host file of the transport. */
+export interface ListedHost {
+  path: string;
+  /** Null for a file that cannot be read; `problem` says why. */
+  alias: string | null;
+  hostname: string | null;
+  actors: string[];
+  problem: string | null;
+  /** Whether it is the one that this machine serves. */
+  is_this: boolean;
+}
+
+/** All host files, after asking the remote. */
+export async function listHosts(context: Context): Promise<ListedHost[]> {
+  await refreshOrNote(context);
+  const found = await findThisHost(context, undefined);
+  const own = found.kind === 'found' ? found.path : undefined;
+  const entries = await hostsOf(context);
+  return entries.map(({ path, result }) => {
+    const file = result.ok ? result.value : undefined;
+    return {
+      path,
+      alias: file?.alias ?? null,
+      hostname: file?.hostname ?? null,
+      actors: [...(file?.actors.keys() ?? [])],
+      problem: result.ok ? null : result.problems.join('; '),
+      is_this: path === own,
+    };
+  });
+}
+
 /** Adds or replaces an actor's tier in a host file, leaving everything else in it unchanged. */
 export async function writeTier(
   context: Context,
@@ -67,7 +98,34 @@ export async function writeTier(
   from: string,
 ): Promise<void> {
   const text = (await context.reader.text(await tipOf(context), host.path)) ?? '';
-  const content = withTier(text, actor, tier, slot);
+  const content = withHeader(text, (header) => {
+    header.setIn(['actors', actor, tier], slotOf(slot));
+  });
+  await writeHostFile(context, host, {
+    content,
+    subject: `crosstalk: ${actor} on ${host.file.alias}`,
+    from,
+  });
+}
+
+/** The text of a host file with a change of its header; comments and the body stay as they are. */
+export function withHeader(text: string, change: (header: Document) => void): string {
+  const end = text.indexOf('\n---', 3);
+  const header = parseDocument(text.slice(4, end + 1));
+  change(header);
+  return `---\n${header.toString({ lineWidth: 0 })}---${text.slice(end + 4)}`;
+}
+
+/**
+ * Commits a new text of a host file.
+ *
+ * @throws CrosstalkError `invalid` for a text that no dispatcher could read
+ */
+export async function writeHostFile(
+  context: Context,
+  host: ThisHost,
+  { content, subject, from }: { content: string; subject: string; from: string },
+): Promise<void> {
   const result = parseHostFile(content);
   if (!result.ok)
     throw new CrosstalkError(
@@ -78,15 +136,8 @@ export async function writeTier(
     {
       at: context.now().toISOString(),
       author: authorOf(from, host.file.alias),
-      subject: `crosstalk: ${actor} on ${host.file.alias}`,
+      subject,
       files: [{ path: host.path, content }],
     },
   ]);
-}
-
-function withTier(text: string, actor: string, tier: string, slot: TierSlot): string {
-  const end = text.indexOf('\n---', 3);
-  const header = parseDocument(text.slice(4, end + 1));
-  header.setIn(['actors', actor, tier], slotOf(slot));
-  return `---\n${header.toString({ lineWidth: 0 })}---${text.slice(end + 4)}`;
 }

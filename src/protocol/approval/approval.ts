@@ -143,23 +143,6 @@ export function accept(
   return result;
 }
 
-/**
- * The approvals with one tier that the operator has just written, with default values for all other
- * options.
- */
-export function withTier(
-  approved: Approved,
-  actor: string,
-  tier: string,
-  options: { readonly cli: string; readonly workdir?: string },
-): Approved {
-  const result = copy(approved);
-  const known = (result[actor] ??= { tiers: plain({}) });
-  known.tiers[tier] = { ...options };
-  known.default ??= tier;
-  return result;
-}
-
 function changedTier(
   hash: Hash,
   actor: string,

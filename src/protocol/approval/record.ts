@@ -107,3 +107,43 @@ export function copy(approved: Approved): Approved {
 export function plain<T>(record: Readonly<Record<string, T>>): Record<string, T> {
   return Object.assign(Object.create(null) as Record<string, T>, record);
 }
+
+/**
+ * The approvals with one tier that the operator has just written, with default values for the
+ * options that are not named.
+ */
+export function withTier(
+  approved: Approved,
+  actor: string,
+  tier: string,
+  options: ApprovedOptions,
+): Approved {
+  const result = copy(approved);
+  const known = (result[actor] ??= { tiers: plain({}) });
+  known.tiers[tier] = { ...options };
+  known.default ??= tier;
+  return result;
+}
+
+/**
+ * The approvals without a tier that the operator has just removed.
+ *
+ * @param next the tier that is the default from now on, if the removed one was
+ */
+export function withoutTier(
+  approved: Approved,
+  actor: string,
+  tier: string,
+  next: string | undefined,
+): Approved {
+  const { [actor]: known, ...others } = copy(approved);
+  if (known === undefined) return approved;
+  const { default: first, tiers } = known;
+  const left = Object.fromEntries(Object.entries(tiers).filter(([name]) => name !== tier));
+  if (Object.keys(left).length === 0) return plain(others);
+  const usual = first === tier ? next : first;
+  return plain({
+    ...others,
+    [actor]: { ...(usual !== undefined && { default: usual }), tiers: plain(left) },
+  });
+}

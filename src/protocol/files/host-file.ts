@@ -2,6 +2,7 @@ import { parseDocumentText } from '../text/frontmatter.ts';
 import { isTier } from '../message.ts';
 import { EVERYONE } from '../address.ts';
 import { isName } from '../names.ts';
+import { parseDuration } from '../text/duration.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** A named slot for an actor's CLI (protocol.md §6). Times are in milliseconds. */
@@ -35,6 +36,9 @@ export interface HostFile {
   /** The body: notes for people. */
   body: string;
 }
+
+/** The longest time that a timer can wait. */
+const MAX_MS = 2 ** 31 - 1;
 
 /** The values of options that a tier does not set. Times are in milliseconds. */
 export const TIER_DEFAULTS = {
@@ -113,8 +117,8 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
   };
   const duration = (key: string, value: unknown, fallback: number): number => {
     if (value === undefined) return fallback;
-    const result = typeof value === 'string' ? parseDuration(value) : undefined;
-    if (result !== undefined && result > 0) return result;
+    const result = typeof value === 'string' ? parseDuration(value.trim()) : undefined;
+    if (result !== undefined && result > 0 && result <= MAX_MS) return result;
     problems.push(field(`${where}.${key}`, value, 'a duration such as 90, 90s, 10m or 2h'));
     return fallback;
   };
@@ -134,15 +138,6 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
 /** Whether a text names a folder independently of the current one: absolute, or below `~`. */
 export function isWorkdir(text: unknown): text is string {
   return typeof text === 'string' && /^(?:\/|~(?:\/|$))/.test(text) && !/\p{Cc}/u.test(text);
-}
-
-const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** A duration such as `90`, `90s`, `10m`, `1.5h` in milliseconds; plain numbers are seconds. */
-export function parseDuration(text: string): number | undefined {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text.trim());
-  const result = match ? Number(match[1]) * (UNITS[match[2] ?? 's'] ?? Number.NaN) : Number.NaN;
-  return Number.isFinite(result) && result <= 2 ** 31 - 1 ? result : undefined;
 }
 
 /**

@@ -1,0 +1,63 @@
+import { CrosstalkError } from '../../errors.ts';
+import { parseProfile } from '../../protocol/files/actor.ts';
+import { profileFiles } from '../../protocol/layout.ts';
+import { authorOf } from '../../protocol/outgoing.ts';
+import { tipOf, type Context } from '../context.ts';
+import { deliverOrNote } from '../deliver.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
+import { profileText, showActor } from './actors.ts';
+
+/** A profile as it is on the bus, to be edited. */
+export interface EditedProfile {
+  /** Where the edited one is written: the operator's own profile, not the one that came with us. */
+  path: string;
+  text: string;
+}
+
+/**
+ * The profile of an actor as a text to edit: the operator's own, otherwise the one that comes with
+ * this version, otherwise a new one.
+ *
+ * @throws CrosstalkError `not_found` for an actor that has no profile and that no host serves
+ */
+export async function profileToEdit(context: Context, name: string): Promise<EditedProfile> {
+  const { description } = await showActor(context, name);
+  const tip = await tipOf(context);
+  const [own, shipped] = profileFiles(name);
+  for (const path of [own, shipped]) {
+    const text = await context.reader.text(tip, path);
+    if (text !== undefined) return { path: own, text };
+  }
+  return { path: own, text: profileText(name, description === '' ? undefined : description) };
+}
+
+/**
+ * Puts an edited profile on the bus.
+ *
+ * @returns where it is, and whether anything had to be written
+ * @throws CrosstalkError `usage` for a text that is no profile of this actor
+ */
+export async function editProfile(
+  context: Context,
+  input: { name: string; text: string; login: string },
+): Promise<{ path: string; isChanged: boolean }> {
+  const { name, text } = input;
+  const { path, text: before } = await profileToEdit(context, name);
+  const parsed = parseProfile(text, name);
+  if (!parsed.ok)
+    throw new CrosstalkError(
+      'usage',
+      `this is no profile of ${name}: ${parsed.problems.join('; ')}; it begins with a line ---, then name: ${name} and description: <one line>, then ---, then what the actor is told`,
+    );
+  if (text === before) return { path, isChanged: false };
+  const from = resolveFrom(context, undefined, input.login);
+  await deliverOrNote(context, [
+    {
+      at: context.now().toISOString(),
+      author: authorOf(from, context.hostname),
+      subject: `crosstalk: profile of ${name}`,
+      files: [{ path, content: text }],
+    },
+  ]);
+  return { path, isChanged: true };
+}

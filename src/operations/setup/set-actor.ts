@@ -1,0 +1,184 @@
+import { isMap, isScalar, type Document } from 'yaml';
+import { headlessCommand } from '../../agents/agents.ts';
+import { CrosstalkError } from '../../errors.ts';
+import {
+  optionsOf,
+  withoutTier,
+  withTier,
+  type ApprovedOptions,
+} from '../../protocol/approval/record.ts';
+import { parseHostFile, type HostFile, type Tier } from '../../protocol/files/host-file.ts';
+import { TIER_OPTIONS } from '../../protocol/files/tier-options.ts';
+import { didYouMean } from '../../protocol/text/nearest.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { tipOf, type Context } from '../context.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
+import { changeApprovals, knownHost, requireOutside } from './approvals.ts';
+import { thisHost, withHeader, writeHostFile, type ThisHost } from './hosts.ts';
+
+/** Which actor, and which of its tiers, on which of the hosts that this machine may be. */
+interface Named {
+  name: string;
+  /** The default one if absent. */
+  tier?: string;
+  host?: string;
+  login: string;
+}
+
+/** What changed; times are in milliseconds. */
+export interface ChangedActor {
+  host: string;
+  tier: string;
+  before: ApprovedOptions;
+  now: ApprovedOptions;
+}
+
+/**
+ * Changes options of an actor's tier in this machine's host file, and approves the tier as it then is.
+ *
+ * @param settings such as `count=2`, named as in the host file; without a value the default applies
+ * @throws CrosstalkError `not_found` for an actor or a tier that this machine does not serve, `usage`
+ *   for an option that does not exist or a value that it cannot have, `refused` while another change
+ *   of the tier is held
+ */
+export async function setActor(
+  context: Context,
+  input: Named & { settings: readonly string[] },
+): Promise<ChangedActor> {
+  const settings = input.settings.map(parseSetting);
+  const host = await thisHost(context, input.host);
+  const { alias } = host.file;
+  const tier = tierNamed(host.file, input);
+  await requireNothingHeld(context, input, tier.name);
+  const path = ['actors', input.name, tier.name];
+  const { content, file } = await changed(context, host, (header) => {
+    const slot: unknown = nodeAt(header, path);
+    if (isScalar(slot)) header.setIn(path, header.createNode({ cli: slot.value }));
+    for (const [option, value] of settings) {
+      if (value === '') header.deleteIn([...path, option]);
+      else header.setIn([...path, option], valueOf(option, value));
+    }
+    const left: unknown = nodeAt(header, path);
+    if (isMap(left) && left.items.length === 1 && left.has('cli'))
+      header.setIn(path, left.get('cli'));
+  });
+  const now = tierNamed(file, { ...input, tier: tier.name });
+  await requireOutside(context, now);
+  await changeApprovals(context, alias, (approved) =>
+    withTier(approved, input.name, now.name, optionsOf(now)),
+  );
+  const from = resolveFrom(context, undefined, input.login);
+  const subject = `crosstalk: ${input.name} on ${alias}`;
+  await writeHostFile(context, host, { content, subject, from });
+  return { host: alias, tier: now.name, before: optionsOf(tier), now: optionsOf(now) };
+}
+
+/**
+ * Takes an actor, or one of its tiers, out of this machine's host file, and forgets its approval.
+ *
+ * @returns the tiers that were removed, and those that are left
+ * @throws CrosstalkError `not_found` for an actor or a tier that this machine does not serve
+ */
+export async function removeActor(
+  context: Context,
+  input: Named,
+): Promise<{ host: string; tiers: string[]; left: string[] }> {
+  const host = await thisHost(context, input.host);
+  const { alias } = host.file;
+  const tiers = tiersOf(host.file, input).map(({ name }) => name);
+  const gone = input.tier === undefined ? tiers : [tierNamed(host.file, input).name];
+  const left = tiers.filter((tier) => !gone.includes(tier));
+  const path = ['actors', input.name];
+  const { content } = await changed(context, host, (header) => {
+    if (left.length === 0) header.deleteIn(path);
+    else for (const tier of gone) header.deleteIn([...path, tier]);
+  });
+  await changeApprovals(context, alias, (approved) =>
+    gone.reduce((all, tier) => withoutTier(all, input.name, tier, left[0]), approved),
+  );
+  const from = resolveFrom(context, undefined, input.login);
+  const subject = `crosstalk: ${input.name} no longer on ${alias}`;
+  await writeHostFile(context, host, { content, subject, from });
+  return { host: alias, tiers: gone, left };
+}
+
+/** The node of a header, which keeps its comments, instead of its value. */
+function nodeAt(header: Document, path: readonly string[]): unknown {
+  const keepScalar = true;
+  return header.getIn(path, keepScalar);
+}
+
+async function changed(
+  context: Context,
+  host: ThisHost,
+  change: (header: Document) => void,
+): Promise<{ content: string; file: HostFile }> {
+  const text = (await context.reader.text(await tipOf(context), host.path)) ?? '';
+  const content = withHeader(text, change);
+  const parsed = parseHostFile(content);
+  if (parsed.ok) return { content, file: parsed.value };
+  throw new CrosstalkError(
+    'usage',
+    `${parsed.problems.join('; ')}; nothing was changed in ${host.path}`,
+  );
+}
+
+function tiersOf({ alias, actors }: HostFile, { name }: Named): Tier[] {
+  const tiers = actors.get(name);
+  if (tiers !== undefined) return tiers;
+  const served = actors.size === 0 ? 'nobody' : [...actors.keys()].join(', ');
+  throw new CrosstalkError(
+    'not_found',
+    `${alias} does not serve ${shown(name)}${didYouMean(name, actors.keys())}; it serves ${served}; add it with: crosstalk actor add <name> --cli <command>`,
+  );
+}
+
+function tierNamed(file: HostFile, named: Named): Tier {
+  const tiers = tiersOf(file, named);
+  const wanted = named.tier ?? tiers[0]?.name ?? '';
+  const tier = tiers.find(({ name }) => name === wanted);
+  if (tier !== undefined) return tier;
+  throw new CrosstalkError(
+    'not_found',
+    `${named.name} has no tier ${shown(wanted)} on ${file.alias}, only ${tiers.map(({ name }) => name).join(', ')}; name one with --tier`,
+  );
+}
+
+function parseSetting(text: string): [option: string, value: string] {
+  const at = text.indexOf('=');
+  const option = text.slice(0, at < 0 ? undefined : at).replaceAll('-', '_');
+  if (!TIER_OPTIONS.includes(option))
+    throw new CrosstalkError(
+      'usage',
+      `${shown(option)} is not an option of a tier${didYouMean(option, TIER_OPTIONS)}; the options are ${TIER_OPTIONS.join(', ')}`,
+    );
+  if (at < 0)
+    throw new CrosstalkError('usage', `${option} has no value; write it as ${option}=<value>`);
+  const value = text.slice(at + 1).trim();
+  if (option === 'cli' && value === '')
+    throw new CrosstalkError(
+      'usage',
+      'cli= is empty; a tier needs a command, or is removed with: crosstalk actor remove',
+    );
+  return [option, value];
+}
+
+function valueOf(option: string, value: string): string | number {
+  if (option === 'cli') return headlessCommand(value);
+  return /^\d{1,9}$/.test(value) ? Number(value) : value;
+}
+
+/** What somebody else proposed for the tier must not come into force along with a change of one option. */
+async function requireNothingHeld(
+  context: Context,
+  { name, host }: Named,
+  tier: string,
+): Promise<void> {
+  const { held } = await knownHost(context, host);
+  const change = held.find((one) => one.actor === name && (one.tier ?? tier) === tier);
+  if (change !== undefined)
+    throw new CrosstalkError(
+      'refused',
+      `a change of ${name}.${tier} is held (${change.digest}), and would come into force with this one; decide about it first: crosstalk host show`,
+    );
+}

@@ -1,0 +1,11 @@
+/** The options of a tier, as the host file calls them. */
+export const TIER_OPTIONS: readonly string[] = [
+  'cli',
+  'workdir',
+  'count',
+  'timeout',
+  'attempts',
+  'retry_delay',
+  'max_runs_per_hour',
+  'max_depth',
+];

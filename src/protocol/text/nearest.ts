@@ -1,0 +1,23 @@
+import { distance } from 'fastest-levenshtein';
+
+/** Two letters that changed places are two differences, in a short word as well. */
+const LEAST = 2;
+const MOST = 3;
+
+/** The word that was probably meant by a misspelt one; undefined where none is near. */
+function nearest(word: string, known: Iterable<string>): string | undefined {
+  const most = word.length < 3 ? 1 : Math.min(MOST, Math.max(LEAST, Math.floor(word.length / 3)));
+  let found: string | undefined;
+  let least = most + 1;
+  for (const one of known) {
+    const far = distance(word.toLowerCase(), one.toLowerCase());
+    if (far < least) [found, least] = [one, far];
+  }
+  return found;
+}
+
+/** `; did you mean <word>?`, or nothing where no known word is near. */
+export function didYouMean(word: string, known: Iterable<string>): string {
+  const meant = nearest(word, known);
+  return meant === undefined ? '' : `; did you mean ${meant}?`;
+}

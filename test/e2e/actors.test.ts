@@ -1,0 +1,149 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Bus, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+
+const setUp = async (): Promise<Host> => {
+  const host = await new Bus().host('front', { worker: 'echo done' });
+  await host.once();
+  return host;
+};
+
+/** A file on the bus. */
+const onBus = ({ bus }: Host, path: string): string => git(bus.hub, 'show', `main:${path}`);
+const hostText = (host: Host): string => onBus(host, 'hosts/front.md');
+
+it('actor set changes options of a tier, which are in force without being held, and leaves the rest', async () => {
+  const host = await setUp();
+  const set = await host.run('actor', 'set', 'worker', 'count=2', 'timeout=30m');
+  expect([set.code, set.err]).toEqual([0, '']);
+  expect(set.out).toBe(
+    'worker.default on front\n  count: default -> 2\n  timeout: default -> 1800000\n',
+  );
+  expect(hostText(host)).toContain('cli: echo done\n      count: 2\n      timeout: 30m\n');
+  expect((await host.run('host', 'show')).out).not.toContain('Held');
+  const sent = await host.send('worker', 'hello');
+  await host.once();
+  expect(host.bus.from('worker').map(({ message }) => message.re)).toEqual([[sent]]);
+  const back = await host.run('actor', 'set', 'worker', 'count=', 'timeout=');
+  expect(back.out).toContain('count: 2 -> default');
+  expect(hostText(host)).toContain('default: echo done\n');
+  expect((await host.run('host', 'show')).out).not.toContain('Held');
+});
+
+it('actor set says what is wrong in one line, and changes nothing', async () => {
+  const host = await setUp();
+  const before = hostText(host);
+  for (const [argv, code, said] of [
+    [
+      ['worker', 'cuont=2'],
+      2,
+      '"cuont" is not an option of a tier; did you mean count?; the options are cli,',
+    ],
+    [['worker', 'count'], 2, 'count has no value; write it as count=<value>'],
+    [['worker', 'count=many'], 2, 'actors.worker.default.count is "many", expected a whole number'],
+    [['worker', 'cli='], 2, 'cli= is empty; a tier needs a command'],
+    [['workre', 'count=2'], 1, 'front does not serve "workre"; did you mean worker?'],
+    [
+      ['worker', '--tier', 'large', 'count=2'],
+      1,
+      'worker has no tier "large" on front, only default',
+    ],
+  ] as const) {
+    const ran = await host.run('actor', 'set', ...argv);
+    expect([ran.code, ran.out]).toEqual([code, '']);
+    expect(ran.err).toContain(`crosstalk actor set: ${said}`);
+    expect(ran.err.trim().split('\n')).toHaveLength(1);
+  }
+  expect(hostText(host)).toBe(before);
+});
+
+it('actor set does not bring into force what somebody else has proposed for the tier', async () => {
+  const host = await setUp();
+  const proposed = hostText(host).replace('echo done', 'echo theirs');
+  host.edit({ 'hosts/front.md': proposed });
+  const { code, err } = await host.run('actor', 'set', 'worker', 'count=2');
+  expect(code).toBe(1);
+  expect(err).toMatch(
+    /a change of worker\.default is held \([0-9a-f]{12}\), .*: crosstalk host show\n$/,
+  );
+  expect(hostText(host)).toBe(proposed);
+});
+
+it('actor remove takes the actor out of the host file and forgets its approval; its profile and its mail stay', async () => {
+  const host = await setUp();
+  await host.run('actor', 'add', 'tester', '--cli', 'echo tested', '--description', 'Tests.');
+  const before = hostText(host);
+  const removed = await host.run('actor', 'remove', 'tester');
+  expect([removed.code, removed.err]).toEqual([0, '']);
+  expect(removed.out).toBe(
+    'front no longer serves tester\nServed now by: no host; mail for it waits\nIts profile stays: local/actors/tester.md\n',
+  );
+  expect(hostText(host)).not.toContain('tester');
+  await host.send('tester', 'hello');
+  // Somebody else puts it back: nothing runs until that is approved.
+  host.edit({ 'hosts/front.md': before });
+  await host.once();
+  expect(host.bus.from('tester')).toEqual([]);
+  expect((await host.run('host', 'show')).out).toContain('tester.default');
+});
+
+it('actor remove takes out one tier of several, also the first', async () => {
+  const host = await setUp();
+  await host.run('actor', 'add', 'worker', '--cli', 'echo large', '--tier', 'large');
+  const removed = await host.run('actor', 'remove', 'worker', '--tier', 'default');
+  expect(removed.out).toBe('front no longer serves worker in the tier default\n');
+  expect((await host.run('host', 'show')).out).not.toContain('Held');
+  await host.send('worker', 'hello');
+  await host.once();
+  expect(host.bus.from('worker').map(({ message }) => message.body)).toEqual(['large\n']);
+});
+
+it('actor edit takes a profile from a file or stdin, and commits it', async () => {
+  const host = await setUp();
+  const text = '---\nname: worker\ndescription: Does it.\n---\n\nBe **brief**.\n';
+  writeFileSync(join(host.bus.root, 'profile.md'), text);
+  const edited = await host.run('actor', 'edit', 'worker', '--file', 'profile.md');
+  expect([edited.code, edited.out, edited.err]).toEqual([
+    0,
+    'Changed: local/actors/worker.md\n',
+    '',
+  ]);
+  expect(onBus(host, 'local/actors/worker.md')).toBe(text);
+  const again = await host.runWith({ stdin: text }, 'actor', 'edit', 'worker', '--file', '-');
+  expect(again.out).toBe('Nothing changed in local/actors/worker.md\n');
+  for (const [wrong, said] of [
+    ['no header', 'this is no profile of worker: '],
+    ['---\nname: other\n---\n', 'name is "other", expected "worker"'],
+  ] as const) {
+    const ran = await host.runWith({ stdin: wrong }, 'actor', 'edit', 'worker', '--file', '-');
+    expect([ran.code, ran.out]).toEqual([2, '']);
+    expect(ran.err).toContain(said);
+  }
+  expect((await host.run('actor', 'edit', 'nobody', '--file', 'profile.md')).err).toContain(
+    'no actor "nobody"',
+  );
+  expect(onBus(host, 'local/actors/worker.md')).toBe(text);
+});
+
+it('actor edit without a file needs a terminal', async () => {
+  const host = await setUp();
+  const { code, err } = await host.run('actor', 'edit', 'worker');
+  expect(code).toBe(2);
+  expect(err).toContain('there is no terminal for an editor; give the profile with --file <path>');
+});
+
+it('host list shows every host file, which is this machine’s, and what cannot be read', async () => {
+  const host = await setUp();
+  await host.bus.host('back', { tester: 'true' });
+  host.edit({ 'hosts/broken.md': 'nothing\n' });
+  const { code, out } = await host.run('host', 'list');
+  expect(code).toBe(0);
+  expect(out).toMatch(/^back +\S* +.*tester.*\n/m);
+  expect(out).toMatch(/^front +(\S+ +)?worker +this machine$/m);
+  expect(out).toMatch(/^hosts\/broken\.md +.*$/m);
+  const listed = JSON.parse((await host.run('host', 'list', '--json')).out) as { alias: string }[];
+  expect(listed.map(({ alias }) => alias).sort()).toEqual(['back', 'front', null]);
+  expect(readFileSync(join(host.dir, 'hosts/front.md'), 'utf8')).toContain('worker');
+});
