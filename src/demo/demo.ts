@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CrosstalkError } from '../errors.ts';
-import { addActor } from '../operations/setup/actors.ts';
+import { addActor } from '../operations/setup/add-actor.ts';
 import { tipOf, withContext, type Context } from '../operations/context.ts';
 import { init } from '../operations/setup/init.ts';
 import { replies } from '../operations/reading/replies.ts';

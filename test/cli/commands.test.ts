@@ -215,16 +215,17 @@ describe('send', () => {
     }
     git(host.dir, 'config', 'crosstalk.channel', 'release');
     expect((await host.run('send', '--to', 'worker', 'x')).code).toBe(0);
-    const [general = ''] = host.bus
-      .messages()
-      .flatMap(({ channel }) => (channel === id ? [] : channel));
-    expect(host.bus.messages().map(({ channel }) => channel)).toEqual([general, id, id, id, id]);
+    const general = host.channel();
+    const into = (channel: string): number =>
+      host.bus.messages().filter((message) => message.channel === channel).length;
+    expect([into(general), into(id)]).toEqual([1, 4]);
     expect((await host.run('channel', 'list')).out).toMatch(
       /^.{36} {2}general .*[^t]\n.{36} {2}release .* the default\n$/,
     );
     git(host.dir, 'config', 'crosstalk.channel', 'gone');
-    expect((await host.run('send', '--to', 'worker', 'x')).err).toBe(
-      `crosstalk send: no channel "gone", which git config crosstalk.channel says, in this transport, which has general (${general.slice(0, 8)}), release (${id.slice(0, 8)}); set another with: git config crosstalk.channel <name>\n`,
+    const { err } = await host.run('send', '--to', 'worker', 'x');
+    expect(err).toMatch(
+      /^crosstalk send: no channel "gone", which git config crosstalk\.channel says, in this transport, which has (general|release) \(.{8}\), .*; set another with: git config crosstalk\.channel <name>\n$/,
     );
     expect((await host.run('send', '--to', 'worker', '--channel', 'nope', 'x')).err).toContain(
       'no channel "nope"',

@@ -147,3 +147,51 @@ it('host list shows every host file, which is this machine’s, and what cannot 
   expect(listed.map(({ alias }) => alias).sort()).toEqual(['back', 'front', null]);
   expect(readFileSync(join(host.dir, 'hosts/front.md'), 'utf8')).toContain('worker');
 });
+
+it('actor add shows what it replaces, keeps the other options, and asks on a terminal', async () => {
+  const host = await setUp();
+  await host.run('actor', 'set', 'worker', 'count=3');
+  const replaced = await host.run('actor', 'add', 'worker', '--cli', 'echo other');
+  expect(replaced.code).toBe(0);
+  expect(replaced.err).toBe(
+    'crosstalk actor add: worker.default is served already, and changes:\n  cli: "echo done" -> "echo other"\n',
+  );
+  expect(hostText(host)).toContain('cli: echo other\n      count: 3\n');
+  const asked: string[] = [];
+  const answer = (text: string) => (question: string) => {
+    asked.push(question);
+    return Promise.resolve(text);
+  };
+  const third = ['actor', 'add', 'worker', '--cli', 'echo third'] as const;
+  const kept = await host.runWith({ ask: answer('n') }, ...third);
+  expect([kept.code, kept.out]).toEqual([1, '']);
+  expect(kept.err).toContain('worker.default on front stays as it is, as asked');
+  expect(hostText(host)).toContain('echo other');
+  const taken = await host.runWith({ ask: answer('y') }, ...third);
+  expect(taken.code).toBe(0);
+  expect(asked).toEqual(['Replace it? [y/N] ', 'Replace it? [y/N] ']);
+  expect((await host.run('host', 'show')).out).not.toContain('Held');
+  // The same once more is no change, and nothing is asked.
+  const same = await host.runWith({ ask: answer('n') }, ...third);
+  expect([same.code, same.err]).toEqual([0, '']);
+});
+
+it('actor add takes nothing over from what somebody else has proposed for the tier', async () => {
+  const host = await setUp();
+  const proposed = hostText(host).replace(
+    'default: echo done',
+    'default: { cli: echo theirs, workdir: /etc, count: 9 }',
+  );
+  host.edit({ 'hosts/front.md': proposed });
+  expect((await host.run('actor', 'add', 'worker', '--cli', 'echo ours')).code).toBe(0);
+  expect(hostText(host)).toContain('default: echo ours\n');
+});
+
+it.each([
+  ['cluade', 'cluade is not on the PATH, so mail for the actor would fail; did you mean claude?'],
+  ['/no/such/cli -p', '/no/such/cli is not there, so mail for the actor would fail'],
+])('the command %s is taken with a warning', async (cli, warning) => {
+  const host = await setUp();
+  const added = await host.run('actor', 'add', 'tester', '--cli', cli);
+  expect([added.code, added.err]).toEqual([0, `crosstalk actor add: ${warning}\n`]);
+});

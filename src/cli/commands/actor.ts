@@ -1,9 +1,10 @@
 import { CrosstalkError } from '../../errors.ts';
-import { addActor, listActors, showActor } from '../../operations/setup/actors.ts';
+import { listActors, showActor } from '../../operations/setup/actors.ts';
+import { addActor } from '../../operations/setup/add-actor.ts';
 import { removeActor, setActor } from '../../operations/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import { valueText } from '../../protocol/approval/text.ts';
-import { given, inTransport, print, text, type Call } from '../command/command.ts';
+import { given, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
@@ -62,6 +63,7 @@ function add(call: Call): Promise<number> {
       tier: text(call, 'tier') ?? 'default',
       ...given(call, 'description', 'host', 'workdir'),
       login: call.io.login,
+      mayReplace: (before, now) => mayReplace(call, before, now),
     });
     return print(call, added, () =>
       [
@@ -70,6 +72,20 @@ function add(call: Call): Promise<number> {
       ].join('\n'),
     );
   });
+}
+
+/** Shows what is replaced by what, and asks if there is a terminal. */
+async function mayReplace(
+  call: Call,
+  before: ApprovedOptions,
+  now: ApprovedOptions,
+): Promise<boolean> {
+  const { io, args } = call;
+  const tier = `${args[0] ?? ''}.${text(call, 'tier') ?? 'default'}`;
+  note(call, `${tier} is served already, and changes:`);
+  io.err(`${differences(before, now).join('\n')}\n`);
+  const answer = await io.ask?.('Replace it? [y/N] ');
+  return answer === undefined || /^y(es)?$/i.test(answer.trim());
 }
 
 function set(call: Call): Promise<number> {

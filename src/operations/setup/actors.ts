@@ -4,19 +4,10 @@ import { CrosstalkError } from '../../errors.ts';
 import { parseProfile, type Profile } from '../../protocol/files/actor.ts';
 import { formatDocument } from '../../protocol/text/frontmatter.ts';
 import { placeOf, profileFiles } from '../../protocol/layout.ts';
-import { isTier } from '../../protocol/message.ts';
-import { EVERYONE } from '../../protocol/address.ts';
 import { isName } from '../../protocol/names.ts';
-import { authorOf } from '../../protocol/outgoing.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { headlessCommand } from '../../agents/agents.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { deliverOrNote } from '../deliver.ts';
 import { hostsOf } from '../view.ts';
-import { approveWritten } from './approvals.ts';
-import { thisHost, writeTier } from './hosts.ts';
-import { resolveFrom } from '../lookup/resolve.ts';
-import { chosenWorkdir } from './workdir-option.ts';
 
 export interface ActorInfo {
   name: string;
@@ -128,72 +119,8 @@ export async function showActor(
   return { ...actor, profile: profile?.path ?? null, body: profile?.body ?? '' };
 }
 
-async function profileOf(context: Context, name: string): Promise<ProfileInForce> {
+export async function profileOf(context: Context, name: string): Promise<ProfileInForce> {
   return profileInForce(context.transport, context.paths.root, await tipOf(context), name);
-}
-
-export interface AddActorInput {
-  name: string;
-  /** A command line, or the name of a known agent CLI. */
-  cli: string;
-  tier: string;
-  /** Where it works; by default in a workspace for each thread. */
-  workdir?: string;
-  description?: string;
-  host?: string;
-  login: string;
-}
-
-/**
- * Adds an actor to this host: writes its command into the host file, approves that command on this
- * machine, and writes a profile to fill in if there is none.
- */
-export async function addActor(
-  context: Context,
-  input: AddActorInput,
-): Promise<{ path: string | undefined; host: string; cli: string }> {
-  const { name, tier } = input;
-  if (!isName(name))
-    throw new CrosstalkError(
-      'usage',
-      `the actor ${shown(name)} is not a name (letters, digits, . _ -, at most 64); choose another`,
-    );
-  if (name === EVERYONE)
-    throw new CrosstalkError('usage', `${name} means everybody; choose another name for the actor`);
-  if (!isTier(tier))
-    throw new CrosstalkError('usage', `--tier ${shown(tier)} is not a tier name; choose another`);
-  const host = await thisHost(context, input.host);
-  const from = resolveFrom(context, undefined, input.login);
-  const cli = headlessCommand(input.cli);
-  const workdir =
-    input.workdir === undefined
-      ? undefined
-      : await chosenWorkdir(context, input.workdir, context.transport.dir);
-  const slot = { cli, ...(workdir !== undefined && { workdir }) };
-  await approveWritten(context, host.file.alias, name, tier, slot);
-  const created = await writeProfile(context, input, from);
-  await writeTier(context, host, name, tier, slot, from);
-  return { path: created, host: host.file.alias, cli };
-}
-
-async function writeProfile(
-  context: Context,
-  input: AddActorInput,
-  from: string,
-): Promise<string | undefined> {
-  const { name, description } = input;
-  const { profile, problem } = await profileOf(context, name);
-  if (profile !== undefined || problem !== undefined) return undefined;
-  const [path] = profileFiles(name);
-  await deliverOrNote(context, [
-    {
-      at: context.now().toISOString(),
-      author: authorOf(from, context.hostname),
-      subject: `crosstalk: profile of ${name}`,
-      files: [{ path, content: profileText(name, description) }],
-    },
-  ]);
-  return path;
 }
 
 /** The text of a new profile. */

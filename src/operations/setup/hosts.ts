@@ -5,8 +5,7 @@ import { parseHostFile } from '../../protocol/files/host-file.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { loadApprovals } from '../../state/approvals.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
-import { slotOf, type TierSlot } from './tier-slot.ts';
-import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { refreshOrNote, type Context } from '../context.ts';
 import { hostsOf } from '../view.ts';
 import { deliverOrNote } from '../deliver.ts';
 
@@ -85,26 +84,6 @@ export async function listHosts(context: Context): Promise<ListedHost[]> {
       problem: result.ok ? null : result.problems.join('; '),
       is_this: path === own,
     };
-  });
-}
-
-/** Adds or replaces an actor's tier in a host file, leaving everything else in it unchanged. */
-export async function writeTier(
-  context: Context,
-  host: ThisHost,
-  actor: string,
-  tier: string,
-  slot: TierSlot,
-  from: string,
-): Promise<void> {
-  const text = (await context.reader.text(await tipOf(context), host.path)) ?? '';
-  const content = withHeader(text, (header) => {
-    header.setIn(['actors', actor, tier], slotOf(slot));
-  });
-  await writeHostFile(context, host, {
-    content,
-    subject: `crosstalk: ${actor} on ${host.file.alias}`,
-    from,
   });
 }
 

@@ -26,6 +26,7 @@ import type { Surroundings } from '../locate.ts';
 import { daysOf } from '../sync.ts';
 import { firstOnPath } from '../path.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';
+import { noteMissingProgram } from './missing-program.ts';
 import { slotIn } from './tier-slot.ts';
 import { templateFiles } from './template.ts';
 import { timeAndChanceOf } from '../time-and-chance.ts';
@@ -219,10 +220,13 @@ function remoteUrl(remote: string, cwd: string): string {
  * known agent on the PATH.
  */
 async function chooseCli(
-  { env }: Surroundings,
+  { env, cwd }: Surroundings,
   { cli, note }: InitInput,
 ): Promise<{ cli: string }> {
-  if (cli !== undefined) return { cli: headlessCommand(cli) };
+  if (cli !== undefined) {
+    await noteMissingProgram({ env, cwd, note }, headlessCommand(cli));
+    return { cli: headlessCommand(cli) };
+  }
   const found = await firstOnPath(
     KNOWN_AGENTS.map(({ name }) => name),
     env['PATH'] ?? '',

@@ -50,19 +50,8 @@ export async function setActor(
   const { alias } = host.file;
   const tier = tierNamed(host.file, input);
   await requireNothingHeld(context, input, tier.name);
-  const path = ['actors', input.name, tier.name];
-  const { content, file } = await changed(context, host, (header) => {
-    const slot: unknown = nodeAt(header, path);
-    if (isScalar(slot)) header.setIn(path, header.createNode({ cli: slot.value }));
-    for (const [option, value] of settings) {
-      if (value === '') header.deleteIn([...path, option]);
-      else header.setIn([...path, option], valueOf(option, value));
-    }
-    const left: unknown = nodeAt(header, path);
-    if (isMap(left) && left.items.length === 1 && left.has('cli'))
-      header.setIn(path, left.get('cli'));
-  });
-  const now = tierNamed(file, { ...input, tier: tier.name });
+  const of = { name: input.name, tier: tier.name };
+  const { content, now } = await changeTier(context, host, of, settings);
   await requireOutside(context, now);
   await changeApprovals(context, alias, (approved) =>
     withTier(approved, input.name, now.name, optionsOf(now)),
@@ -71,6 +60,39 @@ export async function setActor(
   const subject = `crosstalk: ${input.name} on ${alias}`;
   await writeHostFile(context, host, { content, subject, from });
   return { host: alias, tier: now.name, before: optionsOf(tier), now: optionsOf(now) };
+}
+
+/** An option of a tier, and its new value; an empty one stands for the default. */
+export type Setting = readonly [option: string, value: string];
+
+/**
+ * The text of a host file with options of a tier changed; the tier is added if it is not there.
+ *
+ * @param how `anew`: no option of the tier stays
+ * @throws CrosstalkError `usage` for a value that an option cannot have
+ */
+export async function changeTier(
+  context: Context,
+  host: ThisHost,
+  { name, tier }: { name: string; tier: string },
+  settings: readonly Setting[],
+  how: { anew?: boolean } = {},
+): Promise<{ content: string; before: Tier | undefined; now: Tier }> {
+  const path = ['actors', name, tier];
+  const { content, file } = await changed(context, host, (header) => {
+    const slot = nodeAt(header, path);
+    if (how.anew === true) header.deleteIn(path);
+    else if (isScalar(slot)) header.setIn(path, header.createNode({ cli: slot.value }));
+    for (const [option, value] of settings) {
+      if (value === '') header.deleteIn([...path, option]);
+      else header.setIn([...path, option], valueOf(option, value));
+    }
+    const left = nodeAt(header, path);
+    if (isMap(left) && left.items.length === 1 && left.has('cli'))
+      header.setIn(path, left.get('cli'));
+  });
+  const before = host.file.actors.get(name)?.find((one) => one.name === tier);
+  return { content, before, now: tierNamed(file, { name, tier }) };
 }
 
 /**
@@ -123,7 +145,7 @@ async function changed(
   );
 }
 
-function tiersOf({ alias, actors }: HostFile, { name }: Named): Tier[] {
+function tiersOf({ alias, actors }: HostFile, { name }: Pick<Named, 'name'>): Tier[] {
   const tiers = actors.get(name);
   if (tiers !== undefined) return tiers;
   const served = actors.size === 0 ? 'nobody' : [...actors.keys()].join(', ');
@@ -133,7 +155,7 @@ function tiersOf({ alias, actors }: HostFile, { name }: Named): Tier[] {
   );
 }
 
-function tierNamed(file: HostFile, named: Named): Tier {
+function tierNamed(file: HostFile, named: Pick<Named, 'name' | 'tier'>): Tier {
   const tiers = tiersOf(file, named);
   const wanted = named.tier ?? tiers[0]?.name ?? '';
   const tier = tiers.find(({ name }) => name === wanted);
@@ -144,7 +166,7 @@ function tierNamed(file: HostFile, named: Named): Tier {
   );
 }
 
-function parseSetting(text: string): [option: string, value: string] {
+function parseSetting(text: string): Setting {
   const at = text.indexOf('=');
   const option = text.slice(0, at < 0 ? undefined : at).replaceAll('-', '_');
   if (!TIER_OPTIONS.includes(option))

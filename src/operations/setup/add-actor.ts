@@ -1,0 +1,109 @@
+import { headlessCommand } from '../../agents/agents.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { EVERYONE } from '../../protocol/address.ts';
+import { optionsOf, withTier, type ApprovedOptions } from '../../protocol/approval/record.ts';
+import { profileFiles } from '../../protocol/layout.ts';
+import { isTier } from '../../protocol/message.ts';
+import { isName } from '../../protocol/names.ts';
+import { authorOf } from '../../protocol/outgoing.ts';
+import { shown } from '../../protocol/text/result.ts';
+import type { Context } from '../context.ts';
+import { deliverOrNote } from '../deliver.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
+import { profileOf, profileText } from './actors.ts';
+import { changeApprovals, knownHost, requireOutside } from './approvals.ts';
+import { thisHost, writeHostFile } from './hosts.ts';
+import { noteMissingProgram } from './missing-program.ts';
+import { changeTier, type Setting } from './set-actor.ts';
+import { chosenWorkdir } from './workdir-option.ts';
+
+export interface AddActorInput {
+  name: string;
+  /** A command line, or the name of a known agent CLI. */
+  cli: string;
+  tier: string;
+  /** Where it works; by default in a workspace for each thread. */
+  workdir?: string;
+  description?: string;
+  host?: string;
+  login: string;
+  /** Asks whether a tier that this machine serves may be replaced; without it, it is replaced. */
+  mayReplace?: (before: ApprovedOptions, now: ApprovedOptions) => Promise<boolean>;
+}
+
+export interface AddedActor {
+  /** The new profile to fill in; absent where there was one. */
+  path: string | undefined;
+  host: string;
+  cli: string;
+  /** What this tier was before, if this machine served it. */
+  replaced?: ApprovedOptions;
+}
+
+/**
+ * Adds an actor to this host: writes its command into the host file, approves that command on this
+ * machine, and writes a profile to fill in if there is none. Other options of a tier that is there
+ * already stay, unless somebody else has proposed a change of it, which must not come into force.
+ *
+ * @throws CrosstalkError `refused` when what is there is not to be replaced
+ */
+export async function addActor(context: Context, input: AddActorInput): Promise<AddedActor> {
+  const { name, tier } = input;
+  assertNames(input);
+  const host = await thisHost(context, input.host);
+  const { alias } = host.file;
+  const from = resolveFrom(context, undefined, input.login);
+  const cli = headlessCommand(input.cli);
+  const settings: Setting[] = [['cli', cli]];
+  if (input.workdir !== undefined)
+    settings.push(['workdir', await chosenWorkdir(context, input.workdir, context.transport.dir)]);
+  const { held } = await knownHost(context, input.host);
+  const isHeld = held.some((change) => change.actor === name && change.tier === tier);
+  const { content, before, now } = await changeTier(context, host, { name, tier }, settings, {
+    anew: isHeld,
+  });
+  await requireOutside(context, now);
+  const [was, is] = [before && optionsOf(before), optionsOf(now)];
+  if (was !== undefined && JSON.stringify(was) !== JSON.stringify(is)) {
+    const may = (await input.mayReplace?.(was, is)) ?? true;
+    if (!may)
+      throw new CrosstalkError('refused', `${name}.${tier} on ${alias} stays as it is, as asked`);
+  }
+  await noteMissingProgram(context, cli);
+  await changeApprovals(context, alias, (approved) => withTier(approved, name, tier, is));
+  const path = await addProfile(context, input, from);
+  await writeHostFile(context, host, { content, subject: `crosstalk: ${name} on ${alias}`, from });
+  return { path, host: alias, cli, ...(was !== undefined && { replaced: was }) };
+}
+
+function assertNames({ name, tier }: AddActorInput): void {
+  if (!isName(name))
+    throw new CrosstalkError(
+      'usage',
+      `the actor ${shown(name)} is not a name (letters, digits, . _ -, at most 64); choose another`,
+    );
+  if (name === EVERYONE)
+    throw new CrosstalkError('usage', `${name} means everybody; choose another name for the actor`);
+  if (!isTier(tier))
+    throw new CrosstalkError('usage', `--tier ${shown(tier)} is not a tier name; choose another`);
+}
+
+async function addProfile(
+  context: Context,
+  input: AddActorInput,
+  from: string,
+): Promise<string | undefined> {
+  const { name, description } = input;
+  const { profile, problem } = await profileOf(context, name);
+  if (profile !== undefined || problem !== undefined) return undefined;
+  const [path] = profileFiles(name);
+  await deliverOrNote(context, [
+    {
+      at: context.now().toISOString(),
+      author: authorOf(from, context.hostname),
+      subject: `crosstalk: profile of ${name}`,
+      files: [{ path, content: profileText(name, description) }],
+    },
+  ]);
+  return path;
+}
