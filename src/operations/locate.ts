@@ -58,6 +58,11 @@ export async function locateTransport(
   );
 }
 
+/** The transport in which a folder lies, which need not exist yet; undefined outside of one. */
+export function transportAround(dir: string): Promise<string | undefined> {
+  return nearest(dir, VERSION_FILE);
+}
+
 async function nearest(from: string, marker: string): Promise<string | undefined> {
   for (let dir = from; ; dir = dirname(dir)) {
     if (await exists(join(dir, marker))) return dir;

@@ -105,6 +105,49 @@ describe('init', () => {
       'is a transport already',
     );
   });
+  it('refuses a folder inside a transport, also one that does not exist yet', async () => {
+    const root = scratch();
+    await command(['init', 'here', '--cli', 'true'], { cwd: root });
+    for (const dir of ['here/inner', 'here/upstream/a/b']) {
+      const { code, out, err } = await command(['init', dir, '--cli', 'true'], { cwd: root });
+      expect([code, out]).toEqual([1, '']);
+      expect(err).toBe(
+        `crosstalk init: ${join(root, dir)} lies inside the transport ${join(root, 'here')}, and one inside another is of no use; name a folder outside: crosstalk init <dir>\n`,
+      );
+    }
+    expect(git(join(root, 'here'), 'status', '--porcelain')).toBe('');
+  });
+  it('refuses a remote that is used for something else, and leaves nothing behind', async () => {
+    const root = scratch();
+    const code = join(root, 'code');
+    git(root, 'init', '--quiet', '--initial-branch', 'main', code);
+    git(code, 'commit', '--quiet', '--allow-empty', '--message', 'some code');
+    const ran = await command(['init', 'here', '--remote', code, '--cli', 'true'], { cwd: root });
+    expect([ran.code, ran.out]).toEqual([1, '']);
+    expect(ran.err).toBe(
+      `crosstalk init: ${code} is not a transport: its branch main has commits, but no upstream/CROSSTALK-VERSION; a transport needs a repository of its own: make an empty one, and name that with --remote\n`,
+    );
+    expect(() => readFileSync(join(root, 'here'))).toThrow(/ENOENT/);
+  });
+  it('says where to go and how to check, with a path that a shell understands', async () => {
+    const root = scratch();
+    const made = await command(['init', "Anna's bus", '--cli', 'claude'], { cwd: root });
+    expect(made.out).toContain(
+      `Next: cd 'Anna'\\''s bus' && crosstalk dispatch, and in another shell there: crosstalk send --to concierge "hello"\n`,
+    );
+    expect(made.out).toContain(
+      'To check: crosstalk doctor, and whether claude answers: crosstalk agents --run claude\n',
+    );
+  });
+  it('works in a clone that belongs to another user', async () => {
+    const host = await new Bus().host('front', { worker: 'true' });
+    const other = { env: { GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' } };
+    expect((await host.runWith(other, 'status')).out).toContain('hosts/front.md (front)');
+    // Here the variable makes git refuse the remote too, which is a folder.
+    const queued = await host.runWith(other, 'send', '--to', 'worker', 'hello');
+    expect([queued.code, queued.out]).toEqual([0, expect.stringMatching(/^Queued: /)]);
+    expect(queued.err).toContain('dubious ownership');
+  });
   it('leaves nothing behind when the remote cannot be used', async () => {
     const root = scratch();
     const { code, err } = await command(['init', 'here', '--remote', 'nowhere.git'], { cwd: root });
@@ -138,6 +181,8 @@ describe('init', () => {
       { cwd: bus.root },
     );
     expect(joined.out).toContain('Joined as second.');
+    const there = { cwd: join(bus.root, 'x') };
+    expect((await command(['status'], there)).out).toContain('hosts/second.md (second)');
     expect(git(bus.hub, 'show', 'main:hosts/second.md')).toContain('codex exec');
     expect(git(bus.hub, 'show', 'main:local/actors/painter.md')).toContain('name: painter');
   });

@@ -1,3 +1,6 @@
+import { realpathSync } from 'node:fs';
+import { relative } from 'node:path';
+import { agentOf } from '../../agents/agents.ts';
 import { withoutCredentials, withoutWebToken } from '../../credentials.ts';
 import { init } from '../../operations/setup/init.ts';
 import { flag, given, note, print, text, type Call } from '../command/command.ts';
@@ -21,16 +24,26 @@ export async function run(call: Call): Promise<number> {
     },
   );
   return print(call, made, () => {
+    const agent = agentOf(made.cli)?.name;
     const lines = [
       made.joined ? `Joined as ${made.alias}.` : `A new transport with the host ${made.alias}.`,
       ...(made.channel === undefined ? [] : [`Channel: ${made.channel}`]),
       `Actor: ${made.actor}, run by: ${made.cli}`,
       ...(made.workdir === undefined ? [] : [`It works in: ${made.workdir}`]),
-      `Next: crosstalk dispatch${made.joined ? ` --host ${made.alias}` : ''}, and in another shell: crosstalk send --to ${made.actor} "hello"`,
+      `Next: ${goThere(io.cwd, made.dir)}crosstalk dispatch, and in another shell there: crosstalk send --to ${made.actor} "hello"`,
+      `To check: crosstalk doctor${agent === undefined ? '' : `, and whether ${agent} answers: crosstalk agents --run ${agent}`}`,
       `Transport: ${made.dir}`,
     ];
     return (flag(call, 'json') ? [] : lines).join('\n');
   });
+}
+
+/** The command that goes to a folder, followed by the next one; nothing where one is there. */
+function goThere(cwd: string, dir: string): string {
+  const there = relative(realpathSync(cwd), dir);
+  if (there === '') return '';
+  const short = there.startsWith('..') ? dir : there;
+  return `cd ${/^[\w./-]+$/.test(short) ? short : `'${short.replaceAll("'", `'\\''`)}'`} && `;
 }
 
 function asking(ask: (question: string) => Promise<string>): (actor: string) => Promise<string> {

@@ -4,10 +4,10 @@ import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Checkout } from '../../bus/checkout.ts';
 import { EVERYONE } from '../../protocol/address.ts';
-import { CrosstalkError, hasCode } from '../../errors.ts';
+import { CrosstalkError } from '../../errors.ts';
 import { headlessCommand, KNOWN_AGENTS, knownAgent } from '../../agents/agents.ts';
 import { channelNameProblem } from '../../protocol/files/channel.ts';
-import { hostFile } from '../../protocol/layout.ts';
+import { hostFile, VERSION_FILE } from '../../protocol/layout.ts';
 import { isName, toName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -29,6 +29,7 @@ import { hostText, newActor, newChannel } from './starter-files.ts';
 import { noteMissingProgram } from './missing-program.ts';
 import { slotIn } from './tier-slot.ts';
 import { templateFiles } from './template.ts';
+import { assertRoom } from './room.ts';
 import { timeAndChanceOf } from '../time-and-chance.ts';
 import { chooseWorkdir } from './workdir-option.ts';
 
@@ -45,7 +46,7 @@ const FALLBACK = 'claude';
 export async function init(surroundings: Surroundings, input: InitInput): Promise<Initialised> {
   const dir = resolve(surroundings.cwd, input.dir ?? '.');
   checkInput(input);
-  await assertEmpty(dir);
+  await assertRoom(dir);
   const made = await mkdir(dir, { recursive: true });
   try {
     const settings: { cli: string; actor: string; workdir?: string } = {
@@ -74,6 +75,7 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
           'git_failed',
           `cannot clone ${redact(remote)}: ${failure.reason}; check your access`,
         );
+      await assertTransport(surroundings, dir, remote);
       return await joinTransport(surroundings, { ...input, ...settings, dir: await realpath(dir) });
     }
     const empty = state && remote !== undefined ? { ...state, url: remote } : undefined;
@@ -148,6 +150,22 @@ async function bringInto(dir: string, surroundings: Surroundings): Promise<Failu
   }
 }
 
+/** @throws CrosstalkError `refused` for a clone of a repository that is used for something else */
+async function assertTransport({ env }: Surroundings, dir: string, remote: string): Promise<void> {
+  const { transport } = await openTransport(dir, env, { isMade: true });
+  try {
+    const tip = await transport.tip();
+    const version = await transport.objects.read(`${tip ?? ''}:${VERSION_FILE}`);
+    if (version !== undefined) return;
+    throw new CrosstalkError(
+      'refused',
+      `${redact(remote)} is not a transport: its branch ${transport.branch} has commits, but no ${VERSION_FILE}; a transport needs a repository of its own: make an empty one, and name that with --remote`,
+    );
+  } finally {
+    transport.close();
+  }
+}
+
 /** Makes the first push; after a failure the local transport works and is pushed later. */
 async function push({ transport, note }: Context): Promise<boolean> {
   const pushed = await transport.refresh();
@@ -177,30 +195,6 @@ function checkInput({ alias, actor, channel, cli, window }: InitInput): void {
       '--cli is empty; give a command line, or one of: ' +
         KNOWN_AGENTS.map(({ name }) => name).join(', '),
     );
-}
-
-async function assertEmpty(dir: string): Promise<void> {
-  let entries: string[];
-  try {
-    entries = await readdir(dir);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return;
-    if (hasCode(error, 'ENOTDIR'))
-      throw new CrosstalkError('refused', `${dir} is not a folder; name another`);
-    throw error;
-  }
-  if (entries.includes('upstream')) {
-    throw new CrosstalkError(
-      'refused',
-      `${dir} is a transport already; use it with: crosstalk status --transport ${dir}`,
-    );
-  }
-  if (entries.length > 0) {
-    throw new CrosstalkError(
-      'refused',
-      `${dir} is not empty, it holds ${shown(entries[0])}; name a new or empty folder: crosstalk init <dir>`,
-    );
-  }
 }
 
 async function emptyAgain(dir: string, made: string | undefined): Promise<void> {

@@ -82,7 +82,7 @@ async function identity(
   const claimed = hosts.find((host) => host.hostname?.toLowerCase() === hostname().toLowerCase());
   if (claimed === undefined) return { alias, machine: hostname() };
   context.note(
-    `the host "${claimed.alias}" already has the hostname ${hostname()}, so this one goes by its alias: crosstalk dispatch --host ${alias}`,
+    `the host "${claimed.alias}" already has the hostname ${hostname()}, so this one goes by its alias "${alias}", which this clone remembers`,
   );
   return { alias, machine: undefined };
 }

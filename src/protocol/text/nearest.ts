@@ -11,7 +11,7 @@ function nearest(word: string, known: Iterable<string>): string | undefined {
   let least = most + 1;
   for (const one of known) {
     const far = distance(word.toLowerCase(), one.toLowerCase());
-    if (far < least) [found, least] = [one, far];
+    if (one !== word && far < least) [found, least] = [one, far];
   }
   return found;
 }

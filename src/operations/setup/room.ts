@@ -1,0 +1,41 @@
+import { readdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { CrosstalkError, hasCode } from '../../errors.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { transportAround } from '../locate.ts';
+
+/**
+ * Makes sure that a new transport has room: a folder that does not exist or is empty, outside of any
+ * other transport.
+ *
+ * @throws CrosstalkError `refused`
+ */
+export async function assertRoom(dir: string): Promise<void> {
+  const around = await transportAround(dirname(dir));
+  if (around !== undefined)
+    throw new CrosstalkError(
+      'refused',
+      `${dir} lies inside the transport ${around}, and one inside another is of no use; name a folder outside: crosstalk init <dir>`,
+    );
+  let entries: string[];
+  try {
+    entries = await readdir(dir);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return;
+    if (hasCode(error, 'ENOTDIR'))
+      throw new CrosstalkError('refused', `${dir} is not a folder; name another`);
+    throw error;
+  }
+  if (entries.includes('upstream')) {
+    throw new CrosstalkError(
+      'refused',
+      `${dir} is a transport already; use it with: crosstalk status --transport ${dir}`,
+    );
+  }
+  if (entries.length > 0) {
+    throw new CrosstalkError(
+      'refused',
+      `${dir} is not empty, it holds ${shown(entries[0])}; name a new or empty folder: crosstalk init <dir>`,
+    );
+  }
+}
