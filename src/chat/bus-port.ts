@@ -23,7 +23,7 @@ import type {
   Opening,
   SentEntry,
 } from './port.ts';
-import { searchLines, statusLines, threadLines } from './reports.ts';
+import { messageLines, searchLines, statusLines, threadLines } from './reports.ts';
 
 export interface BusPortInput {
   /** In any form in which a channel may be named. */
@@ -177,6 +177,10 @@ export class BusPort implements ChatPort {
 
   thread(message: string): Promise<string[]> {
     return threadLines(this.#context, message);
+  }
+
+  read(message: string): Promise<string[]> {
+    return messageLines(this.#context, message);
   }
 
   search(channel: string, words: string): Promise<string[]> {

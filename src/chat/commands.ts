@@ -9,6 +9,11 @@ export const COMMANDS = [
     usage: '/thread [message]',
     summary: 'who asked whom: the thread selected, or of a message',
   },
+  {
+    name: 'read',
+    usage: '/read [message]',
+    summary: 'a whole message: the newest of the thread selected or of the channel, or this one',
+  },
   { name: 'search', usage: '/search <words>', summary: 'find messages of this channel' },
   { name: 'status', usage: '/status', summary: 'health, dispatcher, outbox, dead letters' },
   { name: 'retry', usage: '/retry <id|all>', summary: 'try a dead letter of this machine again' },

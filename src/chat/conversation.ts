@@ -113,7 +113,7 @@ function bodyLines(entry: Entry, width: number): string[] {
   const all = wrap(clean(entry.body.slice(0, MAX_CHARACTERS)).trimEnd(), width);
   const lines = all.slice(0, MAX_LINES);
   const isCut = all.length > MAX_LINES || entry.body.length > MAX_CHARACTERS;
-  if (isCut) lines.push(cut(`… more with: crosstalk read ${shortName(entry.relPath)}`, width));
+  if (isCut) lines.push(cut(`… more with: /read ${shortName(entry.relPath)}`, width));
   wrapped.set(entry, { width, lines });
   return lines;
 }

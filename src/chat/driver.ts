@@ -95,6 +95,9 @@ export class Driver {
       case 'thread':
         this.#ask(port.thread(effect.message), (lines) => panel('thread', lines));
         return;
+      case 'read':
+        this.#ask(port.read(effect.message), (lines) => panel('message', lines));
+        return;
       case 'search':
         this.#ask(port.search(effect.channel, effect.words), (lines) =>
           panel(`search: ${effect.words}`, lines),

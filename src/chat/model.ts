@@ -105,6 +105,7 @@ export type Effect =
   | { do: 'remember'; line: string }
   | { do: 'seen'; channel: string; relPath: string }
   | { do: 'thread'; message: string }
+  | { do: 'read'; message: string }
   | { do: 'search'; channel: string; words: string }
   | { do: 'status' }
   | { do: 'retry'; id: string }

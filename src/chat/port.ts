@@ -75,6 +75,8 @@ export interface ChatPort {
    */
   send(channel: string, to: string, body: string): { entry: Entry; sent: Promise<SentEntry> };
   thread(message: string): Promise<string[]>;
+  /** One whole message. */
+  read(message: string): Promise<string[]>;
   search(channel: string, words: string): Promise<string[]>;
   status(): Promise<string[]>;
   /** Releases dead letters and returns the notice to show. */

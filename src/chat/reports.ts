@@ -2,6 +2,8 @@ import type { Context } from '../operations/context.ts';
 import { search } from '../operations/reading/search.ts';
 import { status } from '../operations/health/status.ts';
 import { thread, type ThreadNode } from '../operations/tracing/thread.ts';
+import { readMessage } from '../operations/reading/read.ts';
+import { formatAddress } from '../protocol/address.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { describeState } from './states.ts';
 
@@ -23,6 +25,14 @@ function branch(node: ThreadNode): string[] {
     oneLine(node.excerpt),
   ].join('  ');
   return [head, ...node.children.flatMap((child) => branch(child).map((line) => `  ${line}`))];
+}
+
+/** One whole message below a line that says whose it is. @throws CrosstalkError as `readMessage` does */
+export async function messageLines(context: Context, given: string): Promise<string[]> {
+  const { message, relPath } = await readMessage(context, given);
+  const to = message.to.map(formatAddress).join(', ');
+  const head = `${message.from} > ${to}  ${suffixOf(relPath).slice(0, SHORT)}  ${message.timestamp}`;
+  return [head, '', ...message.body.trimEnd().split('\n')];
 }
 
 /** The results of a search in a channel, best first. @throws CrosstalkError as `search` does */

@@ -1,7 +1,8 @@
 import { parseAddress } from '../protocol/address.ts';
 import { help, read, type CommandName } from './commands.ts';
-import { cleared, noticed, step, type ChatState, type Effect, type Step } from './model.ts';
+import { cleared, noticed, roomOf, step, type ChatState, type Effect, type Step } from './model.ts';
 import { answersFold, switchedTo } from './moves.ts';
+import { threadsOf } from './threads.ts';
 
 /**
  * Handles the typed text: sends it, or executes it as a command. A text with an error stays in the
@@ -64,6 +65,8 @@ function obeyed(state: ChatState, name: CommandName, argument: string): Step {
       return step(answersFold(state));
     case 'thread':
       return showThread(state, argument);
+    case 'read':
+      return readWhole(state, argument);
     case 'search':
       return argument === ''
         ? wrong(state, 'search for what? /search <words>')
@@ -125,4 +128,14 @@ function showThread(state: ChatState, argument: string): Step {
   return message === undefined
     ? wrong(state, 'which thread? select one with Alt-Up, or name a message: /thread 1f2e3d4c')
     : step(state, { do: 'thread', message });
+}
+
+function readWhole(state: ChatState, argument: string): Step {
+  if (argument !== '') return step(state, { do: 'read', message: argument });
+  const { entries } = roomOf(state, state.current);
+  const thread = threadsOf(entries).find(({ root }) => root.relPath === state.selected);
+  const newest = thread?.others.at(-1)?.entry ?? thread?.root ?? entries.at(-1);
+  return newest === undefined
+    ? wrong(state, 'which message? name one: /read 1f2e3d4c')
+    : step(state, { do: 'read', message: `${newest.channel}/${newest.relPath}` });
 }

@@ -67,8 +67,15 @@ export function windowOf(state: ChatState): { height: number; total: number } {
   return { height: body, total: lines.length };
 }
 
+/** The wrapped lines of the panel that was shown last: a message may be a megabyte. */
+const wrapped = new WeakMap<readonly string[], { width: number; lines: string[] }>();
+
 function panelLines({ lines }: Panel, width: number): string[] {
-  return lines.flatMap((line) => wrap(clean(line), width));
+  const known = wrapped.get(lines);
+  if (known?.width === width) return known.lines;
+  const found = { width, lines: lines.flatMap((line) => wrap(clean(line), width)) };
+  wrapped.set(lines, found);
+  return found.lines;
 }
 
 /** Computes the screen from the state. */

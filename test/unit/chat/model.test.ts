@@ -251,6 +251,25 @@ it('commands change the addressee, ask for reports and say what they lack', () =
   expect(chat.did('quit')).toHaveLength(1);
 });
 
+it('/read shows a whole message: the one named, else the newest of the thread selected, else of the channel', () => {
+  const long = entry(1, 'bert', 'concierge', { body: 'line\n'.repeat(300) });
+  const chat = new Model().loaded(
+    long,
+    entry(2, 'concierge', 'bert', { re: [relPath(1)] }),
+    entry(3, 'anna', 'all', {}),
+  );
+  chat.type('/read 1f2e3d4c').press('return').type('/read').press('return');
+  chat.press('alt-up').press('alt-up').type('/read').press('return');
+  expect(chat.did('read').map(({ message }) => message)).toEqual([
+    '1f2e3d4c',
+    `${GENERAL}/${relPath(3)}`,
+    `${GENERAL}/${relPath(2)}`,
+  ]);
+  const empty = new Model().loaded();
+  empty.type('/read').press('return');
+  expect(empty.screen.join('\n')).toContain('which message?');
+});
+
 it('every frame has exactly the lines and at most the columns of its terminal, whatever is in it', () => {
   const hostile = '\u001b[2J日本語 👩‍👩‍👧 שלום \u202e'.repeat(20);
   for (const columns of [1, 3, 10, 40, 60, 80, 200]) {
