@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus } from '../support/bus.ts';
+import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';
 
 /** Lines that arrive when the test provides them. */
@@ -86,10 +87,10 @@ it('piped, what cannot be known has to be said: to whom, and where', async () =>
   expect(await chat('--to', 'a/b')).toMatchObject({ code: 2 });
   expect(await chat('--timeout', 'soon')).toMatchObject({ code: 2 });
   expect(await chat('nowhere')).toMatchObject({ code: 1 });
-  await host.run('channel', 'create', 'second');
+  git(host.dir, 'config', 'crosstalk.channel', 'gone');
   const { code, err } = await chat('--to', 'one');
   expect(code).toBe(1);
-  expect(err).toContain('several channels');
+  expect(err).toContain('no channel "gone", which git config crosstalk.channel says');
   expect(bus.from('operator')).toEqual([]);
 });
 
