@@ -494,6 +494,25 @@ it('dlq forgets only when told so', async () => {
   expect((await host.run('dlq', '--clear')).code).toBe(2);
   expect((await host.run('dlq', '--show', 'nothing')).err).toContain('no dead letter "nothing"');
   const [id = ''] = (await host.run('dlq')).out.split(' ');
+  const [message] = host.bus.from('operator');
+  for (const named of [message?.relPath ?? '', message?.relPath.slice(-15, -3) ?? ''])
+    expect((await host.run('dlq', '--show', named)).out).toContain(id);
+  const vague = await host.run('dlq', '--drop', '01');
+  expect([vague.code, vague.err]).toEqual([
+    2,
+    `crosstalk dlq: this dead letter would be forgotten: ${id}; say so with --yes\n`,
+  ]);
+  const asked: string[] = [];
+  const no = (question: string): Promise<string> => {
+    asked.push(question);
+    return Promise.resolve('');
+  };
+  const kept = await host.runWith({ ask: no }, 'dlq', '--drop', id);
+  expect([kept.code, asked]).toEqual([
+    1,
+    ['Forget this dead letter? The messages stay on record. [y/N] '],
+  ]);
+  expect(kept.err).toContain(message?.relPath);
   expect((await host.run('dlq', '--drop', id)).out).toBe(`Dropped: ${id}\n`);
   expect((await host.run('dlq')).out).toBe('');
   expect((await host.run('dlq', '--clear', '--yes')).code).toBe(0);
@@ -530,6 +549,30 @@ it('open and attach start the right CLI in the right place with the right text',
   expect(
     (await host.runWith({ env }, 'open', '--host', 'front', '--actor', 'nobody')).err,
   ).toContain('does not serve "nobody", it serves worker, other');
+});
+
+it('attach starts the agent CLI that this machine serves before another that is there, and says so', async () => {
+  const bus = new Bus();
+  const bin = join(bus.root, 'bin');
+  mkdirSync(bin);
+  for (const [name, code] of [
+    ['claude', 5],
+    ['codex', 6],
+  ] as const)
+    writeFileSync(join(bin, name), `#!/bin/sh\nexit ${String(code)}\n`, { mode: 0o755 });
+  const env = { PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+  const host = await bus.host('front', { worker: 'true', painter: 'codex exec -' });
+  const attached = await host.runWith({ env }, 'attach');
+  expect([attached.code, attached.err]).toEqual([
+    6,
+    'crosstalk attach: starting codex, which this machine serves; another with --agent <command>\n',
+  ]);
+  expect(await host.runWith({ env }, 'attach', '--agent', 'claude')).toMatchObject({
+    code: 5,
+    err: '',
+  });
+  await host.run('actor', 'remove', 'painter');
+  expect(await host.runWith({ env }, 'attach')).toMatchObject({ code: 5, err: '' });
 });
 
 it('doctor is content while all is well, and says what to do where it is not', async () => {

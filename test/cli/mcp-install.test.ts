@@ -57,6 +57,14 @@ function install(
   });
 }
 
+/** Needs no transport. */
+function uninstall(client: string, argv: string[] = ['--yes']): Promise<Ran> {
+  return command(['mcp', '--uninstall', client, ...argv], {
+    cwd: folder,
+    env: { HOME: home, ...OWN_PLACES, PATH: pathWith(another) },
+  });
+}
+
 const env = (): Record<string, string> => ({ CROSSTALK_TRANSPORT: transport });
 const json = (file: string): unknown => {
   const node = parseJsonc(readFileSync(file, 'utf8'));
@@ -138,20 +146,21 @@ describe.each(clients)('for $name', ({ name, file, other, key, entry }) => {
     expect([second.code, second.out]).toEqual([0, `Unchanged: ${file()} has it already\n`]);
     expect(readFileSync(file(), 'utf8')).toBe(content);
   });
-  it('everything else in the file stays, byte for byte', async () => {
-    const rest = `{\n    // keep me\n    "theme": "dark", /* and me */\n    "${key}": {\n        "other": { "command": "x" }, // here\n    },\n}\n`;
+  it('is taken out again, and the rest stays', async () => {
+    const rest = `{\n  "theme": "dark",\n  "${key}": {\n    "other": {\n      "command": "x"\n    }\n  }\n}\n`;
     put(file(), rest);
     expect((await install(name)).code).toBe(0);
-    const content = readFileSync(file(), 'utf8');
-    const [before = '', after = ''] = rest.split(' // here\n');
-    expect(content.startsWith(`${before} // here\n        "crosstalk": {\n            `)).toBe(
-      true,
-    );
-    expect(content.endsWith(`        },\n${after}`)).toBe(true);
-    expect(json(file())).toMatchObject({
-      theme: 'dark',
-      [key]: { other: { command: 'x' }, crosstalk: entry() },
-    });
+    const asked = await uninstall(name, []);
+    expect([asked.code, asked.err]).toEqual([
+      2,
+      `crosstalk mcp: nothing was written; say yes with: crosstalk mcp --uninstall ${name} --yes\n`,
+    ]);
+    const gone = await uninstall(name);
+    expect([gone.code, gone.err]).toEqual([0, '']);
+    expect(gone.out).toContain(`\nRemoved: ${file()}\n`);
+    expect(readFileSync(file(), 'utf8')).toBe(rest);
+    const again = await uninstall(name);
+    expect(again.out).toBe(`Unchanged: ${file()} has no entry for crosstalk\n`);
   });
   it('what was added to our entry by hand stays in it', async () => {
     await install(name);
@@ -211,6 +220,16 @@ describe('for codex', () => {
     expect(existsSync(join(folder, '.codex/config.toml'))).toBe(true);
     expect(existsSync(config())).toBe(false);
   });
+  it('the table is taken out again with all below it, and the rest stays', async () => {
+    const rest = 'model = "o3" # mine\n\n[mcp_servers.other]\ncommand = "x"\n';
+    put(config(), rest);
+    await install('codex');
+    const first = readFileSync(config(), 'utf8');
+    writeFileSync(config(), `${first}\n[mcp_servers.crosstalk.more]\na = "b"\n\n[last]\nc = 1\n`);
+    expect((await uninstall('codex')).code).toBe(0);
+    expect(readFileSync(config(), 'utf8')).toBe(`${rest}\n[last]\nc = 1\n`);
+    expect((await uninstall('codex')).out).toContain('has no entry for crosstalk');
+  });
   it('a broken file is refused and left alone', async () => {
     put(config(), '[a\n');
     const { code, err } = await install('codex');
@@ -218,6 +237,49 @@ describe('for codex', () => {
     expect(err).toContain('config.toml cannot be edited, line 1: expected ], seen ""; nothing was');
     expect(readFileSync(config(), 'utf8')).toBe('[a\n');
   });
+});
+
+const LENIENT = clients.filter(({ name }) => name !== 'claude');
+
+describe.each(LENIENT)('for $name', ({ name, file, key, entry }) => {
+  it('everything else in the file stays, byte for byte', async () => {
+    const rest = `{\n    // keep me\n    "theme": "dark", /* and me */\n    "${key}": {\n        "other": { "command": "x" }, // here\n    },\n}\n`;
+    put(file(), rest);
+    expect((await install(name)).code).toBe(0);
+    const content = readFileSync(file(), 'utf8');
+    const [before = '', after = ''] = rest.split(' // here\n');
+    expect(content.startsWith(`${before} // here\n        "crosstalk": {\n            `)).toBe(
+      true,
+    );
+    expect(content.endsWith(`        },\n${after}`)).toBe(true);
+    expect(json(file())).toMatchObject({
+      theme: 'dark',
+      [key]: { other: { command: 'x' }, crosstalk: entry() },
+    });
+  });
+});
+
+it('what claude could not read is refused, and left alone', async () => {
+  const file = join(folder, '.mcp.json');
+  for (const content of ['{\n  // mine\n  "mcpServers": {}\n}\n', '{ "mcpServers": {}, }\n']) {
+    writeFileSync(file, content);
+    const { code, out, err } = await install('claude');
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain(
+      `${file} cannot be edited, Claude Code reads no comments and no trailing commas: `,
+    );
+    expect(readFileSync(file, 'utf8')).toBe(content);
+  }
+});
+
+it('an unknown client is refused with the nearest name, and two requests at once are', async () => {
+  const unknown = await install('cluade');
+  expect([unknown.code, unknown.err]).toEqual([
+    2,
+    'crosstalk mcp: --install is "cluade", expected one of claude, codex, cursor, gemini, opencode, vscode; did you mean claude?; for any other client see docs/mcp.md\n',
+  ]);
+  const both = await install('claude', ['--uninstall', 'claude']);
+  expect(both.err).toContain('--install and --uninstall were given; give one of them');
 });
 
 describe('the change', () => {

@@ -227,7 +227,7 @@ it('lists channels as a tree, with what is unread for a name', async () => {
   expect(await list('anna')).toEqual([
     'billing  1 messages  last …',
     '  invoices  3 messages  last …  2 unread for anna',
-    'general  4 messages  last …',
+    'general  4 messages  last …  the default',
   ]);
   await other.send('bert', 'thanks', '--from', 'anna', '--channel', 'invoices');
   expect((await list('anna'))[1]).toBe('  invoices  4 messages  last …');

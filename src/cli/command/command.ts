@@ -98,3 +98,8 @@ export function print(call: Call, value: unknown, render: () => string): number 
   if (body !== '') call.io.out(`${body}\n`);
   return 0;
 }
+
+/** Whether an answer to a question agrees. */
+export function isYes(answer: string): boolean {
+  return /^y(es)?$/i.test(answer.trim());
+}

@@ -4,7 +4,7 @@ import { addActor } from '../../operations/setup/add-actor.ts';
 import { removeActor, setActor } from '../../operations/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import { valueText } from '../../protocol/approval/text.ts';
-import { given, inTransport, note, print, text, type Call } from '../command/command.ts';
+import { given, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
 import { table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
@@ -85,7 +85,7 @@ async function mayReplace(
   note(call, `${tier} is served already, and changes:`);
   io.err(`${differences(before, now).join('\n')}\n`);
   const answer = await io.ask?.('Replace it? [y/N] ');
-  return answer === undefined || /^y(es)?$/i.test(answer.trim());
+  return answer === undefined || isYes(answer);
 }
 
 function set(call: Call): Promise<number> {

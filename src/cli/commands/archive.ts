@@ -6,7 +6,7 @@ import {
   type ArchiveInput,
 } from '../../operations/upkeep/archive.ts';
 import type { Context } from '../../operations/context.ts';
-import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
+import { isYes, flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
@@ -44,7 +44,7 @@ async function agreed(call: Call, context: Context, input: ArchiveInput): Promis
   }
   note(call, describe(plan, { ...input, dryRun: true }));
   const answer = await call.io.ask('Replace the history of the bus, for every host? [y/N] ');
-  return /^y(es)?$/i.test(answer.trim());
+  return isYes(answer);
 }
 
 async function bringBack(call: Call, context: Context, bundle: string): Promise<number> {

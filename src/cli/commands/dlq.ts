@@ -4,11 +4,14 @@ import {
   findDeadLetter,
   listDeadLetters,
   retryDeadLetters,
+  type DeadLetter,
 } from '../../operations/upkeep/dlq.ts';
 import type { Context } from '../../operations/context.ts';
-import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
+import { EXIT } from '../command/exit.ts';
+import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
 import { indent, table } from '../view/render.ts';
 
+const MOST_NAMED = 5;
 const ACTIONS = ['list', 'show', 'retry', 'drop', 'clear'];
 
 export function run(call: Call): Promise<number> {
@@ -28,7 +31,7 @@ export function run(call: Call): Promise<number> {
       case 'drop':
         return drop(call, context, text(call, 'drop') ?? '');
       case 'clear':
-        return clear(call, context);
+        return drop(call, context, 'all');
       default:
         return list(call, context);
     }
@@ -38,19 +41,11 @@ export function run(call: Call): Promise<number> {
 async function list(call: Call, context: Context): Promise<number> {
   const letters = await listDeadLetters(context);
   if (letters.length === 0) note(call, 'no dead letters');
-  return print(call, letters, () =>
-    table(
-      letters.map(({ id, state, actor, reason, attempts, messages, detail }) => [
-        id,
-        state,
-        actor,
-        reason,
-        `${String(attempts)} attempts`,
-        messages.join(','),
-        detail,
-      ]),
-    ),
-  );
+  return print(call, letters, () => table(letters.map(row)));
+}
+
+function row({ id, state, actor, reason, attempts, messages, detail }: DeadLetter): string[] {
+  return [id, state, actor, reason, `${String(attempts)} attempts`, messages.join(','), detail];
 }
 
 async function show(call: Call, context: Context, id: string): Promise<number> {
@@ -72,22 +67,31 @@ async function retry(call: Call, context: Context, id: string): Promise<number> 
   return print(call, released, () => released.map((letter) => `Retrying: ${letter.id}`).join('\n'));
 }
 
+/** Forgets one, or all: what is meant is shown, and a terminal is asked. */
 async function drop(call: Call, context: Context, id: string): Promise<number> {
-  const dropped = await dropDeadLetters(context, id);
-  return print(call, dropped, () => dropped.map((letter) => `Dropped: ${letter.id}`).join('\n'));
+  const letters =
+    id === 'all' ? await listDeadLetters(context) : [await findDeadLetter(context, id)];
+  const isExact = letters.length === 1 && letters[0]?.id === id.trim().toUpperCase();
+  if (letters.length > 0 && !(await mayDrop(call, letters, isExact))) return EXIT.failed;
+  await dropDeadLetters(context, letters);
+  return print(call, letters, () => letters.map((letter) => `Dropped: ${letter.id}`).join('\n'));
 }
 
-async function clear(call: Call, context: Context): Promise<number> {
-  const count = (await listDeadLetters(context)).length;
-  if (count > 0 && !flag(call, 'yes')) {
-    if (call.io.ask === undefined) {
-      throw new CrosstalkError(
-        'usage',
-        `${String(count)} dead letters would be forgotten; say so with: crosstalk dlq --clear --yes`,
-      );
-    }
-    const answer = await call.io.ask(`Forget ${String(count)} dead letters? [y/N] `);
-    if (!/^y(es)?$/i.test(answer.trim())) return 1;
+async function mayDrop(
+  call: Call,
+  letters: readonly DeadLetter[],
+  isExact: boolean,
+): Promise<boolean> {
+  const { io } = call;
+  if (flag(call, 'yes') || (isExact && io.ask === undefined)) return true;
+  const many = letters.length === 1 ? 'this dead letter' : `${String(letters.length)} dead letters`;
+  if (io.ask === undefined) {
+    const ids = letters.map((letter) => letter.id).slice(0, MOST_NAMED);
+    throw new CrosstalkError(
+      'usage',
+      `${many} would be forgotten: ${ids.join(', ')}${letters.length > MOST_NAMED ? ', …' : ''}; say so with --yes`,
+    );
   }
-  return drop(call, context, 'all');
+  io.err(`${table(letters.map(row))}\n`);
+  return isYes(await io.ask(`Forget ${many}? The messages stay on record. [y/N] `));
 }

@@ -7,7 +7,7 @@ import { nameText, valueText } from '../../protocol/approval/text.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { asAscii, escapeInvisible } from '../../protocol/text/quoted.ts';
 import { table } from '../view/render.ts';
-import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
+import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(call, (context) =>
@@ -81,7 +81,7 @@ async function asked(call: Call, { held }: HostShown): Promise<string[]> {
     const choice = rest > 1 ? `[y/N/all ${String(rest)}]` : '[y/N]';
     const answer = (await io.ask(`Approve ${digest} (${nameText(name)})? ${choice} `)).trim();
     if (/^all$/i.test(answer)) return [...chosen, ...open.slice(at).map((change) => change.digest)];
-    if (/^y(es)?$/i.test(answer)) chosen.push(digest);
+    if (isYes(answer)) chosen.push(digest);
   }
   return chosen;
 }

@@ -1,24 +1,36 @@
 import { homedir } from 'node:os';
 import { CrosstalkError } from '../../errors.ts';
-import type { Scope } from '../../mcp/install/clients.ts';
+import type { Scope, SettingsPlaces } from '../../mcp/install/clients.ts';
 import { launchOf } from '../../mcp/install/launch.ts';
 import { clientOf, planSettings, type SettingsPlan } from '../../mcp/install/plan.ts';
 import { writePlan } from '../../mcp/install/write.ts';
 import { serve } from '../../mcp/serve.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
-import { flag, given, inTransport, note, print, text, type Call } from '../command/command.ts';
+import {
+  flag,
+  given,
+  inTransport,
+  isYes,
+  note,
+  print,
+  text,
+  type Call,
+} from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
 import { painter } from '../view/render.ts';
 
 export async function run(call: Call): Promise<number> {
-  const client = text(call, 'install');
-  if (client !== undefined) return install(call, client);
+  const [added, removed] = [text(call, 'install'), text(call, 'uninstall')];
+  if (added !== undefined && removed !== undefined)
+    throw new CrosstalkError('usage', '--install and --uninstall were given; give one of them');
+  if (added !== undefined) return install(call, added);
+  if (removed !== undefined) return uninstall(call, removed);
   for (const name of ['project', 'user', 'yes', 'dryRun']) {
     if (call.options[name] === undefined) continue;
     const option = name === 'dryRun' ? '--dry-run' : `--${name}`;
     throw new CrosstalkError(
       'usage',
-      `${option} was given without --install; say for which client: crosstalk mcp --install <client>`,
+      `${option} was given without --install or --uninstall; say for which client: crosstalk mcp --install <client>`,
     );
   }
   const { io } = call;
@@ -50,12 +62,11 @@ function usedTransport(call: Call): Promise<string> {
 
 async function install(call: Call, name: string): Promise<number> {
   const { io } = call;
-  const client = clientOf(name);
+  const client = clientOf(name, '--install');
   const transport = await usedTransport(call);
-  const home = io.env['HOME'] ?? homedir();
   const plan = await planSettings(
     client,
-    { env: io.env, cwd: io.cwd, home, platform: process.platform },
+    placesOf(call),
     await launchOf(client, io.env, {
       node: process.execPath,
       transport,
@@ -63,16 +74,42 @@ async function install(call: Call, name: string): Promise<number> {
     }),
     scopeOf(call),
   );
-  if (plan.diff === '') return done(call, plan, 'unchanged', EXIT.ok);
+  return carryOut(call, plan, 'installed');
+}
+
+/** Takes the server out of a client's settings; needs no transport, which may be gone. */
+async function uninstall(call: Call, name: string): Promise<number> {
+  const client = clientOf(name, '--uninstall');
+  const plan = await planSettings(client, placesOf(call), 'removed', scopeOf(call));
+  return carryOut(call, plan, 'removed');
+}
+
+function placesOf({ io }: Call): SettingsPlaces {
+  const home = io.env['HOME'] ?? homedir();
+  return { env: io.env, cwd: io.cwd, home, platform: process.platform };
+}
+
+/** Shows the change, asks, and writes it. */
+async function carryOut(
+  call: Call,
+  plan: SettingsPlan,
+  state: 'installed' | 'removed',
+): Promise<number> {
+  const option = state === 'installed' ? '--install' : '--uninstall';
+  if (plan.diff === '')
+    return done(call, plan, state === 'installed' ? 'unchanged' : 'absent', EXIT.ok);
   if (flag(call, 'dryRun')) return done(call, plan, 'planned', EXIT.ok);
   const mayWrite = flag(call, 'yes') || (await agreed(call, plan));
   if (mayWrite === undefined) {
-    note(call, `nothing was written; say yes with: crosstalk mcp --install ${name} --yes`);
+    note(
+      call,
+      `nothing was written; say yes with: crosstalk mcp ${option} ${plan.client.name} --yes`,
+    );
     return done(call, plan, 'planned', EXIT.usage);
   }
   if (!mayWrite) return EXIT.failed;
   await writePlan(plan);
-  return done(call, plan, 'installed', EXIT.ok);
+  return done(call, plan, state, EXIT.ok);
 }
 
 function scopeOf(call: Call): Scope | undefined {
@@ -89,24 +126,23 @@ async function agreed(call: Call, plan: SettingsPlan): Promise<boolean | undefin
   if (ask === undefined) return undefined;
   err(`${shownPlan(call, plan)}\n\n`);
   const answer = await ask(`Write this to ${plan.file}? [y/N] `);
-  return /^y(es)?$/i.test(answer.trim());
+  return isYes(answer);
 }
 
 function done(
   call: Call,
   plan: SettingsPlan,
-  state: 'unchanged' | 'planned' | 'installed',
+  state: 'unchanged' | 'absent' | 'planned' | 'installed' | 'removed',
   code: number,
 ): number {
   const { client, file, scope, diff } = plan;
   print(call, { client: client.name, scope, file, state, diff }, () => {
     if (state === 'unchanged') return `Unchanged: ${file} has it already`;
+    if (state === 'absent') return `Unchanged: ${file} has no entry for crosstalk`;
     if (state === 'planned') return shownPlan(call, plan);
-    return [
-      ...(flag(call, 'yes') ? [shownPlan(call, plan), ''] : []),
-      `Installed: ${file}`,
-      `Next: ${client.next}`,
-    ].join('\n');
+    const shown = flag(call, 'yes') ? [shownPlan(call, plan), ''] : [];
+    if (state === 'removed') return [...shown, `Removed: ${file}`].join('\n');
+    return [...shown, `Installed: ${file}`, `Next: ${client.next}`].join('\n');
   });
   return code;
 }

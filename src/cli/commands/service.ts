@@ -12,6 +12,7 @@ import { serviceStatus } from '../../operations/service/status.ts';
 import { isForAnother, serviceUser } from '../../operations/service/user.ts';
 import type { Context } from '../../operations/context.ts';
 import {
+  isYes,
   flag,
   given,
   inTransport,
@@ -116,7 +117,7 @@ async function agreed(call: Call, { start }: InstallInput): Promise<boolean> {
       'nothing is written without a yes; look with --dry-run, and say so with --yes',
     );
   const answer = await call.io.ask(`Write this${start ? ' and start it' : ''}? [y/N] `);
-  return /^y(es)?$/i.test(answer.trim());
+  return isYes(answer);
 }
 
 function planJson(plan: ServicePlan): Record<string, unknown> {

@@ -9,11 +9,12 @@ export const MCP_COMMANDS: readonly CommandSpec[] = [
       'serve the bus to an MCP client on stdin and stdout, or enter it in a client’s settings',
     details: [
       'Without --install it speaks MCP until its stdin is closed; clients start it so.',
-      'With --install it shows what it would change in the client’s settings and asks.',
+      'With --install and --uninstall it shows what it would change in the client’s settings and asks.',
     ].join('\n'),
     options: [
       FROM,
       ['--install <client>', `enter it in the settings of: ${CLIENT_NAMES.join(', ')}`],
+      ['--uninstall <client>', 'take it out of them again'],
       ['--project', 'in the settings of this folder (default, but for codex)'],
       ['--user', 'in your own settings, for every folder'],
       ['--dry-run', 'only show the change'],

@@ -83,9 +83,9 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     summary: 'the dead letters of this machine',
     options: [
       ['--list', 'one line each (default)'],
-      ['--show <id>', 'everything about one'],
+      ['--show <id>', 'everything about one: its id, the beginning of it, or a message in it'],
       ['--retry <id>', 'try one again, or all'],
-      ['--drop <id>', 'forget one; its messages stay on record'],
+      ['--drop <id>', 'forget one, or all; the messages stay on record'],
       ['--clear', 'forget all'],
       ['--yes', 'do not ask'],
     ],

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { editJsonc, type JsonMember } from './edit-jsonc.ts';
-import { editToml } from './edit-toml.ts';
+import { editJsonc, removeJsonc, type JsonMember } from './edit-jsonc.ts';
+import { editToml, removeToml } from './edit-toml.ts';
 import { member, parseJsonc } from './jsonc.ts';
 
 /** To what the settings belong: to a project's folder, or to a user. */
@@ -33,6 +33,10 @@ export interface Client {
   files: (scope: Scope, places: SettingsPlaces) => readonly string[];
   /** Returns the settings with the server's entry. */
   edit: (text: string, launch: ServerCommand) => string;
+  /** Returns the settings without it. */
+  remove: (text: string) => string;
+  /** Whether it reads JSON alone, without comments and trailing commas. */
+  isStrict?: boolean;
   /** What the operator has to do next. */
   next: string;
 }
@@ -63,6 +67,8 @@ export const CLIENTS: readonly Client[] = [
         ? [join(cwd, '.mcp.json')]
         : [join(set(env['CLAUDE_CONFIG_DIR']) ?? home, '.claude.json')],
     edit: (text, launch) => entry(text, ['mcpServers', NAME], { type: 'stdio', ...launch }),
+    remove: (text) => removeJsonc(text, ['mcpServers', NAME]),
+    isStrict: true,
     next: 'start claude, and say yes to the server crosstalk if it asks; /mcp shows it',
   },
   {
@@ -75,6 +81,7 @@ export const CLIENTS: readonly Client[] = [
         : [join(set(env['CODEX_HOME']) ?? join(home, '.codex'), 'config.toml')],
     edit: (text, launch) =>
       editToml(text, ['mcp_servers', NAME], { ...launch, env_vars: PASSED_ON }),
+    remove: (text) => removeToml(text, ['mcp_servers', NAME]),
     next: 'start codex; /mcp shows it',
   },
   {
@@ -86,6 +93,7 @@ export const CLIENTS: readonly Client[] = [
       join(scope === 'project' ? cwd : home, '.cursor', 'mcp.json'),
     ],
     edit: (text, launch) => entry(text, ['mcpServers', NAME], { type: 'stdio', ...launch }),
+    remove: (text) => removeJsonc(text, ['mcpServers', NAME]),
     next: 'open Cursor and turn the server crosstalk on in its settings, under MCP',
   },
   {
@@ -100,6 +108,7 @@ export const CLIENTS: readonly Client[] = [
       ),
     ],
     edit: (text, launch) => entry(text, ['mcpServers', NAME], { ...launch }),
+    remove: (text) => removeJsonc(text, ['mcpServers', NAME]),
     next: 'start gemini; /mcp shows it',
   },
   {
@@ -121,6 +130,7 @@ export const CLIENTS: readonly Client[] = [
       const first = root === undefined ? editJsonc(text, [schema]) : text;
       return entry(first, path, isNew ? launch : { ...launch, enabled: true });
     },
+    remove: (text) => removeJsonc(removeJsonc(text, ['mcp', NAME]), ['mcp', 'servers', NAME]),
     next: 'start opencode; opencode mcp list shows it',
   },
   {
@@ -134,6 +144,7 @@ export const CLIENTS: readonly Client[] = [
         : join(codeFolder(places), 'User', 'mcp.json'),
     ],
     edit: (text, launch) => entry(text, ['servers', NAME], { type: 'stdio', ...launch }),
+    remove: (text) => removeJsonc(text, ['servers', NAME]),
     next: 'open VS Code and start the server crosstalk with the command MCP: List Servers',
   },
 ];

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { applyEdits, modify } from 'jsonc-parser';
 import { CrosstalkError } from '../../errors.ts';
 import { commaAfter, endOf, member, parseJsonc, valueOf, type Node } from './jsonc.ts';
 
@@ -20,6 +21,21 @@ export interface JsonMember {
  */
 export function editJsonc(text: string, settings: readonly JsonMember[]): string {
   return settings.reduce(set, text);
+}
+
+/**
+ * Removes a member, with every other of the same name.
+ *
+ * @throws CrosstalkError `invalid` for a text that cannot be read
+ */
+export function removeJsonc(text: string, path: readonly string[]): string {
+  let left = text;
+  for (;;) {
+    let node = parseJsonc(left);
+    for (const key of path) node = member(node, key);
+    if (node === undefined) return left;
+    left = applyEdits(left, modify(left, [...path], undefined, {}));
+  }
 }
 
 function set(text: string, { path, value }: JsonMember): string {

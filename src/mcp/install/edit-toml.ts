@@ -42,6 +42,24 @@ export function editToml(text: string, path: readonly string[], entry: TomlEntry
   }, text);
 }
 
+/**
+ * Removes a table with everything below it, and the blank lines before it.
+ *
+ * @throws CrosstalkError as {@link editToml} does
+ */
+export function removeToml(text: string, path: readonly string[]): string {
+  const statements = withTables(parseToml(text));
+  assertEditable(statements, path);
+  const ours = statements.filter(({ table }) => startsWith(table, path));
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  return ours.reduceRight((left, { start, end }) => {
+    const newline = left.indexOf('\n', end);
+    const before = left.slice(0, start).trimEnd();
+    const rest = newline < 0 ? '' : left.slice(newline + 1);
+    return `${before}${before === '' ? '' : eol}${rest}`;
+  }, text);
+}
+
 /** Statements with the path of the table they are in. */
 function withTables(statements: readonly Statement[]): (Statement & { table: string[] })[] {
   let table: string[] = [];

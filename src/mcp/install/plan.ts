@@ -1,5 +1,6 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
+import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import {
   CLIENTS,
@@ -9,6 +10,7 @@ import {
   type Scope,
 } from './clients.ts';
 import { diffOf } from './diff.ts';
+import { parseJsonc } from './jsonc.ts';
 
 /** The change that would be written, in a form that can be shown first. */
 export interface SettingsPlan {
@@ -26,38 +28,43 @@ export interface SettingsPlan {
 /**
  * The client with this name.
  *
+ * @param option the one that names it, for the error
  * @throws CrosstalkError `usage`, listing all names
  */
-export function clientOf(name: string): Client {
+export function clientOf(name: string, option: '--install' | '--uninstall'): Client {
   const found = CLIENTS.find((client) => client.name === name);
   if (found !== undefined) return found;
+  const names = CLIENTS.map((client) => client.name);
   throw new CrosstalkError(
     'usage',
-    `--install is ${shown(name)}, expected one of ${CLIENTS.map((client) => client.name).join(', ')}; for any other client see docs/mcp.md`,
+    `${option} is ${shown(name)}, expected one of ${names.join(', ')}${didYouMean(name, names)}; for any other client see docs/mcp.md`,
   );
 }
 
 /**
  * Reads a client's settings and determines how they change. Nothing is written.
  *
+ * @param launch how the server is started, or that its entry is removed
  * @throws CrosstalkError `invalid` and `refused` for settings that cannot be read or edited
  */
 export async function planSettings(
   client: Client,
   places: SettingsPlaces,
-  launch: ServerCommand,
+  launch: ServerCommand | 'removed',
   scope: Scope = client.scope,
 ): Promise<SettingsPlan> {
   const files = client.files(scope, places);
   const contents = await Promise.all(files.map(contentOf));
-  const index = Math.max(
-    0,
-    contents.findIndex((content) => content !== undefined),
-  );
+  const isMeant = (content: string | undefined): boolean =>
+    content !== undefined && (launch !== 'removed' || client.remove(content) !== content);
+  const index = Math.max(0, contents.findIndex(isMeant));
   const [file = '', before] = [files[index], contents[index]];
+  if (launch === 'removed' && before === undefined)
+    return { client, scope, file, before, after: '', diff: '' };
   const edited = (text: string): string => {
     try {
-      return client.edit(text, launch);
+      if (client.isStrict === true) assertStrict(client, text);
+      return launch === 'removed' ? client.remove(text) : client.edit(text, launch);
     } catch (error) {
       if (!(error instanceof CrosstalkError)) throw error;
       throw new CrosstalkError(
@@ -72,6 +79,20 @@ export async function planSettings(
   if (edited(after) !== after)
     throw new CrosstalkError('internal', `${file} cannot be edited safely; nothing was written`);
   return { client, scope, file, before, after, diff: diffOf(before ?? '', after) };
+}
+
+/** @throws CrosstalkError `invalid` for settings that the client itself could not read */
+function assertStrict({ title }: Client, text: string): void {
+  if (parseJsonc(text) === undefined) return;
+  try {
+    JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch (error) {
+    throw new CrosstalkError(
+      'invalid',
+      `${title} reads no comments and no trailing commas: ${reasonOf(error)}`,
+      { cause: error },
+    );
+  }
 }
 
 /** @throws CrosstalkError `invalid` for a file that is not text in UTF-8 */

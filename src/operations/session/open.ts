@@ -5,7 +5,7 @@ import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import { gitGuards, workplaceOf } from '../../dispatcher/run/workplace.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { KNOWN_AGENTS } from '../../agents/agents.ts';
+import { agentOf, KNOWN_AGENTS } from '../../agents/agents.ts';
 import { namesVariable } from '../../agents/command-line.ts';
 import { optionsOf } from '../../protocol/approval/record.ts';
 import { nameText, valueText } from '../../protocol/approval/text.ts';
@@ -16,7 +16,7 @@ import { shown } from '../../protocol/text/result.ts';
 import { HEADINGS, quoted } from '../../protocol/text/structure.ts';
 import { Workspaces } from '../../state/workspaces.ts';
 import { knownActors } from '../setup/actors.ts';
-import { approvingIn } from '../setup/approvals.ts';
+import { approvingIn, knownHost } from '../setup/approvals.ts';
 import { tipOf, type Context } from '../context.ts';
 import { thisHost } from '../setup/hosts.ts';
 import { firstOnPath } from '../path.ts';
@@ -171,21 +171,34 @@ export async function attachOperator(
   });
 }
 
-async function chosenAgent(
-  { env, transport }: Context,
-  agent: string | undefined,
-): Promise<string> {
+/**
+ * The agent CLI of an operator: as it was said; otherwise the first that this machine serves, else the
+ * first known one, which is on the PATH.
+ */
+async function chosenAgent(context: Context, agent: string | undefined): Promise<string> {
+  const { env, transport, note } = context;
+  const said =
+    nonEmpty(agent) ?? nonEmpty(env['CROSSTALK_AGENT']) ?? nonEmpty(transport.defaults.agent);
+  if (said !== undefined) return said;
   const names = KNOWN_AGENTS.map(({ name }) => name);
-  const chosen =
-    nonEmpty(agent) ??
-    nonEmpty(env['CROSSTALK_AGENT']) ??
-    nonEmpty(transport.defaults.agent) ??
-    (await firstOnPath(names, env['PATH'] ?? ''));
+  const path = env['PATH'] ?? '';
+  const usual = await firstOnPath(names, path);
+  const served = await firstOnPath(await servedAgents(context), path);
+  if (served !== undefined && served !== usual)
+    note(`starting ${served}, which this machine serves; another with --agent <command>`);
+  const chosen = served ?? usual;
   if (chosen !== undefined) return chosen;
   throw new CrosstalkError(
     'not_found',
     `no known agent CLI on the PATH (${names.join(', ')}); name one with --agent <command>`,
   );
+}
+
+/** The known agent CLIs that approved commands of this machine start, in their order. */
+async function servedAgents(context: Context): Promise<string[]> {
+  const { host } = await knownHost(context, undefined);
+  const tiers = [...(host?.inForce.values() ?? [])].flat();
+  return tiers.flatMap(({ cli }) => agentOf(cli)?.name ?? []);
 }
 
 /** The environment of an operator, who acts for nobody else, wherever this was started. */

@@ -1,8 +1,11 @@
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
+import { suffixOf } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Context } from '../context.ts';
+
+export type { DeadLetter };
 
 /** All dead letters of this machine, oldest first. */
 export function listDeadLetters({ deadLetters }: Context): Promise<DeadLetter[]> {
@@ -10,7 +13,8 @@ export function listDeadLetters({ deadLetters }: Context): Promise<DeadLetter[]>
 }
 
 /**
- * Finds a dead letter by its id, or by a unique beginning or end of it.
+ * Finds a dead letter by its id, by a unique beginning or end of it, or by a message in it: its path,
+ * with or without its channel, or its hex suffix.
  *
  * @throws CrosstalkError `not_found` or `ambiguous`
  */
@@ -22,7 +26,8 @@ export async function findDeadLetter({ deadLetters }: Context, id: string): Prom
     exact.length > 0
       ? exact
       : all.filter((letter) => letter.id.startsWith(wanted) || letter.id.endsWith(wanted));
-  const [only, ...more] = wanted === '' ? [] : matches;
+  const found = matches.length > 0 ? matches : all.filter((letter) => holds(letter, id.trim()));
+  const [only, ...more] = wanted === '' ? [] : found;
   if (only === undefined) {
     throw new CrosstalkError(
       'not_found',
@@ -32,10 +37,23 @@ export async function findDeadLetter({ deadLetters }: Context, id: string): Prom
   if (more.length > 0) {
     throw new CrosstalkError(
       'ambiguous',
-      `several dead letters match ${shown(id)}: ${matches.map((letter) => letter.id).join(', ')}; give the whole id`,
+      `several dead letters match ${shown(id)}: ${found.map((letter) => letter.id).join(', ')}; give the whole id`,
     );
   }
   return only;
+}
+
+/** The fewest digits of a message's suffix that name it. */
+const LEAST_DIGITS = 4;
+
+function holds({ channel, messages }: DeadLetter, given: string): boolean {
+  const isSuffix = given.length >= LEAST_DIGITS && /^[0-9a-f]+$/i.test(given);
+  return messages.some(
+    (relPath) =>
+      given === relPath ||
+      given === `${channel}/${relPath}` ||
+      (isSuffix && suffixOf(relPath).startsWith(given.toLowerCase())),
+  );
 }
 
 /**
@@ -62,9 +80,9 @@ export async function retryDeadLetters(
 }
 
 /** Deletes dead letters: their messages stay on the bus and are not delivered again. */
-export async function dropDeadLetters(context: Context, id: string): Promise<DeadLetter[]> {
-  const letters =
-    id === 'all' ? await context.deadLetters.all() : [await findDeadLetter(context, id)];
-  for (const letter of letters) await context.deadLetters.remove(letter.id);
-  return letters;
+export async function dropDeadLetters(
+  { deadLetters }: Context,
+  letters: readonly DeadLetter[],
+): Promise<void> {
+  for (const letter of letters) await deadLetters.remove(letter.id);
 }
