@@ -28,12 +28,7 @@ export function buildProgram(
     .description(SUMMARY)
     .version(packageVersion(), '-V, --version')
     .helpOption('-h, --help', 'show help')
-    .addHelpCommand(
-      new Command('help')
-        .argument('[command]')
-        .description('show help for a command')
-        .helpGroup(`${sectionOf('demo')}:`),
-    )
+    .addHelpCommand(helpCommand(`${sectionOf('demo')}:`))
     .addHelpText('after', `\n${facts()}`);
   const asked = COMMANDS.filter(({ name }) => name.split(' ')[0] === first);
   for (const spec of asked.length > 0 ? asked : inSections(COMMANDS)) {
@@ -46,9 +41,19 @@ export function buildProgram(
     if (asked.length === 0 || name === first) subcommand(program, name).description(summary);
   }
   everyCommand(program, (command) => {
+    // Otherwise it would inherit the heading that this one has in the whole program.
+    if (command !== program && command.commands.length > 0)
+      command.addHelpCommand(helpCommand('Commands:'));
     command.exitOverride().configureOutput({ writeOut: io.out, writeErr: () => undefined });
   });
   return program;
+}
+
+function helpCommand(heading: string): Command {
+  return new Command('help')
+    .argument('[command]')
+    .description('show help for a command')
+    .helpGroup(heading);
 }
 
 /** The text below the commands in the help of the whole program. */

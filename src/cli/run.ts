@@ -30,7 +30,7 @@ export async function run(
     const module = await chosen.spec.load();
     return await module.run({ io, name, args: chosen.args, options: chosen.options });
   } catch (error) {
-    return report(io, name, error);
+    return report(io, argv, name, error);
   }
 }
 
@@ -61,30 +61,44 @@ function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
   } = error as { code?: string; message?: string; exitCode?: number };
   if (code.startsWith('commander.') && exitCode === 0) return EXIT.ok;
   if (!code.startsWith('commander.')) throw error;
-  if (code === 'commander.help') {
-    io.err(
-      `crosstalk ${withoutCredentials(argv.join(' '))}: a subcommand is missing; see: crosstalk ${argv[0] ?? ''} --help\n`,
-    );
-    return EXIT.usage;
-  }
+  if (code === 'commander.help')
+    return failed(io, argv, {
+      code: 'usage',
+      command: withoutCredentials(argv.filter((word) => word !== '--json').join(' ')),
+      message: `a subcommand is missing; see: crosstalk ${argv[0] ?? ''} --help`,
+    });
   const words = argv.filter((word) => !word.startsWith('-'));
-  const name = code === 'commander.unknownCommand' ? '' : (words[0] ?? '');
+  const command = code === 'commander.unknownCommand' ? '' : (words[0] ?? '');
   const what = withoutCredentials(message)
     .replace(/^error: /, '')
     .replace(/\.?\n\s*/g, ' ')
     .trim();
-  io.err(
-    `${['crosstalk', name].filter(Boolean).join(' ')}: ${what}; see: ${['crosstalk', name, '--help'].filter(Boolean).join(' ')}\n`,
-  );
-  return EXIT.usage;
+  const help = ['crosstalk', command, '--help'].filter(Boolean).join(' ');
+  return failed(io, argv, { code: 'usage', command, message: `${what}; see: ${help}` });
 }
 
-function report(io: Io, name: string, error: unknown): number {
+function report(io: Io, argv: readonly string[], command: string, error: unknown): number {
   const { code, message } = describe(error);
   if (code === 'aborted') return EXIT.interrupted;
-  io.err(`crosstalk ${name}: ${message}\n`);
+  const exit = failed(io, argv, { code, command, message });
   if ((io.env['CROSSTALK_DEBUG'] ?? '') !== '' && error instanceof Error)
     io.err(`${withoutCredentials(error.stack ?? '')}\n`);
+  return exit;
+}
+
+/**
+ * Says in one line on stderr why a command failed; with `--json` also as a document on stdout, where
+ * whoever asked for JSON reads. Returns the exit code.
+ */
+function failed(
+  io: Io,
+  argv: readonly string[],
+  error: { code: string; command: string; message: string },
+): number {
+  const { code, command, message } = error;
+  io.err(`${['crosstalk', command].filter(Boolean).join(' ')}: ${message}\n`);
+  const options = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
+  if (options.includes('--json')) io.out(`${JSON.stringify({ error })}\n`);
   return code === 'usage' ? EXIT.usage : EXIT.failed;
 }
 

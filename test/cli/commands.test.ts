@@ -42,6 +42,26 @@ describe('usage', () => {
     expect(err).toMatch(/^crosstalk.*: .*; .*\n$|^crosstalk.*\(Did you mean.*\n$/);
     expect(err.trim().split('\n')).toHaveLength(1);
   });
+  it('with --json an error is a document on stdout as well, and one line on stderr', async () => {
+    const usage = await bare('send', '--json', 'x');
+    const line = '--to is missing; say to whom: crosstalk send --to <name> "<text>"';
+    expect([usage.code, usage.err]).toEqual([2, `crosstalk send: ${line}\n`]);
+    expect(JSON.parse(usage.out)).toEqual({
+      error: { code: 'usage', command: 'send', message: line },
+    });
+    const unknown = await bare('snd', '--json');
+    expect(JSON.parse(unknown.out)).toMatchObject({ error: { code: 'usage', command: '' } });
+    const outside = await bare('status', '--json');
+    expect(outside.code).toBe(1);
+    expect(JSON.parse(outside.out)).toMatchObject({
+      error: { code: 'not_found', command: 'status' },
+    });
+    expect((await bare('send', '--to', 'x', '--', '--json')).out).toBe('');
+  });
+  it('the help of a group has one list of commands', async () => {
+    const { code, out } = await bare('host', '--help');
+    expect([code, out.match(/^\S.*:$/gm)]).toEqual([0, ['Options:', 'Commands:']]);
+  });
   it('no command shows the commands and is wrong usage', async () => {
     const { code, out } = await bare();
     expect(code).toBe(2);
