@@ -495,12 +495,20 @@ it('status is healthy while all is well and not while mail is stuck', async () =
   expect((await host.run('status')).out).toContain(
     'no dispatcher is running here, so mail for front waits',
   );
+  expect([(await host.run('status')).code, (await host.run('status', '--check')).code]).toEqual([
+    0, 1,
+  ]);
   const running = host.start();
   await running.saw('tick');
   expect((await host.run('status')).out.split('\n')[0]).toBe('healthy');
+  expect((await host.run('status', '--check')).code).toBe(0);
   await host.send('broken', 'x');
   await running.saw('quarantined');
   const { out } = await host.run('status');
+  // Times are those of this machine's clock on the wall, and channels have names.
+  expect(out).not.toMatch(/\dT\d\d:\d\d.*Z/);
+  expect(out).toMatch(/^ {2}process +\d+, since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m);
+  expect(out).toMatch(/ general +1 messages +last \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/m);
   expect(out).toContain('quarantined deliveries: 1;');
   expect(out).toContain('exit code 7');
 });

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { agent } from '../support/agents.ts';
+import { localTime } from '../../src/cli/view/message.ts';
 import { Bus, type Actors, type Host } from '../support/bus.ts';
 
 const LIMIT =
@@ -66,7 +67,7 @@ it('a CLI that is rate limited has not failed: its mail waits, status says until
   await running.saw('tick', (tick) => tick['pending'] === 1);
   const { out } = await host.run('status');
   expect(out.split('\n')[0]).toBe(
-    `stuck: codex is rate limited until ${until}, so mail for first waits (it says: ${ONE_HOUR.trim()}); it goes on automatically, or try now with: crosstalk resume`,
+    `stuck: codex is rate limited until ${localTime(new Date(until))}, so mail for first waits (it says: ${ONE_HOUR.trim()}); it goes on automatically, or try now with: crosstalk resume`,
   );
   expect(out).toMatch(/Held agent CLIs\n {2}codex {2}rate_limited {2}since /);
   expect((await host.run('explain', question, 'first')).out).toContain(

@@ -2,7 +2,9 @@ import { changeText, commandText, nameText } from '../../protocol/approval/text.
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { status } from '../../operations/health/status.ts';
 import { type Status } from '../../operations/health/report.ts';
-import { inTransport, note, print, text, type Call } from '../command/command.ts';
+import { writtenAt } from '../../operations/reading/channels.ts';
+import { localTimes } from '../view/message.ts';
+import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
 import { age, painter, table } from '../view/render.ts';
 
@@ -13,9 +15,9 @@ export function run(call: Call): Promise<number> {
     call,
     async (context) => {
       const result = await status(context, text(call, 'host'));
-      print(call, result, () => render(result, painter(call.io)));
-      const { version_problem: version } = result;
-      if (version === null) return EXIT.ok;
+      print(call, result, () => localTimes(render(result, painter(call.io))));
+      const { version_problem: version, health: verdict } = result;
+      if (version === null) return flag(call, 'check') && !verdict.ok ? EXIT.failed : EXIT.ok;
       note(call, version);
       return EXIT.failed;
     },
@@ -56,7 +58,7 @@ function render(s: Status, paint: Paint): string {
         id,
         name,
         `${String(messages)} messages`,
-        last ?? '',
+        last === null ? '' : `last ${writtenAt(last) ?? last}`,
       ]),
     ),
     part(
@@ -66,7 +68,7 @@ function render(s: Status, paint: Paint): string {
         [actor, 'all channels', through.slice(0, 12)],
         ...lagging.map(({ channel, commit }) => [
           actor,
-          channel,
+          channelName(s, channel),
           commit === '' ? 'first scan' : commit.slice(0, 12),
         ]),
       ]),
@@ -92,6 +94,11 @@ function render(s: Status, paint: Paint): string {
     part(paint, 'Malformed files', malformedRows(s)),
   ];
   return parts.filter((text) => text !== '').join('\n\n');
+}
+
+/** The name of a channel; its id where it has none here. */
+function channelName({ channels }: Status, id: string): string {
+  return channels.find((channel) => channel.id === id)?.name ?? id;
 }
 
 function budgetRow(budget: NonNullable<Status['push_budget']>): string[] {
@@ -139,7 +146,7 @@ function dispatcher(status: Status): string[][] {
   for (const { actor, tier, channel, since, messages } of d.running) {
     rows.push([
       'running',
-      `${actor} (${tier}) in ${channel}, ${String(messages.length)} messages, since ${since}`,
+      `${actor} (${tier}) in ${channelName(status, channel)}, ${String(messages.length)} messages, since ${since}`,
     ]);
   }
   return rows;

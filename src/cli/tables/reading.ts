@@ -65,7 +65,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'status',
     summary: 'health, host, actors, channels, cursors, outbox, dead letters',
-    options: [HOST],
+    options: [HOST, ['--check', 'exit with 1 while something is stuck, for scripts']],
     inRun: true,
     example: 'crosstalk status',
     load: () => import('../commands/status.ts'),

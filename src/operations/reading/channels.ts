@@ -171,7 +171,8 @@ function topsOf<C extends Channel>(listed: readonly C[]): Set<C> {
   );
 }
 
-function writtenAt(relPath: string): string | null {
+/** The time in a message's path, as ISO 8601 in UTC; null if it has none. */
+export function writtenAt(relPath: string): string | null {
   const digits = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})(\d{2})(\d{2})(\d{3})/.exec(relPath);
   if (digits === null) return null;
   const [, year = '', month = '', day = '', ...clock] = digits;
