@@ -19,6 +19,7 @@ import {
   leftBehind,
   leftSince,
   movesOf,
+  replacedBy,
   stoodBefore,
   type LogPlace,
   type RefMove,
@@ -139,6 +140,10 @@ export abstract class Reading {
       if ((await this.objects.read(`${commit}^{commit}`)) !== undefined) known.push(commit);
     if (known.length === 0) return [];
     return commitsOf(this.repository.git, known, without, most);
+  }
+  /** What the branch was set to from `commit`, the last time, as this machine has seen it. */
+  async replacedBy(commit: string): Promise<string | undefined> {
+    return replacedBy(await this.#moves(), commit);
   }
   /** The pushes of this machine, oldest first: from where to where each moved the branch. */
   async pushes(): Promise<Omit<RefMove, 'why'>[]> {

@@ -180,3 +180,22 @@ it('the same where this machine has not seen what it is set to', async () => {
   await host.once();
   expect(bodies(bus)).toEqual(['one', 'three', 'two']);
 });
+
+it('what somebody took out on purpose stays out when the branch is set back later, also after a start', async () => {
+  const { bus, host, seen } = await machine();
+  const secret = await host.send('nobody', 'a secret');
+  await host.send('worker', 'one');
+  await host.once();
+  await host.once();
+  const clone = scratch();
+  git(clone, 'clone', '--quiet', '--no-local', bus.hub, '.');
+  git(clone, 'reset', '--quiet', '--soft', seen);
+  git(clone, 'rm', '--quiet', '--force', `data/channels/${host.channel()}/${secret}`);
+  git(clone, 'commit', '--quiet', '--message', 'all in one, without the secret');
+  git(clone, 'push', '--quiet', '--force', 'origin', 'HEAD:main');
+  await host.once();
+  expect(bodies(bus)).toEqual(['done', 'one']);
+  setBack(bus, seen);
+  for (let pass = 0; pass < 2; pass++) await host.once();
+  expect(bodies(bus)).toEqual(['done', 'one']);
+});

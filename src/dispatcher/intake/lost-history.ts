@@ -3,7 +3,7 @@ import type { OutboxEntry } from '../../state/outbox.ts';
 import type { LogPlace, Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import type { Log } from '../../log.ts';
-import { vanished } from './vanished.ts';
+import { vanished, type Vanished } from './vanished.ts';
 
 export interface LostHistoryParts {
   transport: Transport;
@@ -53,7 +53,7 @@ export class LostHistory {
   async #withOurs(commits: readonly string[], host: string, tip: string): Promise<string[]> {
     const lost: string[] = [];
     for (const commit of commits) {
-      const { again } = await vanished(this.#parts, [host, this.#parts.hostname], commit, tip);
+      const { again } = await this.#vanished(host, commit, tip);
       if (again.length > 0) lost.push(commit);
     }
     return lost;
@@ -66,8 +66,8 @@ export class LostHistory {
    */
   async bringBack(host: string, from: string, tip: string): Promise<void> {
     if (this.#seen.has(from)) return;
-    const { log, hostname, departed, publishAgain } = this.#parts;
-    const { again, gone, missing } = await vanished(this.#parts, [host, hostname], from, tip);
+    const { log, departed, publishAgain } = this.#parts;
+    const { again, gone, missing } = await this.#vanished(host, from, tip);
     await departed.note(missing, { lasting: true });
     await publishAgain(again);
     this.#seen.add(from);
@@ -78,6 +78,19 @@ export class LostHistory {
       gone,
       reason: 'the history was rewritten; what is unanswered is delivered',
     });
+  }
+
+  /**
+   * What vanished between a history and the tip, which need not be what replaced it: what somebody
+   * had taken out of it on purpose stays out when the branch is set back later.
+   */
+  async #vanished(host: string, from: string, tip: string): Promise<Vanished> {
+    const { transport, hostname } = this.#parts;
+    const names = [host, hostname];
+    const next = await transport.replacedBy(from);
+    if (next === undefined || next === tip) return vanished(this.#parts, names, from, tip);
+    const { takenOut } = await vanished(this.#parts, names, from, next);
+    return vanished(this.#parts, names, from, tip, takenOut);
   }
 
   /** Called after the new history was scanned: the same commits may be lost once more. */

@@ -106,11 +106,13 @@ async function writingsOf(
       if (files.has(path) && isLater) last.set(path, { name, commit });
     }
   }
-  return commits.flatMap((commit) => {
-    const found = [...last].filter(([, one]) => one.commit === commit);
-    const [[, one] = []] = found;
-    return one === undefined ? [] : [{ ...one, paths: found.map(([path]) => path) }];
-  });
+  const writings = new Map<Ancestor, Writing>();
+  for (const [path, { name, commit }] of last) {
+    const writing = writings.get(commit) ?? { name, commit, paths: [] };
+    writing.paths.push(path);
+    writings.set(commit, writing);
+  }
+  return commits.flatMap((commit) => writings.get(commit) ?? []);
 }
 
 /** The end of the subject of a commit that published messages again. */

@@ -12,6 +12,8 @@ export interface Vanished {
   gone: number;
   /** Paths of all messages that are now missing. */
   missing: string[];
+  /** Paths of everything that was taken out on purpose: all that is missing, or nothing. */
+  takenOut: string[];
 }
 
 /**
@@ -32,19 +34,22 @@ const MANY = 5000;
  * certainly set back; where two histories have nothing in common, this is the only sign of it.
  *
  * @param names the author names of commits made on this machine: its alias and its hostname
+ * @param without paths that had been taken out on purpose before, which stay out
  */
 export async function vanished(
   { transport, reader }: { transport: Transport; reader: MessageReader },
   names: readonly string[],
   from: string,
   tip: string,
+  without: readonly string[] = [],
 ): Promise<Vanished> {
   const isKnown = (await transport.objects.read(`${from}^{commit}`)) !== undefined;
-  if (!isKnown) return { again: [], gone: 0, missing: [] };
+  if (!isKnown) return { again: [], gone: 0, missing: [], takenOut: [] };
   const stood = await missingFiles(transport, from, tip);
+  for (const path of without) stood.delete(path);
   const missing = [...stood.keys()].filter((path) => isMessage(path));
   const gone = missing.length;
-  const nothing = { again: [], gone, missing };
+  const nothing = { again: [], gone, missing, takenOut: [] };
   if (stood.size === 0) return nothing;
   const base = await transport.mergeBase(from, tip);
   const since = await transport.commitsSince(base ?? from, tip, MANY);
@@ -69,7 +74,9 @@ export async function vanished(
   }
   const back = again.flatMap(({ commits }) => commits.flatMap(({ files }) => files));
   const messages = new Set(back.map(({ path }) => path).filter((path) => isMessage(path)));
-  return { again, gone: gone - messages.size, missing };
+  const isEdited = again.length === 0 && base !== undefined;
+  const takenOut = isEdited ? [...stood.keys()] : [];
+  return { again, gone: gone - messages.size, missing, takenOut };
 }
 
 /** Whether this machine saw the bus at one of these commits before it saw it at `from`. */

@@ -68,6 +68,11 @@ export function leftBehind(moves: readonly RefMove[], commit: string | undefined
   return [...new Set(since.flatMap(({ from, why }) => (why === 'forced' ? [from] : [])))];
 }
 
+/** What a ref was moved to by force from `commit`, the last time; undefined if it never was. */
+export function replacedBy(moves: readonly RefMove[], commit: string): string | undefined {
+  return moves.findLast(({ from, why }) => why === 'forced' && from === commit)?.to;
+}
+
 /** Where in a log somebody has stopped reading. */
 export interface LogPlace {
   log: string;
