@@ -4,7 +4,7 @@ import { assertCommandInRun, assertInRun, inAgentMode } from './agent-mode.ts';
 import { EXIT } from './command/exit.ts';
 import type { Io } from './command/io.ts';
 import type { Chosen } from './program.ts';
-import type { CommandSpec } from './command/spec.ts';
+import { GROUPS, type CommandSpec } from './command/spec.ts';
 
 /**
  * Runs one command line in this process. This is the only place that prints errors and decides the
@@ -68,7 +68,9 @@ function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
       message: `a subcommand is missing; see: crosstalk ${argv[0] ?? ''} --help`,
     });
   const words = argv.filter((word) => !word.startsWith('-'));
-  const command = code === 'commander.unknownCommand' ? '' : (words[0] ?? '');
+  const isGroup = Object.hasOwn(GROUPS, words[0] ?? '');
+  const command =
+    code === 'commander.unknownCommand' ? '' : words.slice(0, isGroup ? 2 : 1).join(' ');
   const what = withoutCredentials(message)
     .replace(/^error: /, '')
     .replace(/\.?\n\s*/g, ' ')

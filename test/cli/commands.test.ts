@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { harmless } from '../../src/cli/view/render.ts';
@@ -128,6 +128,8 @@ describe('init', () => {
   it('refuses a folder inside a transport, also one that does not exist yet', async () => {
     const root = scratch();
     await command(['init', 'here', '--cli', 'true'], { cwd: root });
+    symlinkSync(join(root, 'here', 'upstream'), join(root, 'link'));
+    expect((await command(['init', 'link/inner', '--cli', 'true'], { cwd: root })).code).toBe(1);
     for (const dir of ['here/inner', 'here/upstream/a/b']) {
       const { code, out, err } = await command(['init', dir, '--cli', 'true'], { cwd: root });
       expect([code, out]).toEqual([1, '']);
@@ -296,6 +298,20 @@ describe('send', () => {
       'no channel "nope"',
     );
     expect((await host.run('channel', 'create', 'release')).err).toContain('exists already');
+  });
+  it('takes the first of several channels called general, whoever makes another', async () => {
+    await ready();
+    const general = host.channel();
+    for (const id of [
+      '00000000-0000-4000-8000-000000000000',
+      'ffffffff-0000-4000-8000-000000000000',
+    ])
+      host.edit({
+        [`data/channels/${id}/CHANNEL.md`]: `---\nid: ${id}\nname: general\ncreated_by: eve\ncreated_at: 2020-01-01T00:00:00Z\n---\n`,
+      });
+    await host.run('sync');
+    expect((await host.run('send', '--to', 'worker', 'x')).code).toBe(0);
+    expect(host.bus.messages().map(({ channel }) => channel)).toEqual([general]);
   });
   it('asks for a channel when there are several, none of them called general', async () => {
     host = await new Bus().host('front', { worker: 'true' });

@@ -195,3 +195,113 @@ it.each([
   const added = await host.run('actor', 'add', 'tester', '--cli', cli);
   expect([added.code, added.err]).toEqual([0, `crosstalk actor add: ${warning}\n`]);
 });
+
+it('actor remove forgets every approval of an actor, also of what is not in the file any more', async () => {
+  const host = await setUp();
+  await host.run('actor', 'add', 'worker', '--cli', 'echo large', '--tier', 'large');
+  const both = hostText(host);
+  host.edit({ 'hosts/front.md': both.replace(/^ +large: .*\n/m, '') });
+  await host.once();
+  expect((await host.run('actor', 'remove', 'worker')).code).toBe(0);
+  // Somebody else puts back what was approved once: nothing of it runs.
+  host.edit({ 'hosts/front.md': both });
+  await host.send('worker', 'hello', '--tier', 'large');
+  await host.once();
+  expect(host.bus.from('worker')).toEqual([]);
+  // The same where somebody else has taken the whole actor out.
+  await host.run('actor', 'add', 'tester', '--cli', 'echo tested');
+  const served = hostText(host);
+  host.edit({ 'hosts/front.md': both });
+  expect((await host.run('actor', 'remove', 'tester')).out).toContain('no longer serves tester');
+  host.edit({ 'hosts/front.md': served });
+  expect((await host.run('host', 'show')).out).toContain('tester.default');
+});
+
+it('actor remove makes no tier the default that was never approved', async () => {
+  const host = await setUp();
+  await host.run('actor', 'add', 'worker', '--cli', 'echo large', '--tier', 'large');
+  host.edit({
+    'hosts/front.md': hostText(host).replace(/^( +)large:/m, '$1evil: echo evil\n$1large:'),
+  });
+  expect((await host.run('actor', 'remove', 'worker', '--tier', 'default')).code).toBe(0);
+  await host.send('worker', 'hello');
+  await host.once();
+  expect(host.bus.from('worker').map(({ message }) => message.body)).toEqual(['large\n']);
+  const shown = (await host.run('host', 'show')).out;
+  expect(shown).toContain('worker.evil');
+  expect(shown).toMatch(/^[0-9a-f]{12} {2}worker$/m);
+});
+
+it('what is changed in a host file leaves every other value as it was written', async () => {
+  const host = await setUp();
+  const odd = `---\nalias: front\nnote: 007\nmore: .5\nactors:\n  42:\n    1e3: echo odd\n  worker:\n    default: echo done\n---\n\nMine.\n`;
+  host.edit({ 'hosts/front.md': odd });
+  await host.run('actor', 'set', 'worker', 'count=4');
+  expect(hostText(host)).toBe(
+    odd.replace('default: echo done', 'default:\n      cli: echo done\n      count: 4'),
+  );
+  expect((await host.run('actor', 'remove', '42')).code).toBe(0);
+  expect(hostText(host)).not.toContain('1e3');
+});
+
+it('a host file with anchors is refused in one line', async () => {
+  const host = await setUp();
+  const text = hostText(host).replace(
+    'default: echo done',
+    'default: &x echo done\n  helper:\n    default: *x',
+  );
+  host.edit({ 'hosts/front.md': text });
+  for (const argv of [
+    ['set', 'worker', 'count=2'],
+    ['remove', 'worker'],
+    ['add', 'tester', '--cli', 'true'],
+  ]) {
+    const { code, err } = await host.run('actor', ...argv);
+    expect(code).toBe(1);
+    expect(err).toContain('the host file has YAML anchors');
+    expect(err.trim().split('\n')).toHaveLength(1);
+  }
+  expect(hostText(host)).toBe(text);
+});
+
+it('what changes in the host file while actor add asks is not lost', async () => {
+  const host = await setUp();
+  const ask = async (): Promise<string> => {
+    if (!hostText(host).includes('helper')) {
+      await host.run('actor', 'add', 'helper', '--cli', 'true');
+      await host.run('actor', 'set', 'worker', 'timeout=5m');
+    }
+    return 'y';
+  };
+  const added = await host.runWith({ ask }, 'actor', 'add', 'worker', '--cli', 'echo new');
+  expect(added.code).toBe(0);
+  expect(hostText(host)).toContain('helper');
+  expect(hostText(host)).toContain('cli: echo new\n      timeout: 5m\n');
+});
+
+it('what others wrote forges no line of a list', async () => {
+  const host = await setUp();
+  const esc = '\\e[2J\\nfront  worker  this machine';
+  host.edit({
+    'hosts/other.md': `---\nalias: other\nhostname: "x${esc}"\nactors: {}\n---\n`,
+    'local/actors/worker.md': `---\nname: worker\ndescription: "y${esc}"\n---\n\nz\u001b[2J\n`,
+  });
+  for (const [argv, lines] of [
+    [['host', 'list'], 2],
+    [['actor', 'list'], 2],
+    [['actor', 'show', 'worker'], 6],
+  ] as const) {
+    const { out } = await host.run(...argv);
+    expect(out).not.toContain('\u001b');
+    expect(out.trimEnd().split('\n')).toHaveLength(lines);
+  }
+});
+
+it('actor set checks the folder in which an actor is to work', async () => {
+  const host = await setUp();
+  for (const dir of ['/no/such/folder', host.dir]) {
+    const { code, err } = await host.run('actor', 'set', 'worker', `workdir=${dir}`);
+    expect([code, err.trim().split('\n').length]).toEqual([2, 1]);
+  }
+  expect(hostText(host)).not.toContain('workdir');
+});

@@ -74,3 +74,26 @@ it('bytes that are not UTF-8 are refused, and nothing is sent', async () => {
   }
   expect(bodies(host)).toEqual([]);
 });
+
+it('where stdin cannot be looked at, it is said that something may be there, and nothing is waited for', async () => {
+  for (const perl of [
+    '',
+    '#!/bin/sh\nexit 3\n',
+    '#!/bin/sh\ntrap "" TERM\nsleep 20 &\nsleep 20\n',
+  ]) {
+    const host = await setUp();
+    const folder = scratch();
+    if (perl !== '') writeFileSync(join(folder, 'perl'), perl, { mode: 0o755 });
+    const path =
+      perl === ''
+        ? `$(dirname $(command -v crosstalk)):$(dirname $(command -v git))`
+        : `${folder}:$PATH`;
+    const line = `printf 'a diff\\n' | PATH=${path} crosstalk send --to worker one`;
+    const { code, out, err } = await shell(host, line);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^Sent: /)]);
+    if (perl !== '')
+      expect(err).toBe(
+        'crosstalk send: whatever may be on stdin was left out; to send it, end the command with -\n',
+      );
+  }
+});

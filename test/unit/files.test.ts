@@ -53,7 +53,7 @@ describe('a host file', () => {
         'actors.c is "{}", expected at least one tier, as in "default: my-cli"',
         'actors.d.t.cli is "", expected a command line',
         'actors.d.t.count is "0", expected a whole number from 1 to 100000',
-        'actors.d.t.timeout is "soon", expected a duration such as 90, 90s, 10m or 2h',
+        'actors.d.t.timeout is "soon", expected a duration such as 90, 90s, 10m or 2h, at most 24 days',
       ],
     });
     expect(parse('alias: a\n')).toEqual({ ok: false, problems: ['actors is missing'] });

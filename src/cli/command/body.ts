@@ -49,7 +49,14 @@ export async function readBody(call: Call, what: string): Promise<string> {
 export async function noteLeftOut(call: Call): Promise<void> {
   const { io, args } = call;
   const file = text(call, 'file');
-  if (io.inIsTty || args.includes('-') || (args[0] === undefined && file === undefined)) return;
+  // A run is started with its prompt on stdin, and looks at nothing of its own.
+  if (
+    io.agentMode !== undefined ||
+    io.inIsTty ||
+    args.includes('-') ||
+    (args[0] === undefined && file === undefined)
+  )
+    return;
   const held = await io.stdinHolds();
   if (held === 'nothing') return;
   const form = file === undefined ? 'end the command with -' : 'give it without --file';

@@ -46,19 +46,23 @@ export async function stdinHolds(): Promise<'something' | 'nothing' | 'unknown'>
   if (stat.isFile()) return stat.size > 0 ? 'something' : 'nothing';
   if (!stat.isFIFO() && !stat.isSocket()) return 'nothing';
   const count = await waitingBytes();
-  return count === '' ? 'unknown' : Number(count) > 0 ? 'something' : 'nothing';
+  return /^\d+$/.test(count) ? (Number(count) > 0 ? 'something' : 'nothing') : 'unknown';
 }
 
-/** The number of bytes in a pipe; empty where it cannot be found out. */
+/** The number of bytes in a pipe; empty where it cannot be found out in time. */
 async function waitingBytes(): Promise<string> {
-  const looking = spawn('perl', ['-e', COUNT], {
-    stdio: ['inherit', 'pipe', 'ignore'],
-    timeout: LOOK_MS,
-  });
+  const looking = spawn('perl', ['-e', COUNT], { stdio: ['inherit', 'pipe', 'ignore'] });
   looking.on('error', () => undefined);
+  // Whatever the program or a child of it does, this one goes on.
+  const enough = setTimeout(() => {
+    looking.kill('SIGKILL');
+    looking.stdout.destroy();
+  }, LOOK_MS);
   let count = '';
-  for await (const chunk of looking.stdout) count += String(chunk);
-  return count;
+  looking.stdout.on('data', (chunk: Buffer) => (count += chunk.toString('latin1')));
+  await new Promise((done) => looking.stdout.once('close', done));
+  clearTimeout(enough);
+  return count.trim();
 }
 
 /** Whether the process that started this one has the same stdin; false where that is not known. */

@@ -5,7 +5,8 @@ import { removeActor, setActor } from '../../operations/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import { valueText } from '../../protocol/approval/text.ts';
 import { given, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
-import { table } from '../view/render.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
+import { colourless, table } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
   switch (call.name) {
@@ -26,7 +27,7 @@ function list(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     const actors = await listActors(context);
     return print(call, actors, () =>
-      table(actors.map((actor) => [actor.name, served(actor), actor.description])),
+      table(actors.map((actor) => [actor.name, served(actor), escapeInvisible(actor.description)])),
     );
   });
 }
@@ -38,12 +39,12 @@ function show(call: Call): Promise<number> {
       [
         table([
           ['name', actor.name],
-          ['description', actor.description],
+          ['description', escapeInvisible(actor.description)],
           ['profile', actor.profile ?? 'none'],
           ['served by', served(actor)],
         ]),
         '',
-        actor.body.trim(),
+        colourless(actor.body).trim(),
       ].join('\n'),
     );
   });

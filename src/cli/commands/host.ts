@@ -25,8 +25,12 @@ async function list(call: Call, context: Context): Promise<number> {
     table(
       hosts.map(({ alias, hostname, actors, path, problem, is_this: isThis }) => [
         alias ?? escapeInvisible(path),
-        hostname ?? '',
-        problem ?? (actors.length === 0 ? 'serves nobody' : actors.join(', ')),
+        escapeInvisible(hostname ?? ''),
+        problem !== null
+          ? escapeInvisible(problem)
+          : actors.length === 0
+            ? 'serves nobody'
+            : actors.join(', '),
         isThis ? 'this machine' : '',
       ]),
     ),

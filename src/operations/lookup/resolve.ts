@@ -1,7 +1,7 @@
 import { type MessageRef, messageKey } from '../../protocol/message-ref.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
-import { CHANNELS, messageFile } from '../../protocol/layout.ts';
+import { channelFile, CHANNELS, messageFile } from '../../protocol/layout.ts';
 import { isChannelId, isName, isRelPath, suffixOf, toName } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { tipOf, type Context } from '../context.ts';
@@ -25,7 +25,8 @@ export async function resolveChannel(
     if (entries.length > 0) return reader.channel(tip, wanted);
   }
   const channels = await reader.channels(tip);
-  const matches = wanted === undefined ? usualAmong(channels) : matching(channels, wanted);
+  const matches =
+    wanted === undefined ? await usualAmong(context, channels) : matching(channels, wanted);
   const [only, ...more] = matches;
   if (only !== undefined && more.length === 0) return only;
   const listed = listChannels(matches.length > 0 ? matches : channels);
@@ -55,21 +56,32 @@ export async function resolveChannel(
  *
  * @returns undefined where one has to be named
  */
-export function defaultChannelOf(
-  { transport }: Context,
+export async function defaultChannelOf(
+  context: Context,
   channels: readonly Channel[],
-): Channel | undefined {
-  const configured = nonEmpty(transport.defaults.channel);
-  const matches = configured === undefined ? usualAmong(channels) : matching(channels, configured);
+): Promise<Channel | undefined> {
+  const configured = nonEmpty(context.transport.defaults.channel);
+  const matches =
+    configured === undefined ? await usualAmong(context, channels) : matching(channels, configured);
   return matches.length === 1 ? matches[0] : undefined;
 }
 
 /** The name of the channel that `init` makes. */
 const USUAL = 'general';
 
-function usualAmong(channels: readonly Channel[]): readonly Channel[] {
+/**
+ * Of several channels with the usual name, the one that was there first is meant: whoever can push
+ * can make another, and must not stop every message that names no channel.
+ */
+async function usualAmong(
+  context: Context,
+  channels: readonly Channel[],
+): Promise<readonly Channel[]> {
   const usual = channels.filter(({ name }) => name === USUAL);
-  return usual.length === 0 ? channels : usual;
+  if (usual.length < 2) return usual.length === 0 ? channels : usual;
+  const paths = usual.map(({ id }) => channelFile(id));
+  const [first] = await context.transport.order(undefined, await tipOf(context), paths);
+  return usual.filter((_, at) => paths[at] === first);
 }
 
 /** The number of digits of a channel's id that lists show. */

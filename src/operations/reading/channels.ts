@@ -87,7 +87,7 @@ export interface ListedChannel extends Channel {
 export async function listChannels(context: Context, name: string): Promise<ListedChannel[]> {
   await refreshOrNote(context);
   const channels = await context.reader.channels(await tipOf(context));
-  const usual = defaultChannelOf(context, channels);
+  const usual = await defaultChannelOf(context, channels);
   const listed = await withIndex(context, {}, (index) => {
     const counts = index.counts().channels;
     return channels.map((channel) => {

@@ -1,7 +1,13 @@
 import { headlessCommand } from '../../agents/agents.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { EVERYONE } from '../../protocol/address.ts';
-import { optionsOf, withTier, type ApprovedOptions } from '../../protocol/approval/record.ts';
+import {
+  canonical,
+  optionsOf,
+  withTier,
+  type ApprovedOptions,
+} from '../../protocol/approval/record.ts';
+import type { Tier } from '../../protocol/files/host-file.ts';
 import { profileFiles } from '../../protocol/layout.ts';
 import { isTier } from '../../protocol/message.ts';
 import { isName } from '../../protocol/names.ts';
@@ -11,10 +17,10 @@ import type { Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { profileOf, profileText } from './actors.ts';
-import { changeApprovals, knownHost, requireOutside } from './approvals.ts';
-import { thisHost, writeHostFile } from './hosts.ts';
+import { changeApprovals, requireOutside } from './approvals.ts';
+import { thisHost, writeHostFile, type ThisHost } from './hosts.ts';
 import { noteMissingProgram } from './missing-program.ts';
-import { changeTier, type Setting } from './set-actor.ts';
+import { changeTier, isInForce, type Setting } from './set-actor.ts';
 import { chosenWorkdir } from './workdir-option.ts';
 
 export interface AddActorInput {
@@ -57,23 +63,44 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   const settings: Setting[] = [['cli', cli]];
   if (input.workdir !== undefined)
     settings.push(['workdir', await chosenWorkdir(context, input.workdir, context.transport.dir)]);
-  const { held } = await knownHost(context, input.host);
-  const isHeld = held.some((change) => change.actor === name && change.tier === tier);
-  const { content, before, now } = await changeTier(context, host, { name, tier }, settings, {
-    anew: isHeld,
-  });
+  const plan = await replacing(context, host, input, settings);
+  const { content, now, was, is } = plan;
   await requireOutside(context, now);
-  const [was, is] = [before && optionsOf(before), optionsOf(now)];
-  if (was !== undefined && JSON.stringify(was) !== JSON.stringify(is)) {
-    const may = (await input.mayReplace?.(was, is)) ?? true;
-    if (!may)
-      throw new CrosstalkError('refused', `${name}.${tier} on ${alias} stays as it is, as asked`);
-  }
   await noteMissingProgram(context, cli);
   await changeApprovals(context, alias, (approved) => withTier(approved, name, tier, is));
   const path = await addProfile(context, input, from);
   await writeHostFile(context, host, { content, subject: `crosstalk: ${name} on ${alias}`, from });
   return { path, host: alias, cli, ...(was !== undefined && { replaced: was }) };
+}
+
+/** Plans the change of the host file, and asks about what it replaces. */
+async function replacing(
+  context: Context,
+  host: ThisHost,
+  input: AddActorInput,
+  settings: readonly Setting[],
+): Promise<{ content: string; now: Tier; was: ApprovedOptions | undefined; is: ApprovedOptions }> {
+  const { name, tier, mayReplace } = input;
+  let agreed = '';
+  for (;;) {
+    const there = await changeTier(context, host, { name, tier }, settings);
+    const { before } = there;
+    const isOurs = before === undefined || (await isInForce(context, input, before));
+    const plan = isOurs
+      ? there
+      : await changeTier(context, host, { name, tier }, settings, { anew: true });
+    const [was, is] = [before && optionsOf(before), optionsOf(plan.now)];
+    const shown = canonical([was ?? null, is]);
+    const isSame = was === undefined || canonical(was) === canonical(is);
+    // Somebody may have changed the file while the question was open: then it is asked again.
+    if (isSame || shown === agreed || mayReplace === undefined) return { ...plan, was, is };
+    if (!(await mayReplace(was, is)))
+      throw new CrosstalkError(
+        'refused',
+        `${name}.${tier} on ${host.file.alias} stays as it is, as asked`,
+      );
+    agreed = shown;
+  }
 }
 
 function assertNames({ name, tier }: AddActorInput): void {

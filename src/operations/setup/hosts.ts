@@ -1,4 +1,4 @@
-import { parseDocument, type Document } from 'yaml';
+import { parseDocument, visit, type Document } from 'yaml';
 import { findHost, type FoundHost } from '../../bus/host.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseHostFile } from '../../protocol/files/host-file.ts';
@@ -87,10 +87,23 @@ export async function listHosts(context: Context): Promise<ListedHost[]> {
   });
 }
 
-/** The text of a host file with a change of its header; comments and the body stay as they are. */
+/**
+ * The text of a host file with a change of its header; comments and the body stay as they are. Every
+ * scalar is a text, as when the file is read: `007` stays `007`.
+ *
+ * @throws CrosstalkError `refused` for a header with anchors: one place in it may stand for several
+ */
 export function withHeader(text: string, change: (header: Document) => void): string {
   const end = text.indexOf('\n---', 3);
-  const header = parseDocument(text.slice(4, end + 1));
+  const header = parseDocument(text.slice(4, end + 1), { schema: 'failsafe' });
+  visit(header, {
+    Alias: () => {
+      throw new CrosstalkError(
+        'refused',
+        'the host file has YAML anchors, so that one place in it stands for several; write them out by hand first',
+      );
+    },
+  });
   change(header);
   return `---\n${header.toString({ lineWidth: 0 })}---${text.slice(end + 4)}`;
 }

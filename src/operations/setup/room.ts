@@ -1,8 +1,16 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CrosstalkError, hasCode } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { transportAround } from '../locate.ts';
+
+/** The nearest folder above that exists, without symlinks. */
+async function realParent(dir: string): Promise<string> {
+  for (let at = dirname(dir); ; at = dirname(at)) {
+    const real = await realpath(at).catch(() => undefined);
+    if (real !== undefined || at === dirname(at)) return real ?? at;
+  }
+}
 
 /**
  * Makes sure that a new transport has room: a folder that does not exist or is empty, outside of any
@@ -11,7 +19,7 @@ import { transportAround } from '../locate.ts';
  * @throws CrosstalkError `refused`
  */
 export async function assertRoom(dir: string): Promise<void> {
-  const around = await transportAround(dirname(dir));
+  const around = await transportAround(await realParent(dir));
   if (around !== undefined)
     throw new CrosstalkError(
       'refused',

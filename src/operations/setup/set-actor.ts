@@ -2,8 +2,9 @@ import { isMap, isScalar, type Document } from 'yaml';
 import { headlessCommand } from '../../agents/agents.ts';
 import { CrosstalkError } from '../../errors.ts';
 import {
+  canonical,
   optionsOf,
-  withoutTier,
+  withoutTiers,
   withTier,
   type ApprovedOptions,
 } from '../../protocol/approval/record.ts';
@@ -11,9 +12,11 @@ import { parseHostFile, type HostFile, type Tier } from '../../protocol/files/ho
 import { TIER_OPTIONS } from '../../protocol/files/tier-options.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
+import { approvedFor, loadApprovals } from '../../state/approvals.ts';
 import { tipOf, type Context } from '../context.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { changeApprovals, knownHost, requireOutside } from './approvals.ts';
+import { chosenWorkdir } from './workdir-option.ts';
 import { thisHost, withHeader, writeHostFile, type ThisHost } from './hosts.ts';
 
 /** Which actor, and which of its tiers, on which of the hosts that this machine may be. */
@@ -45,13 +48,15 @@ export async function setActor(
   context: Context,
   input: Named & { settings: readonly string[] },
 ): Promise<ChangedActor> {
-  const settings = input.settings.map(parseSetting);
+  const settings: Setting[] = [];
+  for (const text of input.settings) settings.push(await checked(context, parseSetting(text)));
   const host = await thisHost(context, input.host);
   const { alias } = host.file;
-  const tier = tierNamed(host.file, input);
-  await requireNothingHeld(context, input, tier.name);
-  const of = { name: input.name, tier: tier.name };
-  const { content, now } = await changeTier(context, host, of, settings);
+  const named = tierNamed(host.file, input);
+  const of = { name: input.name, tier: named.name };
+  const { content, before, now } = await changeTier(context, host, of, settings);
+  if (before === undefined || !(await isInForce(context, input, before)))
+    throw await heldProblem(context, input, named.name);
   await requireOutside(context, now);
   await changeApprovals(context, alias, (approved) =>
     withTier(approved, input.name, now.name, optionsOf(now)),
@@ -59,7 +64,7 @@ export async function setActor(
   const from = resolveFrom(context, undefined, input.login);
   const subject = `crosstalk: ${input.name} on ${alias}`;
   await writeHostFile(context, host, { content, subject, from });
-  return { host: alias, tier: now.name, before: optionsOf(tier), now: optionsOf(now) };
+  return { host: alias, tier: now.name, before: optionsOf(before), now: optionsOf(now) };
 }
 
 /** An option of a tier, and its new value; an empty one stands for the default. */
@@ -69,6 +74,7 @@ export type Setting = readonly [option: string, value: string];
  * The text of a host file with options of a tier changed; the tier is added if it is not there.
  *
  * @param how `anew`: no option of the tier stays
+ * @returns the tier before, as it is in the text that was changed, and now
  * @throws CrosstalkError `usage` for a value that an option cannot have
  */
 export async function changeTier(
@@ -79,24 +85,25 @@ export async function changeTier(
   how: { anew?: boolean } = {},
 ): Promise<{ content: string; before: Tier | undefined; now: Tier }> {
   const path = ['actors', name, tier];
-  const { content, file } = await changed(context, host, (header) => {
+  const { content, file, was } = await changed(context, host, (header) => {
     const slot = nodeAt(header, path);
     if (how.anew === true) header.deleteIn(path);
     else if (isScalar(slot)) header.setIn(path, header.createNode({ cli: slot.value }));
     for (const [option, value] of settings) {
       if (value === '') header.deleteIn([...path, option]);
-      else header.setIn([...path, option], valueOf(option, value));
+      else header.setIn([...path, option], option === 'cli' ? headlessCommand(value) : value);
     }
     const left = nodeAt(header, path);
     if (isMap(left) && left.items.length === 1 && left.has('cli'))
       header.setIn(path, left.get('cli'));
   });
-  const before = host.file.actors.get(name)?.find((one) => one.name === tier);
+  const before = was.actors.get(name)?.find((one) => one.name === tier);
   return { content, before, now: tierNamed(file, { name, tier }) };
 }
 
 /**
- * Takes an actor, or one of its tiers, out of this machine's host file, and forgets its approval.
+ * Takes an actor, or one of its tiers, out of this machine's host file, and forgets its approval; also
+ * that of an actor which somebody else has taken out of the file.
  *
  * @returns the tiers that were removed, and those that are left
  * @throws CrosstalkError `not_found` for an actor or a tier that this machine does not serve
@@ -105,23 +112,67 @@ export async function removeActor(
   context: Context,
   input: Named,
 ): Promise<{ host: string; tiers: string[]; left: string[] }> {
+  const { name } = input;
   const host = await thisHost(context, input.host);
   const { alias } = host.file;
-  const tiers = tiersOf(host.file, input).map(({ name }) => name);
-  const gone = input.tier === undefined ? tiers : [tierNamed(host.file, input).name];
-  const left = tiers.filter((tier) => !gone.includes(tier));
-  const path = ['actors', input.name];
-  const { content } = await changed(context, host, (header) => {
-    if (left.length === 0) header.deleteIn(path);
-    else for (const tier of gone) header.deleteIn([...path, tier]);
-  });
-  await changeApprovals(context, alias, (approved) =>
-    gone.reduce((all, tier) => withoutTier(all, input.name, tier, left[0]), approved),
-  );
-  const from = resolveFrom(context, undefined, input.login);
-  const subject = `crosstalk: ${input.name} no longer on ${alias}`;
-  await writeHostFile(context, host, { content, subject, from });
+  const known = await approvedTiers(context, alias, name);
+  const declared = (host.file.actors.get(name) ?? []).map((tier) => tier.name);
+  if (input.tier !== undefined && !known.includes(input.tier)) tierNamed(host.file, input);
+  if (declared.length === 0 && known.length === 0) tiersOf(host.file, input);
+  const all = [...new Set([...declared, ...known])];
+  const gone = input.tier === undefined ? all : [input.tier];
+  const left = declared.filter((tier) => !gone.includes(tier));
+  await changeApprovals(context, alias, (approved) => withoutTiers(approved, name, gone));
+  if (declared.some((tier) => gone.includes(tier))) {
+    const { content, file } = await changed(context, host, (header) => {
+      if (left.length === 0) header.deleteIn(['actors', name]);
+      else for (const tier of gone) header.deleteIn(['actors', name, tier]);
+    });
+    if (file.actors.get(name)?.some((tier) => gone.includes(tier.name)) === true)
+      throw new CrosstalkError(
+        'refused',
+        `${host.path} still has ${name} after the change; nothing was written, edit it by hand`,
+      );
+    const from = resolveFrom(context, undefined, input.login);
+    const subject = `crosstalk: ${name} no longer on ${alias}`;
+    await writeHostFile(context, host, { content, subject, from });
+  }
   return { host: alias, tiers: gone, left };
+}
+
+async function approvedTiers(
+  { paths, started }: Context,
+  alias: string,
+  name: string,
+): Promise<string[]> {
+  const approved = approvedFor(await loadApprovals(paths.approvals, started), alias);
+  return Object.hasOwn(approved, name) ? Object.keys(approved[name]?.tiers ?? {}) : [];
+}
+
+/** Whether a tier, as the host file has it, is what runs here: nothing of it waits for approval. */
+export async function isInForce(
+  context: Context,
+  { name, host: alias }: Pick<Named, 'name' | 'host'>,
+  tier: Tier,
+): Promise<boolean> {
+  const { host } = await knownHost(context, alias);
+  const running = host?.inForce.get(name)?.find((one) => one.name === tier.name);
+  return running !== undefined && canonical(optionsOf(running)) === canonical(optionsOf(tier));
+}
+
+/** What somebody else proposed for a tier must not come into force along with a change of one option. */
+async function heldProblem(
+  context: Context,
+  { name, host }: Named,
+  tier: string,
+): Promise<CrosstalkError> {
+  const { held } = await knownHost(context, host);
+  const change = held.find((one) => one.actor === name && (one.tier ?? tier) === tier);
+  const digest = change === undefined ? '' : ` (${change.digest})`;
+  return new CrosstalkError(
+    'refused',
+    `a change of ${name}.${tier} is held${digest}, and would come into force with this one; decide about it first: crosstalk host show`,
+  );
 }
 
 /** The node of a header, which keeps its comments, instead of its value. */
@@ -134,14 +185,14 @@ async function changed(
   context: Context,
   host: ThisHost,
   change: (header: Document) => void,
-): Promise<{ content: string; file: HostFile }> {
+): Promise<{ content: string; file: HostFile; was: HostFile }> {
   const text = (await context.reader.text(await tipOf(context), host.path)) ?? '';
   const content = withHeader(text, change);
-  const parsed = parseHostFile(content);
-  if (parsed.ok) return { content, file: parsed.value };
+  const [before, parsed] = [parseHostFile(text), parseHostFile(content)];
+  if (before.ok && parsed.ok) return { content, file: parsed.value, was: before.value };
   throw new CrosstalkError(
     'usage',
-    `${parsed.problems.join('; ')}; nothing was changed in ${host.path}`,
+    `${(parsed.ok ? [] : parsed.problems).join('; ')}; nothing was changed in ${host.path}`,
   );
 }
 
@@ -185,22 +236,9 @@ function parseSetting(text: string): Setting {
   return [option, value];
 }
 
-function valueOf(option: string, value: string): string | number {
-  if (option === 'cli') return headlessCommand(value);
-  return /^\d{1,9}$/.test(value) ? Number(value) : value;
-}
-
-/** What somebody else proposed for the tier must not come into force along with a change of one option. */
-async function requireNothingHeld(
-  context: Context,
-  { name, host }: Named,
-  tier: string,
-): Promise<void> {
-  const { held } = await knownHost(context, host);
-  const change = held.find((one) => one.actor === name && (one.tier ?? tier) === tier);
-  if (change !== undefined)
-    throw new CrosstalkError(
-      'refused',
-      `a change of ${name}.${tier} is held (${change.digest}), and would come into force with this one; decide about it first: crosstalk host show`,
-    );
+/** The setting as it is written, after what the machine itself says about it. */
+async function checked(context: Context, setting: Setting): Promise<Setting> {
+  const [option, value] = setting;
+  if (option !== 'workdir' || value === '') return setting;
+  return [option, await chosenWorkdir(context, value, context.transport.dir)];
 }

@@ -126,24 +126,19 @@ export function withTier(
 }
 
 /**
- * The approvals without a tier that the operator has just removed.
- *
- * @param next the tier that is the default from now on, if the removed one was
+ * The approvals without some tiers of an actor, which the operator has just removed. If the default is
+ * one of them, the first tier that is left and approved becomes the default.
  */
-export function withoutTier(
-  approved: Approved,
-  actor: string,
-  tier: string,
-  next: string | undefined,
-): Approved {
+export function withoutTiers(approved: Approved, actor: string, gone: readonly string[]): Approved {
   const { [actor]: known, ...others } = copy(approved);
   if (known === undefined) return approved;
-  const { default: first, tiers } = known;
-  const left = Object.fromEntries(Object.entries(tiers).filter(([name]) => name !== tier));
-  if (Object.keys(left).length === 0) return plain(others);
-  const usual = first === tier ? next : first;
+  const left = Object.entries(known.tiers).filter(([name]) => !gone.includes(name));
+  const [[first] = []] = left;
+  if (first === undefined) return plain(others);
+  const { default: before } = known;
+  const usual = before === undefined || gone.includes(before) ? first : before;
   return plain({
     ...others,
-    [actor]: { ...(usual !== undefined && { default: usual }), tiers: plain(left) },
+    [actor]: { default: usual, tiers: plain(Object.fromEntries(left)) },
   });
 }

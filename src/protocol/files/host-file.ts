@@ -119,7 +119,9 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
     if (value === undefined) return fallback;
     const result = typeof value === 'string' ? parseDuration(value.trim()) : undefined;
     if (result !== undefined && result > 0 && result <= MAX_MS) return result;
-    problems.push(field(`${where}.${key}`, value, 'a duration such as 90, 90s, 10m or 2h'));
+    problems.push(
+      field(`${where}.${key}`, value, 'a duration such as 90, 90s, 10m or 2h, at most 24 days'),
+    );
     return fallback;
   };
   return {
