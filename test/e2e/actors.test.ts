@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
+import type { Ran } from '../support/command.ts';
 import { git } from '../support/git.ts';
 
 const setUp = async (): Promise<Host> => {
@@ -125,6 +126,54 @@ it('actor edit takes a profile from a file or stdin, and commits it', async () =
     'no actor "nobody"',
   );
   expect(onBus(host, 'local/actors/worker.md')).toBe(text);
+});
+
+/** Edits the worker's profile on a terminal, in an editor that is a line of shell. */
+function edited(host: Host, editor: string): Promise<Ran> {
+  const script = join(host.bus.root, 'editor');
+  writeFileSync(script, `#!/bin/sh\n${editor}\n`, { mode: 0o755 });
+  return host.runWith(
+    { env: { EDITOR: script, VISUAL: '' }, inIsTty: true, outIsTty: true },
+    ...['actor', 'edit', 'worker'],
+  );
+}
+
+it('actor edit runs the editor, and keeps what was typed when it cannot be taken', async () => {
+  const host = await setUp();
+  const done = await edited(host, 'echo "Be brief." >> "$1"');
+  expect([done.code, done.out]).toEqual([0, 'Changed: local/actors/worker.md\n']);
+  const text = onBus(host, 'local/actors/worker.md');
+  expect(text).toMatch(/Be brief\.\n$/);
+  // An editor that fails, with nothing written and with something.
+  const failed = await edited(host, 'exit 3');
+  expect([failed.code, failed.err]).toEqual([1, expect.not.stringContaining('is kept')]);
+  for (const line of ['echo mine >> "$1"; exit 3', 'echo mine > "$1"']) {
+    const { code, err } = await edited(host, line);
+    expect(code).not.toBe(0);
+    const [, draft = ''] = /your text is kept: crosstalk actor edit worker --file (\S+)\n$/.exec(
+      err,
+    )!;
+    expect(readFileSync(draft, 'utf8')).toContain('mine');
+  }
+  expect(onBus(host, 'local/actors/worker.md')).toBe(text);
+});
+
+it('actor edit does not overwrite what somebody else has written meanwhile', async () => {
+  const host = await setUp();
+  const theirs = '---\nname: worker\ndescription: Theirs.\n---\n\nTheirs.\n';
+  const other = join(host.bus.root, 'other');
+  const { hub } = host.bus;
+  const push = [
+    `git clone --quiet ${hub} ${other} && cd ${other} && mkdir -p local/actors`,
+    `printf %b '${theirs.replaceAll('\n', '\\n')}' > local/actors/worker.md`,
+    'git add --all && git -c user.name=o -c user.email=o@o commit --quiet --message theirs && git push --quiet',
+  ].join(' && ');
+  const { code, err } = await edited(host, `(${push}) && echo mine >> "$1"`);
+  expect(code).toBe(1);
+  expect(err).toContain(
+    'somebody has changed the profile of worker meanwhile; your text is kept: ',
+  );
+  expect(onBus(host, 'local/actors/worker.md')).toBe(theirs);
 });
 
 it('actor edit without a file needs a terminal', async () => {

@@ -57,7 +57,8 @@ export async function noteLeftOut(call: Call): Promise<void> {
     (args[0] === undefined && file === undefined)
   )
     return;
-  const held = await io.stdinHolds();
+  // The message is sent by now, whatever becomes of the look at stdin.
+  const held = await io.stdinHolds().catch(() => 'unknown' as const);
   if (held === 'nothing') return;
   const form = file === undefined ? 'end the command with -' : 'give it without --file';
   const what = held === 'something' ? 'what is' : 'whatever may be';

@@ -10,44 +10,46 @@ import { inTransport, print, text, type Call } from '../command/command.ts';
 
 /** `actor edit`: with `--file`, or in the editor of whoever sits at the terminal. */
 export function run(call: Call): Promise<number> {
-  const name = call.args[0] ?? '';
   const file = text(call, 'file');
   return inTransport(call, async (context) => {
     if (file !== undefined) return put(call, context, await readFileOrStdin(call, file));
-    const { path, text: before } = await profileToEdit(context, name);
+    const { io, args } = call;
+    if (!io.inIsTty || !io.outIsTty)
+      throw new CrosstalkError(
+        'usage',
+        'there is no terminal for an editor; give the profile with --file <path>, or with --file - on stdin',
+      );
+    const name = args[0] ?? '';
+    const { text: before } = await profileToEdit(context, name);
     const folder = await mkdtemp(join(tmpdir(), 'crosstalk-edit-'));
     const draft = join(folder, `${name}.md`);
     await writeFile(draft, before, { mode: 0o600 });
-    await edit(call, draft);
-    const after = await readFile(draft, 'utf8');
-    if (after.trim() === '')
-      throw new CrosstalkError('refused', `the text is empty, so ${path} stays as it is`);
-    const code = await put(call, context, after).catch((error: unknown) => {
-      if (!(error instanceof CrosstalkError)) throw error;
-      throw new CrosstalkError(
-        error.code,
-        `${error.message}; your text is kept: crosstalk actor edit ${name} --file ${draft}`,
-        { cause: error },
-      );
-    });
-    await rm(folder, { recursive: true, force: true });
-    return code;
+    try {
+      await runEditor(io, draft);
+      const code = await put(call, context, await readFile(draft, 'utf8'), before);
+      await rm(folder, { recursive: true, force: true });
+      return code;
+    } catch (error) {
+      const isWritten = (await readFile(draft, 'utf8').catch(() => before)) !== before;
+      if (!isWritten) await rm(folder, { recursive: true, force: true });
+      if (!isWritten || !(error instanceof CrosstalkError)) throw error;
+      const kept = `your text is kept: crosstalk actor edit ${name} --file ${draft}`;
+      throw new CrosstalkError(error.code, `${error.message}; ${kept}`, { cause: error });
+    }
   });
 }
 
-async function put(call: Call, context: Context, text: string): Promise<number> {
-  const name = call.args[0] ?? '';
-  const { path, isChanged } = await editProfile(context, { name, text, login: call.io.login });
+/** @param before the profile that was edited, if it was shown to be */
+async function put(call: Call, context: Context, text: string, before?: string): Promise<number> {
+  const { io, args } = call;
+  const name = args[0] ?? '';
+  const { path, isChanged } = await editProfile(context, {
+    name,
+    text,
+    login: io.login,
+    ...(before !== undefined && { before }),
+  });
   return print(call, { actor: name, path, changed: isChanged }, () =>
     isChanged ? `Changed: ${path}` : `Nothing changed in ${path}`,
   );
-}
-
-async function edit({ io }: Call, file: string): Promise<void> {
-  if (!io.inIsTty || !io.outIsTty)
-    throw new CrosstalkError(
-      'usage',
-      'there is no terminal for an editor; give the profile with --file <path>, or with --file - on stdin',
-    );
-  await runEditor(io, file);
 }

@@ -34,22 +34,26 @@ export async function profileToEdit(context: Context, name: string): Promise<Edi
 /**
  * Puts an edited profile on the bus.
  *
+ * @param input `before`: the text that was edited, which must still be the one on the bus
  * @returns where it is, and whether anything had to be written
- * @throws CrosstalkError `usage` for a text that is no profile of this actor
+ * @throws CrosstalkError `usage` for a text that is no profile of this actor, `refused` when somebody
+ *   else has changed it since
  */
 export async function editProfile(
   context: Context,
-  input: { name: string; text: string; login: string },
+  input: { name: string; text: string; login: string; before?: string },
 ): Promise<{ path: string; isChanged: boolean }> {
   const { name, text } = input;
-  const { path, text: before } = await profileToEdit(context, name);
+  const { path, text: current } = await profileToEdit(context, name);
   const parsed = parseProfile(text, name);
   if (!parsed.ok)
     throw new CrosstalkError(
       'usage',
       `this is no profile of ${name}: ${parsed.problems.join('; ')}; it begins with a line ---, then name: ${name} and description: <one line>, then ---, then what the actor is told`,
     );
-  if (text === before) return { path, isChanged: false };
+  if (text === current) return { path, isChanged: false };
+  if (input.before !== undefined && input.before !== current)
+    throw new CrosstalkError('refused', `somebody has changed the profile of ${name} meanwhile`);
   const from = resolveFrom(context, undefined, input.login);
   await deliverOrNote(context, [
     {
