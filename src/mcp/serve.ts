@@ -11,6 +11,7 @@ import { deadLetterTools } from './tools/dead-letters.ts';
 import { lookingTools } from './tools/looking.ts';
 import { memoryTools } from './tools/memory.ts';
 import { messageTools } from './tools/messages.ts';
+import { writingAs } from './kit/writer.ts';
 import { canChange, Subscriptions } from './subscriptions.ts';
 
 /**
@@ -31,10 +32,11 @@ function toolsOf(z: Z): Tool[] {
  * Speaks MCP on two streams until the client closes its end or `stop` is aborted; then pending
  * calls are aborted.
  *
+ * @param given `person`: who the client works for, if this clone knows it
  * @param note receives diagnostics, one line each, which never go to `output`
  */
 export async function serve(
-  surroundings: ServerSurroundings,
+  given: ServerSurroundings & { person?: string | undefined },
   streams: { input: Readable; output: Writable },
   stop: AbortSignal,
   note: (line: string) => void,
@@ -47,6 +49,8 @@ export async function serve(
       capabilities: { tools: {}, prompts: {}, resources: { subscribe: true, listChanged: true } },
     },
   );
+  const client = (): string | undefined => server.server.getClientVersion()?.name;
+  const surroundings = writingAs(given, client, given.person);
   const ended = new AbortController();
   const subscriptions = new Subscriptions(surroundings, {
     updated: (uri) => void server.server.sendResourceUpdated({ uri }).catch(() => undefined),

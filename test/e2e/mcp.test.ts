@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { Bus, type Host } from '../support/bus.ts';
 import { childrenOf, McpClient } from '../support/mcp.ts';
 import { exists } from '../support/process.ts';
+import { git } from '../support/git.ts';
 import { until } from '../support/wait.ts';
 
 const bin = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
@@ -232,6 +233,17 @@ describe('a client', () => {
     const body = 'who am I?';
     expect((await other.call('send', { to: 'tester', body })).data['from']).toBe('bea');
     expect((await mcp.call('send', { to: 'tester', body })).data['from']).toBe('anna');
+  });
+
+  it('writes as its client where nobody said who writes, after the name of whom it works for', async () => {
+    const machine = await new Bus().host('laptop', { tester: SILENT });
+    const from = async (): Promise<unknown> => {
+      const mcp = await McpClient.of(machine, [], { CROSSTALK_FROM: '' });
+      return (await mcp.call('send', { to: 'tester', body: 'who am I?' })).data['from'];
+    };
+    expect(await from()).toBe('test');
+    git(machine.dir, 'config', 'crosstalk.from', 'zoe');
+    expect(await from()).toBe('zoe-test');
   });
 
   it('finds what is offered, and nothing that approves, drops, pauses or configures', async () => {

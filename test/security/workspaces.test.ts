@@ -203,14 +203,17 @@ test('init and actor add take a working directory; init asks on a terminal, and 
   const dir = join(bus.root, 'made');
   const answers = ['/nowhere', dir, app];
   const asked: string[] = [];
-  const made = await command(['init', dir, '--alias', 'laptop', '--cli', 'true'], {
-    cwd: bus.root,
-    env: { CROSSTALK_STATE_DIR: join(bus.root, 'made-state') },
-    ask: (question) => {
-      asked.push(question);
-      return Promise.resolve(answers[asked.length - 1] ?? '');
+  const made = await command(
+    ['init', dir, '--alias', 'laptop', '--cli', 'true', '--from', 'anna'],
+    {
+      cwd: bus.root,
+      env: { CROSSTALK_STATE_DIR: join(bus.root, 'made-state') },
+      ask: (question) => {
+        asked.push(question);
+        return Promise.resolve(answers[asked.length - 1] ?? '');
+      },
     },
-  });
+  );
   expect(made).toMatchObject({ code: 0 });
   expect(asked).toHaveLength(3);
   expect(asked[0]).toContain('Where shall concierge work?');

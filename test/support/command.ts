@@ -15,6 +15,7 @@ export interface RunOptions {
   /** The lines of stdin; by default those of `stdin`. */
   lines?: AsyncIterable<string>;
   stop?: AbortSignal;
+  login?: string;
   inIsTty?: boolean;
   outIsTty?: boolean;
   /** Instead of the time and the chance of this machine. */
@@ -51,7 +52,7 @@ export async function command(argv: readonly string[], options: RunOptions): Pro
     inIsTty: options.inIsTty ?? false,
     outIsTty: options.outIsTty ?? false,
     errIsTty: false,
-    login: 'operator',
+    login: options.login ?? 'operator',
     ...(options.timeAndChance && { timeAndChance: options.timeAndChance }),
     stop: options.stop ?? never,
     lastWord: () => undefined,

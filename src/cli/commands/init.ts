@@ -15,8 +15,9 @@ export async function run(call: Call): Promise<number> {
     { env: withoutWebToken(io.env), cwd: io.cwd },
     {
       ...(args[0] === undefined ? {} : { dir: args[0] }),
-      ...given(call, 'remote', 'alias', 'actor', 'cli', 'channel', 'window', 'workdir'),
-      ...(io.ask !== undefined && !flag(call, 'json') && { askWorkdir: asking(io.ask) }),
+      ...given(call, 'remote', 'alias', 'actor', 'cli', 'from', 'channel', 'window', 'workdir'),
+      ...(io.ask !== undefined &&
+        !flag(call, 'json') && { askWorkdir: asking(io.ask), askName: askingName(io.ask) }),
       login: io.login,
       note: (line) => {
         note(call, line);
@@ -29,6 +30,7 @@ export async function run(call: Call): Promise<number> {
       made.joined ? `Joined as ${made.alias}.` : `A new transport with the host ${made.alias}.`,
       ...(made.channel === undefined ? [] : [`Channel: ${made.channel}`]),
       `Actor: ${made.actor}, run by: ${made.cli}`,
+      ...(made.from === undefined ? [] : [`You write as: ${made.from}`]),
       ...(made.workdir === undefined ? [] : [`It works in: ${made.workdir}`]),
       `Next: ${goThere(io.cwd, made.dir)}crosstalk dispatch, and in another shell there: crosstalk send --to ${made.actor} "hello"`,
       `To check: crosstalk doctor${agent === undefined ? '' : `, and whether ${agent} answers: crosstalk agents --run ${agent}`}`,
@@ -44,6 +46,10 @@ function goThere(cwd: string, dir: string): string {
   if (there === '') return '';
   const short = there.startsWith('..') ? dir : there;
   return `cd ${/^[\w./-]+$/.test(short) ? short : `'${short.replaceAll("'", `'\\''`)}'`} && `;
+}
+
+function askingName(ask: (question: string) => Promise<string>): (name: string) => Promise<string> {
+  return (proposal) => ask(`Your name in messages, or just Enter for ${proposal}: `);
 }
 
 function asking(ask: (question: string) => Promise<string>): (actor: string) => Promise<string> {

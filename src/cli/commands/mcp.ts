@@ -35,14 +35,14 @@ export async function run(call: Call): Promise<number> {
   }
   const { io } = call;
   // Clients show why a server did not start, but not what its first call reported, so check it now.
-  const transport = await usedTransport(call);
+  const used = await usedTransport(call);
   if (process.stdin.isTTY)
     note(
       call,
       'this speaks MCP and waits for a client; enter it in one with: crosstalk mcp --install <client>',
     );
   await serve(
-    { env: io.env, cwd: io.cwd, transport, login: io.login, ...given(call, 'from') },
+    { env: io.env, cwd: io.cwd, ...used, login: io.login, ...given(call, 'from') },
     { input: process.stdin, output: process.stdout },
     io.stop,
     (line) => {
@@ -52,18 +52,22 @@ export async function run(call: Call): Promise<number> {
   return EXIT.ok;
 }
 
-/** The folder of the transport, after checking that it works and that `--from` is a valid name. */
-function usedTransport(call: Call): Promise<string> {
+/**
+ * The folder of the transport and who writes in it by default, after checking that it works and that
+ * `--from` is a valid name.
+ */
+function usedTransport(call: Call): Promise<{ transport: string; person: string | undefined }> {
   return inTransport(call, async (context) => {
     resolveFrom(context, text(call, 'from'), call.io.login);
-    return context.transport.dir;
+    const { dir, defaults } = context.transport;
+    return { transport: dir, person: defaults.from };
   });
 }
 
 async function install(call: Call, name: string): Promise<number> {
   const { io } = call;
   const client = clientOf(name, '--install');
-  const transport = await usedTransport(call);
+  const { transport } = await usedTransport(call);
   const plan = await planSettings(
     client,
     placesOf(call),

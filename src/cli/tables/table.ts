@@ -20,6 +20,10 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--alias <alias>', 'name of this machine in addresses (default: its hostname)'],
       ['--actor <name>', 'the first actor this machine serves (default: concierge)'],
       ['--cli <command>', 'its CLI: claude, codex, gemini, opencode, qwen, pi, or a command line'],
+      [
+        '--from <name>',
+        'who you are in this clone (default: asked on a terminal, else your login)',
+      ],
       ['--channel <name>', 'the first channel (default: general)'],
       ['--workdir <dir>', 'where the actor works (default: an empty folder for each thread)'],
       ['--window <days>', 'joining: the checkout shows messages of so many days, as 7d'],

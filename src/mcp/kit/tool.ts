@@ -12,8 +12,8 @@ export type Z = Sdk['z'];
 export interface ServerSurroundings extends Surroundings {
   /** Folder of the transport. */
   transport: string;
-  /** The value of `--from`. */
-  from?: string;
+  /** Who writes: the value of `--from`, otherwise the client (see `writingAs`). */
+  from?: string | undefined;
   login: string;
 }
 

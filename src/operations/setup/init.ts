@@ -32,6 +32,7 @@ import { templateFiles } from './template.ts';
 import { assertRoom } from './room.ts';
 import { timeAndChanceOf } from '../time-and-chance.ts';
 import { chooseWorkdir } from './workdir-option.ts';
+import { chooseWriter } from './writer.ts';
 
 const DEFAULTS = { actor: 'concierge', channel: 'general' };
 /** The agent CLI of a host file if none is on the PATH. */
@@ -49,10 +50,12 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
   await assertRoom(dir);
   const made = await mkdir(dir, { recursive: true });
   try {
-    const settings: { cli: string; actor: string; workdir?: string } = {
+    const settings: { cli: string; actor: string; workdir?: string; from?: string } = {
       ...(await chooseCli(surroundings, input)),
       actor: input.actor ?? DEFAULTS.actor,
     };
+    const from = await chooseWriter(surroundings, { ...input, actor: settings.actor });
+    if (from !== undefined) settings.from = from;
     const workdir = await chooseWorkdir(surroundings, { ...input, actor: settings.actor }, dir);
     if (workdir !== undefined) settings.workdir = workdir;
     const remote =
@@ -66,9 +69,11 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
       );
     }
     if (remote !== undefined && state?.kind === 'branches') {
-      const window = input.window === 'all' ? undefined : input.window;
       const { env } = surroundings;
-      await makeClone({ ...state, url: remote }, dir, dirname(dir), env, window);
+      await makeClone({ ...state, url: remote }, dir, dirname(dir), env, {
+        from,
+        window: input.window === 'all' ? undefined : input.window,
+      });
       const failure = await bringInto(dir, surroundings);
       if (failure !== undefined)
         throw new CrosstalkError(
@@ -94,7 +99,7 @@ async function create(
 ): Promise<Initialised> {
   const alias = input.alias ?? toName(hostname()) ?? 'host';
   const channel = input.channel ?? DEFAULTS.channel;
-  const from = toName(input.login) ?? 'operator';
+  const from = input.from ?? toName(input.login) ?? 'operator';
   const files = await templateFiles();
   files.push(...newActor(input.actor, files));
   files.push({
@@ -110,6 +115,7 @@ async function create(
     branch: remote?.branch ?? (await defaultBranch()),
     subject: 'crosstalk: a new transport',
     author: authorOf(from, alias),
+    from: input.from,
     ...(remote === undefined ? {} : { remote }),
   });
   (await openTransport(dir, surroundings.env, { isMade: true })).transport.close();
@@ -117,6 +123,7 @@ async function create(
     dir: await realpath(dir),
     alias,
     actor: input.actor,
+    ...(input.from !== undefined && { from: input.from }),
     ...slotIn(input),
     channel,
     joined: false,

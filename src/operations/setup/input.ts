@@ -1,6 +1,7 @@
 import type { WorkdirInput } from './workdir-option.ts';
+import type { WriterInput } from './writer.ts';
 
-export interface InitInput extends WorkdirInput {
+export interface InitInput extends WorkdirInput, WriterInput {
   dir?: string;
   remote?: string;
   alias?: string;
@@ -18,6 +19,8 @@ export interface Initialised {
   dir: string;
   alias: string;
   actor: string;
+  /** Who writes in this clone, if that was recorded in it. */
+  from?: string;
   cli: string;
   /** The folder where it works, if that is not a workspace. */
   workdir?: string;

@@ -10,6 +10,7 @@ import { tipOf, withContext, type Context } from '../context.ts';
 import { deliver } from '../deliver.ts';
 import type { Initialised, InitInput } from './input.ts';
 import type { Surroundings } from '../locate.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';
 import { slotIn } from './tier-slot.ts';
 import type { TemplateFile } from './template.ts';
@@ -32,7 +33,7 @@ export async function join(
       [
         {
           at: context.now().toISOString(),
-          author: authorOf(toName(input.login) ?? 'operator', alias),
+          author: authorOf(resolveFrom(context, input.from, input.login), alias),
           subject: `crosstalk: ${alias} joins`,
           files,
         },
@@ -48,6 +49,7 @@ export async function join(
       dir,
       alias,
       actor,
+      ...(input.from !== undefined && { from: input.from }),
       ...slotIn(input),
       joined: true,
       pushed: delivered.published,
@@ -99,7 +101,7 @@ async function additions(
   if (wanted === undefined || channels.some(({ name }) => name === wanted))
     return { files, channel: undefined };
   return {
-    files: [...files, newChannel(wanted, toName(input.login) ?? 'operator', context)],
+    files: [...files, newChannel(wanted, resolveFrom(context, input.from, input.login), context)],
     channel: wanted,
   };
 }

@@ -87,6 +87,14 @@ async function unbornBranch(git: Git, url: string, scratch: string): Promise<str
   return head.ok && branch !== UNKNOWN_BRANCH ? branch : undefined;
 }
 
+/** What a new clone remembers for its user, if anything. */
+interface CloneSettings {
+  /** Who writes in it. */
+  from?: string | undefined;
+  /** How many days of messages its checkout shows. */
+  window?: string | undefined;
+}
+
 /**
  * Makes an empty clone of a transport in a folder: its commits are brought by the transport once it
  * is open (see `Transport.bring`).
@@ -96,7 +104,7 @@ export async function makeClone(
   dir: string,
   cwd: string,
   environment: NodeJS.ProcessEnv,
-  window?: string,
+  settings: CloneSettings,
 ): Promise<void> {
   const { url, branch, isSha256 } = remote;
   const git = new Git(cwd, environment);
@@ -114,8 +122,15 @@ export async function makeClone(
     ['remote.origin.promisor', 'true'],
     ['remote.origin.partialclonefilter', 'blob:none'],
     ['crosstalk.branch', branch],
-    ...(window === undefined ? [] : [['crosstalk.window', window] as const]),
+    ...given(settings),
   ]);
+}
+
+function given({ from, window }: CloneSettings): Setting[] {
+  return [
+    ...(from === undefined ? [] : [['crosstalk.from', from] as const]),
+    ...(window === undefined ? [] : [['crosstalk.window', window] as const]),
+  ];
 }
 
 /** A remote takes only objects of its own format, whatever the user's default is. */
@@ -144,7 +159,8 @@ async function configure(dir: string, settings: readonly Setting[]): Promise<voi
  * work, where simple-git's convenience costs nothing; its 50 ms after silent commands do not
  * matter.
  *
- * @param options `remote` is where it will be pushed to, and which objects that takes
+ * @param options `remote` is where it will be pushed to, and which objects that takes; `from` who
+ *   writes in it
  */
 export async function createRepository(
   dir: string,
@@ -152,11 +168,12 @@ export async function createRepository(
   options: {
     branch: string;
     remote?: { url: string; isSha256: boolean };
+    from?: string | undefined;
     subject: string;
     author: { name: string; email: string };
   },
 ): Promise<void> {
-  const { branch, remote, subject, author } = options;
+  const { branch, remote, from, subject, author } = options;
   const git = simpleGit({
     baseDir: dir,
     config: ['commit.gpgSign=false', 'core.hooksPath=/dev/null'],
@@ -169,6 +186,7 @@ export async function createRepository(
   ]);
   await configure(dir, [
     ['crosstalk.branch', branch],
+    ...given({ from }),
     ...(remote === undefined ? [] : remoteSettings(remote.url, branch)),
   ]);
   await git.add('.');
