@@ -1,6 +1,7 @@
 /** The events of the log (cli.md, "Log events"). */
 export type EventName =
   | 'dispatcher_started'
+  | 'dispatcher_stopping'
   | 'dispatcher_stopped'
   | 'dispatcher_replaced'
   | 'replacement_failed'
@@ -9,6 +10,7 @@ export type EventName =
   | 'host_file_missing'
   | 'host_file_loaded'
   | 'host_file_invalid'
+  | 'host_file_unknown_key'
   | 'profile_invalid'
   | 'host_change_held'
   | 'fetch_failed'
@@ -53,6 +55,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   host_file_missing: 'warn',
   replacement_failed: 'warn',
   host_file_invalid: 'warn',
+  host_file_unknown_key: 'warn',
   profile_invalid: 'warn',
   host_change_held: 'warn',
   fetch_failed: 'warn',

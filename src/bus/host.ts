@@ -106,7 +106,7 @@ export function findHost(entries: readonly HostEntry[], machine: MachineIdentity
     return {
       kind: 'invalid',
       path: broken.path,
-      problem: `${escapeInvisible(broken.path)}: ${broken.result.problems.join('; ')}`,
+      problem: `${escapeInvisible(broken.path)}: ${broken.result.problems.join('; ')}; correct the file and push it`,
     };
   }
   const why = alias === undefined && remembered !== undefined ? ', which this clone serves' : '';

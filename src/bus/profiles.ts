@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseProfile } from '../protocol/files/actor.ts';
 import { profileFiles } from '../protocol/layout.ts';
@@ -21,6 +21,22 @@ export interface ProfileInForce {
    * instead.
    */
   problem?: string;
+  /** When this machine first saw it, if it had seen another one, or none, before. */
+  seen?: ProfileSeen;
+}
+
+/** A profile that came while this machine knew the actor already; `at` is ISO 8601 in UTC. */
+export interface ProfileSeen {
+  what: 'new' | 'changed';
+  at: string;
+}
+
+/** Where profiles are read from and kept. */
+export interface ProfilePlace {
+  transport: Transport;
+  /** Keeps the last profile that could be read. */
+  stateDir: string;
+  now: () => Date;
 }
 
 /** Where a machine with this state directory keeps the last readable profile of an actor. */
@@ -33,40 +49,57 @@ function keptAt(stateDir: string, actor: string): string {
  * but can't be read is not a reason to run the actor as somebody else: the last profile that could
  * be read on this machine stays in force, and the problem is reported (talk.md, "What plain 6.0
  * writes is readable").
- *
- * @param stateDir keeps the last profile that could be read
  */
 export async function profileInForce(
-  transport: Transport,
-  stateDir: string,
+  { transport, stateDir, now }: ProfilePlace,
   tip: string,
   actor: string,
 ): Promise<ProfileInForce> {
   const file = keptAt(stateDir, actor);
-  const last = await keptIn(file);
+  const before = await keptIn(file);
+  const last = before?.profile;
+  const mend = `correct it with: crosstalk actor edit ${actor}`;
   let problem: string | undefined;
   for (const path of profileFiles(actor)) {
     const read = await readAt(transport, tip, path, last?.path === path);
     if (read === undefined) continue;
-    const found = 'reason' in read ? undefined : parseProfile(read.text, actor);
-    if (found?.ok === true) {
-      const { description, body } = found.value;
+    const parsed = 'reason' in read ? undefined : parseProfile(read.text, actor);
+    if (parsed?.ok === true) {
+      const { description, body } = parsed.value;
       const profile = { path, description, body };
       if (problem !== undefined)
-        return { profile, problem: `${problem}; ${path} is in force meanwhile` };
-      if (JSON.stringify(last) !== JSON.stringify(profile)) await keep(file, profile);
-      return { profile };
+        return { profile, problem: `${problem}; ${path} is in force meanwhile; ${mend}` };
+      if (JSON.stringify(last) === JSON.stringify(profile))
+        return { profile, ...(before?.seen && { seen: before.seen }) };
+      const what = last === undefined ? 'new' : 'changed';
+      const seen = before === undefined ? undefined : ({ what, at: now().toISOString() } as const);
+      const found = { profile, ...(seen && { seen }) };
+      await keep(file, found);
+      return found;
     }
     const reason =
-      'reason' in read ? read.reason : found?.ok === false ? found.problems.join('; ') : '';
+      'reason' in read ? read.reason : parsed?.ok === false ? parsed.problems.join('; ') : '';
     problem = `${path} cannot be read: ${reason}`;
     if (last !== undefined)
-      return { profile: last, problem: `${problem}; the last readable one stays in force` };
+      return {
+        profile: last,
+        problem: `${problem}; the last readable one stays in force; ${mend}`,
+      };
   }
-  if (problem !== undefined) return { problem: `${problem}; ${actor} is run without a profile` };
+  if (problem !== undefined)
+    return { problem: `${problem}; ${actor} is run without a profile; ${mend}` };
   // A profile that was removed from the bus must not come back in place of a later unreadable one.
-  if (last !== undefined) await rm(file, { force: true }).catch(() => undefined);
+  if (before === undefined || last !== undefined) await keep(file, {});
   return {};
+}
+
+/** Notes that the operator of this machine has written a profile, which is then no news here. */
+export async function knowProfile(
+  { stateDir }: Pick<ProfilePlace, 'stateDir'>,
+  actor: string,
+  profile: ReadProfile,
+): Promise<void> {
+  await keep(keptAt(stateDir, actor), { profile });
 }
 
 /**
@@ -89,23 +122,32 @@ async function readAt(
   return { text: object.content.toString('utf8') };
 }
 
-async function keptIn(file: string): Promise<ReadProfile | undefined> {
+/** What is kept of an actor; without `profile`, it had none. */
+type Kept = Pick<ProfileInForce, 'profile' | 'seen'>;
+
+async function keptIn(file: string): Promise<Kept | undefined> {
   const { value } = (await readJson(file).catch(() => undefined)) ?? {};
   if (!isRecord(value)) return undefined;
-  const { path, description, body } = value;
-  return typeof path === 'string' && typeof description === 'string' && typeof body === 'string'
-    ? { path, description, body }
-    : undefined;
+  const { path, description, body, seen } = value;
+  if (typeof path !== 'string' || typeof description !== 'string' || typeof body !== 'string')
+    return {};
+  return { profile: { path, description, body }, ...(isSeen(seen) && { seen }) };
+}
+
+function isSeen(value: unknown): value is ProfileSeen {
+  if (!isRecord(value)) return false;
+  const { what, at } = value;
+  return (what === 'new' || what === 'changed') && typeof at === 'string';
 }
 
 /**
  * Without this copy a broken profile has nothing to fall back on, but that does not keep the actor
  * from running now.
  */
-async function keep(file: string, profile: ReadProfile): Promise<void> {
+async function keep(file: string, { profile, seen }: Kept): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    await writeDurably(file, JSON.stringify(profile));
+    await writeDurably(file, JSON.stringify({ ...profile, ...(seen && { seen }) }));
   } catch {
     // A full disk is reported by writes that are necessary.
   }

@@ -29,6 +29,7 @@ export interface HostFileParts {
   /** Where the last readable host file is kept, for a start at which the current file is broken. */
   lastGood: string;
   trust: boolean;
+  now: () => Date;
   log: Log;
 }
 
@@ -77,6 +78,8 @@ export class HostFileInForce {
           'host_file_invalid',
           foreignClaim(path, { alias: found.file.alias, path: found.path }),
         );
+      for (const line of found.file.unknown)
+        this.#say('host_file_unknown_key', `${found.path}: ${line}`);
       await this.#enforce(found);
       await this.#lookAtProfiles(tip);
       return;
@@ -157,15 +160,16 @@ export class HostFileInForce {
 
   /** Keeps the profiles that can be read, and reports those that cannot. */
   async #lookAtProfiles(tip: string): Promise<void> {
-    const { approving, lastGood } = this.#parts;
+    const { approving, lastGood, now } = this.#parts;
+    const place = { transport: approving.transport, stateDir: dirname(lastGood), now };
     for (const actor of this.#active?.actors.keys() ?? []) {
-      const found = await profileInForce(approving.transport, dirname(lastGood), tip, actor);
+      const found = await profileInForce(place, tip, actor);
       if (found.problem !== undefined) this.#say('profile_invalid', found.problem);
     }
   }
 
   #say(
-    event: 'host_file_missing' | 'host_file_invalid' | 'profile_invalid',
+    event: 'host_file_missing' | 'host_file_invalid' | 'host_file_unknown_key' | 'profile_invalid',
     problem: string,
   ): void {
     if (this.#said.has(problem)) return;

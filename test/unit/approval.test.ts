@@ -139,6 +139,7 @@ const tier = fc.record({
 const hosts = fc
   .dictionary(name, fc.dictionary(name, tier, { minKeys: 1, maxKeys: 3 }), { maxKeys: 3 })
   .map((actors): HostFile => ({
+    unknown: [],
     alias: 'mac',
     body: '',
     actors: new Map(

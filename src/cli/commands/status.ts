@@ -1,5 +1,7 @@
 import { changeText, commandText, nameText } from '../../protocol/approval/text.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
+import { unservedLine } from '../../operations/health/nobody.ts';
+import { profileLine } from '../../operations/health/profiles.ts';
 import { status } from '../../operations/health/status.ts';
 import { type Status } from '../../operations/health/report.ts';
 import { writtenAt } from '../../operations/reading/channels.ts';
@@ -91,6 +93,11 @@ function render(s: Status, paint: Paint): string {
         letter.detail,
       ]),
     ),
+    part(
+      paint,
+      'Mail nobody serves',
+      s.unserved.map((one) => [escapeInvisible(one.name), unservedLine(one)]),
+    ),
     part(paint, 'Malformed files', malformedRows(s)),
   ];
   return parts.filter((text) => text !== '').join('\n\n');
@@ -119,6 +126,7 @@ function malformedRows({ malformed, malformed_total: total }: Status): string[][
     ...(more > 0
       ? [[`and ${String(more)} more`, 'more of them with: crosstalk status --json']]
       : []),
+    ...(total > 0 ? [['', 'nobody reads them; correct or remove them, and push']] : []),
   ];
 }
 
@@ -133,12 +141,15 @@ function health({ health: { ok, problems } }: Status, paint: Paint): string {
 
 function dispatcher(status: Status): string[][] {
   const { dispatcher: d, host, host_problem: problem, profile_problems: profiles } = status;
+  const { profile_changes: changes } = status;
   const rows = [
     [
       'host file',
       host === null ? (problem ?? 'none') : `${escapeInvisible(host.path)} (${host.alias})`,
     ],
+    ...(host?.unknown ?? []).map((one) => ['', one]),
     ...profiles.map((one) => ['profile', one]),
+    ...changes.map((change) => ['profile', profileLine(change)]),
     ['process', d === null ? 'not running' : `${String(d.pid)}, since ${d.started_at}`],
   ];
   if (d === null) return rows;

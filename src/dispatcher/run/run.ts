@@ -119,15 +119,16 @@ function failed(
 }
 
 async function promptOf(
-  { transport, reader, stateDir, log, secret }: RunParts,
+  parts: RunParts,
   job: Job,
   briefing: Briefing,
   place: Workplace,
 ): Promise<string> {
+  const { reader, log, secret } = parts;
   const { batch, plans } = briefing;
   const [protocol, { profile, problem }, about, thread] = await Promise.all([
     reader.text(job.tip, PROTOCOL_FILE),
-    profileInForce(transport, stateDir, job.tip, job.actor),
+    profileInForce(parts, job.tip, job.actor),
     reader.channel(job.tip, job.channel),
     shownThread(reader, job, briefing),
   ]);

@@ -167,6 +167,7 @@ function hostFileOf(context: Context, { host, trustHostFile, log }: Choices): Ho
     },
     lastGood: join(context.paths.root, LAST_HOST_FILE),
     trust: trustHostFile,
+    now: context.now,
     log,
   });
 }

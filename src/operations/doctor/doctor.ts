@@ -15,6 +15,7 @@ import { heldProblems } from '../health/held-agents.ts';
 import { firstOnPath } from '../path.ts';
 import { status } from '../health/status.ts';
 import type { Status } from '../health/report.ts';
+import { newsChecks } from './news.ts';
 
 const OLDEST_GIT = [2, 34];
 const LEAST_ROOM = 100 * 1024 * 1024;
@@ -38,7 +39,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     objects(context),
     ...agents(context, facts),
   ]);
-  checks.unshift(...transportChecks(facts));
+  checks.unshift(...transportChecks(facts), ...newsChecks(facts));
   const backlog: Check = {
     check: 'mail',
     ok: facts.health.ok,

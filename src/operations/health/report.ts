@@ -4,6 +4,8 @@ import type { Heartbeat } from '../../state/heartbeat.ts';
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/pause.ts';
 import type { HeldAgent } from './held-agents.ts';
+import type { Unserved } from './nobody.ts';
+import type { ProfileChange } from './profiles.ts';
 
 export interface HostStatus {
   alias: string;
@@ -12,6 +14,8 @@ export interface HostStatus {
   others: string[];
   actors: { name: string; tiers: { name: string; cli: string; count: number }[] }[];
   held: HeldChange[];
+  /** One line for each key of the host file that means nothing here, such as a misspelt one. */
+  unknown: string[];
 }
 
 /** Everything `crosstalk status` shows; the names are those of `--json` and of the log. */
@@ -32,6 +36,10 @@ export interface Status {
   host_problem: string | null;
   /** The actors' profiles that cannot be read, and what is in force instead. */
   profile_problems: string[];
+  /** The actors' profiles that came, or were changed by others, in the last days. */
+  profile_changes: ProfileChange[];
+  /** Names that were written to in the last days although nobody serves them. */
+  unserved: Unserved[];
   /** Everything that waits for `crosstalk host approve`, of the host file and of git settings. */
   held: HeldChange[];
   /** Null when no dispatcher runs on this machine; `age_s` is the age of its heartbeat. */

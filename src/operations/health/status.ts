@@ -1,7 +1,6 @@
 import type { HostStatus, Status } from './report.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { checkVersion } from '../../bus/host.ts';
-import { profileInForce } from '../../bus/profiles.ts';
 import { Cursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
@@ -14,6 +13,8 @@ import { channelsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
 import { judge } from './health.ts';
 import { heldAgents } from './held-agents.ts';
+import { mailForNobody } from './nobody.ts';
+import { lookAtProfiles } from './profiles.ts';
 
 /**
  * The state of the transport and of this machine's part in it, as far as it is known locally.
@@ -46,6 +47,8 @@ export async function status(
     hostStatus(context, alias ?? running?.host ?? undefined),
     checkVersion(transport, census.tip),
   ]);
+  const served = (host.status?.actors ?? []).map(({ name }) => name);
+  const profiles = await lookAtProfiles(context, census.tip, served);
   const facts: Omit<Status, 'health'> = {
     transport: transport.dir,
     origin: transport.origin !== undefined,
@@ -57,7 +60,9 @@ export async function status(
     holds: await heldAgents(context),
     host: host.status,
     host_problem: host.problem,
-    profile_problems: await profileProblems(context, census.tip, host.status),
+    profile_problems: profiles.problems,
+    profile_changes: profiles.changes,
+    unserved: await mailForNobody(context, counting),
     held: host.held,
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
     channels: channels.map(({ id, name, parent }) => ({
@@ -109,17 +114,6 @@ function filesOf(commits: readonly Commit[]): string[] {
   return commits.flatMap(({ files }) => files.map(({ path }) => path));
 }
 
-async function profileProblems(
-  { transport, paths }: Context,
-  tip: string,
-  host: HostStatus | null,
-): Promise<string[]> {
-  const found = (host?.actors ?? []).map(({ name }) =>
-    profileInForce(transport, paths.root, tip, name),
-  );
-  return (await Promise.all(found)).flatMap(({ problem }) => problem ?? []);
-}
-
 async function hostStatus(
   context: Context,
   alias: string | undefined,
@@ -140,6 +134,7 @@ async function hostStatus(
       path: host.path,
       others,
       held: held.filter(({ actor }) => actor !== undefined),
+      unknown: host.file.unknown,
       actors: [...host.inForce].map(([name, tiers]) => ({
         name,
         tiers: tiers.map((tier) => ({ name: tier.name, cli: tier.cli, count: tier.count })),

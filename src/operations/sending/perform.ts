@@ -8,7 +8,7 @@ import type { SendInput, Sent } from './input.ts';
 import type { Marks } from './marks.ts';
 import { prepareMessages } from './prepare.ts';
 import { RemoteNews } from './remote-news.ts';
-import { noteUnserved, withoutHost } from './unserved.ts';
+import { noteSurprises, surprisesOf } from './surprises.ts';
 
 /**
  * Carries out a `send` in this process, which is a dispatcher or has found none: prepares the
@@ -31,8 +31,11 @@ export async function perform(
   const news = new RemoteNews(context);
   const { channel, from, dispatch, messages } = await prepareMessages(context, input, marks, news);
   // Who serves the addressees matters only for a warning, so it is looked up during the push.
-  const tasks = messages.flatMap(({ message: { re, to } }) => (re.length === 0 ? to : []));
-  const looking = withoutHost(context, tasks).catch(() => []);
+  const asked = {
+    addressees: messages.flatMap(({ message: { re, to } }) => (re.length === 0 ? to : [])),
+    tier: input.tier,
+  };
+  const looking = surprisesOf(context, asked).catch(() => ({ unserved: [], untiered: [] }));
   await recordEntry(
     context,
     marks.id,
@@ -47,7 +50,7 @@ export async function perform(
   });
   if (!delivered.published) news.isVain();
   // The message is sent, so a failure to find out who serves its addressees is not an error.
-  await noteUnserved(context, tasks, await looking, news).catch(() => undefined);
+  await noteSurprises(context, asked, await looking, news).catch(() => undefined);
   return {
     channel,
     from,

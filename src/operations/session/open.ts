@@ -3,6 +3,7 @@ import { activate, type ActiveHost } from '../../bus/approvals.ts';
 import { join } from 'node:path';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import { profileInForce } from '../../bus/profiles.ts';
+import { profilesOf } from '../setup/actors.ts';
 import { gitGuards, workplaceOf } from '../../dispatcher/run/workplace.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { agentOf, KNOWN_AGENTS } from '../../agents/agents.ts';
@@ -38,12 +39,7 @@ export async function openActor(
   const tier = await approvedTier(context, input);
   const tip = await tipOf(context);
   const protocol = (await context.reader.text(tip, PROTOCOL_FILE)) ?? '';
-  const { profile, problem } = await profileInForce(
-    context.transport,
-    context.paths.root,
-    tip,
-    actor,
-  );
+  const { profile, problem } = await profileInForce(profilesOf(context), tip, actor);
   if (problem !== undefined) context.note(problem);
   const role = quoted(profile?.body.trim() ?? '');
   const text = `${quoted(protocol.trim())}\n\n# ${HEADINGS.profile}: ${actor}\n\n${role}\n\nYou are "${actor}" in an interactive session that an operator opened.\n`;

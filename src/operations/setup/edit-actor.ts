@@ -1,3 +1,4 @@
+import { knowProfile } from '../../bus/profiles.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseProfile } from '../../protocol/files/actor.ts';
 import { profileFiles } from '../../protocol/layout.ts';
@@ -5,7 +6,7 @@ import { authorOf } from '../../protocol/outgoing.ts';
 import { tipOf, type Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
-import { profileText, showActor } from './actors.ts';
+import { profilesOf, profileText, showActor } from './actors.ts';
 
 /** A profile as it is on the bus, to be edited. */
 export interface EditedProfile {
@@ -63,5 +64,7 @@ export async function editProfile(
       files: [{ path, content: text }],
     },
   ]);
+  const { description, body } = parsed.value;
+  await knowProfile(profilesOf(context), name, { path, description, body });
   return { path, isChanged: true };
 }

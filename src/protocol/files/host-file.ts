@@ -3,6 +3,7 @@ import { isTier } from '../message.ts';
 import { EVERYONE } from '../address.ts';
 import { isName } from '../names.ts';
 import { parseDuration } from '../text/duration.ts';
+import { didYouMean } from '../text/nearest.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** A named slot for an actor's CLI (protocol.md §6). Times are in milliseconds. */
@@ -33,6 +34,8 @@ export interface HostFile {
   hostname?: string;
   /** Actor name → its tiers; the first declared is the default. */
   actors: Map<string, Tier[]>;
+  /** One line for each key that means nothing here, such as a misspelt one. */
+  unknown: string[];
   /** The body: notes for people. */
   body: string;
 }
@@ -66,6 +69,7 @@ export function parseHostFile(text: string): Parsed<HostFile> {
     alias: alias as string,
     ...(typeof hostname === 'string' && hostname !== '' ? { hostname } : {}),
     actors: tiers,
+    unknown: unknownKeys(document.value.fields),
     body: document.value.body,
   });
 }
@@ -135,6 +139,36 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
     maxRunsPerHour: number('max_runs_per_hour', maxRuns, TIER_DEFAULTS.maxRunsPerHour),
     maxDepth: number('max_depth', maxDepth, TIER_DEFAULTS.maxDepth),
   };
+}
+
+/** The keys of a host file, and of a tier that is written as a mapping. */
+const FILE_KEYS = ['alias', 'hostname', 'actors'];
+const TIER_KEYS = ['cli', 'workdir', 'count', 'timeout', 'attempts', 'retry_delay'].concat(
+  ...['max_runs_per_hour', 'max_depth'],
+);
+/** The most unknown keys that are named. */
+const MAX_UNKNOWN = 20;
+
+/**
+ * The keys that mean nothing. Beside the actors a file may say what it likes to others, so there only
+ * a key that is nearly one of ours is named.
+ */
+function unknownKeys(fields: Record<string, unknown>): string[] {
+  const found: string[] = [];
+  const look = (where: string, key: string, known: string[]): void => {
+    const meant = didYouMean(key, known);
+    if (known.includes(key) || (where === '' && meant === '')) return;
+    found.push(`${shown(`${where}${key}`)} is unknown and has no effect${meant}`);
+  };
+  for (const key of Object.keys(fields)) look('', key, FILE_KEYS);
+  const { actors } = fields;
+  for (const [actor, tiers] of Object.entries(isMapping(actors) ? actors : {}))
+    for (const [tier, options] of Object.entries(isMapping(tiers) ? tiers : {}))
+      for (const key of Object.keys(isMapping(options) ? options : {}))
+        look(`actors.${actor}.${tier}.`, key, TIER_KEYS);
+  const more = found.length - MAX_UNKNOWN;
+  if (more <= 0) return found;
+  return [...found.slice(0, MAX_UNKNOWN), `and ${String(more)} more unknown keys`];
 }
 
 /** Whether a text names a folder independently of the current one: absolute, or below `~`. */

@@ -114,19 +114,27 @@ function tokensOf(header: string): CST.Token[] {
 
 type Source = number | [number, number] | { offset: number; source?: string };
 
-/** Throws for an error of the composer, with its place; warnings are ignored. */
+/** The line of a file on which its header begins, after the fence. */
+const FIRST_LINE = 2;
+
+/**
+ * Throws for an error of the composer, with its place in the file; warnings are ignored. The composer
+ * reports what was thrown inside a part once more for each part around it, with a worse place.
+ */
 function refuseAt(
   header: string,
 ): (source: Source, code: string, message: string, warning?: boolean) => void {
+  let placed: Error | undefined;
   return (source, _, message, warning = false) => {
     if (warning) return;
+    if (placed !== undefined) throw placed;
     const at =
       typeof source === 'number' ? source : Array.isArray(source) ? source[0] : source.offset;
     const before = header.slice(0, at).split('\n');
     const column = String((before.at(-1)?.length ?? 0) + 1);
-    throw new Error(
-      `${message.split('\n')[0] ?? ''} at line ${String(before.length)}, column ${column}`,
-    );
+    const line = String(before.length - 1 + FIRST_LINE);
+    placed = new Error(`${message.split('\n')[0] ?? ''} at line ${line}, column ${column}`);
+    throw placed;
   };
 }
 

@@ -1,0 +1,52 @@
+import { number, text } from './database.ts';
+import type { Index } from './index.ts';
+import { relPathIn } from './keys.ts';
+
+/** A name that messages are addressed to and that has never written one. */
+export interface Unheard {
+  name: string;
+  /** The newest message to it, and how many there are, at most {@link MOST_COUNTED}. */
+  newest: string;
+  messages: number;
+}
+
+/** The most names that are looked at, the newest first: whoever can push can address any number. */
+const MOST_NAMES = 500;
+/** The most messages that are counted for a name. */
+export const MOST_COUNTED = 1000;
+
+/**
+ * The names that messages are addressed to and that have never written.
+ *
+ * @param skip names that need not be looked at
+ * @param also names to look at even if they have written
+ * @param since relPath; names whose newest message is older are left out
+ */
+export function unheardIn(
+  { database }: Index,
+  { skip, also, since }: { skip: ReadonlySet<string>; also: ReadonlySet<string>; since: string },
+): Unheard[] {
+  const rows = database.all('SELECT id, name FROM names ORDER BY id DESC LIMIT ?', MOST_NAMES);
+  return rows.flatMap((row): Unheard[] => {
+    const name = text(row, 'name');
+    if (skip.has(name)) return [];
+    const [sender, addressee] = ['s', 't'].map(
+      (tag) => `tags : ${tag}${String(number(row, 'id'))}`,
+    );
+    const first = 'SELECT rowid FROM texts WHERE texts MATCH ? LIMIT 1';
+    if (!also.has(name) && database.get(first, sender ?? '') !== undefined) return [];
+    const newest = database.get(
+      `SELECT * FROM messages WHERE id =
+         (SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT 1)`,
+      addressee ?? '',
+    );
+    if (newest === undefined || relPathIn(newest) < since) return [];
+    const counted = database.get(
+      `SELECT count(*) AS count FROM (SELECT rowid FROM texts WHERE texts MATCH ? LIMIT ?)`,
+      addressee ?? '',
+      MOST_COUNTED,
+    );
+    const messages = number(counted ?? {}, 'count');
+    return [{ name, newest: relPathIn(newest), messages }];
+  });
+}

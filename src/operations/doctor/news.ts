@@ -1,0 +1,39 @@
+import { changeText } from '../../protocol/approval/text.ts';
+import { unservedLine } from '../health/nobody.ts';
+import { profileLine } from '../health/profiles.ts';
+import type { Status } from '../health/report.ts';
+import type { Check } from './check.ts';
+
+/** The most lines about one subject, so that a flood cannot hide other checks. */
+const MOST = 5;
+
+/**
+ * Checks what others have pushed that an operator may have to decide about: keys without a meaning,
+ * profiles, held changes, and mail for names that nobody serves.
+ */
+export function newsChecks(facts: Status): Check[] {
+  const { host, profile_problems: problems, profile_changes: changes, held, unserved } = facts;
+  const path = host?.path ?? '';
+  return [
+    ...listed('host file', `correct it in ${path}`, host?.unknown ?? []),
+    ...listed('profile', 'crosstalk actor edit <name>', problems),
+    ...listed('profile', '', changes.map(profileLine)),
+    ...listed(
+      'held change',
+      'crosstalk host show, then crosstalk host approve <digest>',
+      held.map(changeText),
+    ),
+    ...listed(
+      'mail for nobody',
+      'send it to whom you mean, or serve the name with: crosstalk actor add <name> --cli <command>',
+      unserved.map(unservedLine),
+    ),
+  ];
+}
+
+/** @param fix what to do; empty where the lines only inform */
+function listed(check: string, fix: string, lines: readonly string[]): Check[] {
+  const more = lines.length - MOST;
+  const shown = [...lines.slice(0, MOST), ...(more > 0 ? [`and ${String(more)} more`] : [])];
+  return shown.map((found) => ({ check, ok: fix === '', found, fix }));
+}

@@ -1,0 +1,80 @@
+import { readHosts } from '../../bus/host.ts';
+import { EVERYONE, formatAddress, type Address } from '../../protocol/address.ts';
+import type { HostFile, Tier } from '../../protocol/files/host-file.ts';
+import { didYouMean } from '../../protocol/text/nearest.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { tipOf, type Context } from '../context.ts';
+import type { RemoteNews } from './remote-news.ts';
+
+/** What the host files say of a message's addressees that its sender did not expect. */
+export interface Surprises {
+  /** The addressees that no host serves, in words. */
+  unserved: string[];
+  /** The addressees that do not have the tier that is asked for, in words. */
+  untiered: string[];
+}
+
+/**
+ * Warns about addressees that no host serves, since their messages wait (cli.md), and about a tier
+ * that nobody has. Answers may go to people and need no warning.
+ *
+ * @param known what was found before the message was published; a remote may know better
+ */
+export async function noteSurprises(
+  context: Context,
+  message: Asked,
+  known: Surprises,
+  news: RemoteNews,
+): Promise<void> {
+  const asked = known.unserved.length > 0 && (await news.ask());
+  const { unserved, untiered } = asked ? await surprisesOf(context, message) : known;
+  for (const line of [...unserved, ...untiered]) context.note(line);
+}
+
+interface Asked {
+  addressees: readonly Address[];
+  tier: string | undefined;
+}
+
+/** Looks up who serves the addressees, and in which tiers. */
+export async function surprisesOf(
+  context: Context,
+  { addressees, tier }: Asked,
+): Promise<Surprises> {
+  const named = addressees.filter(({ name }) => name !== EVERYONE);
+  if (named.length === 0) return { unserved: [], untiered: [] };
+  const entries = await readHosts(context.transport, await tipOf(context));
+  const hosts = entries.flatMap(({ result }) => (result.ok ? [result.value] : []));
+  const found: Surprises = { unserved: [], untiered: [] };
+  for (const address of named) {
+    const { name, host } = address;
+    const serving = hosts.filter(({ actors }) => actors.has(name));
+    const there = serving.filter(({ alias }) => host === undefined || alias === host);
+    if (there.length === 0) found.unserved.push(unservedLine(address, serving, hosts));
+    else if (tier !== undefined) found.untiered.push(...untieredLine(name, tier, there));
+  }
+  return found;
+}
+
+function unservedLine(
+  { name, host }: Address,
+  serving: readonly HostFile[],
+  hosts: readonly HostFile[],
+): string {
+  const aliases = serving.map(({ alias }) => alias).join(', ');
+  const where = serving.length > 0 ? ` (${name} is served by ${aliases})` : '';
+  const names = hosts.flatMap(({ actors }) => [...actors.keys()]);
+  const address = formatAddress(host === undefined ? { name } : { name, host });
+  const meant = serving.length > 0 ? '' : didYouMean(name, names);
+  return `no host serves ${address}${where}; the message waits until one does${meant}`;
+}
+
+function untieredLine(name: string, wanted: string, serving: readonly HostFile[]): string[] {
+  const tiers = serving.map(({ actors }): readonly Tier[] => actors.get(name) ?? []);
+  const names = [...new Set(tiers.flat().map((tier) => tier.name))];
+  if (names.includes(wanted)) return [];
+  const instead = [...new Set(tiers.flatMap(([first]) => (first === undefined ? [] : first.name)))];
+  return [
+    `${name} has no tier ${shown(wanted)}, only ${names.join(', ')}, so ${instead.join(' or ')} takes the message${didYouMean(wanted, names)}`,
+  ];
+}
