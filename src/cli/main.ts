@@ -5,6 +5,10 @@ import { EXIT } from './command/exit.ts';
 import { readText, stdinHolds } from './command/stdin.ts';
 import { colourless, harmless } from './view/render.ts';
 import { run } from './run.ts';
+import { paging, type Paging } from './command/paging.ts';
+
+/** Options of commands that go on writing, or whose output is for programs. */
+const ENDLESS = /^(?:-f|--follow|--json)$/;
 
 /**
  * The entry point of the command line tool, which connects the process's own streams, signals and
@@ -34,9 +38,17 @@ export async function main(argv: string[]): Promise<void> {
   const io = processIo(stop.signal, hurry.signal, (text) => {
     lastWord = text;
   });
-  const code = await run(argv, io, (spec) => {
-    interrupt = spec.interrupt ?? 'exit';
+  let pages: Paging | undefined;
+  const code = await run(argv, io, ({ name, paged, interrupt: how }) => {
+    interrupt = how ?? 'exit';
+    if (paged !== true || !process.stdout.isTTY || argv.some((word) => ENDLESS.test(word))) return;
+    pages = paging({ write: io.out, lines: process.stdout.rows }, io, name);
+    io.out = pages.out;
   });
+  if (pages !== undefined) {
+    interrupt = 'child';
+    await pages.end();
+  }
   process.exitCode = code === EXIT.ok ? (process.exitCode ?? EXIT.ok) : code;
   // Do not wait for handles that are still open (a socket, or a git process that sees its input
   // closed).

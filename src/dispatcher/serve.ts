@@ -65,7 +65,12 @@ class Service {
     const { dispatcher, log, hosts, transport } = this.#parts;
     const { stop, hurry, grace } = this.#options;
     const ear = await listen(this.#options.socket, (...asked) => this.#answers.to(...asked));
-    stop.addEventListener('abort', () => void dispatcher.stop(grace).catch(this.#report));
+    stop.addEventListener('abort', () => {
+      const waiting = dispatcher.running.map(({ actor, tier }) => ({ actor, tier }));
+      if (waiting.length > 0)
+        log('dispatcher_stopping', { running: waiting, grace_s: Math.round(grace / 1000) });
+      void dispatcher.stop(grace).catch(this.#report);
+    });
     hurry.addEventListener('abort', () => {
       dispatcher.stopNow();
     });

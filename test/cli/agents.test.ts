@@ -107,6 +107,10 @@ describe('agents', () => {
       'pi',
     ]);
     expect(ran.code).toBe(1);
+    const asking = (name: string): string =>
+      `crosstalk agents: asking ${name} for one word, which may take up to 90 s\n`;
+    // What is not there is not asked.
+    expect(ran.err).toBe(['claude', 'codex', 'gemini', 'opencode'].map(asking).join(''));
     expect(ran.out).toMatch(/run {8}works: answered "Ready" after \d+(\.\d)? s/);
     expect(ran.out).toMatch(/rate limited until \d{4}-\S+Z: ERROR: You’ve hit your usage limit/);
     expect(ran.out).toContain('not logged in: exit code 41; log in with: gemini, then /auth');

@@ -192,7 +192,17 @@ describe('a client', () => {
     for (const [tool, args, expected] of [
       ['send', { to: 'tester' }, /^send: body: .*; it takes to, body, channel, tier, new$/],
       ['send', { to: 5, body: 'x', yes: true }, /^send: to: .*Unrecognized key: "yes"; it takes/],
-      ['send', { to: '../x', body: 'x' }, /^send: --to: .*; several are separated by commas$/],
+      [
+        'send',
+        { to: '../x', body: 'x' },
+        /^send: the argument to: .*; several are separated by commas$/,
+      ],
+      ['send', { to: 'a', body: ' ' }, /^send: the message is empty; give its text as body$/],
+      [
+        'send',
+        { to: 'a', body: 'x', tier: ' ' },
+        /^send: the argument tier " " is not a tier name; see the tiers with: the tool status$/,
+      ],
       [
         'send',
         { to: 'a', body: 'x', channel: 'none' },
@@ -206,7 +216,7 @@ describe('a client', () => {
       [
         'memory_add',
         { subject: 'a\nb', body: 'x' },
-        /^memory_add: --subject is "a b", expected one/,
+        /^memory_add: the argument subject is "a b", expected one/,
       ],
       ['dlq_retry', { id: 'nope' }, /^dlq_retry: no dead letter "nope" on this machine/],
       ['dlq_drop', { id: 'x' }, /^dlq_drop: no tool "dlq_drop"; there are send, replies, wait/],

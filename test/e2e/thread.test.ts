@@ -1,6 +1,7 @@
 import { renameSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { Thread, ThreadNode } from '../../src/operations/tracing/thread.ts';
+import { suffixOf } from '../../src/protocol/names.ts';
 import { Bus, type Host } from '../support/bus.ts';
 
 async function threadOf(host: Host, message: string): Promise<Thread> {
@@ -47,6 +48,38 @@ it('a delegation is a tree, the same from every message of it and on every machi
   expect(drawn).toMatch(
     /^me → concierge {2}\w+ {2}concierge answered after \d+ s {2}what is it\?\n├─ concierge → worker .*\n│ {2}└─ worker → concierge@front .*\n└─ concierge → me .*\n$/,
   );
+});
+
+it('names the answer to several messages, which stands below one of them', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'cat > /dev/null; echo all of it' });
+  const asked: string[] = [];
+  for (const body of ['one', 'two', 'three'])
+    asked.push(await host.send('worker', body, '--from', 'me'));
+  await host.once();
+  const [answer] = bus.from('worker');
+  expect(answer?.message.re).toHaveLength(3);
+  const name = suffixOf(answer!.relPath);
+  const drawn = await Promise.all(asked.map((one) => host.run('thread', one)));
+  for (const [at, { out }] of drawn.entries()) {
+    const line = out.split('\n').find((one) => one.includes(suffixOf(asked[at]!))) ?? '';
+    const stands = out.includes(`${line}\n└─ worker → me  ${name}`);
+    expect(stands || line.includes(`, in ${name}`), out).toBe(true);
+  }
+});
+
+it('explain tells a task that was passed on from an answer', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    concierge: `if grep -q 'from: worker'; then echo done; else crosstalk send --to worker 'look' > /dev/null; fi`,
+    worker: 'echo looked',
+  });
+  const question = await host.send('concierge', 'what is it?', '--from', 'me');
+  const state = async (): Promise<string> =>
+    (await host.run('explain', question, 'concierge')).out.split('state: ')[1] ?? '';
+  for (let passes = 0; passes < 3; passes++) await host.once();
+  const [task = '', answer = ''] = bus.from('concierge').map(({ relPath }) => relPath);
+  expect(await state()).toContain(`passed on by ${task}, answered by ${answer}`);
 });
 
 it('says of each open message where it is: queued, failed here', async () => {

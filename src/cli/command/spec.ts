@@ -23,6 +23,8 @@ export interface CommandSpec {
   hidden?: boolean;
   /** `clean`: stops cleanly when asked to. `child`: leaves Ctrl-C to the program it runs. */
   interrupt?: 'clean' | 'child';
+  /** What it prints may be long, so that a terminal shows it with a pager. */
+  paged?: true;
   load: () => Promise<CommandModule>;
 }
 

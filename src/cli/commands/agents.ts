@@ -4,7 +4,7 @@ import { shown } from '../../protocol/text/result.ts';
 import { flag, note, print, type Call } from '../command/command.ts';
 import { durationOf } from '../command/duration.ts';
 import { EXIT } from '../command/exit.ts';
-import { painter, table } from '../view/render.ts';
+import { age, painter, table } from '../view/render.ts';
 
 type Paint = ReturnType<typeof painter>;
 
@@ -17,6 +17,9 @@ export async function run(call: Call): Promise<number> {
     ...(flag(call, 'run') && { run: timeout }),
     now: () => new Date(),
     signal: io.stop,
+    trying: (name) => {
+      note(call, `asking ${name} for one word, which may take up to ${age(timeout / 1000)}`);
+    },
   });
   const there = reports.filter(({ path }) => path !== null);
   if (there.length === 0) note(call, 'none of them is on the PATH');

@@ -28,7 +28,9 @@ function lines(call: Call, node: ThreadNode, asked: string): string[] {
   const head = [
     node.relPath === asked ? paint('bold', who) : who,
     paint('cyan', suffixOf(node.relPath)),
-    ...node.states.map((state) => paint(COLOURS[state.state], words(state))),
+    ...node.states.map((state) =>
+      paint(COLOURS[state.state], words(state) + elsewhere(node, state)),
+    ),
     paint('dim', node.excerpt.replace(/\s+/g, ' ').slice(0, 60)),
   ];
   return [head.join('  ').trimEnd(), ...below];
@@ -43,6 +45,12 @@ const COLOURS = {
   silent: 'dim',
   waiting: 'yellow',
 } as const;
+
+/** Where the answer is if it does not stand below: an answer to several messages stands below one. */
+function elsewhere({ children }: ThreadNode, { state, detail }: NodeState): string {
+  if (state !== 'answered' || detail === null) return '';
+  return children.some(({ relPath }) => relPath === detail) ? '' : `, in ${suffixOf(detail)}`;
+}
 
 function words({ actor, state, detail, took_s: took }: NodeState): string {
   switch (state) {

@@ -35,6 +35,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     options: [['--for <name>', 'whose unread messages: those since it last wrote (default: you)']],
     inRun: true,
     example: 'crosstalk channel list --json',
+    paged: true,
     load: () => import('../commands/channel.ts'),
   },
   {
@@ -42,6 +43,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     summary: 'the actors and the hosts that serve them',
     inRun: true,
     example: 'crosstalk actor list',
+    paged: true,
     load: () => import('../commands/actor.ts'),
   },
   {
@@ -50,6 +52,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     summary: 'one actor with its system prompt',
     inRun: true,
     example: 'crosstalk actor show concierge',
+    paged: true,
     load: () => import('../commands/actor.ts'),
   },
   {
@@ -95,6 +98,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     name: 'host list',
     summary: 'all host files: which machine serves whom, and which one this is',
     example: 'crosstalk host list',
+    paged: true,
     load: () => import('../commands/host.ts'),
   },
   {
@@ -102,6 +106,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
     summary: 'this machine’s host file, and the changes that are held',
     options: [HOST],
     example: 'crosstalk host show',
+    paged: true,
     load: () => import('../commands/host.ts'),
   },
   {

@@ -31,6 +31,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
     ],
     inRun: true,
     example: 'crosstalk memory list --scope general',
+    paged: true,
     load: () => import('../commands/memory.ts'),
   },
   {
@@ -43,6 +44,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
     ],
     inRun: true,
     example: 'crosstalk memory search release day',
+    paged: true,
     load: () => import('../commands/memory.ts'),
   },
   {
@@ -51,6 +53,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
     summary: 'one shared note, by file name or unique hex suffix',
     inRun: true,
     example: 'crosstalk memory show 77ab01fe',
+    paged: true,
     load: () => import('../commands/memory.ts'),
   },
   {

@@ -51,6 +51,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     interrupt: 'clean',
     inRun: { follow: NO_WAITING },
     example: 'crosstalk log general --follow',
+    paged: true,
     load: () => import('../commands/log.ts'),
   },
   {
@@ -60,6 +61,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     options: [['--raw', 'the file as it is in git']],
     inRun: true,
     example: 'crosstalk read 1f2e3d4c',
+    paged: true,
     load: () => import('../commands/read.ts'),
   },
   {
@@ -68,6 +70,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     options: [HOST, ['--check', 'exit with 1 while something is stuck, for scripts']],
     inRun: true,
     example: 'crosstalk status',
+    paged: true,
     load: () => import('../commands/status.ts'),
   },
   {
@@ -91,6 +94,7 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     ],
     inRun: { retry: DECIDES, drop: DECIDES, clear: DECIDES, yes: DECIDES },
     example: 'crosstalk dlq --retry all',
+    paged: true,
     load: () => import('../commands/dlq.ts'),
   },
 ];

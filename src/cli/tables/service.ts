@@ -63,6 +63,7 @@ export const SERVICE_COMMANDS: readonly CommandSpec[] = [
     ],
     interrupt: 'clean',
     example: 'crosstalk logs --follow',
+    paged: true,
     load: () => import('../commands/logs.ts'),
   },
 ];

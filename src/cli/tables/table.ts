@@ -62,6 +62,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     summary: 'who asked whom, what was answered, and what is still open',
     inRun: true,
     example: 'crosstalk thread 1f2e3d4c',
+    paged: true,
     load: () => import('../commands/thread.ts'),
   },
   {
@@ -77,6 +78,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     ],
     inRun: true,
     example: 'crosstalk search "rate limit" retry* --since 2w',
+    paged: true,
     load: () => import('../commands/search.ts'),
   },
   {

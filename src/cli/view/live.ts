@@ -62,6 +62,8 @@ export function lineOf(event: string, fields: LogFields): string | undefined {
         : undefined;
     case 'dispatcher_replaced':
       return `makes room for version ${word('to')}`;
+    case 'dispatcher_stopping':
+      return `stops; ${runsOf(fields)} may finish within ${word('grace_s')} s, and what is ended then runs again at the next start; Ctrl-C again ends it now`;
     case 'dispatch_silent':
     case 'reply_queued':
       return undefined;
@@ -76,6 +78,18 @@ export function lineOf(event: string, fields: LogFields): string | undefined {
         .filter((part) => part !== '')
         .join(': ');
   }
+}
+
+/** The runs under way, as `worker (quick), 2 of concierge (default)`. */
+function runsOf({ running }: LogFields): string {
+  const names = (Array.isArray(running) ? running : []).map(
+    (run: { actor?: unknown; tier?: unknown }) => `${String(run.actor)} (${String(run.tier)})`,
+  );
+  const counted = [...new Set(names)].map((name) => {
+    const many = names.filter((other) => other === name).length;
+    return many === 1 ? name : `${String(many)} of ${name}`;
+  });
+  return counted.join(', ');
 }
 
 /** The commands that a first start has approved, one line each. */

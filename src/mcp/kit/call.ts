@@ -3,6 +3,7 @@ import { withContext, type Context } from '../../operations/context.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { ServerSurroundings, Tool, ToolCall } from './tool.ts';
 import { oneLine, Untrusted } from './untrusted.ts';
+import { inToolWords } from './words.ts';
 
 /** The answer to a call of a tool. */
 export interface Answer {
@@ -43,6 +44,8 @@ export async function answer(
   const note = (line: string): void => {
     notes.push(line);
   };
+  const members = Object.keys(tools.get(name)?.input.shape ?? {});
+  const words = (line: string): string => inToolWords(line, members, [...tools.keys()]);
   try {
     const tool = tools.get(name);
     if (tool === undefined) {
@@ -55,14 +58,14 @@ export async function answer(
     const open = opening(surroundings, note);
     const input = checked(tool, given);
     const result = await tool.run(input, { surroundings, signal, marks, note, open, progress });
-    const structuredContent = marks.finish(result, notes);
+    const structuredContent = marks.finish(result, notes.map(words));
     return {
       content: [{ type: 'text', text: JSON.stringify(structuredContent) }],
       structuredContent,
     };
   } catch (error) {
     signal.throwIfAborted();
-    const text = oneLine([`${name}: ${said(error)}`, ...notes].join(' · '));
+    const text = oneLine([`${name}: ${words(said(error))}`, ...notes.map(words)].join(' · '));
     return { content: [{ type: 'text', text }], isError: true };
   }
 }

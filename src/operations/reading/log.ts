@@ -33,7 +33,7 @@ export interface LogPage {
   entries: LogEntry[];
   /** Whether the messages may come from several channels. */
   mixed: boolean;
-  /** Whether `limit` left out messages that were written since `since`. */
+  /** Whether `limit` left out older messages. */
   cut: boolean;
 }
 
@@ -49,7 +49,7 @@ export async function log(context: Context, input: LogInput): Promise<LogPage> {
   const tip = await tipOf(context);
   const channels = await channelsOf(context, tip, input);
   // One message more than wanted shows whether there are more.
-  const wanted = limit === 0 || since === undefined ? limit : limit + 1;
+  const wanted = limit === 0 ? 0 : limit + 1;
   const found: Arrival[] = [];
   let unread: MessageFile[] = [];
   const read = async (): Promise<void> => {
@@ -73,7 +73,7 @@ export async function log(context: Context, input: LogInput): Promise<LogPage> {
     tip,
     entries: await entriesOf(context, tip, found.slice(0, limit).reverse()),
     mixed: channels.length > 1,
-    cut: since !== undefined && found.length > limit,
+    cut: found.length > limit && limit > 0,
   };
 }
 

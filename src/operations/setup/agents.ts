@@ -43,6 +43,8 @@ export interface AgentsInput {
   run?: number;
   now: () => Date;
   signal: AbortSignal;
+  /** Called before a CLI is run. */
+  trying?: (name: string) => void;
 }
 
 const PROMPT = 'Reply with the one word: ready\n';
@@ -92,8 +94,13 @@ async function report(agent: AgentCli, input: AgentsInput): Promise<AgentReport>
     version: belongs?.version ?? (await versionOf(path, input)) ?? null,
     from: belongs === undefined ? real : `npm package ${belongs.name}`,
     logged_in_by: (await loginOf(agent, input.env)) ?? null,
-    run: input.run === undefined ? null : await tryOut(agent, input, input.run),
+    run: input.run === undefined ? null : await tried(agent, input, input.run),
   };
+}
+
+function tried(agent: AgentCli, input: AgentsInput, limit: number): ReturnType<typeof tryOut> {
+  input.trying?.(agent.name);
+  return tryOut(agent, input, limit);
 }
 
 async function programOf(name: string, path: string): Promise<string | undefined> {

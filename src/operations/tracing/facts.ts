@@ -21,8 +21,10 @@ export interface Facts {
    */
   seen_by: string[];
   running: boolean;
-  /** Paths of the actor's messages that name it in `re` or `cause`. */
+  /** Paths of the actor's messages that answer it. */
   answered_by: string[];
+  /** Paths of the tasks that the actor gave to others because of it. */
+  delegated_in: string[];
   /** Whether a run on this machine handled it and chose to give no answer. */
   silent: boolean;
   /**
@@ -74,9 +76,12 @@ export async function factsOf(
   const now = context.now().toISOString();
   const waits = heartbeat?.parked.find((one) => one.actor === actor && one.until > now);
   const mentions = await naming(ref, 're_or_cause');
-  const answers = mentions
-    .filter(({ message }) => message.from === actor)
-    .map((mention) => mention.relPath);
+  const own = mentions.filter(({ message }) => message.from === actor);
+  const [answers, tasks] = [true, false].map((isAnswer) =>
+    own
+      .filter(({ message }) => message.re.includes(relPath) === isAnswer)
+      .map((mention) => mention.relPath),
+  ) as [string[], string[]];
   const here = wakes && (settled || running || letter !== undefined) ? [heartbeat?.host] : [];
   const hosts = [...here, ...mentions.map(({ message }) => message.host)];
   return {
@@ -87,7 +92,8 @@ export async function factsOf(
     seen_by: [...new Set(hosts.filter((host) => typeof host === 'string'))],
     running,
     answered_by: answers,
-    silent: wakes && settled && !running && answers.length === 0 && letter === undefined,
+    delegated_in: tasks,
+    silent: wakes && settled && !running && own.length === 0 && letter === undefined,
     parked: waits === undefined || !waiting ? null : { reason: waits.reason, until: waits.until },
     dead_letter: letter === undefined ? null : { id: letter.id, state: letter.state },
   };
@@ -114,6 +120,7 @@ export function describeFacts(facts: Facts): string {
     facts.on_the_bus ? 'on the bus' : 'not on the bus',
     facts.seen_by.length === 0 ? '' : `seen by ${facts.seen_by.join(', ')}`,
     facts.running ? 'running' : '',
+    facts.delegated_in.length > 0 ? `passed on by ${facts.delegated_in.join(', ')}` : '',
     facts.answered_by.length > 0 ? `answered by ${facts.answered_by.join(', ')}` : '',
     facts.parked === null
       ? ''

@@ -169,7 +169,7 @@ function openState(facts: Facts): Pick<WebState, 'state' | 'detail'> {
   if (letter !== null)
     return { state: letter.state === 'parked' ? 'parked' : 'failed', detail: letter.id };
   // The actor reacted with a message that answers somebody else.
-  const reaction = facts.answered_by[0];
+  const reaction = facts.answered_by[0] ?? facts.delegated_in[0];
   if (reaction !== undefined) return { state: 'answered', detail: reaction };
   if (facts.parked !== null)
     return { state: 'waiting', detail: `${facts.parked.reason} until ${facts.parked.until}` };

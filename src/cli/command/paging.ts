@@ -1,0 +1,38 @@
+import type { Io } from './io.ts';
+
+/** The text of a command whose output may be longer than the screen. */
+export interface Paging {
+  out: Io['out'];
+  /** Shows what was written so far; afterwards nothing is kept back any more. */
+  end: () => Promise<void>;
+}
+
+/**
+ * Keeps back what a command writes on a terminal, and shows it with a pager if it is longer than the
+ * screen.
+ *
+ * @param screen where the output goes, and how many lines fit there
+ */
+export function paging(
+  screen: { write: Io['out']; lines: number },
+  surroundings: Pick<Io, 'env' | 'cwd'>,
+  name: string,
+): Paging {
+  const parts: string[] = [];
+  let isOver = false;
+  return {
+    out: (text) => {
+      if (isOver) screen.write(text);
+      else parts.push(text);
+    },
+    end: async () => {
+      isOver = true;
+      const text = parts.splice(0).join('');
+      if (text.split('\n').length > screen.lines) {
+        const { runPager } = await import('../../operations/session/pager.ts');
+        if (await runPager(surroundings, text, `crosstalk ${name}`).catch(() => false)) return;
+      }
+      if (text !== '') screen.write(text);
+    },
+  };
+}
