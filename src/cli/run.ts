@@ -52,6 +52,9 @@ async function parse(argv: readonly string[], io: Io): Promise<Chosen | number> 
   return chosen ?? EXIT.usage;
 }
 
+/** Subcommands of a command that is one itself. */
+const SUBCOMMANDS = new Set(['channel create', 'channel list']);
+
 /** Reports Commander's own errors and its help, both of which arrive as exceptions with a code. */
 function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
   const {
@@ -68,12 +71,14 @@ function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
       message: `a subcommand is missing; see: crosstalk ${argv[0] ?? ''} --help`,
     });
   const words = argv.filter((word) => !word.startsWith('-'));
-  const isGroup = Object.hasOwn(GROUPS, words[0] ?? '');
+  const [first = '', second = ''] = words;
+  const isGroup = Object.hasOwn(GROUPS, first) || SUBCOMMANDS.has(`${first} ${second}`);
   const command =
     code === 'commander.unknownCommand' ? '' : words.slice(0, isGroup ? 2 : 1).join(' ');
   const what = withoutCredentials(message)
     .replace(/^error: /, '')
     .replace(/\.?\n\s*/g, ' ')
+    .replace(/ for '.*'\. Expected (\d+) arguments? but got (\d+)\./, ': expected $1, got $2')
     .trim();
   const help = ['crosstalk', command, '--help'].filter(Boolean).join(' ');
   return failed(io, argv, { code: 'usage', command, message: `${what}; see: ${help}` });

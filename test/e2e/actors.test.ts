@@ -126,6 +126,12 @@ it('actor edit takes a profile from a file or stdin, and commits it', async () =
     'no actor "nobody"',
   );
   expect(onBus(host, 'local/actors/worker.md')).toBe(text);
+  const by = await host.runWith(
+    { stdin: `${text}\nBe quick.\n` },
+    ...['actor', 'edit', 'worker', '--file', '-', '--from', 'bea'],
+  );
+  expect(by.code, by.err).toBe(0);
+  expect(git(host.bus.hub, 'log', '-1', '--format=%an', 'main').trim()).toBe('bea');
 });
 
 /** Edits the worker's profile on a terminal, in an editor that is a line of shell. */

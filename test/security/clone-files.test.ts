@@ -148,7 +148,16 @@ it('a transport without a remote says what stands in the place of its branch, an
   const host = { dir: join(root, 'team'), env: { CROSSTALK_STATE_DIR: join(root, 'state') } };
   const run = (...argv: string[]): Promise<Ended> => program(host as unknown as Host, ...argv);
   mkdirSync(host.dir);
-  const made = await run('init', host.dir, '--alias', 'here', '--cli', 'echo done');
+  const made = await run(
+    'init',
+    host.dir,
+    '--alias',
+    'here',
+    '--from',
+    'anna',
+    '--cli',
+    'echo done',
+  );
   expect([made.code, made.err]).toEqual([0, '']);
   const branch = join(host.dir, '.git', git(host.dir, 'symbolic-ref', 'HEAD').trim());
   renameSync(branch, `${branch}.whole`);

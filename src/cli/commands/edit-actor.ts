@@ -6,7 +6,7 @@ import { editProfile, profileToEdit } from '../../operations/setup/edit-actor.ts
 import { runEditor } from '../../operations/session/editor.ts';
 import type { Context } from '../../operations/context.ts';
 import { readFileOrStdin } from '../command/body.ts';
-import { inTransport, print, text, type Call } from '../command/command.ts';
+import { given, inTransport, print, text, type Call } from '../command/command.ts';
 
 /** `actor edit`: with `--file`, or in the editor of whoever sits at the terminal. */
 export function run(call: Call): Promise<number> {
@@ -14,13 +14,13 @@ export function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     if (file !== undefined) return put(call, context, await readFileOrStdin(call, file));
     const { io, args } = call;
+    const name = args[0] ?? '';
+    const { text: before } = await profileToEdit(context, name);
     if (!io.inIsTty || !io.outIsTty)
       throw new CrosstalkError(
         'usage',
         'there is no terminal for an editor; give the profile with --file <path>, or with --file - on stdin',
       );
-    const name = args[0] ?? '';
-    const { text: before } = await profileToEdit(context, name);
     const folder = await mkdtemp(join(tmpdir(), 'crosstalk-edit-'));
     const draft = join(folder, `${name}.md`);
     await writeFile(draft, before, { mode: 0o600 });
@@ -47,6 +47,7 @@ async function put(call: Call, context: Context, text: string, before?: string):
     name,
     text,
     login: io.login,
+    ...given(call, 'from'),
     ...(before !== undefined && { before }),
   });
   return print(call, { actor: name, path, changed: isChanged }, () =>

@@ -42,7 +42,7 @@ export async function profileToEdit(context: Context, name: string): Promise<Edi
  */
 export async function editProfile(
   context: Context,
-  input: { name: string; text: string; login: string; before?: string },
+  input: { name: string; text: string; login: string; from?: string; before?: string },
 ): Promise<{ path: string; isChanged: boolean }> {
   const { name, text } = input;
   const { path, text: current } = await profileToEdit(context, name);
@@ -55,7 +55,7 @@ export async function editProfile(
   if (text === current) return { path, isChanged: false };
   if (input.before !== undefined && input.before !== current)
     throw new CrosstalkError('refused', `somebody has changed the profile of ${name} meanwhile`);
-  const from = resolveFrom(context, undefined, input.login);
+  const from = resolveFrom(context, input.from, input.login);
   await deliverOrNote(context, [
     {
       at: context.now().toISOString(),
