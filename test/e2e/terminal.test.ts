@@ -42,6 +42,16 @@ it('what is longer than the screen is shown with the pager, whole', async () => 
   }
 });
 
+it('what somebody wrote controls no terminal through a pager either', async () => {
+  const { host } = await setUp();
+  const read = await host.send('worker', `${LONG}\n\x1b]0;title\x07\x1b[2J\x1b]8;;http://x\x07end`);
+  const at = { dir: host.dir, env: { ...host.env, PAGER: pager(host), NO_COLOR: '1' } };
+  const session = await OnTerminal.start(at, 'read', read);
+  expect(await session.ended).toBe(0);
+  expect(shown(session)).toContain('end');
+  for (const control of ['\x1b', '\x07']) expect(shown(session)).not.toContain(control);
+});
+
 it.each(['', 'cat', '/no/such/pager'])(
   'with PAGER=%j everything is written at once',
   async (set) => {

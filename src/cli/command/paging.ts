@@ -1,3 +1,4 @@
+import { harmless } from '../view/render.ts';
 import type { Io } from './io.ts';
 
 /** The text of a command whose output may be longer than the screen. */
@@ -9,7 +10,7 @@ export interface Paging {
 
 /**
  * Keeps back what a command writes on a terminal, and shows it with a pager if it is longer than the
- * screen.
+ * screen. Nothing in it can control the terminal, whatever the pager lets through.
  *
  * @param screen where the output goes, and how many lines fit there
  */
@@ -23,7 +24,7 @@ export function paging(
   return {
     out: (text) => {
       if (isOver) screen.write(text);
-      else parts.push(text);
+      else parts.push(harmless(text));
     },
     end: async () => {
       isOver = true;

@@ -93,14 +93,24 @@ function render(s: Status, paint: Paint): string {
         letter.detail,
       ]),
     ),
-    part(
-      paint,
-      'Mail nobody serves',
-      s.unserved.map((one) => [escapeInvisible(one.name), unservedLine(one)]),
-    ),
+    part(paint, 'Mail nobody serves', unservedRows(s)),
     part(paint, 'Malformed files', malformedRows(s)),
   ];
   return parts.filter((text) => text !== '').join('\n\n');
+}
+
+/** The most names that are listed, so that a flood of them cannot hide what matters. */
+const SHOWN_UNSERVED = 10;
+
+function unservedRows({ unserved }: Status): string[][] {
+  const rows = unserved.slice(0, SHOWN_UNSERVED);
+  const more = unserved.length - rows.length;
+  return [
+    ...rows.map((one) => [escapeInvisible(one.name), unservedLine(one)]),
+    ...(more > 0
+      ? [[`and ${String(more)} more`, 'all of them with: crosstalk status --json']]
+      : []),
+  ];
 }
 
 /** The name of a channel; its id where it has none here. */
