@@ -2,9 +2,11 @@ import { number, text } from './database.ts';
 import type { Index } from './index.ts';
 import { relPathIn } from './keys.ts';
 
-/** A name that messages are addressed to and that has never written one. */
-export interface Unheard {
+/** A name that messages are addressed to. */
+export interface Addressed {
   name: string;
+  /** Whether it has ever written a message. */
+  writes: boolean;
   /** The newest message to it, and how many there are, at most {@link MOST_COUNTED}. */
   newest: string;
   messages: number;
@@ -16,25 +18,23 @@ const MOST_NAMES = 500;
 export const MOST_COUNTED = 1000;
 
 /**
- * The names that messages are addressed to and that have never written.
+ * The names that messages are addressed to.
  *
  * @param skip names that need not be looked at
- * @param also names to look at even if they have written
  * @param since relPath; names whose newest message is older are left out
  */
-export function unheardIn(
+export function addressedIn(
   { database }: Index,
-  { skip, also, since }: { skip: ReadonlySet<string>; also: ReadonlySet<string>; since: string },
-): Unheard[] {
+  { skip, since }: { skip: ReadonlySet<string>; since: string },
+): Addressed[] {
   const rows = database.all('SELECT id, name FROM names ORDER BY id DESC LIMIT ?', MOST_NAMES);
-  return rows.flatMap((row): Unheard[] => {
+  return rows.flatMap((row): Addressed[] => {
     const name = text(row, 'name');
     if (skip.has(name)) return [];
     const [sender, addressee] = ['s', 't'].map(
       (tag) => `tags : ${tag}${String(number(row, 'id'))}`,
     );
     const first = 'SELECT rowid FROM texts WHERE texts MATCH ? LIMIT 1';
-    if (!also.has(name) && database.get(first, sender ?? '') !== undefined) return [];
     const newest = database.get(
       `SELECT * FROM messages WHERE id =
          (SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT 1)`,
@@ -47,6 +47,7 @@ export function unheardIn(
       MOST_COUNTED,
     );
     const messages = number(counted ?? {}, 'count');
-    return [{ name, newest: relPathIn(newest), messages }];
+    const writes = database.get(first, sender ?? '') !== undefined;
+    return [{ name, writes, newest: relPathIn(newest), messages }];
   });
 }

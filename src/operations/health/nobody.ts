@@ -1,8 +1,8 @@
-import { basename } from 'node:path';
 import { EVERYONE } from '../../protocol/address.ts';
-import { MOST_COUNTED, unheardIn } from '../../index/nobody.ts';
+import { addressedIn, MOST_COUNTED, type Addressed } from '../../index/nobody.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { relPathAt } from '../../protocol/names.ts';
+import { profileFiles } from '../../protocol/layout.ts';
+import { isName, relPathAt } from '../../protocol/names.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
@@ -29,26 +29,32 @@ const DAYS = 7;
  * @param counting with `patience`, nothing is said while older messages are not counted yet
  */
 export async function mailForNobody(context: Context, counting: IndexOptions): Promise<Unserved[]> {
-  const tip = await tipOf(context);
-  const [hosts, profiles] = await Promise.all([
-    hostsOf(context),
-    context.transport.list(tip, ['local/actors', 'upstream/actors']),
-  ]);
+  const hosts = await hostsOf(context);
   const served = hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : []));
   // What a host file that cannot be read serves is not known.
   if (hosts.some(({ result }) => !result.ok)) return [];
-  const actors = profiles.map(({ path }) => basename(path, '.md'));
   const since = relPathAt(new Date(context.now().getTime() - DAYS * 86_400_000), '0'.repeat(8));
-  const found = await withIndex(context, counting, (index, complete) =>
-    complete
-      ? unheardIn(index, {
-          skip: new Set([...served, EVERYONE]),
-          also: new Set(actors),
-          since,
-        })
-      : [],
+  const skip = new Set([...served, EVERYONE]);
+  const addressed = await withIndex(context, counting, (index, complete) =>
+    complete ? addressedIn(index, { skip, since }) : [],
   );
-  return found.map((one) => ({ ...one, hint: didYouMean(one.name, served) }));
+  const found: Addressed[] = [];
+  for (const one of addressed)
+    if (!one.writes || (await hasProfile(context, one.name))) found.push(one);
+  return found.map(({ name, messages, newest }) => ({
+    name,
+    messages,
+    newest,
+    hint: didYouMean(name, served),
+  }));
+}
+
+async function hasProfile(context: Context, name: string): Promise<boolean> {
+  if (!isName(name)) return false;
+  const tip = await tipOf(context);
+  for (const path of profileFiles(name))
+    if ((await context.transport.objects.read(`${tip}:${path}`)) !== undefined) return true;
+  return false;
 }
 
 /** What waits for a name that nobody serves, in words. */
