@@ -19,6 +19,7 @@ import { Side } from './shell/side.tsx';
 import { Tabs } from './shell/tabs.tsx';
 import { turnTheme } from './shell/theme.ts';
 import { titleOf } from './shell/title.ts';
+import { useScrollMemory } from './shell/use-scroll-memory.ts';
 import { View } from './parts/view.tsx';
 
 const live = new Live();
@@ -35,7 +36,7 @@ export function App(): JSX.Element {
   );
 }
 
-function Shell({ route, go }: Navigation): JSX.Element {
+function Shell({ route, entry, go }: Navigation): JSX.Element {
   const [help, setHelp] = useState(false);
   const started = useContext(LiveContext);
   const { session, channels } = useModel();
@@ -53,9 +54,9 @@ function Shell({ route, go }: Navigation): JSX.Element {
   useEffect(() => {
     if (first.current) first.current = false;
     else if (!main.current?.contains(document.activeElement))
-      main.current?.querySelector<HTMLElement>('h1')?.focus();
-    main.current?.scrollTo(0, 0);
+      main.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
   }, [place]);
+  useScrollMemory(main, entry);
   useKeys(undefined, (action) => act(action));
   const act = (action: Action): boolean => {
     const to = DESTINATIONS[action];
@@ -79,7 +80,7 @@ function Shell({ route, go }: Navigation): JSX.Element {
         }}
       />
       <main class="main" id="main" tabIndex={-1} ref={main}>
-        <Shown route={route} />
+        <Shown route={route} entry={entry} />
       </main>
       <Tabs />
       <LiveLine />
@@ -101,14 +102,14 @@ const DESTINATIONS: Partial<Record<Action, Route>> = {
   search: { view: 'search', words: '' },
 };
 
-function Shown({ route }: { route: Route }): JSX.Element {
+function Shown({ route, entry }: Pick<Navigation, 'route' | 'entry'>): JSX.Element {
   switch (route.view) {
     case 'now':
       return <NowView />;
     case 'channels':
       return <ChannelsView />;
     case 'flow':
-      return <FlowView />;
+      return <FlowView key={entry} {...route} />;
     case 'write':
       return <WriteView channel={route.channel} />;
     case 'search':

@@ -18,18 +18,20 @@ const MOST = 20;
 /** Finds messages by their words while the words are typed. */
 export function SearchView(props: { words: string; channel: string | undefined }): JSX.Element {
   const { words, channel } = props;
-  const { go } = useNavigation();
+  const { go, entry } = useNavigation();
   const { channels } = useModel();
   const [typed, setTyped] = useState(words);
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
   useEffect(() => {
-    field.current?.focus();
+    field.current?.focus({ preventScroll: true });
   }, []);
-  // Going back shows the previous search.
-  useEffect(() => {
-    if (document.activeElement !== field.current) setTyped(words);
-  }, [words]);
+  // Going back shows the previous search; what is typed changes the words, but not the entry.
+  const shownEntry = useRef(entry);
+  if (shownEntry.current !== entry) {
+    shownEntry.current = entry;
+    setTyped(words);
+  }
   useEffect(() => {
     if (typed === words) return undefined;
     const timer = setTimeout(() => {

@@ -1,6 +1,8 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Anchor, Move } from '../list/place.ts';
 import { keepMark } from '../live/read-marks.ts';
+import { useNavigation } from '../route/navigation.ts';
+import { keepPlace, placeOf } from '../route/places.ts';
 import { reachesEnd, type LoadedSpan } from './span.ts';
 import { useSpan, type SpanControl, type Target } from './use-span.ts';
 
@@ -29,6 +31,7 @@ interface Reading extends Pick<SpanControl, 'span' | 'problem' | 'more'> {
 
 /** What is read of a channel: the loaded messages, and the reader's position among them. */
 export function useReading(channel: string, at: string | undefined): Reading {
+  const { entry } = useNavigation();
   const [move, setMove] = useState<Move>({ to: 'end' });
   const [fresh, setFresh] = useState(0);
   const [away, setAway] = useState(at !== undefined);
@@ -45,13 +48,13 @@ export function useReading(channel: string, at: string | undefined): Reading {
 
   // Only the newest of several moves happens: an earlier one ends when its messages are replaced.
   const wish = useRef<object | undefined>(undefined);
-  const reach = async (target: Target): Promise<LoadedSpan | undefined> => {
+  const reach = async (target: Target): Promise<LoadedSpan | 'failed' | 'replaced'> => {
     const own = {};
     wish.current = own;
     const got = await load(target);
-    if (wish.current !== own) return undefined;
+    if (wish.current !== own) return 'replaced';
     wish.current = undefined;
-    return got;
+    return got ?? 'failed';
   };
   const has = (relPath: string): boolean =>
     wish.current === undefined &&
@@ -63,20 +66,32 @@ export function useReading(channel: string, at: string | undefined): Reading {
     setMove({ to: { key: relPath, offset: AIR } });
   };
   const toEnd = async (): Promise<void> => {
-    if (hasEnd() || (await reach(undefined)) !== undefined) setMove({ to: 'end' });
+    if (hasEnd() || typeof (await reach(undefined)) === 'object') setMove({ to: 'end' });
   };
   const toStart = async (): Promise<void> => {
-    const key = (await reach({ at: 0 }))?.messages[0]?.relPath;
+    const got = await reach({ at: 0 });
+    const key = typeof got === 'object' ? got.messages[0]?.relPath : undefined;
     if (key !== undefined) setMove({ to: { key, offset: 0 } });
   };
-  const toMessage = async (relPath: string): Promise<void> => {
-    if (has(relPath) || (await reach({ around: relPath })) !== undefined) show(relPath);
+  const toAnchor = async (anchor: Anchor): Promise<'there' | 'failed' | 'replaced'> => {
+    const got = has(anchor.key) ? undefined : await reach({ around: anchor.key });
+    if (typeof got === 'string') return got;
+    setMove({ to: anchor });
+    return 'there';
   };
+  // Read before this view reports its own places for the entry.
+  const kept = useMemo(() => placeOf(entry).reading, [entry]);
   useEffect(() => {
     seen.current = { key: at, atEnd: at === undefined };
-    if (at === undefined) void toEnd();
-    else void toMessage(at);
-  }, [channel, at]);
+    const asked = at === undefined ? 'end' : { key: at, offset: AIR };
+    const first = kept ?? asked;
+    if (first === 'end') void toEnd();
+    else
+      void toAnchor(first).then((result) => {
+        // A message that was not sent then has another address on the bus, or none.
+        if (result === 'failed' && first !== asked) void toEnd();
+      });
+  }, [channel, at, entry]);
 
   // Messages at the end that are on the screen count as read.
   const read = (): void => {
@@ -106,6 +121,8 @@ export function useReading(channel: string, at: string | undefined): Reading {
       const arrived = atEnd && !seen.current.atEnd;
       seen.current = { key: anchor?.key, atEnd };
       setAway(!atEnd);
+      const reading = atEnd ? 'end' : anchor;
+      if (reading !== undefined) keepPlace(entry, { reading });
       if (!atEnd) return;
       setFresh(0);
       if (arrived) read();
