@@ -14,6 +14,7 @@ import { LiveContext, useModel } from './live/use-live.ts';
 import { NowView } from './now/now-view.tsx';
 import { NavigationContext, useAddressBar, type Navigation } from './route/navigation.ts';
 import type { Route } from './route/route.ts';
+import { focusContent, keepFocus } from './shell/kept-focus.ts';
 import { LiveLine } from './shell/live-line.tsx';
 import { Side } from './shell/side.tsx';
 import { Tabs } from './shell/tabs.tsx';
@@ -57,6 +58,15 @@ function Shell({ route, entry, go }: Navigation): JSX.Element {
       main.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
   }, [place]);
   useScrollMemory(main, entry);
+  useEffect(() => (main.current === null ? undefined : keepFocus(main.current)), []);
+  // A dialog returns the focus to where it was, which may have been nowhere.
+  const wasOpen = useRef(false);
+  useEffect(() => {
+    const { activeElement } = document;
+    const isNowhere = activeElement === document.body || activeElement?.closest('dialog') !== null;
+    if (wasOpen.current && !help && isNowhere) focusContent(main.current);
+    wasOpen.current = help;
+  }, [help]);
   useKeys(undefined, (action) => act(action));
   const act = (action: Action): boolean => {
     const to = DESTINATIONS[action];
@@ -64,8 +74,7 @@ function Shell({ route, entry, go }: Navigation): JSX.Element {
     else if (action === 'help') setHelp((shown) => !shown);
     else if (action === 'theme') turnTheme();
     else if (action === 'close' && help) setHelp(false);
-    else if (action === 'close' && document.activeElement instanceof HTMLElement)
-      document.activeElement.blur();
+    else if (action === 'close') focusContent(main.current);
     else return false;
     return true;
   };

@@ -87,7 +87,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
         }}
         known={namesOf(actors)}
         problem={problem}
-        disabled={sending}
+        readOnly={sending}
       />
       <div class="tier">
         <label for={`${id}-tier`}>Tier</label>
@@ -120,6 +120,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
         <textarea
           id={`${id}-text`}
           ref={text}
+          dir="auto"
           hidden={preview}
           rows={brief ? 3 : 12}
           value={draft.body}
@@ -148,7 +149,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
         >
           Preview
         </button>
-        <button type="submit" class="primary" disabled={sending}>
+        <button type="submit" class="primary" aria-disabled={sending}>
           Send
         </button>
       </div>

@@ -8,11 +8,11 @@ interface Props {
   /** The names one can write to. */
   known: readonly string[];
   problem: string | undefined;
-  disabled: boolean;
+  readOnly: boolean;
 }
 
 /** The field for a message's recipients: names, completed from the actors that hosts serve. */
-export function RecipientField({ value, onChange, known, problem, disabled }: Props): JSX.Element {
+export function RecipientField({ value, onChange, known, problem, readOnly }: Props): JSX.Element {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const [open, setOpen] = useState(false);
@@ -55,7 +55,7 @@ export function RecipientField({ value, onChange, known, problem, disabled }: Pr
         id={id}
         ref={input}
         value={value}
-        disabled={disabled}
+        readOnly={readOnly}
         placeholder="a name, name@host, all"
         autocomplete="off"
         autocapitalize="none"

@@ -91,7 +91,7 @@ function Fate({ message }: { message: WebMessage }): JSX.Element {
   return (
     <>
       <Link to={{ view: 'thread', channel, relPath }}>
-        to {to.join(', ')}: {plainOf(body.slice(0, 160))}
+        to {to.join(', ')}: <bdi>{plainOf(body.slice(0, 160))}</bdi>
       </Link>{' '}
       {shownStatesOf(message, known, now?.waiting.messages ?? [], []).map((shown) => (
         <StateChip key={`${shown.state} ${shown.actor ?? ''}`} shown={shown} />

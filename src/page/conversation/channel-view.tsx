@@ -22,15 +22,20 @@ const keyOf = ({ relPath }: WebMessage): string => relPath;
 /** A channel's conversation, at its end or at one message. */
 export function ChannelView({ channel, at }: { channel: string; at?: string }): JSX.Element {
   const { channels, known, now, pending, session } = useModel();
-  const { go } = useNavigation();
+  const { go, entry } = useNavigation();
   const [current, setCurrent] = useState(at);
   const box = useRef<HTMLDivElement>(null);
   // The mark of unread messages stays where it was when the channel was opened.
   const mark = useMemo(() => loadMark(localStorage, channel), [channel]);
   const { span, problem, more, move, key, away, fresh, ...reading } = useReading(channel, at);
+  const focusSoon = useRef<string | undefined>(undefined);
+  const isFirst = useRef(true);
   useEffect(() => {
     if (at !== undefined) setCurrent(at);
-  }, [at]);
+    // Another view's heading gets the focus; within a conversation, the message does.
+    if (!isFirst.current) focusSoon.current = at;
+    isFirst.current = false;
+  }, [at, entry]);
 
   const own = pending.filter((one) => one.channel === channel);
   const items = useMemo(() => (span === undefined ? [] : shownOf(span, own)), [span, pending]);
@@ -45,7 +50,6 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
     else element.scrollIntoView({ block: 'nearest' });
     focusSoon.current = next.relPath;
   };
-  const focusSoon = useRef<string | undefined>(undefined);
   useEffect(() => {
     if (focusSoon.current === undefined) return;
     const article = elementFor(box.current, focusSoon.current)?.querySelector('article');
@@ -95,9 +99,13 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
           jump={reading.jump}
           at={move}
           onPlace={reading.onPlace}
-          show={(message) => (
+          show={(message, index) => (
             <MessageItem
               message={message}
+              position={index + 1}
+              count={
+                span?.complete === true ? span.total + items.length - span.messages.length : -1
+              }
               states={shownStatesOf(
                 message,
                 known,

@@ -13,6 +13,10 @@ import type { Shown } from '../live/states.ts';
 
 interface Props {
   message: WebMessage;
+  /** Its place among all messages of the channel, from 1 on. */
+  position: number;
+  /** How many the channel has; -1 while that is not known. */
+  count: number;
   states: readonly Shown[];
   /** The beginning of each message it answers, if that is loaded. */
   answered: readonly { relPath: string; from: string | undefined; excerpt: string }[];
@@ -29,7 +33,7 @@ const MANY_LINES = 40;
 
 /** One message of a conversation. */
 export function MessageItem(props: Props): JSX.Element {
-  const { message, states, answered, current, newDay, firstUnread } = props;
+  const { message, position, count, states, answered, current, newDay, firstUnread } = props;
   const { channel, relPath, from, to, timestamp, tier, host, type } = message;
   const place = { channel, relPath };
   const title = `message-${relPath.replace(/[^\w]/g, '-')}`;
@@ -38,6 +42,8 @@ export function MessageItem(props: Props): JSX.Element {
       class={`message${current ? ' current' : ''}`}
       tabIndex={-1}
       aria-labelledby={title}
+      aria-posinset={position}
+      aria-setsize={count}
       {...(current && { 'aria-current': 'true' as const })}
     >
       {newDay && <p class="divider">{dayOf(timestamp)}</p>}
@@ -68,7 +74,11 @@ export function MessageItem(props: Props): JSX.Element {
           <Link to={{ view: 'message', channel, relPath: one.relPath }}>
             <span aria-hidden="true">↰ </span>
             answers {one.from === undefined ? 'a message' : <bdi>{one.from}</bdi>}
-            {one.excerpt !== '' && `: ${one.excerpt}`}
+            {one.excerpt !== '' && (
+              <>
+                : <bdi>{one.excerpt}</bdi>
+              </>
+            )}
           </Link>
         </p>
       ))}

@@ -67,6 +67,7 @@ export function SearchView(props: { words: string; channel: string | undefined }
           <input
             id={`${id}-words`}
             type="search"
+            dir="auto"
             ref={field}
             value={typed}
             autocomplete="off"
@@ -110,7 +111,7 @@ export function SearchView(props: { words: string; channel: string | undefined }
             <span class="dim">
               in <bdi>{hit.channel_name}</bdi>, {dayOf(hit.timestamp)} {clockOf(hit.timestamp)}
             </span>
-            <p class="excerpt">
+            <p class="excerpt" dir="auto">
               {highlighted(plainOf(hit.excerpt), words).map(({ text, hit: found_ }) =>
                 found_ ? <mark>{text}</mark> : text,
               )}

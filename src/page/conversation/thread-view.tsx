@@ -80,7 +80,7 @@ function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX
           {clockOf(timestamp)}
         </time>
       </p>
-      <p class="excerpt">
+      <p class="excerpt" dir="auto">
         <Link to={{ view: 'message', channel: thread.channel, relPath }}>
           {excerpt === '' ? 'empty message' : plainOf(excerpt)}
         </Link>

@@ -18,7 +18,8 @@ export interface WindowedProps<T> {
   before: number;
   after: number;
   keyOf: (item: T) => string;
-  show: (item: T) => ComponentChildren;
+  /** Receives also the item's index among all items, loaded or not. */
+  show: (item: T, index: number) => ComponentChildren;
   /** An estimate of an item's height in pixels, used until it was rendered. */
   guess: (item: T) => number;
   label: string;
@@ -173,9 +174,9 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
       tabIndex={0}
     >
       <div style={{ height: `${String(before * unit + above)}px` }} />
-      {items.slice(first, end).map((item) => (
+      {items.slice(first, end).map((item, index) => (
         <div class="windowed-item" key={keyOf(item)} data-key={keyOf(item)}>
-          {show(item)}
+          {show(item, before + first + index)}
         </div>
       ))}
       <div style={{ height: `${String(below + after * unit)}px` }} />
