@@ -10,6 +10,7 @@ import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
 import { Problem, View } from '../parts/view.tsx';
+import { useKinds } from '../parts/speaker.tsx';
 import { plainOf } from '../text/plain.ts';
 import { dayOf } from '../text/time.ts';
 import { guessedHeight, MessageItem } from './message-item.tsx';
@@ -23,6 +24,7 @@ const keyOf = ({ relPath }: WebMessage): string => relPath;
 export function ChannelView({ channel, at }: { channel: string; at?: string }): JSX.Element {
   const { channels, known, now, pending, session } = useModel();
   const { go, entry } = useNavigation();
+  const kindOf = useKinds();
   const [current, setCurrent] = useState(at);
   const box = useRef<HTMLDivElement>(null);
   // The mark of unread messages stays where it was when the channel was opened.
@@ -102,6 +104,7 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
           show={(message, index) => (
             <MessageItem
               message={message}
+              kind={kindOf(message.from, message.host)}
               position={index + 1}
               count={
                 span?.complete === true ? span.total + items.length - span.messages.length : -1
