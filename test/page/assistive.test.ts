@@ -28,7 +28,10 @@ describe.skipIf(!hasBrowser)(
     let channel: string;
 
     beforeAll(async () => {
-      host = await new Bus().host('front', { worker: 'cat' });
+      host = await new Bus().host('front', {
+        worker: 'cat',
+        painter: { default: { cli: 'exit 4', attempts: 1 } },
+      });
       channel = host.channel();
       const files = Array.from({ length: MANY }, (_, n) => [
         messageFile(channel, relPathOf(n)),
@@ -45,6 +48,9 @@ describe.skipIf(!hasBrowser)(
       ]);
       host.edit(Object.fromEntries(files) as Record<string, string>);
       await host.run('sync');
+      const other = (await host.run('channel', 'create', 'side room')).out.trim();
+      await host.send('painter', 'paint the fence', '--channel', other);
+      await host.once();
       web = await Web.open(host);
     }, SLOW.timeout);
     afterAll(() => web.stop());
@@ -144,6 +150,21 @@ describe.skipIf(!hasBrowser)(
         await page.keyboard.press('Enter');
         await page.getByRole('button', { name: 'Later' }).and(page.locator(':disabled')).waitFor();
         await soon(() => focused(window)).toBe('button Earlier');
+      }));
+
+    it('a button of a dead letter leaves the focus in its card', () =>
+      visit('/', async (window) => {
+        const { page } = window;
+        const card = page.getByRole('region', {
+          name: 'Dead letters and parked mail',
+          exact: true,
+        });
+        await card.getByRole('button', { name: /^Retry / }).focus();
+        await page.keyboard.press('Enter');
+        await card.getByText('1 released').waitFor();
+        await soon(() =>
+          page.evaluate("document.activeElement.closest('section')?.ariaLabel"),
+        ).toBe('Dead letters and parked mail');
       }));
 
     it('a send that fails leaves the focus where it was', () =>

@@ -53,6 +53,9 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
     focusSoon.current = next.relPath;
   };
   useEffect(() => {
+    // Somebody who has begun to write meanwhile continues.
+    const isWriting = document.activeElement?.matches('input, textarea, select') === true;
+    if (isWriting) focusSoon.current = undefined;
     if (focusSoon.current === undefined) return;
     const article = elementFor(box.current, focusSoon.current)?.querySelector('article');
     if (article === null || article === undefined) return;

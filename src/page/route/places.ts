@@ -1,13 +1,11 @@
-import type { ScrollPlace } from '../list/place.ts';
-
 /** How a view was left, to show it in the same way when the reader comes back. */
 export interface Place {
   /** Pixels by which the view is scrolled. */
   top?: number;
   /** The same for the scrolled parts of the view, by their labels. */
   parts?: Record<string, number>;
-  /** The reader's place in a conversation. */
-  reading?: ScrollPlace;
+  /** The first visible message of a conversation, and how far its top is below the visible part. */
+  reading?: { key: string; offset: number } | 'end';
   /** The number of search results that were asked for. */
   hits?: number;
 }
