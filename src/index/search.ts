@@ -11,6 +11,8 @@ export interface Query {
   /** Only messages from this relPath, or this day `YYYY/MM/DD`, on. */
   since?: string | undefined;
   limit: number;
+  /** The number of best hits that are left out, because they were shown before; 0 by default. */
+  skip?: number | undefined;
 }
 
 export interface Hit {
@@ -74,7 +76,7 @@ function ranked(
   database: Database,
   match: string,
   tags: string,
-  { since = '', limit }: Query,
+  { since = '', limit, skip = 0 }: Query,
 ): { hits: Hit[]; capped: boolean } {
   const found = database.all(
     `SELECT rowid AS id, bm25(texts, ${WEIGHTS}) AS score FROM texts
@@ -87,6 +89,7 @@ function ranked(
     .slice(0, MAX_RANKED)
     .sort((a, b) => number(a, 'score') - number(b, 'score') || number(b, 'id') - number(a, 'id'));
   const hits: Hit[] = [];
+  let left = skip;
   for (const row of best) {
     if (hits.length === limit) break;
     const place = database.get(
@@ -95,8 +98,9 @@ function ranked(
     );
     if (place === undefined) continue;
     const relPath = relPathIn(place);
-    if (relPath >= since)
-      hits.push({ channel: text(place, 'uuid'), relPath, score: -number(row, 'score') });
+    if (relPath < since) continue;
+    if (left > 0) left--;
+    else hits.push({ channel: text(place, 'uuid'), relPath, score: -number(row, 'score') });
   }
   return { hits, capped: found.length > MAX_RANKED };
 }

@@ -14,11 +14,13 @@ import { LiveContext, useModel } from './live/use-live.ts';
 import { NowView } from './now/now-view.tsx';
 import { NavigationContext, useAddressBar, type Navigation } from './route/navigation.ts';
 import type { Route } from './route/route.ts';
+import { focusContent, keepFocus } from './shell/kept-focus.ts';
 import { LiveLine } from './shell/live-line.tsx';
 import { Side } from './shell/side.tsx';
 import { Tabs } from './shell/tabs.tsx';
 import { turnTheme } from './shell/theme.ts';
 import { titleOf } from './shell/title.ts';
+import { useScrollMemory } from './shell/use-scroll-memory.ts';
 import { View } from './parts/view.tsx';
 
 const live = new Live();
@@ -35,7 +37,7 @@ export function App(): JSX.Element {
   );
 }
 
-function Shell({ route, go }: Navigation): JSX.Element {
+function Shell({ route, entry, go }: Navigation): JSX.Element {
   const [help, setHelp] = useState(false);
   const started = useContext(LiveContext);
   const { session, channels } = useModel();
@@ -53,9 +55,18 @@ function Shell({ route, go }: Navigation): JSX.Element {
   useEffect(() => {
     if (first.current) first.current = false;
     else if (!main.current?.contains(document.activeElement))
-      main.current?.querySelector<HTMLElement>('h1')?.focus();
-    main.current?.scrollTo(0, 0);
+      main.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
   }, [place]);
+  useScrollMemory(main, entry);
+  useEffect(() => (main.current === null ? undefined : keepFocus(main.current)), []);
+  // A dialog returns the focus to where it was, which may have been nowhere.
+  const wasOpen = useRef(false);
+  useEffect(() => {
+    const { activeElement } = document;
+    const isNowhere = activeElement === document.body || activeElement?.closest('dialog') !== null;
+    if (wasOpen.current && !help && isNowhere) focusContent(main.current);
+    wasOpen.current = help;
+  }, [help]);
   useKeys(undefined, (action) => act(action));
   const act = (action: Action): boolean => {
     const to = DESTINATIONS[action];
@@ -63,8 +74,7 @@ function Shell({ route, go }: Navigation): JSX.Element {
     else if (action === 'help') setHelp((shown) => !shown);
     else if (action === 'theme') turnTheme();
     else if (action === 'close' && help) setHelp(false);
-    else if (action === 'close' && document.activeElement instanceof HTMLElement)
-      document.activeElement.blur();
+    else if (action === 'close') focusContent(main.current);
     else return false;
     return true;
   };
@@ -79,7 +89,7 @@ function Shell({ route, go }: Navigation): JSX.Element {
         }}
       />
       <main class="main" id="main" tabIndex={-1} ref={main}>
-        <Shown route={route} />
+        <Shown route={route} entry={entry} />
       </main>
       <Tabs />
       <LiveLine />
@@ -101,14 +111,14 @@ const DESTINATIONS: Partial<Record<Action, Route>> = {
   search: { view: 'search', words: '' },
 };
 
-function Shown({ route }: { route: Route }): JSX.Element {
+function Shown({ route, entry }: Pick<Navigation, 'route' | 'entry'>): JSX.Element {
   switch (route.view) {
     case 'now':
       return <NowView />;
     case 'channels':
       return <ChannelsView />;
     case 'flow':
-      return <FlowView />;
+      return <FlowView key={entry} {...route} />;
     case 'write':
       return <WriteView channel={route.channel} />;
     case 'search':

@@ -8,6 +8,8 @@ import './styles/markdown.css';
 import './styles/messages.css';
 import './styles/compose.css';
 import './styles/flow.css';
+import './styles/low.css';
+import './styles/contrast.css';
 
 applyTheme();
 const page = document.getElementById('page');

@@ -24,6 +24,9 @@ import { packageVersion } from '../package.ts';
 import { moment, needed, only, part, relPath, sender, text, time, whole } from './params.ts';
 import { route } from './route.ts';
 
+/** The most hits of a search that are left out: about as many as anybody looks through. */
+const MAX_SKIPPED = 980;
+
 const MAX_PAGE = 200;
 const USUAL_PAGE = 50;
 const USUAL_HOURS = 6;
@@ -154,6 +157,8 @@ export const reading = {
       since: moment,
       /** the maximum number of hits */
       limit: whole({ minimum: 1, maximum: MAX_HITS, default: MAX_HITS }),
+      /** the number of best hits to leave out, for the pages after the first */
+      skip: whole({ minimum: 0, maximum: MAX_SKIPPED, default: 0 }),
       /** messages shown before and after each hit */
       context: whole({ minimum: 0, maximum: MAX_CONTEXT, default: 0 }),
     },
@@ -161,6 +166,7 @@ export const reading = {
       search(parts.context, {
         words: get('q'),
         limit: get('limit'),
+        skip: get('skip'),
         context: get('context'),
         ...given('channel', 'from', 'since'),
       }),

@@ -35,6 +35,7 @@ describe('addresses of the page', () => {
     { view: 'now' },
     { view: 'channels' },
     { view: 'flow' },
+    { view: 'flow', length: 3600, until: '2026-06-09T19:00:00.000Z' },
     { view: 'write' },
     { view: 'write', channel: CHANNEL },
     { view: 'search', words: '"a & b" c*' },
@@ -52,6 +53,13 @@ describe('addresses of the page', () => {
     'that name nothing are told from others: %s',
     (at) => {
       expect(routeOf(at, '').view).toBe('nowhere');
+    },
+  );
+
+  it.each(['length=x&until=y', 'length=-1', 'length=1e3', 'until=2026-99-99', 'length=0&until='])(
+    'of Flow without a period show the usual one: %s',
+    (query) => {
+      expect(routeOf('/flow', query)).toEqual({ view: 'flow' });
     },
   );
 });

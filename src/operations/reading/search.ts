@@ -20,6 +20,8 @@ export interface SearchInput {
   since?: Date;
   /** From 1 to {@link MAX_HITS}. */
   limit: number;
+  /** The number of best hits to leave out, which were shown before; 0 by default. */
+  skip?: number;
   /** The number of messages shown before and after each hit, from 0 to {@link MAX_CONTEXT}. */
   context: number;
 }

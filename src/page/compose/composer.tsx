@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useContext, useId, useRef, useState } from 'preact/hooks';
 import type { WebMessage, WebSent } from '../../api/api.ts';
 import { post } from '../live/api.ts';
 import { LiveContext, useModel } from '../live/use-live.ts';
@@ -11,6 +11,7 @@ import { listed, recipientProblem } from './recipients.ts';
 import { failureOf, namesOf, queuedMessages, tiersOf } from './sending.ts';
 
 interface Props {
+  /** Stays the same: a composer for another channel is another element, with another `key`. */
   channel: string;
   /** Set below a conversation, where the composer is as low as possible. */
   brief?: boolean;
@@ -31,10 +32,6 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
   const [notes, setNotes] = useState('');
   const text = useRef<HTMLTextAreaElement>(null);
   const id = useId();
-  useEffect(() => {
-    setDraft(loadDraft(localStorage, channel));
-    setProblem(undefined);
-  }, [channel]);
   const change = (patch: Partial<Draft>): void => {
     const next = { ...draft, ...patch };
     setDraft(next);
@@ -90,7 +87,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
         }}
         known={namesOf(actors)}
         problem={problem}
-        disabled={sending}
+        readOnly={sending}
       />
       <div class="tier">
         <label for={`${id}-tier`}>Tier</label>
@@ -123,6 +120,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
         <textarea
           id={`${id}-text`}
           ref={text}
+          dir="auto"
           hidden={preview}
           rows={brief ? 3 : 12}
           value={draft.body}
@@ -151,7 +149,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
         >
           Preview
         </button>
-        <button type="submit" class="primary" disabled={sending}>
+        <button type="submit" class="primary" aria-disabled={sending}>
           Send
         </button>
       </div>

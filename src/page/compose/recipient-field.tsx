@@ -8,11 +8,14 @@ interface Props {
   /** The names one can write to. */
   known: readonly string[];
   problem: string | undefined;
-  disabled: boolean;
+  readOnly: boolean;
 }
 
+/** The number of names that are offered at once. */
+const OFFERED = 8;
+
 /** The field for a message's recipients: names, completed from the actors that hosts serve. */
-export function RecipientField({ value, onChange, known, problem, disabled }: Props): JSX.Element {
+export function RecipientField({ value, onChange, known, problem, readOnly }: Props): JSX.Element {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const [open, setOpen] = useState(false);
@@ -20,7 +23,9 @@ export function RecipientField({ value, onChange, known, problem, disabled }: Pr
   const caret = input.current?.selectionStart ?? value.length;
   const typing = typingAt(value, caret);
   const taken = listed(value).filter((name) => name !== typing.text);
-  const offers = open ? suggested(typing.text, known, taken) : [];
+  const all = open ? suggested(typing.text, known, taken) : [];
+  const offers = all.slice(0, OFFERED);
+  const more = all.length - offers.length;
   const shown = offers.length > 0 && !(offers.length === 1 && offers[0] === typing.text);
 
   const take = (name: string): void => {
@@ -55,7 +60,7 @@ export function RecipientField({ value, onChange, known, problem, disabled }: Pr
         id={id}
         ref={input}
         value={value}
-        disabled={disabled}
+        readOnly={readOnly}
         placeholder="a name, name@host, all"
         autocomplete="off"
         autocapitalize="none"
@@ -64,7 +69,7 @@ export function RecipientField({ value, onChange, known, problem, disabled }: Pr
         aria-autocomplete="list"
         aria-expanded={shown}
         aria-controls={`${id}-offers`}
-        aria-describedby={`${id}-problem`}
+        aria-describedby={`${id}-problem ${id}-more`}
         aria-invalid={problem !== undefined}
         {...(shown && { 'aria-activedescendant': `${id}-${String(chosen)}` })}
         onInput={(event) => {
@@ -80,29 +85,28 @@ export function RecipientField({ value, onChange, known, problem, disabled }: Pr
         }}
         onKeyDown={onKeyDown}
       />
-      <ul
-        class="offers plain"
-        role="listbox"
-        id={`${id}-offers`}
-        aria-label="Recipients"
-        hidden={!shown}
-      >
-        {offers.map((name, index) => (
-          <li
-            key={name}
-            id={`${id}-${String(index)}`}
-            role="option"
-            aria-selected={index === chosen}
-            // This has to happen before the field loses the focus.
-            onMouseDown={(event) => {
-              event.preventDefault();
-              take(name);
-            }}
-          >
-            {name}
-          </li>
-        ))}
-      </ul>
+      <div class="offers" hidden={!shown}>
+        <ul class="plain" role="listbox" id={`${id}-offers`} aria-label="Recipients">
+          {offers.map((name, index) => (
+            <li
+              key={name}
+              id={`${id}-${String(index)}`}
+              role="option"
+              aria-selected={index === chosen}
+              // This has to happen before the field loses the focus.
+              onMouseDown={(event) => {
+                event.preventDefault();
+                take(name);
+              }}
+            >
+              {name}
+            </li>
+          ))}
+        </ul>
+        <p class="dim" id={`${id}-more`}>
+          {more > 0 && `${String(more)} more: type another letter`}
+        </p>
+      </div>
       <span class="aside" id={`${id}-problem`}>
         {problem}
       </span>

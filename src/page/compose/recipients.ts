@@ -26,7 +26,6 @@ export function suggested(
   typed: string,
   known: readonly string[],
   taken: readonly string[],
-  limit = 8,
 ): string[] {
   const wanted = typed.toLowerCase();
   const free = known.filter((name) => !taken.includes(name) || name === typed);
@@ -34,7 +33,7 @@ export function suggested(
   const within = free.filter(
     (name) => !beginning.includes(name) && wanted !== '' && name.toLowerCase().includes(wanted),
   );
-  return [...beginning, ...within].slice(0, limit);
+  return [...beginning, ...within];
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { WebMessage } from '../../api/api.ts';
 import { StateChip } from '../parts/state-chip.tsx';
 import { shownStatesOf } from '../live/states.ts';
@@ -19,7 +19,15 @@ export function WriteView({ channel }: { channel: string | undefined }): JSX.Ele
   const { go } = useNavigation();
   const [sent, setSent] = useState<readonly WebMessage[]>([]);
   const id = useId();
-  const chosen = channel ?? newestOf(channels)?.id;
+  // The channel stays when there is news elsewhere: somebody may be in the middle of a sentence.
+  const kept = useRef<string | undefined>(undefined);
+  kept.current = channel ?? kept.current ?? newestOf(channels)?.id;
+  const chosen = kept.current;
+  useEffect(() => {
+    // With the channel in the address, it is the same after leaving and coming back.
+    if (channel === undefined && chosen !== undefined)
+      go({ view: 'write', channel: chosen }, 'replace');
+  }, [channel, chosen]);
   useEffect(() => {
     document.querySelector<HTMLElement>('.composer input')?.focus();
   }, [chosen === undefined]);
@@ -49,6 +57,7 @@ export function WriteView({ channel }: { channel: string | undefined }): JSX.Ele
       </div>
       {chosen !== undefined && (
         <Composer
+          key={chosen}
           channel={chosen}
           onSent={(messages) => {
             setSent((before) => [...messages, ...before].slice(0, RECENT));
@@ -82,7 +91,7 @@ function Fate({ message }: { message: WebMessage }): JSX.Element {
   return (
     <>
       <Link to={{ view: 'thread', channel, relPath }}>
-        to {to.join(', ')}: {plainOf(body.slice(0, 160))}
+        to {to.join(', ')}: <bdi>{plainOf(body.slice(0, 160))}</bdi>
       </Link>{' '}
       {shownStatesOf(message, known, now?.waiting.messages ?? [], []).map((shown) => (
         <StateChip key={`${shown.state} ${shown.actor ?? ''}`} shown={shown} />

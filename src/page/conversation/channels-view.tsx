@@ -19,7 +19,9 @@ export function ChannelsView(): JSX.Element {
               <Link to={{ view: 'channel', channel: channel.id }}>
                 <span class="name">
                   <bdi>{channel.name}</bdi>
-                  <span class="dim about">{channel.description.split('\n')[0]}</span>
+                  <span class="dim about" dir="auto">
+                    {channel.description.split('\n')[0]}
+                  </span>
                 </span>
                 <span class="dim">
                   {channel.messages.toLocaleString()} messages

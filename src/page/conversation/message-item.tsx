@@ -8,11 +8,18 @@ import { Icon } from '../parts/icons.tsx';
 import { Problem } from '../parts/view.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { clockOf, dayOf, wholeTimeOf } from '../text/time.ts';
+import { Speaker, type Kind } from '../parts/speaker.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
 import type { Shown } from '../live/states.ts';
 
 interface Props {
   message: WebMessage;
+  /** What its sender is. */
+  kind: Kind;
+  /** Its place among all messages of the channel, from 1 on. */
+  position: number;
+  /** How many the channel has; -1 while that is not known. */
+  count: number;
   states: readonly Shown[];
   /** The beginning of each message it answers, if that is loaded. */
   answered: readonly { relPath: string; from: string | undefined; excerpt: string }[];
@@ -29,22 +36,24 @@ const MANY_LINES = 40;
 
 /** One message of a conversation. */
 export function MessageItem(props: Props): JSX.Element {
-  const { message, states, answered, current, newDay, firstUnread } = props;
+  const { message, kind, position, count, states, answered, current, newDay, firstUnread } = props;
   const { channel, relPath, from, to, timestamp, tier, host, type } = message;
   const place = { channel, relPath };
   const title = `message-${relPath.replace(/[^\w]/g, '-')}`;
   return (
     <article
-      class={`message${current ? ' current' : ''}`}
+      class={`message by-${kind}${current ? ' current' : ''}`}
       tabIndex={-1}
       aria-labelledby={title}
+      aria-posinset={position}
+      aria-setsize={count}
       {...(current && { 'aria-current': 'true' as const })}
     >
       {newDay && <p class="divider">{dayOf(timestamp)}</p>}
       {firstUnread && <p class="divider new">new</p>}
       <header>
         <h2 id={title}>
-          <bdi class="who">{from}</bdi>
+          <Speaker name={from} kind={kind} />
           <span class="dim"> to </span>
           <bdi>{to.join(', ')}</bdi>
         </h2>
@@ -68,7 +77,11 @@ export function MessageItem(props: Props): JSX.Element {
           <Link to={{ view: 'message', channel, relPath: one.relPath }}>
             <span aria-hidden="true">↰ </span>
             answers {one.from === undefined ? 'a message' : <bdi>{one.from}</bdi>}
-            {one.excerpt !== '' && `: ${one.excerpt}`}
+            {one.excerpt !== '' && (
+              <>
+                : <bdi>{one.excerpt}</bdi>
+              </>
+            )}
           </Link>
         </p>
       ))}
@@ -122,6 +135,6 @@ function Body({ message }: { message: WebMessage }): JSX.Element {
 export function guessedHeight({ body, re }: WebMessage): number {
   const lines = body
     .split('\n', MANY_LINES)
-    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 90)), 0);
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 75)), 0);
   return 72 + 26 * re.length + Math.min(MANY_LINES, lines) * 24;
 }

@@ -6,6 +6,7 @@ import { get } from '../live/api.ts';
 import { useLoaded, useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
+import { keepPlace, placeOf } from '../route/places.ts';
 import { Problem, View } from '../parts/view.tsx';
 import { clockOf, dayOf } from '../text/time.ts';
 import { plainOf } from '../text/plain.ts';
@@ -13,23 +14,34 @@ import { highlighted, queryOf } from './query.ts';
 
 /** Milliseconds after the last key before the search starts. */
 const PAUSE_MS = 120;
-const MOST = 20;
+/** The number of results that are requested at a time, and how many times. */
+const PAGE = 20;
+const MOST_PAGES = 10;
 
 /** Finds messages by their words while the words are typed. */
 export function SearchView(props: { words: string; channel: string | undefined }): JSX.Element {
   const { words, channel } = props;
-  const { go } = useNavigation();
+  const { go, entry } = useNavigation();
   const { channels } = useModel();
   const [typed, setTyped] = useState(words);
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
   useEffect(() => {
-    field.current?.focus();
+    field.current?.focus({ preventScroll: true });
   }, []);
-  // Going back shows the previous search.
+  // Going back shows the previous search; what is typed changes the words, but not the entry.
+  const what = `${channel ?? ''} ${words}`;
+  const [asked, setAsked] = useState(() => ({ what, pages: placeOf(entry).hits ?? 1 }));
+  const shownEntry = useRef(entry);
+  if (shownEntry.current !== entry) {
+    shownEntry.current = entry;
+    setTyped(words);
+    setAsked({ what, pages: placeOf(entry).hits ?? 1 });
+  }
+  const pages = asked.what === what ? asked.pages : 1;
   useEffect(() => {
-    if (document.activeElement !== field.current) setTyped(words);
-  }, [words]);
+    keepPlace(entry, { hits: pages });
+  }, [pages, entry]);
   useEffect(() => {
     if (typed === words) return undefined;
     const timer = setTimeout(() => {
@@ -41,16 +53,30 @@ export function SearchView(props: { words: string; channel: string | undefined }
   }, [typed, words]);
 
   const { value: found, problem } = useLoaded<WebSearch | null>(
-    `${channel ?? ''} ${words}`,
+    `${what} ${String(pages)}`,
     (signal) =>
       queryOf(words) === ''
         ? Promise.resolve(null)
-        : get<WebSearch>('search', { q: queryOf(words), channel, limit: MOST }, signal),
+        : searched(queryOf(words), channel, pages, signal),
   );
   const shown = useRef<WebSearch | null>(null);
   // Earlier results stay until there are new ones.
   if (found !== undefined) shown.current = found;
   const results = shown.current;
+  const mayHaveMore = results !== null && results.hits.length >= pages * PAGE;
+
+  // The button moves down, or vanishes: the first of the new results gets the focus.
+  const list = useRef<HTMLOListElement>(null);
+  const before = useRef<number | undefined>(undefined);
+  useEffect(() => {
+    if (before.current === undefined || found === undefined) return;
+    list.current?.children[before.current]?.querySelector('a')?.focus();
+    before.current = undefined;
+  }, [found]);
+  const showMore = (): void => {
+    before.current = results?.hits.length;
+    setAsked({ what, pages: pages + 1 });
+  };
   return (
     <View title="Search" class="search">
       <form
@@ -65,6 +91,7 @@ export function SearchView(props: { words: string; channel: string | undefined }
           <input
             id={`${id}-words`}
             type="search"
+            dir="auto"
             ref={field}
             value={typed}
             autocomplete="off"
@@ -96,10 +123,10 @@ export function SearchView(props: { words: string; channel: string | undefined }
         </div>
       </form>
       <p role="status" class="dim found">
-        {results === null ? ' ' : summary(results)}
+        {results === null ? ' ' : summary(results, mayHaveMore ? 'best' : 'all')}
       </p>
       <Problem words={problem} />
-      <ol class="plain hits">
+      <ol class="plain hits" ref={list}>
         {results?.hits.map((hit) => (
           <li key={messageKey(hit)}>
             <Link to={{ view: 'message', channel: hit.channel, relPath: hit.relPath }}>
@@ -108,7 +135,7 @@ export function SearchView(props: { words: string; channel: string | undefined }
             <span class="dim">
               in <bdi>{hit.channel_name}</bdi>, {dayOf(hit.timestamp)} {clockOf(hit.timestamp)}
             </span>
-            <p class="excerpt">
+            <p class="excerpt" dir="auto">
               {highlighted(plainOf(hit.excerpt), words).map(({ text, hit: found_ }) =>
                 found_ ? <mark>{text}</mark> : text,
               )}
@@ -116,13 +143,44 @@ export function SearchView(props: { words: string; channel: string | undefined }
           </li>
         ))}
       </ol>
+      {mayHaveMore && (
+        <p class="dim">
+          {pages < MOST_PAGES ? (
+            <button type="button" onClick={showMore}>
+              Show more
+            </button>
+          ) : (
+            'More messages have these words: another word leaves fewer.'
+          )}
+        </p>
+      )}
     </View>
   );
 }
 
-function summary({ hits, some_words: some, capped, complete }: WebSearch): string {
-  const many =
-    hits.length >= MOST || capped ? `the best ${String(hits.length)}` : String(hits.length);
+/** The first pages of the results as one, without those that moved from one page to the next. */
+async function searched(
+  q: string,
+  channel: string | undefined,
+  pages: number,
+  signal: AbortSignal,
+): Promise<WebSearch> {
+  const asked = Array.from({ length: pages }, (_, page) =>
+    get<WebSearch>('search', { q, channel, limit: PAGE, skip: page * PAGE }, signal),
+  );
+  const [first, ...others] = await Promise.all(asked);
+  if (first === undefined) throw new RangeError('a search has at least one page');
+  const hits = new Map(
+    [first, ...others].flatMap((page) => page.hits.map((hit) => [messageKey(hit), hit])),
+  );
+  return { ...first, hits: [...hits.values()] };
+}
+
+function summary(
+  { hits, some_words: some, capped, complete }: WebSearch,
+  which: 'best' | 'all',
+): string {
+  const many = which === 'best' || capped ? `the best ${String(hits.length)}` : String(hits.length);
   const parts = [hits.length === 0 ? 'Nothing found' : `Found ${many}`];
   if (some) parts.push('no message has all the words, these have some');
   if (!complete) parts.push('older messages are still being indexed');

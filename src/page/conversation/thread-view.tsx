@@ -7,6 +7,7 @@ import { Link } from '../route/link.tsx';
 import { Problem, View } from '../parts/view.tsx';
 import { plainOf } from '../text/plain.ts';
 import { clockOf, wholeTimeOf } from '../text/time.ts';
+import { Speaker, useKinds } from '../parts/speaker.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
 
 /**
@@ -69,18 +70,19 @@ function Branches({ nodes, thread }: { nodes: WebThreadNode[]; thread: WebThread
 
 function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX.Element {
   const { relPath, from, to, timestamp, excerpt, states } = node;
+  const kindOf = useKinds();
   const current = relPath === thread.message;
   return (
     <div class={current ? 'node current' : 'node'} {...(current && { 'aria-current': 'true' })}>
       <p class="head">
-        <bdi class="who">{from}</bdi>
+        <Speaker name={from} kind={kindOf(from)} />
         <span class="dim"> to </span>
         <bdi>{to.join(', ')}</bdi>{' '}
         <time class="dim" dateTime={timestamp} title={wholeTimeOf(timestamp)}>
           {clockOf(timestamp)}
         </time>
       </p>
-      <p class="excerpt">
+      <p class="excerpt" dir="auto">
         <Link to={{ view: 'message', channel: thread.channel, relPath }}>
           {excerpt === '' ? 'empty message' : plainOf(excerpt)}
         </Link>

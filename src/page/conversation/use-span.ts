@@ -16,7 +16,7 @@ import {
 const GROWING_MS = 1000;
 
 /** The position in a channel to load: around a message, from an index on, or at the end. */
-type Target = { around: string } | { at: number } | undefined;
+export type Target = { around: string } | { at: number } | undefined;
 
 export interface SpanControl {
   span: LoadedSpan | undefined;

@@ -5,8 +5,9 @@ import { useKeys } from '../keys/use-keys.ts';
 import { get } from '../live/api.ts';
 import { useClock, useLoaded } from '../live/use-live.ts';
 import { Problem, View } from '../parts/view.tsx';
+import { useNavigation } from '../route/navigation.ts';
 import { AnswerTimes, Backlog } from './plots.tsx';
-import { LONGEST, moved, zoomed, type TimeSpan } from './scale.ts';
+import { lengthOf, LONGEST, moved, zoomed, type TimeSpan } from './scale.ts';
 import { Timeline } from './timeline.tsx';
 
 const HOUR = 3_600_000;
@@ -21,12 +22,26 @@ const LENGTHS: readonly [words: string, ms: number][] = [
 const STEP_MS = 2000;
 const ZOOM = 1.5;
 
+const USUAL = 6 * HOUR;
+
+interface Props {
+  /** The period to begin with, as in the address: in seconds, and an ISO time unless it ends now. */
+  length?: number;
+  until?: string;
+}
+
 /** A picture of the last hours. */
-export function FlowView(): JSX.Element {
+export function FlowView(first: Props): JSX.Element {
   const clock = useClock(STEP_MS);
-  const [length, setLength] = useState(6 * HOUR);
+  const { go } = useNavigation();
+  const [length, setLength] = useState(() =>
+    lengthOf(first.length === undefined ? USUAL : 1000 * first.length),
+  );
   /** The time at which the picture ends; undefined for the current time. */
-  const [until, setUntil] = useState<number | undefined>(undefined);
+  const [until, setUntil] = useState<number | undefined>(() => {
+    const end = Date.parse(first.until ?? '');
+    return end < Date.now() ? end : undefined;
+  });
   const to = until ?? clock;
   const span: TimeSpan = { from: to - length, to };
   const look = (next: TimeSpan): void => {
@@ -40,6 +55,18 @@ export function FlowView(): JSX.Element {
     look(moved(span, share, Date.now()));
   };
   const asked = useRested({ length: Math.round(length), until }, 200);
+  // The address has the period, so that it can be sent to others and the way back leads to it.
+  useEffect(() => {
+    const seconds = Math.round(asked.length / 1000);
+    go(
+      {
+        view: 'flow',
+        ...(seconds * 1000 !== USUAL && { length: seconds }),
+        ...(asked.until !== undefined && { until: new Date(asked.until).toISOString() }),
+      },
+      'replace',
+    );
+  }, [asked.length, asked.until]);
   const { value, problem } = useLoaded<WebFlow>(
     `${String(asked.length)} ${String(asked.until ?? 'now')}`,
     (signal) => {

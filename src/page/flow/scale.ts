@@ -42,9 +42,14 @@ export function zoomed(
   around: number,
   now: number,
 ): TimeSpan {
-  const length = Math.min(LONGEST, Math.max(SHORTEST, (to - from) * factor));
+  const length = lengthOf((to - from) * factor);
   const share = (around - from) / (to - from);
   return withinPast({ from: around - share * length, to: around + (1 - share) * length }, now);
+}
+
+/** The nearest length that a period may have, in milliseconds. */
+export function lengthOf(wanted: number): number {
+  return Math.min(LONGEST, Math.max(SHORTEST, wanted));
 }
 
 /** Moves the period by a share of its length; negative is earlier. */

@@ -9,6 +9,14 @@ export interface Anchor {
 
 export type ScrollPlace = Anchor | 'end';
 
+/**
+ * A wish to be somewhere in a list. Every new object moves the reader, even to where they were sent
+ * before: they may have scrolled away meanwhile.
+ */
+export interface Move {
+  to: ScrollPlace;
+}
+
 /** Pixels from the beginning of the list to the top of the visible part, by the known heights. */
 export function topOf(
   place: ScrollPlace,

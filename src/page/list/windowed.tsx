@@ -1,6 +1,15 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
-import { anchorAt, elementsOf, settle, takeHeights, topOf, type ScrollPlace } from './place.ts';
+import {
+  anchorAt,
+  elementsOf,
+  settle,
+  takeHeights,
+  topOf,
+  type Anchor,
+  type Move,
+  type ScrollPlace,
+} from './place.ts';
 import { windowOf } from './window.ts';
 
 export interface WindowedProps<T> {
@@ -9,7 +18,8 @@ export interface WindowedProps<T> {
   before: number;
   after: number;
   keyOf: (item: T) => string;
-  show: (item: T) => ComponentChildren;
+  /** Receives also the item's index among all items, loaded or not. */
+  show: (item: T, index: number) => ComponentChildren;
   /** An estimate of an item's height in pixels, used until it was rendered. */
   guess: (item: T) => number;
   label: string;
@@ -17,12 +27,13 @@ export interface WindowedProps<T> {
   more: (side: 'before' | 'after') => void;
   /** Called when the reader scrolls to items that are not loaded: to the `index`-th of all. */
   jump: (index: number) => void;
+  /** The position to show; `'end'` follows the end as it grows. */
+  at: Move;
   /**
-   * The position to show. A new object moves the reader there; `'end'` follows the end as it grows.
+   * Receives whether the end is visible, and the first visible item, after every scroll and every
+   * rendering.
    */
-  at: ScrollPlace;
-  /** Receives whether the reader is at the very end, and the first visible item. */
-  onPlace: (atEnd: boolean, key: string | undefined) => void;
+  onPlace: (atEnd: boolean, anchor: Anchor | undefined) => void;
 }
 
 /** Pixels that are also rendered above and below the visible part. */
@@ -50,14 +61,29 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
   const [, redraw] = useReducer((n: number) => n + 1, 0);
 
   // The reader's position; undefined while they are where nothing is loaded.
-  const place = useRef<ScrollPlace | undefined>(at);
+  const place = useRef<ScrollPlace | undefined>(at.to);
   const asked = useRef(at);
+  const staying = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const latest = useRef(props);
+  /** Where this list has put the scroll bar: it is anywhere else only after the reader moved it. */
+  const stood = useRef<number | undefined>(undefined);
+  const moved = (element: HTMLElement): boolean =>
+    stood.current === undefined || Math.abs(element.scrollTop - stood.current) >= 1;
+  /** Takes the position to which the reader has scrolled. */
+  const follow = (element: HTMLElement): void => {
+    stood.current = element.scrollTop;
+    place.current = isAtEnd(element, latest.current) ? 'end' : anchorAt(element);
+  };
   if (asked.current !== at) {
     asked.current = at;
-    place.current = at;
+    place.current = at.to;
     size.current = '';
+    clearTimeout(staying.current);
+    staying.current = undefined;
+  } else if (box.current !== null && stood.current !== undefined && moved(box.current)) {
+    // The event for this follows; until then the position must not be restored.
+    follow(box.current);
   }
-  const latest = useRef(props);
   latest.current = props;
 
   const unit = unitOf(props);
@@ -69,19 +95,25 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
       : topOf(place.current, items.map(keyOf), heights, seen);
   const { first, end, above, below } = windowOf(heights, top, seen, SPARE);
 
-  const stood = useRef({ key: '', top: 0 });
+  const head = useRef({ key: '', top: 0 });
   const put = (): void => {
     const element = box.current;
     if (element === null) return;
     if (takeHeights(element, measured.current)) redraw(undefined);
     // The loaded items may turn out to be at another index; a reader next to them moves along.
-    const [head] = latest.current.items;
-    const key = head === undefined ? '' : latest.current.keyOf(head);
+    const [item] = latest.current.items;
+    const key = item === undefined ? '' : latest.current.keyOf(item);
     const now = { key, top: latest.current.before * unitOf(latest.current) };
-    if (place.current === undefined && key === stood.current.key)
-      element.scrollTop += now.top - stood.current.top;
-    stood.current = now;
+    if (place.current === undefined && key === head.current.key)
+      element.scrollTop += now.top - head.current.top;
+    head.current = now;
     size.current = settle(element, place.current, size.current);
+    stood.current = element.scrollTop;
+    tell(element);
+  };
+  const tell = (element: HTMLElement): void => {
+    const { items: loaded, onPlace } = latest.current;
+    if (loaded.length > 0) onPlace(isAtEnd(element, latest.current), anchorAt(element));
   };
   // After every rendering, measure the items and restore the reader's position.
   useLayoutEffect(put);
@@ -94,7 +126,6 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
     };
   }, []);
 
-  const staying = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(
     () => () => {
       clearTimeout(staying.current);
@@ -124,12 +155,10 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
   const onScroll = (): void => {
     const element = box.current;
     if (element === null) return;
-    const { scrollTop, clientHeight, scrollHeight } = element;
-    const atEnd = latest.current.after === 0 && scrollHeight - scrollTop - clientHeight <= NEAR_END;
-    const anchor = anchorAt(element);
-    place.current = atEnd ? 'end' : anchor;
+    // The list's own scrolling causes events too, which come when more may have been measured.
+    if (moved(element)) follow(element);
     look();
-    latest.current.onPlace(atEnd, anchor?.key);
+    tell(element);
     redraw(undefined);
   };
   useEffect(look, [items]);
@@ -145,14 +174,19 @@ export function Windowed<T>(props: WindowedProps<T>): JSX.Element {
       tabIndex={0}
     >
       <div style={{ height: `${String(before * unit + above)}px` }} />
-      {items.slice(first, end).map((item) => (
+      {items.slice(first, end).map((item, index) => (
         <div class="windowed-item" key={keyOf(item)} data-key={keyOf(item)}>
-          {show(item)}
+          {show(item, before + first + index)}
         </div>
       ))}
       <div style={{ height: `${String(below + after * unit)}px` }} />
     </div>
   );
+}
+
+/** Whether the end of the last item is visible. */
+function isAtEnd(box: HTMLElement, { after }: Pick<Counts, 'after'>): boolean {
+  return after === 0 && box.scrollHeight - box.scrollTop - box.clientHeight <= NEAR_END;
 }
 
 type Counts = Pick<WindowedProps<unknown>, 'before' | 'after' | 'items'>;

@@ -8,6 +8,9 @@ const PATHS = {
   search: 'M10.5 4a6.5 6.5 0 100 13 6.5 6.5 0 000-13zM15.5 15.5L21 21',
   thread: 'M6 4v10a3 3 0 003 3h9M6 9h12',
   link: 'M10 14a4 4 0 006 0l3-3a4 4 0 00-6-6l-1 1M14 10a4 4 0 00-6 0l-3 3a4 4 0 006 6l1-1',
+  person: 'M12 4a4 4 0 100 8 4 4 0 000-8zM4.5 20a7.5 7.5 0 0115 0',
+  me: 'M12 4a4 4 0 100 8 4 4 0 000-8zM4.5 20a7.5 7.5 0 0115 0z',
+  agent: 'M6 9h12v10H6zM12 9V5M9.5 13v2M14.5 13v2M3 12v4M21 12v4',
 } as const;
 
 /** A small picture beside words, which adds no information. */

@@ -5,11 +5,14 @@ import { pathOf, routeOf, type Route } from './route.ts';
 /** The current route, and a function to go to another one. */
 export interface Navigation {
   route: Route;
+  /** The id of the current entry of the browser's history; going back leads to the earlier id. */
+  entry: string;
   go: (to: Route, how?: 'push' | 'replace') => void;
 }
 
 export const NavigationContext = createContext<Navigation>({
   route: { view: 'now' },
+  entry: '',
   go: () => undefined,
 });
 
@@ -19,10 +22,10 @@ export function useNavigation(): Navigation {
 
 /** The address bar as state; the browser's back and forward buttons work as usual. */
 export function useAddressBar(): Navigation {
-  const [route, setRoute] = useState(current);
+  const [at, setAt] = useState(current);
   useEffect(() => {
     const moved = (): void => {
-      setRoute(current());
+      setAt(current());
     };
     addEventListener('popstate', moved);
     return () => {
@@ -31,13 +34,31 @@ export function useAddressBar(): Navigation {
   }, []);
   const go = (to: Route, how: 'push' | 'replace' = 'push'): void => {
     const path = pathOf(to);
-    if (how === 'replace') history.replaceState(null, '', path);
-    else if (path !== location.pathname + location.search) history.pushState(null, '', path);
-    setRoute(to);
+    const same = path === location.pathname + location.search;
+    if (how === 'replace') history.replaceState(history.state, '', path);
+    // Going to where one is already shows it anew, and the history has it once.
+    else history[same ? 'replaceState' : 'pushState']({ entry: newEntry() }, '', path);
+    setAt({ route: to, entry: entryOf() });
   };
-  return { route, go };
+  return { ...at, go };
 }
 
-function current(): Route {
-  return routeOf(location.pathname, location.search);
+function current(): Pick<Navigation, 'route' | 'entry'> {
+  return { route: routeOf(location.pathname, location.search), entry: entryOf() };
+}
+
+/** The id of the current entry; one that the page did not make gets it now. */
+function entryOf(): string {
+  const { entry } = (history.state ?? {}) as { entry?: unknown };
+  if (typeof entry === 'string') return entry;
+  const made = newEntry();
+  history.replaceState({ entry: made }, '');
+  return made;
+}
+
+let entries = 0;
+
+function newEntry(): string {
+  entries++;
+  return `${performance.timeOrigin.toString(36)}-${String(entries)}`;
 }

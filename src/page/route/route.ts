@@ -4,7 +4,8 @@ import { isChannelId, isRelPath } from '../../protocol/names.ts';
 export type Route =
   | { view: 'now' }
   | { view: 'channels' }
-  | { view: 'flow' }
+  /** A period of `length` seconds that ends at `until`; that is now, and the usual length, by default. */
+  | { view: 'flow'; length?: number; until?: string }
   | { view: 'write'; channel?: string }
   | { view: 'search'; words: string; channel?: string }
   | { view: 'channel'; channel: string }
@@ -32,7 +33,7 @@ export function routeOf(path: string, query: string): Route {
       case 'c':
         return { view: 'channels' };
       case 'flow':
-        return { view: 'flow' };
+        return { view: 'flow', ...periodOf(asked) };
       case 'write':
         return { view: 'write', ...inChannel };
       case 'search':
@@ -57,7 +58,7 @@ export function pathOf(route: Route): string {
     case 'channels':
       return '/c';
     case 'flow':
-      return '/flow';
+      return `/flow${queryOf(route)}`;
     case 'write':
       return `/write${queryOf(route)}`;
     case 'search':
@@ -73,10 +74,26 @@ export function pathOf(route: Route): string {
   }
 }
 
-function queryOf({ q, channel }: { q?: string; channel?: string | undefined }): string {
-  const query = new URLSearchParams({
-    ...(q === undefined || q === '' ? {} : { q }),
-    ...(channel === undefined ? {} : { channel }),
-  }).toString();
-  return query === '' ? '' : `?${query}`;
+/** The period in an address of Flow; what is no period there is left out. */
+function periodOf(asked: URLSearchParams): { length?: number; until?: string } {
+  const length = /^[1-9]\d{0,8}$/.exec(asked.get('length') ?? '')?.[0];
+  const until = new Date(asked.get('until') ?? '');
+  return {
+    ...(length !== undefined && { length: Number(length) }),
+    ...(!Number.isNaN(until.getTime()) && { until: until.toISOString() }),
+  };
+}
+
+/** The part of an address after its path; what is undefined or empty is left out. */
+function queryOf(fields: {
+  q?: string;
+  channel?: string | undefined;
+  length?: number;
+  until?: string;
+}): string {
+  const { q, channel, length, until } = fields;
+  const given = Object.entries({ q, channel, length: length?.toString(), until }).filter(
+    (field): field is [string, string] => field[1] !== undefined && field[1] !== '',
+  );
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
 }

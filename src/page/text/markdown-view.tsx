@@ -15,12 +15,26 @@ export function Markdown({ text, channel }: { text: string; channel: string }): 
     () => (text.length > MARKDOWN_LIMIT ? undefined : treeOf(tokensOf(text))),
     [text],
   );
-  if (nodes === undefined) return <pre class="md md-plain">{text}</pre>;
-  return <div class="md">{shownAll(nodes, channel)}</div>;
+  if (nodes === undefined)
+    return (
+      <pre class="md md-plain" dir="auto">
+        {text}
+      </pre>
+    );
+  return <div class="md">{shownAll(nodes, { channel })}</div>;
 }
 
-function shownAll(nodes: readonly Node[], channel: string): ComponentChildren[] {
-  return nodes.map((node) => shown(node, channel));
+/** Where a part of a text is. */
+interface Place {
+  channel: string;
+  /** Set in a link, where links of other kinds are only text: browsers follow one link alone. */
+  link?: 'around';
+  /** Set in a list, whose direction its items share. */
+  list?: 'around';
+}
+
+function shownAll(nodes: readonly Node[], place: Place): ComponentChildren[] {
+  return nodes.map((node) => shown(node, place));
 }
 
 /** Tokens that are rendered as the element of the same name, without their attributes. */
@@ -28,14 +42,21 @@ const PLAIN = new Set(
   'p strong em s blockquote ul li table thead tbody tr hr br code'.split(' ').map(String),
 );
 
-function shown(node: Node, channel: string): ComponentChildren {
+const LISTS: readonly string[] = ['ul', 'ol'];
+
+function shown(node: Node, place: Place): ComponentChildren {
   const { token, children } = node;
-  const inside = (): ComponentChildren[] => shownAll(children, channel);
+  const isList = LISTS.includes(token.tag);
+  const inside = (): ComponentChildren[] =>
+    shownAll(children, isList ? { ...place, list: 'around' } : place);
+  // The direction of a block follows its first letter, as people write in many scripts.
+  const isDirected = isList || (token.tag === 'p' && place.list === undefined);
   switch (token.type) {
     case 'inline':
       return inside();
     case 'text':
-      return <References text={token.content} channel={channel} />;
+      if (place.link !== undefined) return token.content;
+      return <References text={token.content} channel={place.channel} />;
     case 'softbreak':
       return '\n';
     case 'code_inline':
@@ -45,23 +66,36 @@ function shown(node: Node, channel: string): ComponentChildren {
       return <Code text={token.content} />;
     case 'heading_open':
       // All headings are below the heading of the message, whatever level its writer chose.
-      return <h3 class={`md-${token.tag}`}>{inside()}</h3>;
-    case 'link_open':
-      return <Out href={attribute(token, 'href')}>{inside()}</Out>;
-    case 'image':
       return (
-        <Out href={attribute(token, 'src')}>
-          {'🖼 '}
-          {token.content === '' ? 'image' : token.content}
+        <h3 class={`md-${token.tag}`} dir="auto">
+          {inside()}
+        </h3>
+      );
+    case 'link_open':
+      return (
+        <Out href={attribute(token, 'href')}>
+          {shownAll(children, { ...place, link: 'around' })}
         </Out>
       );
+    case 'image': {
+      const words = `🖼 ${token.content === '' ? 'image' : token.content}`;
+      return place.link === undefined ? <Out href={attribute(token, 'src')}>{words}</Out> : words;
+    }
     case 'ordered_list_open':
-      return <ol start={Number(token.attrGet('start') ?? 1)}>{inside()}</ol>;
+      return (
+        <ol start={Number(token.attrGet('start') ?? 1)} dir="auto">
+          {inside()}
+        </ol>
+      );
     case 'th_open':
     case 'td_open': {
       const side = /right|center/.exec(attribute(token, 'style'))?.[0];
       const Cell = token.tag === 'th' ? 'th' : 'td';
-      return <Cell {...(side !== undefined && { class: `md-${side}` })}>{inside()}</Cell>;
+      return (
+        <Cell dir="auto" {...(side !== undefined && { class: `md-${side}` })}>
+          {inside()}
+        </Cell>
+      );
     }
     case 'table_open':
       return (
@@ -70,7 +104,7 @@ function shown(node: Node, channel: string): ComponentChildren {
         </div>
       );
     default:
-      return element(token.tag, token.content, inside());
+      return element(token.tag, token.content, inside(), isDirected ? { dir: 'auto' } : {});
   }
 }
 
@@ -78,10 +112,16 @@ function attribute(token: Node['token'], name: string): string {
   return String(token.attrGet(name) ?? '');
 }
 
-function element(tag: string, content: string, inside: ComponentChildren[]): ComponentChildren {
+function element(
+  tag: string,
+  content: string,
+  inside: ComponentChildren[],
+  attributes: { dir?: 'auto' },
+): ComponentChildren {
   if (!PLAIN.has(tag)) return content === '' ? inside : content;
   const Tag = tag as 'p';
-  return inside.length === 0 ? <Tag /> : <Tag>{inside}</Tag>;
+  if (inside.length === 0) return <Tag />;
+  return <Tag {...attributes}>{inside}</Tag>;
 }
 
 function Code({ text }: { text: string }): JSX.Element {
