@@ -18,7 +18,7 @@ const INFO = {
   title: 'crosstalk web',
   version: '6.0',
   description:
-    'The JSON API of `crosstalk web`. Names are those of `--json`; times are ISO 8601 UTC. A write needs `content-type: application/json`, and where a browser sends `Origin` or `Sec-Fetch-Site`, they have to be this server’s. No answer has CORS headers.',
+    'The JSON API of `crosstalk web`. Names are those of `--json`; times are ISO 8601 UTC. A body needs `content-type: application/json`, and where a browser sends `Origin` or `Sec-Fetch-Site`, they have to be this server’s. No answer has CORS headers. A method that a path does not have is refused with 405, and `Allow` names those it has.',
 };
 const SECURITY = {
   token: { type: 'http', scheme: 'bearer' },

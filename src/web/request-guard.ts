@@ -1,4 +1,5 @@
 import { page, problem } from './answers.ts';
+import { hasBody } from './body.ts';
 import {
   cookieIn,
   cookieOf,
@@ -8,6 +9,7 @@ import {
   pagePath,
   type Door,
 } from './guard.ts';
+import { isApi as isOfApi, STREAMS } from './path.ts';
 
 /** Who may access the server, and where it listens. */
 export interface WebAccess {
@@ -15,8 +17,6 @@ export interface WebAccess {
   /** Known once the server listens. */
   door: () => Door;
 }
-
-const STREAMS = new Set(['/api/events']);
 
 /**
  * Checks every request before anything is done for it: the name by which it addresses the server,
@@ -45,7 +45,7 @@ export class RequestGuard {
       return problem('forbidden', 'the Host header names another server; use the address printed');
     const url = new URL(request.url);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const isApi = url.pathname.startsWith('/api/') || url.pathname === '/metrics';
+    const isApi = isOfApi(url.pathname);
     if (isRead && !isApi && url.searchParams.has('token')) return this.#enter(url, door);
 
     const name = cookieName(door);
@@ -65,7 +65,11 @@ export class RequestGuard {
         'read_only',
         'this server is read-only; start it without --read-only to write',
       );
-    return /^application\/json *(;|$)/i.test(header('content-type') ?? '')
+    // Another method is refused by every path, whatever it sends.
+    if (request.method !== 'POST') return undefined;
+    const type = header('content-type');
+    const isNothing = !hasBody(request) && (byToken || type === undefined);
+    return isNothing || /^application\/json *(;|$)/i.test(type ?? '')
       ? undefined
       : problem('usage', 'the content-type has to be application/json', 415);
   }
