@@ -176,6 +176,7 @@ export class Hub {
     const idsOf = (list: readonly { id: string }[]): string[] => list.map(({ id }) => id);
     if (!isSame(idsOf(own.outbox), idsOf(before.outbox)))
       this.#push('outbox', {
+        at: this.#context.now().toISOString(),
         outbox: own.outbox.slice(0, SHOWN),
         outbox_total: own.outbox.length,
       });
@@ -219,7 +220,7 @@ export class Hub {
     ]);
     if (key === this.#verdict) return;
     this.#verdict = key;
-    this.#push('status', now);
+    this.#push('status', { at: this.#context.now().toISOString(), ...now });
   }
 
   #tellFacts(facts: WebFact[]): void {

@@ -1,6 +1,6 @@
 import type { WebChannels, WebEvents, WebMessage, WebNow, WebSession } from '../../api/api.ts';
 import { get, wordsOf } from './api.ts';
-import { after, NOTHING_KNOWN, type Model } from './model.ts';
+import { after, arrived, NOTHING_KNOWN, type Model } from './model.ts';
 import { Stream } from './stream.ts';
 
 /** What views are notified of: that everything has to be loaded again, or one of the events. */
@@ -64,7 +64,7 @@ export class Live {
         get<WebNow>('now'),
         get<WebChannels>('channels'),
       ]);
-      this.set({ session, now, channels, problem: undefined });
+      this.set({ ...arrived(now, Date.now()), session, channels, problem: undefined });
     } catch (error) {
       this.set({ problem: wordsOf(error) });
     }
@@ -98,7 +98,7 @@ export class Live {
       this.#lookedAt = Date.now();
       Promise.all([get<WebNow>('now'), get<WebChannels>('channels')]).then(
         ([now, { channels }]) => {
-          this.set({ now, channels, problem: undefined });
+          this.set({ ...arrived(now, Date.now()), channels, problem: undefined });
         },
         // The stream reports when the server is unreachable.
         () => undefined,

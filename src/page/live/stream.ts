@@ -1,6 +1,5 @@
 import type { WebEvents } from '../../api/api.ts';
-
-export type Connection = 'connecting' | 'open' | 'lost' | 'resting';
+import type { Connection } from './connection.ts';
 
 type EventName = keyof WebEvents;
 type Listener = (name: EventName, data: never) => void;
