@@ -51,7 +51,7 @@ const STREAM = [
   'id: 5f2c-0\nevent: hello\ndata: {"event_id":"5f2c-0","tip":"9ab1…","resumed":false}',
   'id: 5f2c-1\nevent: outbox\ndata: {"at":"2026-06-09T19:00:00.010Z","outbox":[{"id":"01K…","age_s":0,"messages":[{"channel":"6b0e…","relPath":"2026/06/09/190000000Z-1f2e3d4c5b6a.md"}]}],"outbox_total":1}',
   'id: 5f2c-2\nevent: facts\ndata: {"facts":[{"channel":"6b0e…","relPath":"2026/06/09/190000000Z-1f2e3d4c5b6a.md","at":"2026-06-09T19:00:00.012Z","state":"queued","actor":null,"detail":null}]}',
-  ': still here',
+  'event: still_here\ndata: {}',
   '',
 ].join('\n\n');
 

@@ -45,7 +45,7 @@ export interface WebFact extends MessageRef {
 }
 
 /**
- * The events of `GET /api/events`, by their `event:` name. All but `hello` are kept for clients
+ * The events of `GET /api/events`, by their `event:` name. All but `hello` and `still_here` are kept for clients
  * that reconnect with `Last-Event-ID` (or `?last_event_id=`); each but `messages` and `facts` holds
  * the complete state, so that a newer event replaces an older one. Ages are those of its `at`.
  */
@@ -64,4 +64,6 @@ export interface WebEvents {
   runs: { running: WebRun[]; ended: WebRun[] };
   dead_letters: { dead_letters: WebDeadLetter[]; dead_letters_total: number };
   facts: { facts: WebFact[] };
+  /** Every 5 s, without an id: a stream that is silent for longer is broken, or its server is. */
+  still_here: Record<string, never>;
 }

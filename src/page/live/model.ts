@@ -6,6 +6,8 @@ import { withFacts, type KnownMessages } from './facts.ts';
 /** The page's knowledge of the bus, which does not depend on the view. */
 export interface Model {
   connection: Connection;
+  /** The words of the server that refuses the connection. */
+  refusal: string;
   session: WebSession | undefined;
   /** Its `at` is by the clock of this browser. */
   now: WebNow | undefined;
@@ -21,6 +23,7 @@ export interface Model {
 
 export const NOTHING_KNOWN: Model = {
   connection: 'connecting',
+  refusal: '',
   session: undefined,
   now: undefined,
   channels: undefined,
