@@ -7,7 +7,7 @@ import { Files } from './files.ts';
 import { HEADERS } from './headers.ts';
 import { Metrics } from './metrics.ts';
 import type { Parts } from './parts.ts';
-import { isApi, STREAMS } from './path.ts';
+import { isApi, pathOf, STREAMS } from './path.ts';
 import type { Route } from './route.ts';
 import { routes } from './routes.ts';
 import { RequestGuard, type WebAccess } from './request-guard.ts';
@@ -19,7 +19,7 @@ export function makeApp(packages: typeof Packages, parts: Parts, access: WebAcce
     const [method, path] = where.split(' ') as [string, string];
     return { method, path, serve };
   });
-  const app = new packages.Hono();
+  const app = new packages.Hono({ getPath: ({ url }) => pathOf(url) });
   const guard = new RequestGuard(access, parts.readOnly);
   const metrics = new Metrics(
     packages,

@@ -9,7 +9,7 @@ import {
   pagePath,
   type Door,
 } from './guard.ts';
-import { isApi as isOfApi, STREAMS } from './path.ts';
+import { isApi as isOfApi, pathOf, STREAMS } from './path.ts';
 
 /** Who may access the server, and where it listens. */
 export interface WebAccess {
@@ -45,7 +45,8 @@ export class RequestGuard {
       return problem('forbidden', 'the Host header names another server; use the address printed');
     const url = new URL(request.url);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const isApi = isOfApi(url.pathname);
+    const path = pathOf(request.url);
+    const isApi = isOfApi(path);
     if (isRead && !isApi && url.searchParams.has('token')) return this.#enter(url, door);
 
     const name = cookieName(door);
@@ -53,7 +54,7 @@ export class RequestGuard {
     const byCookie = isSame(cookieIn(header('cookie'), name) ?? '', this.#cookie);
     if (!byToken && !byCookie)
       return isApi || !isRead ? unauthorized() : stranger(url, site, header('sec-fetch-mode'));
-    if (isRead && !STREAMS.has(url.pathname)) {
+    if (isRead && !STREAMS.has(path)) {
       const isFromElsewhere = isApi && site !== undefined && site !== 'same-origin';
       return isFromElsewhere && site !== 'none' ? elsewhere() : undefined;
     }
