@@ -43,9 +43,3 @@ export function problemOf(error: unknown): Response {
   const code = error instanceof CrosstalkError ? CODES[error.code] : undefined;
   return problem(code ?? 'internal', reasonOf(error));
 }
-
-/** A small page that contains only our own text. @param head additional HTML for its head */
-export function page(status: number, text: string, head = ''): Response {
-  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Crosstalk</title>${head}</head><body><p>${text}</p></body></html>\n`;
-  return new Response(html, { status, headers: { 'content-type': 'text/html; charset=utf-8' } });
-}

@@ -59,7 +59,7 @@ describe.each([...SAME, ...NOTHING, ...PAGE])('under %s', (prefix) => {
     const read = { cookie, 'sec-fetch-site': 'cross-site' };
     for (const path of ['now', 'events', 'session', 'channels', 'metrics']) {
       const { status, headers, text } = await web.raw('GET', prefix + path, read);
-      const isPage = String(headers['content-type']).startsWith("text/html");
+      const isPage = String(headers['content-type']).startsWith('text/html');
       expect([path, status, isPage]).toEqual(
         PAGE.includes(prefix) ? [path, 200, true] : [path, 403, false],
       );
