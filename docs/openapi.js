@@ -18,7 +18,7 @@ const INFO = {
   title: 'crosstalk web',
   version: '6.0',
   description:
-    'The JSON API of `crosstalk web`. Names are those of `--json`; times are ISO 8601 UTC. A write needs `content-type: application/json`, and where a browser sends `Origin` or `Sec-Fetch-Site`, they have to be this server’s. No answer has CORS headers.',
+    'The JSON API of `crosstalk web`. Names are those of `--json`; times are ISO 8601 UTC. A body needs `content-type: application/json`, and where a browser sends `Origin` or `Sec-Fetch-Site`, they have to be this server’s. No answer has CORS headers. A method that a path does not have is refused with 405, and `Allow` names those it has.',
 };
 const SECURITY = {
   token: { type: 'http', scheme: 'bearer' },
@@ -49,9 +49,9 @@ const REFUSED_WRITES = ['413', '415'];
 const STREAM = [
   'retry: 1000',
   'id: 5f2c-0\nevent: hello\ndata: {"event_id":"5f2c-0","tip":"9ab1…","resumed":false}',
-  'id: 5f2c-1\nevent: outbox\ndata: {"outbox":[{"id":"01K…","age_s":0,"messages":[{"channel":"6b0e…","relPath":"2026/06/09/190000000Z-1f2e3d4c5b6a.md"}]}],"outbox_total":1}',
+  'id: 5f2c-1\nevent: outbox\ndata: {"at":"2026-06-09T19:00:00.010Z","outbox":[{"id":"01K…","age_s":0,"messages":[{"channel":"6b0e…","relPath":"2026/06/09/190000000Z-1f2e3d4c5b6a.md"}]}],"outbox_total":1}',
   'id: 5f2c-2\nevent: facts\ndata: {"facts":[{"channel":"6b0e…","relPath":"2026/06/09/190000000Z-1f2e3d4c5b6a.md","at":"2026-06-09T19:00:00.012Z","state":"queued","actor":null,"detail":null}]}',
-  ': still here',
+  'event: still_here\ndata: {}',
   '',
 ].join('\n\n');
 

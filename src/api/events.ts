@@ -1,7 +1,7 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
 import type { Time } from './time.ts';
 import type { WebMessage } from './messages.ts';
-import type { WebDeadLetter, WebNow, WebOutboxEntry, WebRun } from './now.ts';
+import type { WebDeadLetter, WebNow, WebRun } from './now.ts';
 
 /** Answer of `POST /api/dead-letters/{id}/retry`. */
 export interface WebRetried {
@@ -45,9 +45,9 @@ export interface WebFact extends MessageRef {
 }
 
 /**
- * The events of `GET /api/events`, by their `event:` name. All but `hello` are kept for clients
+ * The events of `GET /api/events`, by their `event:` name. All but `hello` and `still_here` are kept for clients
  * that reconnect with `Last-Event-ID` (or `?last_event_id=`); each but `messages` and `facts` holds
- * the complete state, so that a newer event replaces an older one.
+ * the complete state, so that a newer event replaces an older one. Ages are those of its `at`.
  */
 export interface WebEvents {
   /** The first of a stream; `resumed` when nothing was missed since the given id. */
@@ -58,10 +58,12 @@ export interface WebEvents {
   messages: { tip: string; channel: string; channel_name: string; messages: WebMessage[] };
   /** The bus is at this commit, after its `messages`. */
   tip: { tip: string };
-  outbox: { outbox: WebOutboxEntry[]; outbox_total: number };
-  status: Pick<WebNow, 'health' | 'paused' | 'dispatcher' | 'parked' | 'push_budget'>;
+  outbox: Pick<WebNow, 'at' | 'outbox' | 'outbox_total'>;
+  status: Pick<WebNow, 'at' | 'health' | 'paused' | 'dispatcher' | 'parked' | 'push_budget'>;
   /** The runs at work on this machine, and those that ended since the last such event. */
   runs: { running: WebRun[]; ended: WebRun[] };
   dead_letters: { dead_letters: WebDeadLetter[]; dead_letters_total: number };
   facts: { facts: WebFact[] };
+  /** Every 5 s, without an id: a stream that is silent for longer is broken, or its server is. */
+  still_here: Record<string, never>;
 }

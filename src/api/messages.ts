@@ -171,7 +171,8 @@ export interface WebSent {
   channel: string;
   from: string;
   messages: { relPath: string; to: string[]; re: string[]; cause: string[] }[];
-  state: 'queued';
+  /** `sent`: it is on the bus already, as when a request was repeated. */
+  state: 'queued' | 'sent';
   /** Notes for the sender, for example that no host serves an addressee. */
   notes: string[];
 }

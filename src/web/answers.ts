@@ -1,4 +1,5 @@
 import { CrosstalkError, reasonOf, type ErrorCode } from '../errors.ts';
+import { TooLarge } from './body.ts';
 import type { WebError } from '../api/api.ts';
 
 type Code = WebError['error']['code'];
@@ -38,12 +39,7 @@ export function problem(code: Code, message: string, status = STATUS[code]): Res
 
 /** The answer to a request whose operation threw. */
 export function problemOf(error: unknown): Response {
+  if (error instanceof TooLarge) return problem('too_large', error.message);
   const code = error instanceof CrosstalkError ? CODES[error.code] : undefined;
   return problem(code ?? 'internal', reasonOf(error));
-}
-
-/** A small page that contains only our own text. @param head additional HTML for its head */
-export function page(status: number, text: string, head = ''): Response {
-  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Crosstalk</title>${head}</head><body><p>${text}</p></body></html>\n`;
-  return new Response(html, { status, headers: { 'content-type': 'text/html; charset=utf-8' } });
 }

@@ -2,17 +2,16 @@ import { join } from 'node:path';
 import type { Hono } from 'hono';
 import { packageRoot } from '../package.ts';
 import { problem, problemOf } from './answers.ts';
+import { assertAnnounced } from './body.ts';
 import { Files } from './files.ts';
 import { HEADERS } from './headers.ts';
 import { Metrics } from './metrics.ts';
 import type { Parts } from './parts.ts';
+import { isApi, pathOf, STREAMS } from './path.ts';
 import type { Route } from './route.ts';
 import { routes } from './routes.ts';
 import { RequestGuard, type WebAccess } from './request-guard.ts';
 import type * as Packages from './web-packages.ts';
-
-/** Room for a message of 1 MiB, of which each byte may take six in JSON, and for the other fields. */
-const MAX_BODY = 6 * 1024 * 1024 + 64 * 1024;
 
 /** All routes of the server. */
 export function makeApp(packages: typeof Packages, parts: Parts, access: WebAccess): Hono {
@@ -20,7 +19,7 @@ export function makeApp(packages: typeof Packages, parts: Parts, access: WebAcce
     const [method, path] = where.split(' ') as [string, string];
     return { method, path, serve };
   });
-  const app = new packages.Hono();
+  const app = new packages.Hono({ getPath: ({ url }) => pathOf(url) });
   const guard = new RequestGuard(access, parts.readOnly);
   const metrics = new Metrics(
     packages,
@@ -37,22 +36,43 @@ export function makeApp(packages: typeof Packages, parts: Parts, access: WebAcce
       if (!c.res.headers.has(name)) c.res.headers.set(name, value);
     metrics.count(c.req.method, c.req.path, c.res.status);
   });
-  app.use(
-    '/api/*',
-    packages.bodyLimit({
-      maxSize: MAX_BODY,
-      onError: () =>
-        problem('too_large', `the body is larger than ${String(MAX_BODY)} bytes; send less`),
-    }),
-  );
   app.onError((error) => problemOf(error));
 
   for (const { method, path, serve } of all)
-    app.on(method, path.replace(/\{(\w+)\}/g, ':$1'), (c) => serve(c, { parts, metrics }));
-  app.all('/api/*', (c) =>
-    problem('not_found', `there is no ${c.req.method} ${c.req.path}; see /api/openapi.json`),
-  );
-  app.get('*', (c) => files.at(c.req.path));
-  app.notFound((c) => problem('not_found', `there is no ${c.req.method} ${c.req.path}`));
+    app.on(method, routed(path), (c) => {
+      if (c.req.method === 'HEAD' && STREAMS.has(path)) return notFor(c.req, [method]);
+      assertAnnounced(c.req.raw);
+      return serve(c, { parts, metrics });
+    });
+  for (const path of new Set(all.map((one) => one.path))) {
+    const methods = all.filter((one) => one.path === path).map(({ method }) => method);
+    app.all(routed(path), (c) => notFor(c.req, methods));
+  }
+  app.all('*', (c) => {
+    const { method, path } = c.req;
+    if (isApi(path))
+      return problem('not_found', `there is no ${method} ${path}; see /api/openapi.json`);
+    return method === 'GET' || method === 'HEAD' ? files.at(path) : notFor(c.req, ['GET']);
+  });
   return app;
+}
+
+/** A path of the table in the way of the router. */
+function routed(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
+}
+
+/** Refuses a method that a path does not have, and names those that it has. */
+function notFor(
+  { method, path }: { method: string; path: string },
+  methods: readonly string[],
+): Response {
+  const allowed = methods.flatMap((one) =>
+    // Whoever asks only for the head of a stream would leave it open.
+    one === 'GET' && !STREAMS.has(path) ? ['GET', 'HEAD'] : [one],
+  );
+  const words = `${path} is not for ${method}, but for ${allowed.join(' and ')}; see /api/openapi.json`;
+  const response = problem('usage', words, 405);
+  response.headers.set('allow', allowed.join(', '));
+  return response;
 }

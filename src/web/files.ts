@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
 import { hasCode } from '../errors.ts';
-import { page } from './answers.ts';
+import { page } from './plain-page.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -36,12 +36,16 @@ export class Files {
     const file = this.#listed.get(path);
     if (file !== undefined && path !== '/index.html')
       return serve(file, { forEver: HASHED.test(path) });
-    if (FILE.test(path) && path !== '/index.html') return page(404, 'There is no such file.');
+    if (FILE.test(path) && path !== '/index.html')
+      return page(404, { title: 'There is no such file', paragraphs: [] });
     // The files may have been built again since.
     this.#listed = await list(this.#folder);
     const index = this.#listed.get('/index.html');
     return index === undefined
-      ? page(503, 'The page is not in this build of Crosstalk. The API works: see docs/web.md.')
+      ? page(503, {
+          title: 'The page is not in this build of Crosstalk',
+          paragraphs: ['The API works: see docs/web.md.'],
+        })
       : serve(index, { forEver: false });
   }
 }

@@ -1,13 +1,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
+import { isAny } from './addresses.ts';
 
 /** Where the server listens, as far as it matters for admitting requests. */
 export interface Door {
   /** The value of `--host`. */
   host: string;
+  /** The address that it stands for. */
+  bound: string;
   port: number;
   /** This machine's name. */
   hostname: string;
+  /** The value of `--public-url`: what a tunnel or proxy shows the server as. */
+  publicUrl?: URL | undefined;
 }
 
 /** What a request declares about its origin. */
@@ -17,37 +22,67 @@ export interface Origin {
   site: string | undefined;
 }
 
-const ANY = new Set(['0.0.0.0', '::']);
-
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 /**
- * Whether a `Host` header names this server. A page of another site whose name resolves to this
- * machine (DNS rebinding) cannot send such a header, because its browser sends that site's name.
+ * Whether a `Host` header names this server: by where it listens (`own`), or by its public address.
+ * A page of another site whose name resolves to this machine (DNS rebinding) cannot send such a
+ * header, because its browser sends that site's name. A loopback name with another port than ours
+ * belongs to something else on this machine, unless the operator says that it leads here.
  */
-export function isOurHost(header: string | undefined, door: Door): boolean {
+export function whoseHost(header: string | undefined, door: Door): 'own' | 'public' | undefined {
   const found = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/i.exec(header ?? '');
-  if (found === null || Number(found[2] ?? 80) !== door.port) return false;
-  const name = (found[1] ?? '').replace(/^\[|\]$/g, '').toLowerCase();
-  if (name === door.host.toLowerCase()) return true;
-  if (isLoopback(door.host)) return isLoopback(name);
-  if (name === door.hostname.toLowerCase()) return true;
-  return ANY.has(door.host) && (isIP(name) !== 0 || name === 'localhost');
+  if (found === null) return undefined;
+  const name = bare(found[1] ?? '');
+  const { publicUrl } = door;
+  if (Number(found[2] ?? 80) === door.port && isOwnName(name, door)) return 'own';
+  if (publicUrl === undefined || Number(found[2] ?? defaultPort(publicUrl)) !== portOf(publicUrl))
+    return undefined;
+  const wanted = bare(publicUrl.hostname);
+  return name === wanted || (isLoopback(name) && isLoopback(wanted)) ? 'public' : undefined;
+}
+
+function isOwnName(name: string, { host, bound, hostname }: Door): boolean {
+  if (name === host.toLowerCase()) return true;
+  if (isLoopback(host)) return isLoopback(name);
+  if (name === hostname.toLowerCase()) return true;
+  return isAny(bound) && (isIP(name) !== 0 || name === 'localhost');
+}
+
+function bare(name: string): string {
+  return name.replace(/^\[|\]$/g, '').toLowerCase();
+}
+
+function defaultPort({ protocol }: URL): number {
+  return protocol === 'https:' ? 443 : 80;
+}
+
+/** The port of a public address. */
+export function portOf(url: URL): number {
+  return url.port === '' ? defaultPort(url) : Number(url.port);
 }
 
 /**
  * Whether the request comes from one of our pages, or from no page at all. Browsers declare where a
- * request comes from, and no page can change that.
+ * request comes from, and no page can change that. A proxy may write another `Host` than the browser
+ * did, so a page of the public address is one of ours whatever the `Host` is.
  *
  * @param strict whether the request is authorised by a cookie, which a browser sends automatically,
  *   so that it has to declare its origin
  */
-export function isOurOrigin({ host, origin, site }: Origin, strict: boolean): boolean {
+export function isOurOrigin(
+  { host = '', origin, site }: Origin,
+  strict: boolean,
+  door: Door,
+): boolean {
   if (site !== undefined && site !== 'same-origin') return false;
-  if (origin !== undefined) return origin === `http://${host ?? ''}`;
-  return site !== undefined || !strict;
+  if (origin === undefined) return site !== undefined || !strict;
+  const { publicUrl } = door;
+  if (origin === publicUrl?.origin) return true;
+  const isPublic = whoseHost(host, door) === 'public';
+  return origin === `${isPublic ? (publicUrl?.protocol ?? '') : 'http:'}//${host.toLowerCase()}`;
 }
 
 /** The value of the cookie, which does not reveal the token. */

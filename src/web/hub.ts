@@ -14,10 +14,7 @@ import type { WebFact, WebRun } from '../api/api.ts';
 import { factsOfArrivals, factsOfState, goneRuns } from './facts.ts';
 import { EventRing } from './ring.ts';
 
-/**
- * Milliseconds between looks at the local tip. The dispatcher announces news immediately, and
- * pushes of this machine's commands change its state directory; this is for a manual `git fetch`.
- */
+/** Milliseconds between looks at the local tip, for a manual `git fetch`: other news is announced. */
 const LOOK_MS = 1000;
 const AFTER_ERROR_MS = 1000;
 /** Milliseconds in which changes are collected for one verdict. */
@@ -90,15 +87,22 @@ export class Hub {
 
   /** Reports that a message was written here and is safe. */
   noteQueued(refs: readonly MessageRef[]): void {
-    const at = this.#context.now().toISOString();
     // A change of the state directory may have reported it already.
     const fresh = refs.filter((ref) => !this.#isKnown(messageKey(ref)));
     for (const ref of fresh) this.#sending.add(messageKey(ref));
-    this.#tellFacts(
-      fresh.map(({ channel, relPath }) => {
-        return { channel, relPath, at, state: 'queued', actor: null, detail: null };
-      }),
-    );
+    this.#tellOwn(fresh, 'queued');
+  }
+
+  /** Reports messages that were sent once more and are on the bus already. */
+  noteSent(refs: readonly MessageRef[]): void {
+    const unsaid = refs.filter((ref) => this.#sending.delete(messageKey(ref)));
+    for (const ref of refs) this.#arrived.add(messageKey(ref));
+    this.#tellOwn(unsaid, 'sent');
+  }
+
+  #tellOwn(refs: readonly MessageRef[], state: 'queued' | 'sent'): void {
+    const at = this.#context.now().toISOString();
+    this.#tellFacts(refs.map((ref) => ({ ...ref, at, state, actor: null, detail: null })));
   }
 
   async #followBus(signal: AbortSignal): Promise<void> {
@@ -176,6 +180,7 @@ export class Hub {
     const idsOf = (list: readonly { id: string }[]): string[] => list.map(({ id }) => id);
     if (!isSame(idsOf(own.outbox), idsOf(before.outbox)))
       this.#push('outbox', {
+        at: this.#context.now().toISOString(),
         outbox: own.outbox.slice(0, SHOWN),
         outbox_total: own.outbox.length,
       });
@@ -219,7 +224,7 @@ export class Hub {
     ]);
     if (key === this.#verdict) return;
     this.#verdict = key;
-    this.#push('status', now);
+    this.#push('status', { at: this.#context.now().toISOString(), ...now });
   }
 
   #tellFacts(facts: WebFact[]): void {

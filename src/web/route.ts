@@ -1,6 +1,6 @@
 import type { Context as HttpCall } from 'hono';
-import { CrosstalkError } from '../errors.ts';
 import { json } from './answers.ts';
+import { jsonIn } from './body.ts';
 import type { Metrics } from './metrics.ts';
 import type { Parameters, ValueOf } from './params.ts';
 import type { Parts } from './parts.ts';
@@ -67,7 +67,7 @@ export function route<
       names.filter((name) => (textOf(name) ?? '') !== '');
     const given = <K extends keyof P & string>(...names: K[]): Given<P, K> =>
       Object.fromEntries(said(...names).map((name) => [name, get(name)])) as Given<P, K>;
-    const body = spec.body?.(await bodyOf(http)) as B;
+    const body = spec.body?.(await jsonIn(http.req.raw)) as B;
     const answer = await spec.answer({ ...server, get, said, given, body });
     return answer instanceof Response ? answer : json(answer, spec.status);
   };
@@ -83,10 +83,4 @@ function saidIn(
 ): string | undefined {
   if (where.includes(`{${name}}`)) return req.param(name);
   return place === 'header' ? req.header(name) : req.query(name);
-}
-
-async function bodyOf({ req }: HttpCall): Promise<unknown> {
-  const body: unknown = await req.json().catch(() => undefined);
-  if (body === undefined) throw new CrosstalkError('usage', 'the body is not JSON');
-  return body;
 }

@@ -26,7 +26,7 @@ export const routes = {
    * Each event has an `id:`. A client that returns with the last id it saw gets the events since, or `reset`
    * when these are no longer kept. A stream opened without an id starts now: wait for `hello` and then
    * load what is shown, so that nothing is missed; or give the `event_id` of a loaded answer as
-   * `last_event_id`. A comment is sent every 15 s.
+   * `last_event_id`. The event `still_here` is sent every 5 s.
    * @returns The stream. `data:` is JSON by the name in `event:`
    * @fails 503
    */

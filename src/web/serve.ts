@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { takeCensus } from '../operations/health/census.ts';
 import type { Context } from '../operations/context.ts';
+import { openAddresses, publicUrlOf } from './addresses.ts';
 import { makeApp } from './app.ts';
 import { isLoopback } from './guard.ts';
 import { makeParts } from './parts.ts';
@@ -16,14 +17,16 @@ export interface WebOptions {
   port: number;
   /** By default a random token. */
   token?: string;
+  /** What a tunnel or proxy shows the server as, such as `https://bus.example.org`. */
+  publicUrl?: string;
   readOnly: boolean;
   login: string;
   stop: AbortSignal;
 }
 
 export interface ServerAddress {
-  /** The address, including the token. */
-  url: string;
+  /** The addresses, including the token; the first is for this machine, or the public one. */
+  urls: [string, ...string[]];
   port: number;
   token: string;
 }
@@ -39,7 +42,8 @@ const TOKEN = /^[A-Za-z0-9._~+/=-]+$/;
  * Serves the page and its API until `stop`.
  *
  * @param listening receives the address
- * @throws CrosstalkError `usage` for a token that is too short or missing, `refused` when the port
+ * @throws CrosstalkError `usage` for a token that is too short or missing or a public address that is
+ *   none, `refused` when the port
  *   is taken or the address does not belong to this machine
  */
 export async function serveWeb(
@@ -49,6 +53,7 @@ export async function serveWeb(
 ): Promise<void> {
   const { host, port, readOnly, login, stop } = options;
   const token = tokenOf(options);
+  const publicUrl = options.publicUrl === undefined ? undefined : publicUrlOf(options.publicUrl);
   const context: Context = { ...given, isFollowed: true };
   const packages = await import('./web-packages.ts');
   const closing = new AbortController();
@@ -59,14 +64,14 @@ export async function serveWeb(
   };
   const epoch = randomBytes(4).toString('hex');
   const parts = makeParts({ context, login, readOnly, stop: closing.signal, epoch });
-  const door = { host, port, hostname: context.hostname };
+  const door = { host, bound: host, port, hostname: context.hostname, publicUrl };
   const app = makeApp(packages, parts, { token, door: () => door });
   const server = packages.createAdaptorServer({
     fetch: app.fetch,
     createServer,
     overrideGlobalObjects: false,
   }) as Server;
-  door.port = await listen(server, host, port);
+  Object.assign(door, await listen(server, host, port));
   stop.addEventListener('abort', close, { once: true });
   if (stop.aborted) close();
   try {
@@ -74,9 +79,10 @@ export async function serveWeb(
     // Prepares the index and the newest messages for the first page.
     const ready = [takeCensus(context), parts.now.get()];
     void Promise.allSettled(ready);
-    const shownHost = host.includes(':') ? `[${host}]` : host;
-    const url = `http://${shownHost}:${String(door.port)}/?token=${encodeURIComponent(token)}`;
-    await listening({ url, port: door.port, token });
+    const [first = '', ...others] = openAddresses(door).map(
+      (origin) => `${origin}/?token=${encodeURIComponent(token)}`,
+    );
+    await listening({ urls: [first, ...others], port: door.port, token });
     await done;
     await Promise.allSettled(ready);
     await Promise.race([
@@ -105,7 +111,11 @@ function tokenOf({ host, token }: WebOptions): string {
   );
 }
 
-async function listen(server: Server, host: string, port: number): Promise<number> {
+async function listen(
+  server: Server,
+  host: string,
+  port: number,
+): Promise<{ bound: string; port: number }> {
   server.listen({ port, host, exclusive: true });
   try {
     await once(server, 'listening');
@@ -117,7 +127,8 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
         : `cannot be listened on: ${reasonOf(error)}; choose others with --host and --port`;
     throw new CrosstalkError('refused', `port ${String(port)} of ${host} ${why}`, { cause: error });
   }
-  return (server.address() as AddressInfo).port;
+  const { address: bound, port: given } = server.address() as AddressInfo;
+  return { bound, port: given };
 }
 
 async function end(server: Server): Promise<void> {

@@ -1,15 +1,16 @@
 import { encodeEvent } from './ring.ts';
 import type { Hub } from './hub.ts';
 
-const STILL_HERE_MS = 15_000;
+/** A page that hears nothing for several times as long takes the server for silent. */
+const STILL_HERE_MS = 5000;
 /**
  * A reader that accepts no data for this many heartbeats counts as gone, whatever its socket
  * reports.
  */
-const PATIENCE = 4;
+const PATIENCE = 12;
 const encoder = new TextEncoder();
 const PREAMBLE = encoder.encode('retry: 1000\n\n');
-const STILL_HERE = encoder.encode(': still here\n\n');
+const STILL_HERE = encoder.encode('event: still_here\ndata: {}\n\n');
 
 /**
  * The events for one page, from its last position on. Nothing is read in advance: the page takes

@@ -1,5 +1,4 @@
 // The packages that only `crosstalk web` needs, as a separate bundle (build.js).
 export { createAdaptorServer } from '@hono/node-server';
 export { Hono } from 'hono';
-export { bodyLimit } from 'hono/body-limit';
 export { Counter, Gauge, Registry } from 'prom-client';

@@ -1,14 +1,18 @@
 import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
+import { marksOf } from '../operations/page/keyed-marks.ts';
 import { queueSend } from '../operations/page/queue-send.ts';
 import { wake } from '../operations/upkeep/wake.ts';
 import type { WebRetried, WebSent, WebWoken } from '../api/api.ts';
-import { part, sendRequest } from './params.ts';
+import { header, part, sendRequest } from './params.ts';
 import { route } from './route.ts';
 
 /** The routes that change something. Who may call them is decided before (`request-guard.ts`). */
 export const writing = {
   /**
    * Writes a message; answered as soon as it is safe on this machine’s disk
+   *
+   * A request with an `Idempotency-Key` may be repeated within a day, also after the server was started
+   * anew: the message is sent once.
    * @returns Queued; its results arrive as events
    * @fails 400 404 409
    * @example {"to":"concierge","body":"which tests are slow?"}
@@ -16,10 +20,18 @@ export const writing = {
   send: route('POST /api/send', {
     status: 202,
     body: sendRequest,
-    answer: async ({ body, parts: { context, hub, login, pushes } }): Promise<WebSent> => {
-      const { sent, pushed } = await queueSend(context, body, login, (refs) => {
+    parameters: {
+      /** a ULID of the sender’s making, new for each message, whose time becomes the message’s */
+      'Idempotency-Key': header,
+    },
+    answer: async ({ get, body, parts }): Promise<WebSent> => {
+      const { context, hub, login, pushes } = parts;
+      const marks = marksOf(context, get('Idempotency-Key'), body);
+      const { sent, pushed } = await queueSend(context, body, { login, marks }, (refs) => {
         hub.noteQueued(refs);
       });
+      const { channel, messages, state } = sent;
+      if (state === 'sent') hub.noteSent(messages.map(({ relPath }) => ({ channel, relPath })));
       pushes.add(pushed);
       void pushed.finally(() => pushes.delete(pushed));
       return sent;

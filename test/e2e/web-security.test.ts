@@ -81,13 +81,15 @@ it('every answer forbids scripts of others, frames, sniffing, caching and referr
   ];
   for (const { headers } of answers) {
     const policy = String(headers['content-security-policy']);
-    expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; /);
+    // A page of a few words has no script and a style of its own, and loads nothing at all.
+    const isPlain = policy.startsWith("default-src 'none'; style-src 'sha256-");
+    if (!isPlain)
+      expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; /);
     for (const rule of [
-      "connect-src 'self'",
       "frame-ancestors 'none'",
       "base-uri 'none'",
       "form-action 'none'",
-      "require-trusted-types-for 'script'",
+      ...(isPlain ? [] : ["connect-src 'self'", "require-trusted-types-for 'script'"]),
     ])
       expect(policy.split('; ')).toContain(rule);
     expect(policy).not.toMatch(/unsafe|https?:|\*/);

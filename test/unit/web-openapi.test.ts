@@ -9,7 +9,7 @@ it('docs/openapi.json describes every route that there is, and no other', () => 
   const context = {} as Context;
   const { signal: stop } = new AbortController();
   const given = { context, login: 'anna', readOnly: false, epoch: '00000000', stop };
-  const door = { host: '127.0.0.1', port: 1, hostname: 'here' };
+  const door = { host: '127.0.0.1', bound: '127.0.0.1', port: 1, hostname: 'here' };
   const app = makeApp(packages, makeParts(given), { token: 'x', door: () => door });
   const routes = app.routes
     .filter(({ method, path }) => method !== 'ALL' && path !== '*' && path !== '/*')

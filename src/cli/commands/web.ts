@@ -14,6 +14,7 @@ export function run(call: Call): Promise<number> {
   const { io } = call;
   const port = portOf(call);
   const host = text(call, 'host') ?? '127.0.0.1';
+  const publicUrl = text(call, 'publicUrl');
   const token = text(call, 'token') ?? nonEmpty(io.env['CROSSTALK_WEB_TOKEN']);
   if (text(call, 'token') !== undefined) hideToken(call);
   return inTransport(call, async (context) => {
@@ -24,6 +25,7 @@ export function run(call: Call): Promise<number> {
       readOnly: flag(call, 'readOnly'),
       login: io.login,
       stop: io.stop,
+      ...(publicUrl !== undefined && { publicUrl }),
       ...(token !== undefined && { token }),
     };
     try {
@@ -49,11 +51,14 @@ function hideToken(call: Call): void {
   );
 }
 
-function announce(call: Call, host: string, { url, port, token }: ServerAddress): void {
+function announce(call: Call, host: string, { urls, port, token }: ServerAddress): void {
   const { io } = call;
   const readOnly = flag(call, 'readOnly');
-  if (flag(call, 'json')) io.out(`${JSON.stringify({ url, port, token, read_only: readOnly })}\n`);
-  else io.out(`Open: ${url}\n`);
+  const [url, ...others] = urls;
+  if (flag(call, 'json'))
+    io.out(`${JSON.stringify({ url, urls, port, token, read_only: readOnly })}\n`);
+  else
+    io.out([`Open: ${url}`, ...others.map((one) => `from other machines: ${one}`), ''].join('\n'));
   if (!isLoopback(host))
     note(
       call,
@@ -64,7 +69,7 @@ function announce(call: Call, host: string, { url, port, token }: ServerAddress)
 async function open(
   call: Call,
   { paths }: Context,
-  { url }: ServerAddress,
+  { urls: [url] }: ServerAddress,
 ): Promise<() => Promise<void>> {
   const { opened, forget } = await openBrowser(url, paths.root, process.platform);
   if (!opened) note(call, 'no browser could be started; open the address by hand');

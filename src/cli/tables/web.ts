@@ -8,12 +8,13 @@ export const WEB_COMMANDS: readonly CommandSpec[] = [
     options: [
       ['--port <n>', 'where it listens (default: 7777); 0 for any that is free'],
       ['--host <address>', 'the address it listens on (default: 127.0.0.1, this machine alone)'],
+      ['--public-url <url>', 'what a tunnel or proxy shows it as, like https://bus.example.org'],
       ['--token <token>', 'what lets a browser in (default: a random one, new at each start)'],
       ['--open', 'open it in the browser'],
       ['--read-only', 'let nobody write'],
     ],
     details:
-      'Prints an address that has the token in it. Another --host than this machine takes a --token of your own.',
+      'Prints an address that has the token in it. Another --host than this machine takes a --token of your own. Behind a tunnel from another port, or a proxy, --public-url names what the browser is to open.',
     interrupt: 'clean',
     example: 'crosstalk web --open',
     load: () => import('../commands/web.ts'),

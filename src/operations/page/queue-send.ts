@@ -1,9 +1,10 @@
+import { messageFile } from '../../protocol/layout.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
 import type { WebSendRequest, WebSent } from '../../api/api.ts';
-import { directPublisher, type Context } from '../context.ts';
-import { newMarks } from '../sending/marks.ts';
+import { directPublisher, tipOf, type Context } from '../context.ts';
+import type { Marks } from '../sending/marks.ts';
 import { send, senderIn } from '../sending/send.ts';
 
 /** Milliseconds for the dispatcher to report its push; the message is safe meanwhile. */
@@ -14,7 +15,8 @@ const ANSWER_LIMIT_MS = 120_000;
  * the dispatcher, or by this process when no dispatcher runs. Messages from the page belong to no
  * dispatch, even if its server was started from one.
  *
- * @param login the sender, if nothing else determines it
+ * @param options `login`: the sender, if nothing else determines it; `marks`: the same marks make the
+ *   same message
  * @param queued receives what is safe, before anybody can push it
  * @returns the message and `pushed`, which resolves when the push has succeeded or failed
  * @throws CrosstalkError as {@link send} does; nothing is written then
@@ -22,7 +24,7 @@ const ANSWER_LIMIT_MS = 120_000;
 export async function queueSend(
   context: Context,
   request: WebSendRequest,
-  login: string,
+  { login, marks }: { login: string; marks: Marks },
   queued: (refs: readonly MessageRef[]) => void,
 ): Promise<{ sent: WebSent; pushed: Promise<unknown> }> {
   const notes: string[] = [];
@@ -40,14 +42,21 @@ export async function queueSend(
     },
   };
   const { re: answers, ...said } = request;
-  const marks = newMarks(context);
   const sent = await send(
     senderIn(theirs, 'recorded'),
     { ...said, ...(answers !== undefined && { answers }), login, isNew: false, wait: false },
     { marks, onDurable: queued },
   );
   const { channel, from, messages } = sent;
-  return { sent: { id: marks.id, channel, from, messages, state: 'queued', notes }, pushed };
+  const isSent = await isOnBus(context, channel, messages[0]?.relPath ?? '');
+  const state = isSent ? 'sent' : 'queued';
+  return { sent: { id: marks.id, channel, from, messages, state, notes }, pushed };
+}
+
+/** Whether a message is on the bus, as far as is known here: a request may be a repeated one. */
+async function isOnBus(context: Context, channel: string, relPath: string): Promise<boolean> {
+  const name = `${await tipOf(context)}:${messageFile(channel, relPath)}`;
+  return (await context.transport.objects.read(name)) !== undefined;
 }
 
 async function publish(context: Context, id: string): Promise<PublishOutcome> {

@@ -66,18 +66,26 @@ export class Recent {
   }
 
   async #follow(before: Traces, tip: string): Promise<Traces> {
-    const traces = [...before.traces];
+    let { complete } = before;
+    let traces = [...before.traces];
     let isLate = false;
+    const keepNewest = (): void => {
+      // What arrives may be older than what is kept, as when a machine pushes what it wrote offline.
+      if (isLate) traces.sort(byTime);
+      isLate = false;
+      complete &&= traces.length <= this.#limit;
+      traces = traces.slice(-this.#limit);
+    };
     for await (const some of arrivals(this.#context, before.tip, tip)) {
-      const added = some.map(traceOf);
-      isLate ||= added.some((trace) => byTime(trace, traces.at(-1) ?? trace) < 0);
-      traces.push(...added);
+      for (const trace of some.map(traceOf)) {
+        isLate ||= byTime(trace, traces.at(-1) ?? trace) < 0;
+        traces.push(trace);
+      }
       // Do not hold the whole of a flood in memory.
-      if (traces.length > 2 * this.#limit) traces.splice(0, traces.length - this.#limit);
+      if (traces.length > 2 * this.#limit) keepNewest();
     }
-    if (isLate) traces.sort(byTime);
-    const complete = before.complete && traces.length <= this.#limit;
-    return { tip, traces: traces.slice(-this.#limit), complete };
+    keepNewest();
+    return { tip, traces, complete };
   }
 }
 

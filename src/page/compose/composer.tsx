@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import { useContext, useId, useRef, useState } from 'preact/hooks';
-import type { WebMessage, WebSent } from '../../api/api.ts';
-import { post } from '../live/api.ts';
+import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { WebMessage } from '../../api/api.ts';
+import { sendOnce } from '../live/send-once.ts';
 import { LiveContext, useModel } from '../live/use-live.ts';
 import { Problem } from '../parts/view.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
@@ -31,7 +31,14 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [notes, setNotes] = useState('');
   const text = useRef<HTMLTextAreaElement>(null);
+  const left = useRef(new AbortController());
   const id = useId();
+  useEffect(
+    () => () => {
+      left.current.abort();
+    },
+    [],
+  );
   const change = (patch: Partial<Draft>): void => {
     const next = { ...draft, ...patch };
     setDraft(next);
@@ -49,15 +56,22 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
     setNotes('');
     try {
       const { to, body, tier } = draft;
-      const sent = await post<WebSent>('send', {
+      const request = {
         to: listed(to).join(','),
         body,
         channel,
         ...(tiers.includes(tier) && { tier }),
+      };
+      const sent = await sendOnce(live.ways, channel, request, {
+        unsure: (error) => {
+          setProblem(failureOf(error));
+        },
+        stop: left.current.signal,
       });
+      setProblem(undefined);
       const name = channels?.find((one) => one.id === sent.channel)?.name ?? '';
       const messages = queuedMessages(sent, draft, name);
-      live.sent(messages);
+      if (sent.state === 'queued') live.sent(messages);
       const rest = { ...EMPTY, to: draft.to };
       setDraft(rest);
       keepDraft(localStorage, channel, EMPTY);

@@ -56,7 +56,7 @@ function writtenAt(relPath: string): string {
 /** Explains why a message was not sent, and what its writer can rely on. */
 export function failureOf(error: unknown): string {
   const words = wordsOf(error);
-  return error instanceof ApiError && error.status === 0
-    ? `Not known whether it was sent: ${words} Your text is still here; look for the message before you send it again.`
+  return error instanceof ApiError && error.isUnsure
+    ? `Not known whether it was sent: ${words} Your text is still here. Send it again, or let the page do so when the server answers; it is not sent twice.`
     : `Not sent: ${words} Your text is still here.`;
 }

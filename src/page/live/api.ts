@@ -4,14 +4,29 @@ import type { WebError } from '../../api/api.ts';
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
+  /** Whether the request may have had its effect all the same. */
+  readonly isUnsure: boolean;
 
-  constructor(status: number, code: string, message: string) {
+  constructor(status: number, code: string, message: string, isUnsure = status === 0) {
     super(message);
     this.name = 'ApiError';
     this.status = status;
     this.code = code;
+    this.isUnsure = isUnsure;
+  }
+
+  /** The same, after an attempt of which nothing is known. */
+  unsure(): ApiError {
+    return new ApiError(this.status, this.code, this.message, true);
   }
 }
+
+/** Milliseconds that an answer may take: a first search of a large bus takes long, a send does not. */
+const READ_LIMIT_MS = 60_000;
+const WRITE_LIMIT_MS = 15_000;
+
+/** Why a request was given up that took too long. */
+const LATE = 'late';
 
 /** Shown when a request received no answer at all. */
 const UNREACHABLE = 'The server cannot be reached; is `crosstalk web` still running?';
@@ -20,7 +35,7 @@ const UNREACHABLE = 'The server cannot be reached; is `crosstalk web` still runn
  * Sends a request to the server.
  *
  * @param path below `/api/`
- * @throws ApiError when the server refuses, with status 0 when it cannot be reached
+ * @throws ApiError when the server refuses, with status 0 when it cannot be reached or is silent
  */
 export function get<T>(
   path: string,
@@ -37,29 +52,55 @@ export function get<T>(
 }
 
 /** Sends a request that writes. @throws ApiError as {@link get} */
-export function post<T>(path: string, body: unknown): Promise<T> {
+export function post<T>(
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<T> {
   return call<T>(`/api/${path}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
 }
 
 async function call<T>(address: string, init: RequestInit): Promise<T> {
-  let answer: Response;
+  const limit = init.method === 'POST' ? WRITE_LIMIT_MS : READ_LIMIT_MS;
+  const ended = new AbortController();
+  const { signal } = ended;
+  const timer = setTimeout(() => {
+    ended.abort(LATE);
+  }, limit);
+  init.signal?.addEventListener('abort', () => {
+    ended.abort();
+  });
+  if (init.signal?.aborted === true) ended.abort();
   try {
-    answer = await fetch(address, { ...init, credentials: 'same-origin' });
+    const answer = await fetch(address, { ...init, signal, credentials: 'same-origin' });
+    return await valueOf<T>(answer, signal);
   } catch (error) {
-    if (init.signal?.aborted === true) throw error;
-    throw new ApiError(0, 'unreachable', UNREACHABLE);
+    if (error instanceof ApiError || init.signal?.aborted === true) throw error;
+    if (signal.reason !== LATE) throw new ApiError(0, 'unreachable', UNREACHABLE);
+    const words = `The server has not answered for ${String(limit / 1000)} s; it may be stopped, or the tunnel to it stalled.`;
+    throw new ApiError(0, 'silent', words);
+  } finally {
+    clearTimeout(timer);
   }
-  const body = (await answer.json().catch(() => undefined)) as unknown;
+}
+
+/** What an answer brings. @throws ApiError for a refusal */
+async function valueOf<T>(answer: Response, signal: AbortSignal): Promise<T> {
+  const body = (await answer.json().catch((error: unknown) => {
+    if (signal.aborted || answer.ok) throw error;
+  })) as unknown;
   if (answer.ok) return body as T;
   const { code, message } = (body as Partial<WebError> | undefined)?.error ?? {};
+  // A proxy says so when it does not reach the server.
+  const isAway = code === undefined && [502, 503, 504].includes(answer.status);
   throw new ApiError(
-    answer.status,
+    isAway ? 0 : answer.status,
     code ?? 'internal',
-    message ?? `The server answered with status ${String(answer.status)}.`,
+    message ?? (isAway ? UNREACHABLE : `The server answered with status ${String(answer.status)}.`),
   );
 }
 

@@ -1,6 +1,7 @@
 import type { WebChannels, WebEvents, WebMessage, WebNow, WebSession } from '../../api/api.ts';
 import { get, wordsOf } from './api.ts';
-import { after, NOTHING_KNOWN, type Model } from './model.ts';
+import { after, arrived, NOTHING_KNOWN, type Model } from './model.ts';
+import type { Ways } from './send-once.ts';
 import { Stream } from './stream.ts';
 
 /** What views are notified of: that everything has to be loaded again, or one of the events. */
@@ -23,13 +24,22 @@ export class Live {
     (name, data) => {
       this.#happened(name, data);
     },
-    (connection) => {
-      this.set({ connection });
+    (connection, refusal = '') => {
+      this.set({ connection, refusal });
     },
   );
   #greeted = false;
   #looking: ReturnType<typeof setTimeout> | undefined;
   #lookedAt = 0;
+
+  /** What sends need. */
+  get ways(): Ways {
+    return {
+      shelf: localStorage,
+      now: () => Date.now() - this.model.skew,
+      connected: () => this.connected(),
+    };
+  }
 
   start(): void {
     this.#stream.start();
@@ -64,7 +74,7 @@ export class Live {
         get<WebNow>('now'),
         get<WebChannels>('channels'),
       ]);
-      this.set({ session, now, channels, problem: undefined });
+      this.set({ ...arrived(now, Date.now()), session, channels, problem: undefined });
     } catch (error) {
       this.set({ problem: wordsOf(error) });
     }
@@ -75,11 +85,24 @@ export class Live {
     this.set({ pending: [...this.model.pending, ...messages] });
   }
 
+  /** Connects anew, because there is reason to doubt the connection; resolves when it is open. */
+  connected(): Promise<void> {
+    return new Promise((resolve) => {
+      const forget = this.listen(({ name }) => {
+        if (name !== 'hello' && name !== 'reset') return;
+        forget();
+        resolve();
+      });
+      this.#stream.again();
+    });
+  }
+
   #happened(name: keyof WebEvents, data: never): void {
     const again = name === 'hello' && this.#greeted && !(data as WebEvents['hello']).resumed;
     const first = name === 'hello' && !this.#greeted;
     this.#greeted = true;
-    if (first || again || name === 'reset') void this.load();
+    const failed = name === 'hello' && this.model.problem !== undefined;
+    if (first || again || failed || name === 'reset') void this.load();
     this.model = after(this.model, name, data);
     this.set({});
     const news: LiveEvent = again
@@ -98,7 +121,7 @@ export class Live {
       this.#lookedAt = Date.now();
       Promise.all([get<WebNow>('now'), get<WebChannels>('channels')]).then(
         ([now, { channels }]) => {
-          this.set({ now, channels, problem: undefined });
+          this.set({ ...arrived(now, Date.now()), channels, problem: undefined });
         },
         // The stream reports when the server is unreachable.
         () => undefined,

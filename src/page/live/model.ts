@@ -1,28 +1,35 @@
 import { messageKey } from '../../protocol/message-ref.ts';
 import type { WebChannel, WebEvents, WebMessage, WebNow, WebSession } from '../../api/api.ts';
+import type { Connection } from './connection.ts';
 import { withFacts, type KnownMessages } from './facts.ts';
-import type { Connection } from './stream.ts';
 
 /** The page's knowledge of the bus, which does not depend on the view. */
 export interface Model {
   connection: Connection;
+  /** The words of the server that refuses the connection. */
+  refusal: string;
   session: WebSession | undefined;
+  /** Its `at` is by the clock of this browser. */
   now: WebNow | undefined;
   channels: readonly WebChannel[] | undefined;
   known: KnownMessages;
   /** Sent from this page and not yet seen on the bus, oldest first. */
   pending: readonly WebMessage[];
+  /** Milliseconds by which the clock of this browser is ahead of the server's. */
+  skew: number;
   /** Why loading failed. */
   problem: string | undefined;
 }
 
 export const NOTHING_KNOWN: Model = {
   connection: 'connecting',
+  refusal: '',
   session: undefined,
   now: undefined,
   channels: undefined,
   known: new Map(),
   pending: [],
+  skew: 0,
   problem: undefined,
 };
 
@@ -36,10 +43,21 @@ export function after<Name extends keyof WebEvents>(
   return patch === undefined ? model : { ...model, ...patch };
 }
 
+/** What is known from a new answer of the server, which told its time. @param here in milliseconds */
+export function arrived(now: WebNow, here: number): Pick<Model, 'now' | 'skew'> {
+  const skew = here - Date.parse(now.at);
+  return { now: { ...now, at: hereAt(now.at, skew) }, skew };
+}
+
+/** A time of the server by the clock of this browser. */
+function hereAt(at: string, skew: number): string {
+  return new Date(Date.parse(at) + skew).toISOString();
+}
+
 type Named = { [Name in keyof WebEvents]: { name: Name; data: WebEvents[Name] } }[keyof WebEvents];
 
 function patchOf(model: Model, { name, data }: Named): Partial<Model> | undefined {
-  const { now } = model;
+  const { now, skew } = model;
   switch (name) {
     case 'facts':
       return { known: withFacts(model.known, data) };
@@ -53,9 +71,13 @@ function patchOf(model: Model, { name, data }: Named): Partial<Model> | undefine
         ),
       };
     case 'status':
-    case 'outbox':
+      return now && { now: withStatus(agedTo(now, hereAt(data.at, skew)), data) };
+    case 'outbox': {
+      const { at, ...outbox } = data;
+      return now && { now: { ...agedTo(now, hereAt(at, skew)), ...outbox } };
+    }
     case 'dead_letters':
-      return now === undefined ? undefined : { now: { ...now, ...data } };
+      return now && { now: { ...now, ...data } };
     default:
       return undefined;
   }
@@ -67,4 +89,35 @@ function grown(channel: WebChannel, messages: readonly WebMessage[]): WebChannel
     messages: channel.messages + messages.length,
     last: messages.at(-1)?.timestamp ?? channel.last,
   };
+}
+
+/**
+ * The same at a later time. All ages are those of one moment, `at`, so news of one part must not
+ * make the others younger, and an age in it must not be counted from an earlier moment.
+ */
+function agedTo(now: WebNow, at: string): WebNow {
+  const passed = Math.max(0, Date.parse(at) - Date.parse(now.at)) / 1000;
+  const older = <T extends number | null>(age: T): T => (age === null ? age : age + passed) as T;
+  const { dispatcher, waiting } = now;
+  return {
+    ...now,
+    at: passed > 0 ? at : now.at,
+    dispatcher: dispatcher && { ...dispatcher, age_s: older(dispatcher.age_s) },
+    hosts: now.hosts.map((host) => ({ ...host, heartbeat_age_s: older(host.heartbeat_age_s) })),
+    waiting: {
+      ...waiting,
+      oldest_s: older(waiting.oldest_s),
+      messages: waiting.messages.map((one) => ({ ...one, age_s: older(one.age_s) })),
+    },
+    outbox: now.outbox.map((entry) => ({ ...entry, age_s: older(entry.age_s) })),
+  };
+}
+
+/** This machine's host has the heartbeat of its dispatcher, and none when that is gone. */
+function withStatus(now: WebNow, status: WebEvents['status']): WebNow {
+  const age = status.dispatcher?.age_s ?? null;
+  const hosts = now.hosts.map((host) =>
+    host.this_machine ? { ...host, heartbeat_age_s: age } : host,
+  );
+  return { ...now, ...status, at: now.at, hosts };
 }

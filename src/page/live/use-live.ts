@@ -45,7 +45,8 @@ export interface Loaded<T> {
 const GATHER_MS = 250;
 
 /**
- * Loads something, and loads it again when `what` changes or one of some events arrives.
+ * Loads something, and loads it again when `what` changes or one of some events arrives, and when
+ * the connection is open again after it could not be loaded.
  *
  * @param what names the data; under another name, the earlier data is dropped
  */
@@ -63,7 +64,9 @@ export function useLoaded<T>(
   const gathering = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const under = useRef<'idle' | 'loading' | 'stale'>('idle');
   useNews(({ name }) => {
-    if (!events.includes(name) || gathering.current !== undefined) return;
+    // What failed while the server was away is loaded when it is back.
+    const isBack = name === 'hello' && state.problem !== undefined;
+    if ((!isBack && !events.includes(name)) || gathering.current !== undefined) return;
     gathering.current = setTimeout(() => {
       gathering.current = undefined;
       // A current request is not cancelled, or a stream of events would prevent any result.

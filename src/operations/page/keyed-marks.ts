@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { decodeTime, encodeTime } from 'ulid';
+import { CrosstalkError } from '../../errors.ts';
+import { shown } from '../../protocol/text/result.ts';
+import type { WebSendRequest } from '../../api/api.ts';
+import { newMarks, type Marks } from '../sending/marks.ts';
+import type { TimeAndChance } from '../time-and-chance.ts';
+
+/** Milliseconds for which a request may be repeated; after that its message may have left the bus. */
+const LONGEST_MS = 86_400_000;
+/** Milliseconds by which the clock of a sender may be ahead. */
+const AHEAD_MS = 60_000;
+const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/**
+ * The marks of a message that is sent by a request. Those of a request with a key follow from the key
+ * and from what it says, so a repeated request makes the same message at the same path, which is
+ * recognised there, and nothing has to be remembered. Another request with the same key is another
+ * message.
+ *
+ * @param key a ULID
+ * @throws CrosstalkError `usage` for any other key, `refused` for one from another day
+ */
+export function marksOf(
+  context: Pick<TimeAndChance, 'newId' | 'now' | 'secret'>,
+  key: string | undefined,
+  request: WebSendRequest,
+): Marks {
+  if (key === undefined || key === '') return newMarks(context);
+  if (!ULID.test(key))
+    throw new CrosstalkError(
+      'usage',
+      `the Idempotency-Key is ${shown(key)}, expected a ULID, such as ${context.newId()}`,
+    );
+  const upper = key.toUpperCase();
+  const time = decodeTime(upper);
+  const age = context.now().getTime() - time;
+  if (age > LONGEST_MS || age < -AHEAD_MS)
+    throw new CrosstalkError(
+      'refused',
+      `the Idempotency-Key is of ${new Date(time).toISOString()}, and a request is known again for a day: look for the message, and send it with a new key if it is not there`,
+    );
+  const said = Object.entries(request).sort(([a], [b]) => (a < b ? -1 : 1));
+  const digest = createHash('sha256')
+    .update(JSON.stringify(['crosstalk web send', upper, said]))
+    .digest();
+  const chance = [...digest.subarray(16)].map((byte) => ALPHABET.charAt(byte % 32));
+  return {
+    id: encodeTime(time, 10) + chance.join(''),
+    at: new Date(time).toISOString(),
+    seed: digest.subarray(0, 16).toString('hex'),
+  };
+}

@@ -1,0 +1,56 @@
+import type { WebSendRequest, WebSent } from '../../api/api.ts';
+import { ApiError, post } from './api.ts';
+import type { Shelf } from './drafts.ts';
+import { dropKey, keyFor } from './sending-keys.ts';
+
+/** What a send needs of the page. */
+export interface Ways {
+  shelf: Shelf;
+  /** The time of the server, in milliseconds. */
+  now: () => number;
+  /** Connects anew, because there is reason to doubt the connection; resolves when it is open. */
+  connected: () => Promise<void>;
+}
+
+/** Milliseconds before a request is repeated; doubled each time. */
+const AGAIN_MS = 1000;
+const LONGEST_AGAIN_MS = 15_000;
+
+/**
+ * Sends a message once, however often the request has to be repeated: until the server has said what
+ * became of it, each attempt has the same key, by which the server knows it. The key outlives this
+ * page, as the draft does.
+ *
+ * @param channel whose draft this is
+ * @param options `unsure` is told once why it is not known whether the message was sent, before the
+ *   request is repeated; after `stop` it is not repeated
+ * @throws ApiError when the server refuses, or with status 0 after `stop`
+ */
+export async function sendOnce(
+  ways: Ways,
+  channel: string,
+  request: WebSendRequest,
+  { unsure, stop }: { unsure: (error: ApiError) => void; stop: AbortSignal },
+): Promise<WebSent> {
+  const key = keyFor(ways.shelf, channel, request, ways.now());
+  for (let wait = 0; ; wait = Math.min(LONGEST_AGAIN_MS, 2 * wait || AGAIN_MS)) {
+    try {
+      const sent = await post<WebSent>('send', request, { 'idempotency-key': key });
+      dropKey(ways.shelf, channel, key);
+      return sent;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (isFinal(error)) dropKey(ways.shelf, channel, key);
+      if (error.status !== 0) throw wait > 0 && !isFinal(error) ? error.unsure() : error;
+      if (wait === 0) unsure(error);
+      await new Promise((resolve) => setTimeout(resolve, wait));
+      await ways.connected();
+      if (stop.aborted) throw error;
+    }
+  }
+}
+
+/** Whether the server has refused this very request, so that it was not sent. */
+function isFinal({ status }: ApiError): boolean {
+  return [400, 404, 405, 409, 413, 415, 422].includes(status);
+}

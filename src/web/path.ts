@@ -1,0 +1,31 @@
+/** Escapes of characters that need none. They may be written either way, and mean the same. */
+const NEEDLESS = /%(?:2[DE]|3\d|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])/gi;
+
+/** A percent sign that begins no escape; with what is undone behind it, it must not become one. */
+const STRAY = /%(?![0-9A-F]{2})/gi;
+
+/**
+ * The path of a request in the one form that everything here looks at: who may do what, which route
+ * answers, which file is sent, and what is counted. Two guards that read a path differently would
+ * leave a gap between them.
+ *
+ * Escapes of letters, digits and `-._~` are undone, dots have been resolved by the URL's parser, and
+ * several slashes in a row count as one. Other escapes stay, since `%2F` in a name is no separator.
+ *
+ * @param address the absolute address of the request
+ */
+export function pathOf(address: string): string {
+  return new URL(address).pathname
+    .replace(STRAY, '%25')
+    .replace(NEEDLESS, decodeURIComponent)
+    .replace(/\/{2,}/g, '/');
+}
+
+/** Whether a path belongs to the API, in whatever case it is written. */
+export function isApi(path: string): boolean {
+  const lower = path.toLowerCase();
+  return lower === '/api' || lower.startsWith('/api/') || lower === '/metrics';
+}
+
+/** The paths whose answers do not end. */
+export const STREAMS: ReadonlySet<string> = new Set(['/api/events']);
