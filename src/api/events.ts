@@ -59,7 +59,7 @@ export interface WebEvents {
   /** The bus is at this commit, after its `messages`. */
   tip: { tip: string };
   outbox: { outbox: WebOutboxEntry[]; outbox_total: number };
-  status: Pick<WebNow, 'health' | 'paused' | 'dispatcher' | 'parked' | 'push_budget'>;
+  status: Pick<WebNow, 'health' | 'findings' | 'paused' | 'dispatcher' | 'parked' | 'push_budget'>;
   /** The runs at work on this machine, and those that ended since the last such event. */
   runs: { running: WebRun[]; ended: WebRun[] };
   dead_letters: { dead_letters: WebDeadLetter[]; dead_letters_total: number };

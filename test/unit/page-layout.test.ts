@@ -134,6 +134,7 @@ describe('the loaded part of a channel', () => {
       timestamp: '',
       age_s: 1,
       state: 'waiting' as const,
+      delay: null,
       excerpt: '',
     };
     expect(shownStatesOf(asked, new Map(), [waiting], [])[0]?.state).toBe('waiting');

@@ -46,7 +46,7 @@ export async function status(
     hostStatus(context, alias ?? running?.host ?? undefined),
     checkVersion(transport, census.tip),
   ]);
-  const facts: Omit<Status, 'health'> = {
+  const facts: Omit<Status, 'health' | 'findings'> = {
     transport: transport.dir,
     origin: transport.origin !== undefined,
     branch: transport.branch,
@@ -102,7 +102,7 @@ export async function status(
     broken_state_files: [...(await outbox.broken()), ...(await deadLetters.broken())],
   };
   const known = { locked: inRun || holder !== undefined, served: host.served };
-  return { ...facts, health: judge(facts, known) };
+  return { ...facts, ...judge(facts, known) };
 }
 
 function filesOf(commits: readonly Commit[]): string[] {
