@@ -37,7 +37,8 @@ export interface WebError {
 /** A fact that became known about a message. */
 export interface WebFact extends MessageRef {
   at: Time;
-  state: 'queued' | 'sent' | 'taken' | 'answered' | 'silent' | 'failed' | 'parked';
+  /** `waiting`: the run that had taken it was cut off or refused, and it waits again. */
+  state: 'queued' | 'sent' | 'taken' | 'answered' | 'silent' | 'failed' | 'parked' | 'waiting';
   /** The addressee concerned; null for `queued` and `sent`. */
   actor: string | null;
   /** The run's id, the answer's relPath, or the dead letter's id. */

@@ -44,14 +44,15 @@ export interface WebRun {
   since: Time;
   /** Null while it runs. */
   until: Time | null;
-  outcome: 'running' | 'answered' | 'silent' | 'failed' | 'parked';
+  /** `stopped`: it was cut off or refused without an outcome, and its messages wait again. */
+  outcome: 'running' | 'answered' | 'silent' | 'failed' | 'parked' | 'stopped';
   /** The messages it was started for. */
   messages: string[];
   /** The messages it wrote. */
   answers: string[];
   /**
-   * `observed`: this machine saw it begin; `record`: concluded from the messages, so it began after
-   * `since`.
+   * `observed`: this machine saw it begin; `record`: concluded from the messages, so that it began
+   * at an unknown time after `since`; `dead_letter`: only its failure, at `since`, is known.
    */
   known_from: 'observed' | 'record' | 'dead_letter';
 }
