@@ -37,7 +37,8 @@ export interface WebError {
 /** A fact that became known about a message. */
 export interface WebFact extends MessageRef {
   at: Time;
-  state: 'queued' | 'sent' | 'taken' | 'answered' | 'silent' | 'failed' | 'parked';
+  /** `waiting`: the run that had taken it was cut off or refused, and it waits again. */
+  state: 'queued' | 'sent' | 'taken' | 'answered' | 'silent' | 'failed' | 'parked' | 'waiting';
   /** The addressee concerned; null for `queued` and `sent`. */
   actor: string | null;
   /** The run's id, the answer's relPath, or the dead letter's id. */
@@ -59,7 +60,10 @@ export interface WebEvents {
   /** The bus is at this commit, after its `messages`. */
   tip: { tip: string };
   outbox: Pick<WebNow, 'at' | 'outbox' | 'outbox_total'>;
-  status: Pick<WebNow, 'at' | 'health' | 'paused' | 'dispatcher' | 'parked' | 'push_budget'>;
+  status: Pick<
+    WebNow,
+    'at' | 'health' | 'findings' | 'paused' | 'dispatcher' | 'parked' | 'push_budget'
+  >;
   /** The runs at work on this machine, and those that ended since the last such event. */
   runs: { running: WebRun[]; ended: WebRun[] };
   dead_letters: { dead_letters: WebDeadLetter[]; dead_letters_total: number };

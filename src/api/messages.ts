@@ -1,4 +1,5 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
+import type { WebDelay } from './delay.ts';
 import type { Time } from './time.ts';
 
 /** `GET /api/session`: what this window shows, and what it may do. */
@@ -98,6 +99,8 @@ export interface WebState {
   detail: string | null;
   /** Seconds between the message and its answer. */
   took_s: number | null;
+  /** Since when it runs, or why it failed or waits, and until when; null if nothing more is known. */
+  delay: WebDelay | null;
 }
 
 /** A message of a thread, and its results. */

@@ -1,4 +1,5 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
+import type { WebDelay } from './delay.ts';
 import type { Time } from './time.ts';
 
 /** An actor, and the hosts and tiers that serve it. */
@@ -43,14 +44,15 @@ export interface WebRun {
   since: Time;
   /** Null while it runs. */
   until: Time | null;
-  outcome: 'running' | 'answered' | 'silent' | 'failed' | 'parked';
+  /** `stopped`: it was cut off or refused without an outcome, and its messages wait again. */
+  outcome: 'running' | 'answered' | 'silent' | 'failed' | 'parked' | 'stopped';
   /** The messages it was started for. */
   messages: string[];
   /** The messages it wrote. */
   answers: string[];
   /**
-   * `observed`: this machine saw it begin; `record`: concluded from the messages, so it began after
-   * `since`.
+   * `observed`: this machine saw it begin; `record`: concluded from the messages, so that it began
+   * at an unknown time after `since`; `dead_letter`: only its failure, at `since`, is known.
    */
   known_from: 'observed' | 'record' | 'dead_letter';
 }
@@ -61,8 +63,15 @@ export interface WebWaiting extends MessageRef {
   from: string;
   actor: string;
   timestamp: Time;
+  /** Seconds since it was written. */
   age_s: number;
-  state: 'waiting' | 'queued' | 'running' | 'failed' | 'parked';
+  /**
+   * `held`: the actor could run, but may not at the moment; `failing`: it is tried again
+   * automatically; `failed`: it was given up; `parked`: its thread is too deep. The mail of other
+   * machines is `waiting` whatever they do with it.
+   */
+  state: 'waiting' | 'held' | 'running' | 'failing' | 'failed' | 'parked';
+  delay: WebDelay | null;
   excerpt: string;
 }
 
@@ -75,7 +84,11 @@ export interface WebDeadLetter {
   messages: string[];
   reason: string;
   detail: string;
+  /** All attempts so far. */
   attempts: number;
+  attempts_since_release: number;
+  /** After how many attempts since a release it is given up; null if unknown. */
+  attempts_allowed: number | null;
   last_failed_at: Time;
   next_retry_at: Time | null;
 }
@@ -92,10 +105,33 @@ interface WebHealth {
   problems: string[];
 }
 
+/** A problem of the verdict, and who ends it. */
+export interface WebFinding {
+  /** The problem as the verdict names it. */
+  problem: string;
+  /** `wait`: it ends without anybody's action; `act`: somebody has to do something. */
+  kind: 'act' | 'wait';
+  /** The command that solves it, or says more; null if there is none. */
+  command: string | null;
+}
+
+/** Numbers of messages without an answer. */
+interface WebByState {
+  waiting: number;
+  held: number;
+  running: number;
+  failing: number;
+  failed: number;
+  parked: number;
+}
+
 /** What an actor is doing. */
 export interface WebActorNow extends WebActor {
   running: WebRun[];
+  /** Messages without an answer, in whatever state. */
   waiting: number;
+  /** The same by state. */
+  by_state: WebByState;
   last_wrote: Time | null;
 }
 
@@ -104,6 +140,7 @@ export interface WebNow {
   at: Time;
   tip: string;
   health: WebHealth;
+  findings: WebFinding[];
   paused: { since: Time; by: string } | null;
   /** Null when no dispatcher runs on this machine. */
   dispatcher: {

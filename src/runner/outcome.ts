@@ -1,3 +1,4 @@
+import { withoutSequences } from '../protocol/text/steering.ts';
 import type { InvocationResult } from './runner.ts';
 
 /** The outcome of a run; `failed` carries what the dead letter records (protocol.md §8). */
@@ -54,6 +55,6 @@ export function outcomeOf(
 
 /** The last line of the output, because some CLIs report on stdout why they failed. */
 function lastLine(output: string): string {
-  const line = output.trim().split('\n').at(-1)?.trim() ?? '';
+  const line = withoutSequences(output).trim().split('\n').at(-1)?.trim() ?? '';
   return line === '' ? '' : `: ${line.slice(0, 200)}`;
 }

@@ -32,6 +32,8 @@ export interface DeadLetter {
   attempts: number;
   /** Runs since the last release by an operator: the tier's limit counts these. */
   attempts_since_release: number;
+  /** That limit, as it was at the last failure; absent where none applies, and from 6.0.0. */
+  attempts_allowed?: number;
   first_failed_at: string;
   last_failed_at: string;
   /** When the delivery is due again; absent once it is quarantined. */

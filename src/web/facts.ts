@@ -61,6 +61,9 @@ export function factsOfState(
   const silent = gone
     .filter(({ outcome }) => outcome === 'silent')
     .flatMap((run) => about(run, 'silent', run.id));
+  const stopped = gone
+    .filter(({ outcome }) => outcome === 'stopped')
+    .flatMap((run) => about(run, 'waiting', run.id));
   const letters = new Map(before.dead_letters.map((letter) => [letter.id, letter]));
   const failed = own.dead_letters
     .filter(({ id, attempts, state }) => {
@@ -68,7 +71,7 @@ export function factsOfState(
       return was?.attempts !== attempts || (was.state !== state && state !== 'retrying');
     })
     .flatMap((letter) => about(letter, letter.state === 'parked' ? 'parked' : 'failed', letter.id));
-  return [...queued, ...taken, ...silent, ...failed];
+  return [...queued, ...taken, ...silent, ...stopped, ...failed];
 
   function fact(
     { channel, relPath }: MessageRef,

@@ -60,7 +60,7 @@ export class Metrics {
       outboxAge.set(Math.max(0, ...now.outbox.map(({ age_s: age }) => age)));
       running.reset();
       for (const actor of now.actors) running.set({ actor: actor.name }, actor.running.length);
-      for (const outcome of ['answered', 'silent', 'failed', 'parked'] as const)
+      for (const outcome of ['answered', 'silent', 'failed', 'parked', 'stopped'] as const)
         ended.set({ outcome }, hub.outcomes.get(outcome) ?? 0);
       if (now.push_budget !== null) {
         const { host, used, pushes_per_minute: most } = now.push_budget;

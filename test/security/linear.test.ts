@@ -30,7 +30,7 @@ import { refusalOf } from '../../src/agents/refusal.ts';
 import { parseRecipients } from '../../src/protocol/reply.ts';
 import { statedTime } from '../../src/agents/reset-time.ts';
 import { shown } from '../../src/protocol/text/result.ts';
-import { colourless } from '../../src/protocol/text/steering.ts';
+import { colourless, withoutSequences } from '../../src/protocol/text/steering.ts';
 import { withoutTrailing } from '../../src/protocol/text/trailing.ts';
 import { classify } from '../../src/transport/git/failure.ts';
 import { parseTree } from '../../src/transport/objects/tree-object.ts';
@@ -114,6 +114,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   toName,
   Untrusted: (text) => new Untrusted('w').mark(text, text),
   versionProblem: (text) => versionProblem(text, 'here'),
+  withoutSequences,
   withoutTrailing: (text) => withoutTrailing(text, /\n/),
   wrap: (text) => wrap(text.slice(-MEGABYTE / 8), 3),
 };

@@ -134,6 +134,7 @@ describe('the loaded part of a channel', () => {
       timestamp: '',
       age_s: 1,
       state: 'waiting' as const,
+      delay: null,
       excerpt: '',
     };
     expect(shownStatesOf(asked, new Map(), [waiting], [])[0]?.state).toBe('waiting');
@@ -219,7 +220,7 @@ describe('the picture of the last hours', () => {
 
   it('puts runs that overlap below one another, and one that goes on to its end', () => {
     const { bars, lanes } = pictureOf(flow, span, 600, NOW);
-    const [a, b, c] = ['a', 'b', 'c'].map((id) => bars.find((bar) => bar.run.id === id));
+    const [a, b, c] = ['a', 'b', 'c'].map((id) => bars.find((bar) => bar.runs[0].id === id));
     expect(a).toMatchObject({ x: 100, width: 100 });
     expect(b!.y).toBeGreaterThan(a!.y);
     expect(c).toMatchObject({ x: 400, width: 200, y: a!.y });

@@ -1,3 +1,4 @@
+import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { pause, resume } from '../../operations/upkeep/pause.ts';
 import { inTransport, print, type Call } from '../command/command.ts';
 
@@ -17,7 +18,7 @@ export function run(call: Call): Promise<number> {
         ended === undefined ? [] : [`Resumed; it was paused by ${ended.by} since ${ended.since}`];
       const lines = [
         ...resumed,
-        ...tried.map(({ id, reason }) => `Trying again: ${id} (${reason.replaceAll('_', ' ')})`),
+        ...tried.map(({ id, reason }) => `Trying again: ${id} (${reasonInWords(reason)})`),
       ];
       return lines.length === 0 ? 'Nothing was paused' : lines.join('\n');
     });

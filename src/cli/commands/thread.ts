@@ -1,4 +1,5 @@
 import { thread, type NodeState, type ThreadNode } from '../../operations/tracing/thread.ts';
+import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { inTransport, note, print, type Call } from '../command/command.ts';
 import { age, painter } from '../view/render.ts';
@@ -52,14 +53,14 @@ function elsewhere({ children }: ThreadNode, { state, detail }: NodeState): stri
   return children.some(({ relPath }) => relPath === detail) ? '' : `, in ${suffixOf(detail)}`;
 }
 
-function words({ actor, state, detail, took_s: took }: NodeState): string {
+function words({ actor, state, detail, took_s: took, delay }: NodeState): string {
   switch (state) {
     case 'answered':
       return took === null ? `${actor} reacted` : `${actor} answered after ${age(took)}`;
     case 'running':
       return `running${detail === null ? '' : ` on ${detail}`}`;
     case 'failed':
-      return `failed, dead letter ${detail ?? ''} here`;
+      return `failed, dead letter ${detail ?? ''} here${retryWords(delay)}`;
     case 'parked':
       return `parked, dead letter ${detail ?? ''} here`;
     case 'queued':
@@ -67,6 +68,22 @@ function words({ actor, state, detail, took_s: took }: NodeState): string {
     case 'silent':
       return `${actor} said nothing`;
     case 'waiting':
-      return `waiting for ${actor}${detail === null ? '' : `: ${detail.replaceAll('_', ' ')}`}`;
+      return `waiting for ${actor}${heldWords(delay, detail)}`;
   }
+}
+
+/** How often it was tried, and when it is tried next; nothing if it was given up. */
+function retryWords(delay: NodeState['delay'] | undefined): string {
+  const { until = null, attempts = null, attempts_allowed: allowed = null } = delay ?? {};
+  const made = `attempt ${String(attempts)}${allowed === null ? '' : ` of ${String(allowed)}`}`;
+  return until === null ? '' : `; ${made}, next at ${until}`;
+}
+
+/**
+ * Why it is held, if it is. @param detail the reason as JSON has it, with the time of the next look
+ */
+function heldWords(delay: NodeState['delay'] | undefined, detail: string | null): string {
+  const { reason = null } = delay ?? {};
+  const until = / until \S+$/.exec(detail ?? '')?.[0] ?? '';
+  return reason === null ? '' : `: ${reasonInWords(reason)}${until}`;
 }

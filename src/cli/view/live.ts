@@ -3,6 +3,7 @@ import { levelOf } from '../../log.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { changeText, nameText, valueText } from '../../protocol/approval/text.ts';
+import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { asAsciiJson } from '../../protocol/text/quoted.ts';
 import type { Io } from '../command/io.ts';
 import { painter } from './render.ts';
@@ -54,8 +55,8 @@ export function lineOf(event: string, fields: LogFields): string | undefined {
       return `${word('id')} is quarantined; see: crosstalk dlq --show ${word('id')}`;
     case 'parked':
       return fields['cli'] === undefined
-        ? `parked: ${word('reason')}`
-        : `${word('cli')} is ${word('reason').replaceAll('_', ' ')}, mail for ${word('actor')} waits; tried again at ${word('until')}: ${word('said')}`;
+        ? `parked: ${reasonInWords(word('reason'))}`
+        : `${word('cli')} is ${reasonInWords(word('reason'))}, mail for ${word('actor')} waits; tried again at ${word('until')}: ${word('said')}`;
     case 'push_done':
       return Number(fields['attempts']) > 1
         ? `pushed after ${word('attempts')} attempts`

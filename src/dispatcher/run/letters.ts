@@ -59,6 +59,7 @@ function failedLetter(
     stderr_tail: withoutCredentials(result.stderrTail),
     attempts: (previous?.attempts ?? 0) + 1,
     attempts_since_release: counted,
+    attempts_allowed: job.tier.attempts,
     first_failed_at: previous?.first_failed_at ?? at.toISOString(),
     last_failed_at: at.toISOString(),
     ...(quarantined ? {} : { next_retry_at: next.toISOString() }),

@@ -1,7 +1,9 @@
 import type { HeldChange } from '../../protocol/approval/approval.ts';
+import { endsByItself } from '../../protocol/text/reasons.ts';
 import { changeText } from '../../protocol/approval/text.ts';
 import { heldProblems } from './held-agents.ts';
 import { foreignClaim } from '../../bus/host.ts';
+import { act, wait, type Finding } from './finding.ts';
 import type { Status } from './report.ts';
 
 /** Messages that wait longer than this in the outbox are stuck. */
@@ -20,16 +22,19 @@ export function silenceLimit(interval: number): number {
  * @param known `locked`: whether a dispatcher process holds the lock; `served`: the alias whose
  *   messages this machine serves, if it is known
  */
-export function judge(facts: Omit<Status, 'health'>, known: Known): Status['health'] {
+export function judge(facts: Facts, known: Known): Pick<Status, 'health' | 'findings'> {
   const { version_problem: version } = facts;
-  const problems = [
-    ...(version === null ? [] : [`${version}; until then nothing is delivered here`]),
+  const findings = [
+    ...(version === null ? [] : [act(`${version}; until then nothing is delivered here`)]),
     ...dispatcherProblems(facts, known),
     ...claimProblems(facts),
     ...mailProblems(facts),
   ];
-  return { ok: problems.length === 0, problems };
+  const problems = findings.map(({ problem }) => problem);
+  return { health: { ok: problems.length === 0, problems }, findings };
 }
+
+type Facts = Omit<Status, 'health' | 'findings'>;
 
 interface Known {
   locked: boolean;
@@ -39,66 +44,85 @@ interface Known {
 /** The most files claiming to be this machine's that are named. */
 const NAMED_CLAIMS = 5;
 
-function claimProblems({ host }: Omit<Status, 'health'>): string[] {
+function claimProblems({ host }: Facts): Finding[] {
   if (host === null) return [];
   const { alias, path, others } = host;
   const more = others.length - NAMED_CLAIMS;
   return [
-    ...others.slice(0, NAMED_CLAIMS).map((other) => foreignClaim(other, { alias, path })),
-    ...(more > 0 ? [`and ${String(more)} more files that claim to be of ${alias}`] : []),
+    ...others.slice(0, NAMED_CLAIMS).map((other) => act(foreignClaim(other, { alias, path }))),
+    ...(more > 0 ? [act(`and ${String(more)} more files that claim to be of ${alias}`)] : []),
   ];
 }
 
 function dispatcherProblems(
-  { dispatcher, host, host_problem: hostProblem }: Omit<Status, 'health'>,
+  { dispatcher, host, host_problem: hostProblem }: Facts,
   { locked, served }: Known,
-): string[] {
-  const problems: string[] = [];
+): Finding[] {
+  const problems: Finding[] = [];
   if (!locked) {
     // A machine that never served a host only sends, so another machine's broken file is not its
     // problem.
-    if (host === null && hostProblem !== null && served !== undefined) problems.push(hostProblem);
+    if (host === null && hostProblem !== null && served !== undefined)
+      problems.push(act(hostProblem));
     const alias = host?.alias ?? served;
     if (alias !== undefined)
       problems.push(
-        `no dispatcher is running here, so mail for ${alias} waits; start one with: crosstalk dispatch`,
+        act(
+          `no dispatcher is running here, so mail for ${alias} waits; start one with: crosstalk dispatch`,
+          'crosstalk dispatch',
+        ),
       );
   } else if (dispatcher === null) {
-    problems.push('a dispatcher has started and not reported yet; look again in a moment');
+    problems.push(wait('a dispatcher has started and not reported yet; look again in a moment'));
   } else {
     if (dispatcher.age_s > silenceLimit(dispatcher.interval)) {
       problems.push(
-        `the dispatcher (process ${String(dispatcher.pid)}) has not reported for ${String(dispatcher.age_s)} s; restart it`,
+        act(
+          `the dispatcher (process ${String(dispatcher.pid)}) has not reported for ${String(dispatcher.age_s)} s; restart it`,
+        ),
       );
     }
     if (dispatcher.fetch_failing_since !== undefined) {
       problems.push(
-        `the remote cannot be reached since ${dispatcher.fetch_failing_since}: ${dispatcher.fetch_error ?? ''}; it is tried again automatically`,
+        act(
+          `the remote cannot be reached since ${dispatcher.fetch_failing_since}: ${dispatcher.fetch_error ?? ''}; it is tried again automatically`,
+          'crosstalk doctor',
+        ),
       );
     }
     if (dispatcher.push_failing_since !== undefined) {
       problems.push(
-        `pushing fails since ${dispatcher.push_failing_since}: ${dispatcher.push_error ?? ''}; it is tried again automatically`,
+        act(
+          `pushing fails since ${dispatcher.push_failing_since}: ${dispatcher.push_error ?? ''}; it is tried again automatically`,
+          'crosstalk doctor',
+        ),
       );
     }
     if (dispatcher.alias_shared !== undefined) {
       const { alias, count, newest } = dispatcher.alias_shared;
       problems.push(
-        `somebody else writes as this host, ${alias}: ${String(count)} messages since the dispatcher started, the newest ${newest}; a copy of this machine or of its state answers everything twice: stop one of them and restart this, or somebody forges it`,
+        act(
+          `somebody else writes as this host, ${alias}: ${String(count)} messages since the dispatcher started, the newest ${newest}; a copy of this machine or of its state answers everything twice: stop one of them and restart this, or somebody forges it`,
+        ),
       );
     }
     if (dispatcher.record_failing_since !== undefined) {
       problems.push(
-        `what a run has said cannot be written to disk since ${dispatcher.record_failing_since}: ${dispatcher.record_error ?? ''}; make room, it is tried again automatically, and do not stop the dispatcher before`,
+        act(
+          `what a run has said cannot be written to disk since ${dispatcher.record_failing_since}: ${dispatcher.record_error ?? ''}; make room, it is tried again automatically, and do not stop the dispatcher before`,
+        ),
       );
     }
     if (dispatcher.stalled_since !== undefined) {
       problems.push(
-        `the dispatcher's work fails since ${dispatcher.stalled_since}: ${dispatcher.stall_error ?? ''}; it is tried again automatically`,
+        act(
+          `the dispatcher's work fails since ${dispatcher.stalled_since}: ${dispatcher.stall_error ?? ''}; it is tried again automatically`,
+          'crosstalk doctor',
+        ),
       );
     }
     const trouble = dispatcher.host_problem ?? hostProblem;
-    if (trouble !== null) problems.push(trouble);
+    if (trouble !== null) problems.push(act(trouble));
   }
   return problems;
 }
@@ -115,22 +139,34 @@ function mailProblems({
   host,
   held,
   broken_state_files: broken,
-}: Omit<Status, 'health'>): string[] {
-  const problems: string[] = [];
+}: Facts): Finding[] {
+  const problems: Finding[] = [];
   if (paused !== null) {
-    problems.push(`paused by ${paused.by} since ${paused.since}; go on with: crosstalk resume`);
+    problems.push(
+      act(
+        `paused by ${paused.by} since ${paused.since}; go on with: crosstalk resume`,
+        'crosstalk resume',
+      ),
+    );
   }
-  for (const { problem } of heldProblems(holds, host?.actors)) problems.push(problem);
+  for (const { hold, problem } of heldProblems(holds, host?.actors))
+    problems.push(
+      endsByItself(hold.reason) ? wait(problem, 'crosstalk resume') : act(problem, hold.login),
+    );
   for (const { actor, tier, reason, until } of dispatcher?.parked ?? []) {
     if (reason !== 'max_runs_per_hour') continue;
     problems.push(
-      `mail for ${actor} is parked until ${until}: its tier ${tier} has used up max_runs_per_hour; look for a loop, or raise it in the host file`,
+      wait(
+        `mail for ${actor} is parked until ${until}: its tier ${tier} has used up max_runs_per_hour; look for a loop, or raise it in the host file`,
+      ),
     );
   }
   const unread = dispatcher?.unread ?? 0;
   if (unread > 0) {
     problems.push(
-      `messages whose content is missing from this clone: ${String(unread)}; remove damaged object files (git -C ${transport} fsck names them), then get them with: git -C ${transport} fetch --refetch origin`,
+      act(
+        `messages whose content is missing from this clone: ${String(unread)}; remove damaged object files (git -C ${transport} fsck names them), then get them with: git -C ${transport} fetch --refetch origin`,
+      ),
     );
   }
   // The push budget of a remote may hold messages back for up to a minute, which is not a problem.
@@ -138,52 +174,76 @@ function mailProblems({
   const old = outbox.filter(({ age_s: age }) => age > limit);
   if (old.length > 0) {
     problems.push(
-      `waiting in the outbox: ${String(old.length)}, the oldest for ${String(Math.max(...old.map(({ age_s: age }) => age)))} s; push them with: crosstalk sync`,
+      act(
+        `waiting in the outbox: ${String(old.length)}, the oldest for ${String(Math.max(...old.map(({ age_s: age }) => age)))} s; push them with: crosstalk sync`,
+        'crosstalk sync',
+      ),
     );
   }
   for (const { at, reason, files } of aside.slice(0, NAMED_CHANGES)) {
     problems.push(
-      `not published, kept aside since ${at}: ${files[0] ?? 'an entry'}: ${reason}; try it again with: crosstalk sync --retry`,
+      act(
+        `not published, kept aside since ${at}: ${files[0] ?? 'an entry'}: ${reason}; try it again with: crosstalk sync --retry`,
+        'crosstalk sync --retry',
+      ),
     );
   }
   if (aside.length > NAMED_CHANGES)
-    problems.push(`and ${String(aside.length - NAMED_CHANGES)} more that are kept aside`);
+    problems.push(act(`and ${String(aside.length - NAMED_CHANGES)} more that are kept aside`));
   const quarantined = letters.filter(({ state }) => state === 'quarantined').length;
   if (quarantined > 0) {
     problems.push(
-      `quarantined deliveries: ${String(quarantined)}; see them with: crosstalk dlq, try again with: crosstalk dlq --retry all`,
+      act(
+        `quarantined deliveries: ${String(quarantined)}; see them with: crosstalk dlq, try again with: crosstalk dlq --retry all`,
+        'crosstalk dlq --retry all',
+      ),
     );
   }
   const parked = letters.filter(({ state }) => state === 'parked').length;
   if (parked > 0) {
     problems.push(
-      `parked deliveries of threads that are too deep: ${String(parked)}; look for a loop with: crosstalk dlq, let them run with: crosstalk dlq --retry <id>`,
+      act(
+        `parked deliveries of threads that are too deep: ${String(parked)}; look for a loop with: crosstalk dlq, let them run with: crosstalk dlq --retry <id>`,
+        'crosstalk dlq',
+      ),
     );
   }
   const retrying = letters.length - quarantined - parked;
   if (retrying > 0)
     problems.push(
-      `failed deliveries that are retried by themselves: ${String(retrying)}; see why with: crosstalk dlq`,
+      wait(
+        `failed deliveries that are retried by themselves: ${String(retrying)}; see why with: crosstalk dlq`,
+        'crosstalk dlq',
+      ),
     );
   problems.push(...changeProblems(held));
   for (const path of broken)
-    problems.push(`${path} could not be read and was set aside; look into it by hand`);
+    problems.push(act(`${path} could not be read and was set aside; look into it by hand`));
   return problems;
 }
 
 /** The most files of a kind that are named, so that a flood cannot hide other problems. */
 const NAMED_CHANGES = 5;
 
-function changeProblems(held: readonly HeldChange[]): string[] {
+function changeProblems(held: readonly HeldChange[]): Finding[] {
   const lines = held
     .slice(0, NAMED_CHANGES)
     .map((change) =>
       change.refused === undefined
-        ? `held until approved: ${changeText(change)}; look at it with: crosstalk host show, accept it with: crosstalk host approve ${change.digest}`
-        : `held: ${changeText(change)}`,
+        ? act(
+            `held until approved: ${changeText(change)}; look at it with: crosstalk host show, accept it with: crosstalk host approve ${change.digest}`,
+            'crosstalk host show',
+          )
+        : act(`held: ${changeText(change)}`),
     );
   const more = held.length - lines.length;
   return more > 0
-    ? [...lines, `and ${String(more)} more held changes; see them with: crosstalk host show`]
+    ? [
+        ...lines,
+        act(
+          `and ${String(more)} more held changes; see them with: crosstalk host show`,
+          'crosstalk host show',
+        ),
+      ]
     : lines;
 }

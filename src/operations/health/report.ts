@@ -3,6 +3,7 @@ import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/pause.ts';
+import type { Finding } from './finding.ts';
 import type { HeldAgent } from './held-agents.ts';
 import type { Unserved } from './nobody.ts';
 import type { ProfileChange } from './profiles.ts';
@@ -28,6 +29,8 @@ export interface Status {
   /** Set while this program does not support the transport's version. */
   version_problem: string | null;
   health: { ok: boolean; problems: string[] };
+  /** The same problems, each with who ends it: time alone, or somebody with a command. */
+  findings: Finding[];
   /** Set by `crosstalk pause`. */
   paused: Pause | null;
   /** Agent CLIs that refuse to work at the moment: rate limited, or not logged in. */

@@ -49,7 +49,7 @@ export async function status(
   ]);
   const served = (host.status?.actors ?? []).map(({ name }) => name);
   const profiles = await lookAtProfiles(context, census.tip, served);
-  const facts: Omit<Status, 'health'> = {
+  const facts: Omit<Status, 'health' | 'findings'> = {
     transport: transport.dir,
     origin: transport.origin !== undefined,
     branch: transport.branch,
@@ -107,7 +107,7 @@ export async function status(
     broken_state_files: [...(await outbox.broken()), ...(await deadLetters.broken())],
   };
   const known = { locked: inRun || holder !== undefined, served: host.served };
-  return { ...facts, health: judge(facts, known) };
+  return { ...facts, ...judge(facts, known) };
 }
 
 function filesOf(commits: readonly Commit[]): string[] {

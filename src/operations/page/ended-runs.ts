@@ -1,13 +1,16 @@
 import type { WebRun } from '../../api/api.ts';
+import { Cursors } from '../../state/cursors.ts';
 import { settledBy } from '../../state/outbox.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withNaming } from '../lookup/naming.ts';
+import { isSettled } from '../tracing/facts.ts';
 import { messagesIn } from './own-state.ts';
 
 /**
  * Determines how runs ended that were at work a moment ago. The outcome of a run is on disk before
  * its record is removed (docs/architecture.md, crash order): a dead letter, an outbox entry, or by
- * now messages on the bus; without any of them the actor met its messages with silence.
+ * now messages on the bus. Without any of them the actor met its messages with silence if they are
+ * settled; otherwise the run was stopped, and they wait again.
  */
 export async function endedRuns(context: Context, gone: readonly WebRun[]): Promise<WebRun[]> {
   if (gone.length === 0) return [];
@@ -20,10 +23,10 @@ export async function endedRuns(context: Context, gone: readonly WebRun[]): Prom
           actor === run.actor &&
           channel === run.channel &&
           messages.some((path) => run.messages.includes(path));
-        const letter = letters.find(
-          ({ actor, channel, messages, last_failed_at: at }) =>
-            isOurs(actor, channel, messages) && at >= run.since,
+        const earlier = letters.filter(({ actor, channel, messages }) =>
+          isOurs(actor, channel, messages),
         );
+        const letter = earlier.find(({ last_failed_at: at }) => at >= run.since);
         if (letter !== undefined)
           return { ...run, until, outcome: letter.state === 'parked' ? 'parked' : 'failed' };
         const queued = entries.flatMap(({ delivery, commits }) =>
@@ -39,8 +42,19 @@ export async function endedRuns(context: Context, gone: readonly WebRun[]): Prom
           .flat()
           .filter(({ message }) => message.from === run.actor && message.timestamp >= run.since);
         const answers = [...new Set([...queued, ...sent.map(({ relPath }) => relPath)])];
-        return { ...run, until, answers, outcome: answers.length > 0 ? 'answered' : 'silent' };
+        if (answers.length > 0) return { ...run, until, answers, outcome: 'answered' };
+        // The messages of a retry were settled when they failed first.
+        const isSilent = earlier.length === 0 && (await areSettled(context, run));
+        return { ...run, until, answers, outcome: isSilent ? 'silent' : 'stopped' };
       }),
     ),
   );
+}
+
+async function areSettled(context: Context, run: WebRun): Promise<boolean> {
+  const cursors = (await new Cursors(context.paths.cursors).load()).get(run.actor);
+  const settled = await Promise.all(
+    run.messages.map((relPath) => isSettled(context, cursors, { channel: run.channel, relPath })),
+  );
+  return settled.every((one) => one);
 }

@@ -1,15 +1,13 @@
 import type { HostEntry } from '../../bus/host.ts';
 import type { WebActorNow, WebHost, WebNow, WebWaiting } from '../../api/api.ts';
-import { Cursors } from '../../state/cursors.ts';
 import { knownActors } from '../setup/actors.ts';
 import type { Context } from '../context.ts';
 import { hostsOf, viewedAt } from '../view.ts';
-import { errandsOf, type Errand } from './errands.ts';
-import { isSettled } from '../tracing/facts.ts';
-import { channelNames, ownState, type OwnState } from './own-state.ts';
+import { channelNames, ownState } from './own-state.ts';
 import type { Recent, Trace } from './recent.ts';
 import { status } from '../health/status.ts';
 import { type Status } from '../health/report.ts';
+import { waitingMail } from './waiting-mail.ts';
 
 /** Milliseconds that a first look spends on the index, whose counts are not worth more time here. */
 const PATIENCE_MS = 500;
@@ -46,7 +44,7 @@ export async function overview(
       description,
       hosts: serving,
       running: own.running.filter(({ actor }) => actor === name),
-      waiting: waiting.filter(({ actor }) => actor === name).length,
+      ...counted(waiting.filter(({ actor }) => actor === name)),
       last_wrote: lastWrote.get(name) ?? null,
     })),
     waiting: {
@@ -68,10 +66,11 @@ export async function overview(
 /** The part of `status` that changes from one moment to the next. */
 export function verdict(
   facts: Status,
-): Pick<WebNow, 'health' | 'paused' | 'dispatcher' | 'parked' | 'push_budget'> {
-  const { health, paused, dispatcher, push_budget } = facts;
+): Pick<WebNow, 'health' | 'findings' | 'paused' | 'dispatcher' | 'parked' | 'push_budget'> {
+  const { health, findings, paused, dispatcher, push_budget } = facts;
   return {
     health,
+    findings,
     paused,
     push_budget,
     parked: dispatcher?.parked ?? [],
@@ -120,54 +119,20 @@ function lastOf(
   return last;
 }
 
-/** The messages that wait for an answer, oldest first. */
-async function waitingMail(
-  context: Context,
-  parts: {
-    traces: readonly Trace[];
-    own: OwnState;
-    hosts: readonly HostEntry[];
-    nameOf: (id: string) => string;
-    facts: Status;
-  },
-): Promise<WebWaiting[]> {
-  const { traces, own, hosts, nameOf, facts } = parts;
-  const served = new Set(
-    hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : [])),
-  );
-  const open = errandsOf(traces, served).filter(({ answer }) => answer === undefined);
-  const cursors = await new Cursors(context.paths.cursors).load();
-  const here = new Set(facts.host?.actors.map(({ name }) => name));
-  const now = context.now().getTime();
-  const described = await Promise.all(
-    open.map(async (errand): Promise<WebWaiting[]> => {
-      const { message, actor } = errand;
-      const state = stateOf(errand, own);
-      // An actor of this machine chose silence; the silence of other machines is not known here.
-      const settled =
-        state === 'waiting' &&
-        here.has(actor) &&
-        (await isSettled(context, cursors.get(actor), message));
-      if (settled) return [];
-      const { channel, relPath, from, timestamp, excerpt } = message;
-      const age = Math.max(0, Math.round((now - Date.parse(timestamp)) / 1000));
-      const channel_name = nameOf(channel);
-      return [
-        { channel, channel_name, relPath, from, actor, timestamp, age_s: age, state, excerpt },
-      ];
-    }),
-  );
-  return described.flat();
-}
-
-function stateOf({ message, actor }: Errand, own: OwnState): WebWaiting['state'] {
-  const { channel, relPath } = message;
-  const isIt = (other: { actor: string; channel: string; messages: string[] }): boolean =>
-    other.actor === actor && other.channel === channel && other.messages.includes(relPath);
-  if (own.running.some(isIt)) return 'running';
-  const letter = own.dead_letters.find(isIt);
-  if (letter !== undefined) return letter.state === 'parked' ? 'parked' : 'failed';
-  return 'waiting';
+function counted(waiting: readonly WebWaiting[]): Pick<WebActorNow, 'waiting' | 'by_state'> {
+  const count = (wanted: WebWaiting['state']): number =>
+    waiting.filter(({ state }) => state === wanted).length;
+  return {
+    waiting: waiting.length,
+    by_state: {
+      waiting: count('waiting'),
+      held: count('held'),
+      running: count('running'),
+      failing: count('failing'),
+      failed: count('failed'),
+      parked: count('parked'),
+    },
+  };
 }
 
 /** @param ages in seconds */

@@ -1,6 +1,7 @@
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { decodeTime } from 'ulid';
 import { placeOf } from '../../protocol/layout.ts';
+import { withoutSequences } from '../../protocol/text/steering.ts';
 import type { WebDeadLetter, WebOutboxEntry, WebRun } from '../../api/api.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
@@ -114,8 +115,10 @@ function deadLetter(letter: DeadLetter, channelName: string): WebDeadLetter {
     channel_name: channelName,
     messages,
     reason,
-    detail,
+    detail: withoutSequences(detail),
     attempts,
+    attempts_since_release: letter.attempts_since_release,
+    attempts_allowed: letter.attempts_allowed ?? null,
     last_failed_at: letter.last_failed_at,
     next_retry_at: letter.next_retry_at ?? null,
   };

@@ -1,6 +1,12 @@
+import type { WebDelay } from '../../api/delay.ts';
 import { messageFile } from '../../protocol/layout.ts';
+import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { Cursors, cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
+import { Holds } from '../../state/holds.ts';
+import { readPause } from '../../state/pause.ts';
+import { failureDelay, heldDelay, runDelay } from './held-mail.ts';
 import { holderOf } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
@@ -32,6 +38,8 @@ export interface Facts {
    * and so on.
    */
   parked: { reason: string; until: string } | null;
+  /** Since when it runs, or why it failed or waits, and until when. */
+  delay: WebDelay | null;
   /** Its dead letter on this machine, if any. */
   dead_letter: { id: string; state: string } | null;
 }
@@ -53,12 +61,14 @@ export async function factsOf(
   const { channel, relPath } = ref;
   const path = messageFile(channel, relPath);
   const isIt = (messages: readonly string[]): boolean => messages.includes(relPath);
-  const [entries, letters, heartbeat, holder, cursors] = await Promise.all([
+  const [entries, letters, heartbeat, holder, cursors, paused, holds] = await Promise.all([
     outbox.all(),
     deadLetters.all(),
     loadHeartbeat(paths.heartbeat),
     holderOf(paths.root, 'dispatcher'),
     new Cursors(paths.cursors).load(),
+    readPause(paths.pause),
+    new Holds(paths.holds).all(),
   ]);
   const letter = letters.find(
     (one) => one.actor === actor && one.channel === channel && isIt(one.messages),
@@ -66,14 +76,17 @@ export async function factsOf(
   const exists = async (commit: string): Promise<boolean> =>
     (await transport.objects.read(`${commit}:${path}`)) !== undefined;
   const settled = await isSettled(context, cursors.get(actor), ref);
-  const running =
-    holder?.pid === heartbeat?.pid &&
-    heartbeat?.running.some(
-      (run) => run.actor === actor && run.channel === channel && isIt(run.messages),
-    ) === true;
+  const run =
+    holder?.pid === heartbeat?.pid
+      ? heartbeat?.running.find(
+          (one) => one.actor === actor && one.channel === channel && isIt(one.messages),
+        )
+      : undefined;
+  const running = run !== undefined;
   const waiting =
     wakes && !running && (letter === undefined ? !settled : letter.state === 'retrying');
-  const now = context.now().toISOString();
+  const at = context.now();
+  const now = at.toISOString();
   const waits = heartbeat?.parked.find((one) => one.actor === actor && one.until > now);
   const mentions = await naming(ref, 're_or_cause');
   const own = mentions.filter(({ message }) => message.from === actor);
@@ -82,6 +95,9 @@ export async function factsOf(
       .filter(({ message }) => message.re.includes(relPath) === isAnswer)
       .map((mention) => mention.relPath),
   ) as [string[], string[]];
+  // Only this machine's actors are in its heartbeat's host file, and only their mail is held here.
+  const isHere = cursors.has(actor) || letter !== undefined;
+  const holding = { paused: paused ?? null, holds, parked: heartbeat?.parked ?? [] };
   const here = wakes && (settled || running || letter !== undefined) ? [heartbeat?.host] : [];
   const hosts = [...here, ...mentions.map(({ message }) => message.host)];
   return {
@@ -95,8 +111,22 @@ export async function factsOf(
     delegated_in: tasks,
     silent: wakes && settled && !running && own.length === 0 && letter === undefined,
     parked: waits === undefined || !waiting ? null : { reason: waits.reason, until: waits.until },
+    delay: delayOf(
+      run,
+      letter,
+      waiting && isHere ? heldDelay(holding, { actor, tier: null }, at) : undefined,
+    ),
     dead_letter: letter === undefined ? null : { id: letter.id, state: letter.state },
   };
+}
+
+function delayOf(
+  run: { since: string } | undefined,
+  letter: DeadLetter | undefined,
+  held: WebDelay | undefined,
+): WebDelay | null {
+  if (run !== undefined) return runDelay(run.since);
+  return letter === undefined ? (held ?? null) : failureDelay(letter);
 }
 
 /** Whether an actor's cursors on this machine show that it is done with a message. */
@@ -124,7 +154,7 @@ export function describeFacts(facts: Facts): string {
     facts.answered_by.length > 0 ? `answered by ${facts.answered_by.join(', ')}` : '',
     facts.parked === null
       ? ''
-      : `${facts.parked.reason.replaceAll('_', ' ')}, tried again at ${facts.parked.until}`,
+      : `${reasonInWords(facts.parked.reason)}, tried again at ${facts.parked.until}`,
     facts.silent ? 'met with silence' : '',
     facts.dead_letter === null
       ? ''

@@ -153,11 +153,17 @@ export async function statesOf(
     if (answer !== undefined) {
       const took = Date.parse(answer.message.timestamp) - Date.parse(message.timestamp);
       const seconds = Math.max(0, Math.round(took / 1000));
-      states.push({ actor: name, state: 'answered', detail: answer.relPath, took_s: seconds });
+      states.push({
+        actor: name,
+        state: 'answered',
+        detail: answer.relPath,
+        took_s: seconds,
+        delay: null,
+      });
       continue;
     }
     const facts = await factsOf(context, { channel, relPath }, name, { wakes: true }, naming);
-    states.push({ actor: name, took_s: null, ...openState(facts) });
+    states.push({ actor: name, took_s: null, ...openState(facts), delay: facts.delay });
   }
   return states;
 }

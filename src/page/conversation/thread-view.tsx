@@ -89,8 +89,12 @@ function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX
       </p>
       {states.length > 0 && (
         <p class="states">
-          {states.map(({ actor, state, detail, took_s: took }) => (
-            <StateChip key={actor} shown={{ actor, state, detail, since: timestamp }} took={took} />
+          {states.map(({ actor, state, detail, took_s: took, delay }) => (
+            <StateChip
+              key={actor}
+              shown={{ actor, state, detail, delay, since: timestamp }}
+              took={took}
+            />
           ))}
         </p>
       )}

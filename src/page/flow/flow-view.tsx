@@ -7,7 +7,7 @@ import { useClock, useLoaded } from '../live/use-live.ts';
 import { Problem, View } from '../parts/view.tsx';
 import { useNavigation } from '../route/navigation.ts';
 import { AnswerTimes, Backlog } from './plots.tsx';
-import { lengthOf, LONGEST, moved, zoomed, type TimeSpan } from './scale.ts';
+import { lengthOf, LONGEST, moved, steppedUp, zoomed, type TimeSpan } from './scale.ts';
 import { Timeline } from './timeline.tsx';
 
 const HOUR = 3_600_000;
@@ -42,7 +42,9 @@ export function FlowView(first: Props): JSX.Element {
     const end = Date.parse(first.until ?? '');
     return end < Date.now() ? end : undefined;
   });
-  const to = until ?? clock;
+  // What ends now is drawn again only when it has moved by a pixel.
+  const moment = steppedUp(clock, Math.max(STEP_MS, length / 1000));
+  const to = until ?? moment;
   const span: TimeSpan = { from: to - length, to };
   const look = (next: TimeSpan): void => {
     setLength(next.to - next.from);
@@ -163,10 +165,11 @@ export function FlowView(first: Props): JSX.Element {
           <Timeline
             flow={flow}
             span={span}
-            now={clock}
+            now={moment}
             width={width}
             onWheel={(event, share) => {
-              if (event.deltaY === 0 || event.shiftKey) return;
+              // Without a modifier the wheel scrolls the page; a pinch comes as a wheel with Ctrl.
+              if (event.deltaY === 0 || !(event.ctrlKey || event.metaKey)) return;
               event.preventDefault();
               zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, share);
             }}
@@ -174,17 +177,18 @@ export function FlowView(first: Props): JSX.Element {
         )}
         {flow?.lanes.length === 0 && <p class="dim">Nothing happened in this time.</p>}
       </div>
-      <p class="dim partly">
-        {flow?.complete === false ? 'Only the newest messages of this time are shown.' : ' '}
-      </p>
-      <div class="plots">
-        {flow !== undefined && width > 0 && (
-          <>
+      {flow !== undefined && width > 0 && (
+        <>
+          <p class="dim partly">
+            {flow.complete ? '' : 'Only the newest messages of this time are shown. '}
+            What is near in time is drawn together; Ctrl and the wheel zoom in.
+          </p>
+          <div class="plots">
             <AnswerTimes flow={flow} span={span} width={width} />
             <Backlog flow={flow} span={span} width={width} />
-          </>
-        )}
-      </div>
+          </div>
+        </>
+      )}
     </View>
   );
 }
@@ -198,6 +202,8 @@ function Legend(): JSX.Element {
       <span class="key running">running ›</span>
       <span class="key failed">failed ✕</span>
       <span class="key parked">parked ‖</span>
+      <span class="key stopped">cut off</span>
+      <span class="key concluded">answered elsewhere, with the wait for it</span>
       <span class="key silent">silent</span>
     </p>
   );

@@ -1,4 +1,11 @@
 import type { WebArrow, WebFlow, WebRun } from '../../api/api.ts';
+import {
+  groupedArrows,
+  groupedBars,
+  type BarGroup,
+  type PlacedMessage,
+  type PlacedRun,
+} from './groups.ts';
 import { placeOf, type TimeSpan } from './scale.ts';
 
 /** A row of the picture, for a name that wrote, ran or was addressed. In pixels from its top edge. */
@@ -9,18 +16,19 @@ interface Lane {
   height: number;
 }
 
-/** A run, drawn as a bar. */
+/** One run, or several that are too near one another to be told apart, drawn as a bar. */
 export interface Bar {
-  run: WebRun;
+  /** In the order of their beginnings. */
+  runs: readonly [WebRun, ...WebRun[]];
   x: number;
   y: number;
   width: number;
   height: number;
 }
 
-/** A message, drawn as an arrow from one lane to another. */
+/** A message, or several in the same direction, drawn as an arrow from one lane to another. */
 export interface Arrow {
-  message: WebArrow;
+  messages: readonly [WebArrow, ...WebArrow[]];
   /** The addressee in whose lane it ends. */
   to: string;
   x1: number;
@@ -34,7 +42,22 @@ export interface Picture {
   bars: Bar[];
   arrows: Arrow[];
   height: number;
+  /** How many names have no lane, because there are too many. */
+  others: number;
 }
+
+/**
+ * The most bars and arrows of a picture: more are hatching to the eye, and slow to draw. What is
+ * near in time is drawn together until there are no more than these.
+ */
+export const MOST_MARKS = 150;
+/** A narrow picture has fewer: one for so many pixels, but not fewer than these. */
+const APART = 6;
+const LEAST_MARKS = 40;
+/** The most rows of overlapping bars in a lane, unless nothing makes them fewer. */
+const MOST_ROWS = 6;
+/** The most names that have a lane. */
+export const MOST_LANES = 40;
 
 const BAR = 14;
 const BETWEEN = 3;
@@ -43,91 +66,135 @@ const AROUND = 11;
 const NARROWEST = 4;
 /** Pixels that an arrow goes to the right when it is unknown when the message was received. */
 const SLANT = 10;
+/** Pixels of time within which marks are drawn together; 0 for none. */
+const WIDEST = 1024;
+const CELLS = [0, 24, 48, 96, 192, 384, WIDEST];
 
 /**
- * Computes the layout of what happened in a period.
+ * Computes the layout of what happened in a period. The cost grows with the number of runs and
+ * messages, and what is drawn is bounded.
  *
  * @param width pixels
  * @param now the end of runs that have not ended, in milliseconds
  */
 export function pictureOf(flow: WebFlow, span: TimeSpan, width: number, now: number): Picture {
+  const names = flow.lanes.slice(0, MOST_LANES);
+  const bars = placedRuns(flow, span, width, now);
+  const arrows = placedMessages(flow, span, width);
+  const most = Math.min(MOST_MARKS, Math.max(LEAST_MARKS, width / APART));
+  const isClear = (one: number): boolean => {
+    const groups = groupedBars(bars, one);
+    const highest = Math.max(0, ...names.map(({ name }) => inRows(of(groups, name)).length));
+    return groups.length + groupedArrows(arrows, one).length <= most && highest <= MOST_ROWS;
+  };
+  // Where even the widest cells are too many, the newest are drawn.
+  const pixel = (span.to - span.from) / width;
+  const cell = pixel * (CELLS.find((one) => isClear(pixel * one)) ?? WIDEST);
+  const drawn = groupedBars(bars, cell)
+    .slice(-MOST_MARKS)
+    .map((group) => withinCell(group, cell, span, width));
   const lanes: Lane[] = [];
-  const bars: Bar[] = [];
+  const placed: Bar[] = [];
   let top = 0;
-  for (const { name, hosts } of flow.lanes) {
-    const rows = inRows(
-      flow.runs.filter((run) => run.actor === name),
-      now,
-    );
+  for (const { name, hosts } of names) {
+    const rows = inRows(of(drawn, name));
     const height = 2 * AROUND + Math.max(1, rows.length) * (BAR + BETWEEN) - BETWEEN;
     lanes.push({ name, hosts, top, height });
-    for (const [row, runs] of rows.entries()) {
+    for (const [row, some] of rows.entries()) {
       const y = top + AROUND + row * (BAR + BETWEEN);
-      for (const run of runs) bars.push({ run, y, height: BAR, ...extent(run, span, width, now) });
+      for (const { runs, x, width: wide } of some)
+        placed.push({ runs, x, width: wide, y, height: BAR });
     }
     top += height;
   }
   const middle = new Map(lanes.map((lane) => [lane.name, lane.top + lane.height / 2]));
-  const arrows = flow.messages.flatMap((message) => arrowsOf(message, flow, span, width, middle));
+  const among = groupedArrows(arrows, cell).flatMap(({ messages, to, x1, x2 }) => {
+    const [y1, y2] = [middle.get(messages[0].from), middle.get(to)];
+    return y1 === undefined || y2 === undefined ? [] : [{ messages, to, x1, y1, x2, y2 }];
+  });
   return {
     lanes,
-    bars: bars.filter(({ x, width: wide }) => x + wide >= 0 && x <= width),
-    arrows: arrows.filter(({ x1, x2 }) => Math.max(x1, x2) >= 0 && Math.min(x1, x2) <= width),
+    bars: placed,
+    arrows: among.slice(Math.max(0, among.length + placed.length - MOST_MARKS)),
     height: top,
+    others: flow.lanes.length - names.length,
   };
 }
 
-/** Puts runs that overlap into separate rows. */
-function inRows(runs: readonly WebRun[], now: number): WebRun[][] {
-  const rows: { runs: WebRun[]; until: number }[] = [];
-  for (const run of runs.toSorted((a, b) => Date.parse(a.since) - Date.parse(b.since))) {
-    const since = Date.parse(run.since);
-    const until = endOf(run, now);
-    const row = rows.find((one) => one.until <= since);
-    if (row === undefined) rows.push({ runs: [run], until });
+/**
+ * A group that reaches a little into the next cell ends with its own, so that groups that follow one
+ * another are in one row.
+ */
+function withinCell(group: BarGroup, cell: number, span: TimeSpan, width: number): BarGroup {
+  const { runs, x, width: wide } = group;
+  if (cell === 0) return group;
+  const edge = (Math.floor(Date.parse(runs[0].since) / cell) + 1) * cell;
+  const end = placeOf(edge, span, width) - 1;
+  const over = x + wide - end;
+  const isLittle = over > 0 && over < placeOf(span.from + cell, span, width) / 2;
+  return isLittle ? { ...group, width: Math.max(1, end - x) } : group;
+}
+
+function of(groups: readonly BarGroup[], name: string): BarGroup[] {
+  return groups.filter(({ runs: [run] }) => run.actor === name);
+}
+
+/** Puts bars that overlap into separate rows. */
+function inRows<T extends { x: number; width: number }>(bars: readonly T[]): T[][] {
+  const rows: { bars: T[]; until: number }[] = [];
+  for (const bar of bars.toSorted((a, b) => a.x - b.x)) {
+    const row = rows.find((one) => one.until <= bar.x);
+    const until = bar.x + bar.width;
+    if (row === undefined) rows.push({ bars: [bar], until });
     else {
-      row.runs.push(run);
+      row.bars.push(bar);
       row.until = until;
     }
   }
-  return rows.map((row) => row.runs);
+  return rows.map((row) => row.bars);
 }
 
-const endOf = ({ until }: WebRun, now: number): number =>
-  until === null ? now : Date.parse(until);
-
-function extent(
-  run: WebRun,
-  span: TimeSpan,
-  width: number,
-  now: number,
-): { x: number; width: number } {
-  const x = placeOf(Date.parse(run.since), span, width);
-  const end = placeOf(endOf(run, now), span, width);
-  // Cut what reaches far beyond the picture, because browsers limit coordinates.
-  const from = Math.max(-20, x);
-  return { x: from, width: Math.max(NARROWEST, Math.min(width + 20, end) - from) };
+function placedRuns({ runs }: WebFlow, span: TimeSpan, width: number, now: number): PlacedRun[] {
+  return runs
+    .map((run) => {
+      const at = Date.parse(run.since);
+      const x = placeOf(at, span, width);
+      const end = placeOf(run.until === null ? now : Date.parse(run.until), span, width);
+      // Cut what reaches far beyond the picture, because browsers limit coordinates.
+      const from = Math.max(-20, x);
+      return {
+        run,
+        at,
+        x: from,
+        width: Math.max(NARROWEST, Math.min(width + 20, end) - from),
+        end,
+      };
+    })
+    .filter(({ x, end }) => end >= 0 && x <= width);
 }
 
-function arrowsOf(
-  message: WebArrow,
-  { runs }: WebFlow,
+function placedMessages(
+  { runs, messages }: WebFlow,
   span: TimeSpan,
   width: number,
-  middle: ReadonlyMap<string, number>,
-): Arrow[] {
-  const y1 = middle.get(message.from);
-  if (y1 === undefined) return [];
-  const x1 = placeOf(Date.parse(message.timestamp), span, width);
-  return message.to.flatMap((address) => {
-    const to = address.split('@')[0] ?? '';
-    const y2 = middle.get(to);
-    if (y2 === undefined || to === message.from) return [];
-    const taken = runs.find(
-      (run) =>
-        run.actor === to && run.known_from === 'observed' && run.messages.includes(message.relPath),
-    );
-    const x2 = taken === undefined ? x1 + SLANT : placeOf(Date.parse(taken.since), span, width);
-    return [{ message, to, x1, y1, x2: Math.max(x1, x2), y2 }];
+): PlacedMessage[] {
+  const taken = new Map<string, WebRun>();
+  for (const run of runs)
+    if (run.known_from === 'observed')
+      for (const relPath of run.messages) {
+        const key = `${run.actor} ${relPath}`;
+        if (!taken.has(key)) taken.set(key, run);
+      }
+  return messages.flatMap((message) => {
+    const at = Date.parse(message.timestamp);
+    const x1 = placeOf(at, span, width);
+    return message.to.flatMap((address) => {
+      const to = address.split('@')[0] ?? '';
+      if (to === message.from) return [];
+      const run = taken.get(`${to} ${message.relPath}`);
+      const begun = run === undefined ? x1 + SLANT : placeOf(Date.parse(run.since), span, width);
+      const x2 = Math.max(x1, begun);
+      return x2 < 0 || x1 > width ? [] : [{ message, at, to, x1, x2 }];
+    });
   });
 }

@@ -1,12 +1,15 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { WebFlow } from '../../api/api.ts';
 import { ageOf, clockOf, dayOf } from '../text/time.ts';
-import { placeOf, ticksOf, type TimeSpan } from './scale.ts';
+import { EDGE, middleOfHour, placeOf, ticksOf, type TimeSpan } from './scale.ts';
+import { TickLabel } from './tick-label.tsx';
 
 const HOUR = 3_600_000;
 const HEIGHT = 120;
 const AXIS = 22;
 const TOP = 14;
+/** The least width of a bar of the backlog, in pixels. */
+const NARROWEST = 8;
 
 interface Props {
   flow: WebFlow;
@@ -16,7 +19,12 @@ interface Props {
 
 /** The time to an answer per hour: a dot for the median, and a whisker up to the 90th percentile. */
 export function AnswerTimes({ flow, span, width }: Props): JSX.Element {
-  const most = Math.max(1, ...flow.answer_times.map(({ p90_s: slow }) => slow));
+  // An hour without answers has no time to an answer, which is a gap and not a time of 0.
+  const hours = flow.answer_times.filter(({ answers }) => answers > 0);
+  const inner = width - EDGE;
+  // Hours that are near one another have smaller signs.
+  const size = Math.min(1, Math.max(0.35, placeOf(span.from + HOUR, span, inner) / 12));
+  const most = Math.max(1, ...hours.map(({ p90_s: slow }) => slow));
   const yOf = (seconds: number): number => TOP + (1 - seconds / most) * (HEIGHT - TOP);
   return (
     <Plot
@@ -28,17 +36,18 @@ export function AnswerTimes({ flow, span, width }: Props): JSX.Element {
       rows={flow.answer_times.map(({ hour, answers, median_s: median, p90_s: slow }) => [
         hourOf(hour),
         String(answers),
-        ageOf(median),
-        ageOf(slow),
+        answers === 0 ? '–' : ageOf(median),
+        answers === 0 ? '–' : ageOf(slow),
       ])}
     >
-      {flow.answer_times.map(({ hour, median_s: median, p90_s: slow }) => {
-        const x = placeOf(Date.parse(hour) + HOUR / 2, span, width);
+      {hours.map(({ hour, median_s: median, p90_s: slow }) => {
+        const x = middleOfHour(Date.parse(hour), span, inner);
+        if (x === undefined) return null;
         return (
           <g key={hour} class="times">
             <line x1={x} x2={x} y1={yOf(slow)} y2={yOf(median)} />
-            <line x1={x - 5} x2={x + 5} y1={yOf(slow)} y2={yOf(slow)} />
-            <circle cx={x} cy={yOf(median)} r={4.5} />
+            <line x1={x - 5 * size} x2={x + 5 * size} y1={yOf(slow)} y2={yOf(slow)} />
+            <circle cx={x} cy={yOf(median)} r={4.5 * size} />
           </g>
         );
       })}
@@ -48,19 +57,22 @@ export function AnswerTimes({ flow, span, width }: Props): JSX.Element {
 
 /** The number of messages that waited at the end of each hour. */
 export function Backlog({ flow, span, width }: Props): JSX.Element {
-  const most = Math.max(1, ...flow.backlog.map(({ waiting }) => waiting));
+  const inner = width - EDGE;
+  const per = Math.max(1, Math.ceil(NARROWEST / placeOf(span.from + HOUR, span, inner)));
+  const bars = highestIn(flow.backlog, per);
+  const most = Math.max(1, ...bars.map(({ waiting }) => waiting));
   return (
     <Plot
-      title="Waiting at the end of each hour"
+      title={`Waiting at the end of each hour${per > 1 ? `, the most in ${String(per)} h` : ''}`}
       top={String(most)}
       span={span}
       width={width}
       head={['hour', 'waiting']}
       rows={flow.backlog.map(({ hour, waiting }) => [hourOf(hour), String(waiting)])}
     >
-      {flow.backlog.map(({ hour, waiting }) => {
-        const x = placeOf(Date.parse(hour), span, width);
-        const end = placeOf(Date.parse(hour) + HOUR, span, width);
+      {bars.map(({ hour, waiting }) => {
+        const x = Math.max(0, placeOf(hour, span, inner));
+        const end = Math.min(inner, placeOf(hour + per * HOUR, span, inner));
         const height = (waiting / most) * (HEIGHT - TOP);
         return (
           <rect
@@ -77,6 +89,16 @@ export function Backlog({ flow, span, width }: Props): JSX.Element {
   );
 }
 
+/** The highest backlog in each `per` hours, which begin at `hour`, in milliseconds. */
+function highestIn(backlog: WebFlow['backlog'], per: number): { hour: number; waiting: number }[] {
+  const highest = new Map<number, number>();
+  for (const { hour, waiting } of backlog) {
+    const first = Math.floor(Date.parse(hour) / (per * HOUR)) * per * HOUR;
+    highest.set(first, Math.max(waiting, highest.get(first) ?? 0));
+  }
+  return [...highest].map(([hour, waiting]) => ({ hour, waiting }));
+}
+
 interface PlotProps {
   title: string;
   /** The value of the highest line. */
@@ -90,7 +112,7 @@ interface PlotProps {
 
 /** A plot, and the same data as a table for people who cannot see it. */
 function Plot({ title, top, span, width, head, rows, children }: PlotProps): JSX.Element {
-  const ticks = ticksOf(span, width, 90, new Date(span.to).getTimezoneOffset());
+  const ticks = ticksOf(span, width - EDGE, 90, new Date(span.to).getTimezoneOffset());
   return (
     <figure class="plot">
       <figcaption>{title}</figcaption>
@@ -102,15 +124,7 @@ function Plot({ title, top, span, width, head, rows, children }: PlotProps): JSX
           {top}
         </text>
         {ticks.map((at) => (
-          <text
-            key={at}
-            class="tick-label"
-            x={placeOf(at, span, width)}
-            y={HEIGHT + 16}
-            text-anchor="middle"
-          >
-            {clockOf(at)}
-          </text>
+          <TickLabel key={at} at={at} span={span} width={width - EDGE} y={HEIGHT + 16} />
         ))}
       </svg>
       <details>

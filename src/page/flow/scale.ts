@@ -9,6 +9,9 @@ const HOUR = 60 * MINUTE;
 const SHORTEST = 10_000;
 export const LONGEST = 7 * 24 * HOUR;
 
+/** Pixels to the right of a period, so that what happens now is not cut off. */
+export const EDGE = 24;
+
 const STEPS = [
   1000,
   5000,
@@ -24,11 +27,29 @@ const STEPS = [
   6 * HOUR,
   12 * HOUR,
   24 * HOUR,
+  48 * HOUR,
+  96 * HOUR,
 ];
 
 /** The position of a time in a picture, in pixels from its left edge. */
 export function placeOf(at: number, { from, to }: TimeSpan, width: number): number {
   return ((at - from) / (to - from)) * width;
+}
+
+/** The next multiple of `step` that is not before a time; both in milliseconds. */
+export function steppedUp(at: number, step: number): number {
+  return Math.ceil(at / step) * step;
+}
+
+/**
+ * The middle of the part of an hour that a period contains, in pixels from the left edge; undefined
+ * if it contains nothing of it.
+ *
+ * @param hour its beginning, in milliseconds
+ */
+export function middleOfHour(hour: number, span: TimeSpan, width: number): number | undefined {
+  const [from, to] = [Math.max(hour, span.from), Math.min(hour + HOUR, span.to)];
+  return from > to ? undefined : placeOf((from + to) / 2, span, width);
 }
 
 /**
@@ -74,7 +95,7 @@ export function ticksOf(
   offset: number,
 ): number[] {
   const wanted = ((to - from) / Math.max(1, width)) * apart;
-  const step = STEPS.find((one) => one >= wanted) ?? 24 * HOUR;
+  const step = STEPS.find((one) => one >= wanted) ?? 192 * HOUR;
   const shift = offset * MINUTE;
   const ticks: number[] = [];
   for (let at = Math.ceil((from - shift) / step) * step + shift; at <= to; at += step)

@@ -42,6 +42,8 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ['Home'], does: 'the oldest message', action: 'first', where: 'messages' },
   { keys: ['End'], does: 'the newest message', action: 'last', where: 'messages' },
   { keys: ['o'], does: 'open the thread of the message', action: 'thread', where: 'messages' },
+  { keys: ['j'], does: 'the next run or message', action: 'next', where: 'flow' },
+  { keys: ['k'], does: 'the run or message before', action: 'previous', where: 'flow' },
   { keys: ['+'], does: 'show a shorter time', action: 'zoom-in', where: 'flow' },
   { keys: ['-'], does: 'show a longer time', action: 'zoom-out', where: 'flow' },
   { keys: ['ArrowLeft'], does: 'earlier', action: 'earlier', where: 'flow' },

@@ -103,13 +103,15 @@ export class Live {
     this.#greeted = true;
     const failed = name === 'hello' && this.model.problem !== undefined;
     if (first || again || failed || name === 'reset') void this.load();
+    const held = holdingOf(this.model);
     this.model = after(this.model, name, data);
     this.set({});
     const news: LiveEvent = again
       ? { name: 'reset', data: { reason: 'a new stream' } }
       : { name, data };
     for (const heard of this.#listeners) heard(news);
-    if (['tip', 'runs', 'facts', 'dead_letters'].includes(name)) this.#look();
+    const isOther = name === 'status' && holdingOf(this.model) !== held;
+    if (isOther || ['tip', 'runs', 'facts', 'dead_letters'].includes(name)) this.#look();
   }
 
   /** Requests the data again soon, once for all changes until then. */
@@ -128,4 +130,9 @@ export class Live {
       );
     }, wait);
   }
+}
+
+/** What holds mail back, to notice that it has changed: the states of waiting mail depend on it. */
+function holdingOf({ now }: Model): string {
+  return JSON.stringify([now?.paused, now?.parked]);
 }

@@ -8,21 +8,29 @@ interface Props {
   none?: string | undefined;
   beside?: ComponentChildren;
   class?: string;
+  /** The fragment of an address that leads to it. */
+  id?: string;
   children?: ComponentChildren;
 }
 
-/** A card of the overview. Its size does not depend on its content, so that nothing moves. */
-export function Card({ title, count, none, beside, class: style, children }: Props): JSX.Element {
+/** A card of the overview, as high as its content. */
+export function Card({
+  title,
+  count,
+  none,
+  beside,
+  class: style,
+  id,
+  children,
+}: Props): JSX.Element {
   return (
-    <section class={`card ${style ?? ''}`} aria-label={title}>
+    <section class={`card ${style ?? ''}`} aria-label={title} {...(id !== undefined && { id })}>
       <header>
         <h2>{title}</h2>
         {count !== undefined && <span class="dim">{count.toLocaleString()}</span>}
         {beside}
       </header>
-      <div class="inside" tabIndex={0} role="group" aria-label={title}>
-        {none === undefined ? children : <p class="dim">{none}</p>}
-      </div>
+      <div class="inside">{none === undefined ? children : <p class="dim">{none}</p>}</div>
     </section>
   );
 }

@@ -2,20 +2,23 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { WebDeadLetter, WebNow, WebRetried } from '../../api/api.ts';
 import { post, wordsOf } from '../live/api.ts';
-import { useModel } from '../live/use-live.ts';
+import { useClock, useModel } from '../live/use-live.ts';
+import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { attemptsInWords, nextInWords, SIGNS } from '../parts/state-words.ts';
 import { Link } from '../route/link.tsx';
 import { Problem } from '../parts/view.tsx';
-import { ageOf, secondsSince, wholeTimeOf } from '../text/time.ts';
+import { ageOf, momentOf, secondsSince, wholeTimeOf } from '../text/time.ts';
 import { Card } from './card.tsx';
+import { Rows } from './rows.tsx';
 
 /** Deliveries that failed or are held, the reason, and a button to try them again. */
-export function DeadLetters({ now }: { now: WebNow | undefined }): JSX.Element {
+export function DeadLetters({ now }: { now: WebNow }): JSX.Element {
   const { session } = useModel();
   const [said, setSaid] = useState<{ ok: boolean; words: string } | undefined>(undefined);
   const [busy, setBusy] = useState('');
-  const letters = now?.dead_letters;
+  const letters = now.dead_letters;
   const none =
-    letters?.length === 0 && now?.parked.length === 0
+    letters.length === 0 && now.parked.length === 0
       ? 'None: every delivery worked out.'
       : undefined;
   const retry = (id: string): void => {
@@ -38,15 +41,16 @@ export function DeadLetters({ now }: { now: WebNow | undefined }): JSX.Element {
   return (
     <Card
       title="Dead letters and parked mail"
-      count={now?.dead_letters_total}
+      count={now.dead_letters_total}
       none={none}
       class="letters"
+      id="letters"
       beside={
         <>
           <span class="dim said" role="status">
             {said?.ok === true ? said.words : ''}
           </span>
-          {mayWrite && letters !== undefined && letters.length > 1 && (
+          {mayWrite && letters.length > 1 && (
             <button
               type="button"
               disabled={busy !== ''}
@@ -61,19 +65,24 @@ export function DeadLetters({ now }: { now: WebNow | undefined }): JSX.Element {
       }
     >
       <Problem words={said?.ok === false ? said.words : undefined} />
-      <ul class="plain rows">
-        {now?.parked.map(({ actor, tier, reason, until }) => (
+      <Rows>
+        {now.parked.map(({ actor, tier, reason, until }) => (
           <li key={`${actor} ${tier}`}>
             <p>
-              <span class="chip held">‖ parked</span> <bdi class="who">{actor}</bdi>{' '}
-              <span class="dim">{tier}</span>
+              <span class={`chip ${HELD[1]}`}>
+                <span aria-hidden="true">{HELD[0]}</span> held
+              </span>{' '}
+              <bdi class="who">{actor}</bdi> <span class="dim">{tier}</span>
             </p>
             <p>
-              {reason}, until <time dateTime={until}>{wholeTimeOf(until)}</time>
+              {reasonInWords(reason)}, tried again{' '}
+              <time dateTime={until} title={wholeTimeOf(until)}>
+                {momentOf(until)}
+              </time>
             </p>
           </li>
         ))}
-        {letters?.map((letter) => (
+        {letters.map((letter) => (
           <li key={letter.id}>
             <Letter letter={letter}>
               {mayWrite && (
@@ -91,45 +100,59 @@ export function DeadLetters({ now }: { now: WebNow | undefined }): JSX.Element {
             </Letter>
           </li>
         ))}
-      </ul>
+      </Rows>
     </Card>
   );
 }
 
-const SIGNS = {
-  retrying: ['↻', 'wait'],
-  quarantined: ['✕', 'bad'],
-  parked: ['‖', 'held'],
-} as const;
+const HELD = SIGNS.held;
+
+/** What a dead letter is called where it is mail. */
+const STANDINGS = { retrying: 'failing', quarantined: 'failed', parked: 'parked' } as const;
 
 function Letter(props: { letter: WebDeadLetter; children: JSX.Element | false }): JSX.Element {
   const { letter, children } = props;
   const { state, actor, channel, channel_name: name, messages, reason, detail } = letter;
-  const [sign, style] = SIGNS[state];
+  const [sign, style] = SIGNS[STANDINGS[state]];
   const [message] = messages;
+  const clock = useClock(5000);
   return (
     <div class="letter">
       <div>
         <p>
-          <span class={`chip ${style}`}>
-            <span aria-hidden="true">{sign}</span> {state}
+          <span class={`chip ${style}`} data-state={STANDINGS[state]}>
+            <span aria-hidden="true">{sign}</span> {STANDINGS[state]}
           </span>{' '}
           <bdi class="who">{actor}</bdi>{' '}
           <span class="dim">
-            in <bdi>{name}</bdi>, {letter.attempts} {letter.attempts === 1 ? 'attempt' : 'attempts'}
-            , last {ageOf(secondsSince(letter.last_failed_at, Date.now()))} ago
+            in <bdi>{name}</bdi>
           </span>
         </p>
         <p>
           {message === undefined ? (
-            reason
+            reasonInWords(reason)
           ) : (
-            <Link to={{ view: 'thread', channel, relPath: message }}>{reason}</Link>
+            <Link to={{ view: 'thread', channel, relPath: message }}>{reasonInWords(reason)}</Link>
           )}
         </p>
-        {detail !== '' && <pre tabIndex={0}>{detail.slice(0, 600)}</pre>}
+        {detail !== '' && <pre>{detail.slice(0, 600)}</pre>}
+        <p class="dim">{historyOf(letter, clock)}</p>
       </div>
       {children}
     </div>
   );
+}
+
+/** How often it was tried, when last, and what comes next. @param now milliseconds */
+function historyOf(letter: WebDeadLetter, now: number): string {
+  const { state, attempts, attempts_since_release: since, attempts_allowed: allowed } = letter;
+  const last = `${ageOf(secondsSince(letter.last_failed_at, now))} ago`;
+  switch (state) {
+    case 'retrying':
+      return `${attemptsInWords({ attempts: since, attempts_allowed: allowed })}, last ${last}; ${nextInWords(letter.next_retry_at, now)}`;
+    case 'quarantined':
+      return `quarantined after ${String(attempts)} ${attempts === 1 ? 'attempt' : 'attempts'}, ${last}; tried again only if you say so`;
+    case 'parked':
+      return `parked ${last}; runs only if you say so`;
+  }
 }

@@ -3,22 +3,24 @@ import type { WebActorNow, WebHost, WebNow } from '../../api/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
+import { SIGNS } from '../parts/state-words.ts';
 import { ageOf, secondsSince } from '../text/time.ts';
 import { Card } from './card.tsx';
+import { Rows } from './rows.tsx';
 import { usePassed } from './passed.ts';
 
 /** The machines, and when each one was last active. */
-export function Hosts({ now }: { now: WebNow | undefined }): JSX.Element {
-  const none = now?.hosts.length === 0 ? 'No host file yet: crosstalk init writes one.' : undefined;
+export function Hosts({ now }: { now: WebNow }): JSX.Element {
+  const none = now.hosts.length === 0 ? 'No host file yet: crosstalk init writes one.' : undefined;
   return (
-    <Card title="Hosts" count={now?.hosts.length} none={none}>
-      <ul class="plain rows">
-        {now?.hosts.map((host) => (
+    <Card title="Hosts" count={now.hosts.length} none={none}>
+      <Rows>
+        {now.hosts.map((host) => (
           <li key={host.alias}>
             <Host host={host} at={now.at} />
           </li>
         ))}
-      </ul>
+      </Rows>
     </Card>
   );
 }
@@ -49,25 +51,24 @@ function Host({ host, at }: { host: WebHost; at: string }): JSX.Element {
 }
 
 /** The actors that can be asked, and what each one is doing. */
-export function Actors({ now }: { now: WebNow | undefined }): JSX.Element {
-  const none =
-    now?.actors.length === 0 ? 'No actor yet: crosstalk actor add makes one.' : undefined;
+export function Actors({ now }: { now: WebNow }): JSX.Element {
+  const none = now.actors.length === 0 ? 'No actor yet: crosstalk actor add makes one.' : undefined;
   return (
-    <Card title="Actors" count={now?.actors.length} none={none}>
-      <ul class="plain rows">
-        {now?.actors.map((actor) => (
+    <Card title="Actors" count={now.actors.length} none={none}>
+      <Rows>
+        {now.actors.map((actor) => (
           <li key={actor.name}>
             <Actor actor={actor} />
           </li>
         ))}
-      </ul>
+      </Rows>
     </Card>
   );
 }
 
 function Actor({ actor }: { actor: WebActorNow }): JSX.Element {
   const { session } = useModel();
-  const { name, description, hosts, running, waiting } = actor;
+  const { name, description, hosts, running, waiting, by_state: mail } = actor;
   const idle = running.length === 0 && waiting === 0;
   return (
     <>
@@ -91,13 +92,25 @@ function Actor({ actor }: { actor: WebActorNow }): JSX.Element {
             <StateChip shown={{ state: 'running', actor: name, detail: null, since: run.since }} />
           </Link>
         ))}
-        {waiting > 0 && <span class="chip wait">◔ {waiting} waiting</span>}
+        {COUNTED.map((state) => {
+          const [sign, style] = SIGNS[state];
+          return (
+            mail[state] > 0 && (
+              <span key={state} class={`chip ${style}`} data-state={state}>
+                <span aria-hidden="true">{sign}</span> {mail[state]} {state}
+              </span>
+            )
+          );
+        })}
         {idle && <span class="dim">idle{wroteWords(actor)}</span>}
       </p>
       {description !== '' && session !== undefined && <p class="dim about">{description}</p>}
     </>
   );
 }
+
+/** The states of mail that are counted; what runs is shown by its run. */
+const COUNTED = ['waiting', 'held', 'failing', 'failed', 'parked'] as const;
 
 function wroteWords({ last_wrote: wrote }: WebActorNow): string {
   return wrote === null ? '' : `, last wrote ${ageOf(secondsSince(wrote, Date.now()))} ago`;

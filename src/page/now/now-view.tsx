@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import type { WebNow } from '../../api/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { View } from '../parts/view.tsx';
 import { Actors, Hosts } from './hosts.tsx';
@@ -12,6 +13,20 @@ export function NowView(): JSX.Element {
   const { now } = useModel();
   return (
     <View title="Now" class="now">
+      {now === undefined ? (
+        <p class="dim" role="status">
+          Loading…
+        </p>
+      ) : (
+        <Known now={now} />
+      )}
+    </View>
+  );
+}
+
+function Known({ now }: { now: WebNow }): JSX.Element {
+  return (
+    <>
       <Verdict now={now} />
       <div class="cards">
         <Actors now={now} />
@@ -20,8 +35,8 @@ export function NowView(): JSX.Element {
         <Hosts now={now} />
         <OutboxCard now={now} />
         <Budget now={now} />
-        {now !== undefined && now.malformed_total > 0 && <Malformed now={now} />}
+        {now.malformed_total > 0 && <Malformed now={now} />}
       </div>
-    </View>
+    </>
   );
 }

@@ -3,19 +3,20 @@ import type { WebNow } from '../../api/api.ts';
 import { Link } from '../route/link.tsx';
 import { ageOf, clockOf } from '../text/time.ts';
 import { Card } from './card.tsx';
+import { Rows } from './rows.tsx';
 import { usePassed } from './passed.ts';
 
 /** Messages that this machine has yet to push. */
-export function OutboxCard({ now }: { now: WebNow | undefined }): JSX.Element {
-  const passed = usePassed(now?.at ?? '');
+export function OutboxCard({ now }: { now: WebNow }): JSX.Element {
+  const passed = usePassed(now.at);
   return (
     <Card
       title="Outbox"
-      count={now?.outbox_total}
-      none={now?.outbox_total === 0 ? 'Everything is on the remote.' : undefined}
+      count={now.outbox_total}
+      none={now.outbox_total === 0 ? 'Everything is on the remote.' : undefined}
     >
-      <ul class="plain rows">
-        {now?.outbox.map(({ id, age_s: age, messages }) => (
+      <Rows>
+        {now.outbox.map(({ id, age_s: age, messages }) => (
           <li key={id}>
             <p class="dim">queued for {ageOf(age + passed)}</p>
             {messages.map(({ channel, relPath }) => (
@@ -25,17 +26,17 @@ export function OutboxCard({ now }: { now: WebNow | undefined }): JSX.Element {
             ))}
           </li>
         ))}
-      </ul>
+      </Rows>
     </Card>
   );
 }
 
 /** How many pushes the remote's budget still allows. */
-export function Budget({ now }: { now: WebNow | undefined }): JSX.Element {
-  const budget = now?.push_budget;
+export function Budget({ now }: { now: WebNow }): JSX.Element {
+  const budget = now.push_budget;
   return (
     <Card title="Push budget" none={budget === null ? 'This remote has no limit.' : undefined}>
-      {budget !== undefined && budget !== null && (
+      {budget !== null && (
         <>
           <p>
             {budget.used} of {budget.pushes_per_minute} pushes to <bdi>{budget.host}</bdi> in the
@@ -63,14 +64,14 @@ export function Budget({ now }: { now: WebNow | undefined }): JSX.Element {
 export function Malformed({ now }: { now: WebNow }): JSX.Element {
   return (
     <Card title="Malformed files" count={now.malformed_total}>
-      <ul class="plain rows">
+      <Rows>
         {now.malformed.map(({ path, reason }) => (
           <li key={path}>
             <p class="mono">{path}</p>
             <p class="dim">{reason}</p>
           </li>
         ))}
-      </ul>
+      </Rows>
     </Card>
   );
 }

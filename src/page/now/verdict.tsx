@@ -1,42 +1,85 @@
 import type { JSX } from 'preact';
-import type { WebNow } from '../../api/api.ts';
-import { ageOf, clockOf, dayOf } from '../text/time.ts';
+import type { WebFinding, WebNow } from '../../api/api.ts';
+import { Copy } from '../parts/copy.tsx';
+import { ageOf, momentOf, withLocalTimes } from '../text/time.ts';
 import { usePassed } from './passed.ts';
 
-/** Whether anything is stuck, and what to do about it. */
-export function Verdict({ now }: { now: WebNow | undefined }): JSX.Element {
-  const ok = now?.health.ok;
-  const [first, ...others] = now?.health.problems ?? [];
+/** The most problems that are shown unasked. */
+const SHOWN = 6;
+
+/** Whether anything is stuck, who ends it, and how. */
+export function Verdict({ now }: { now: WebNow }): JSX.Element {
+  const { health, findings } = now;
+  const act = findings.filter(({ kind }) => kind === 'act');
+  const wait = findings.filter(({ kind }) => kind === 'wait');
+  const state = health.ok ? 'ok' : act.length > 0 ? 'not-ok' : 'waits';
   return (
-    <section
-      class={`verdict ${ok === undefined ? '' : ok ? 'ok' : 'not-ok'}`}
-      aria-label="Verdict"
-      aria-busy={now === undefined}
-    >
+    <section class={`verdict ${state}`} aria-label="Verdict">
       <div class="words" role="status">
-        {ok === true && (
+        {health.ok && (
           <p class="good">
             <span aria-hidden="true">✓</span> healthy
           </p>
         )}
-        {ok === false && (
+        {state === 'not-ok' && (
           <p class="bad">
             <span aria-hidden="true">✕</span> stuck
           </p>
         )}
-      </div>
-      <div class="inside" tabIndex={0} role="group" aria-label="What is stuck, and what to do">
-        {ok === true && <p>Nothing is stuck.</p>}
-        {first !== undefined && (
-          <ul class="plain problems">
-            {[first, ...others].map((problem) => (
-              <li key={problem}>{problem}</li>
-            ))}
-          </ul>
+        {state === 'waits' && (
+          <p class="wait">
+            <span aria-hidden="true">◔</span> waits
+          </p>
         )}
-        {now !== undefined && <Dispatcher now={now} />}
+      </div>
+      <div class="inside">
+        {health.ok && <p>Nothing is stuck.</p>}
+        <Findings title="Needs you" findings={act} class="bad" />
+        <Findings title="Goes on without you" findings={wait} class="wait" />
+        <Dispatcher now={now} />
       </div>
     </section>
+  );
+}
+
+function Findings(props: {
+  title: string;
+  findings: readonly WebFinding[];
+  class: string;
+}): JSX.Element | null {
+  const { title, findings, class: style } = props;
+  if (findings.length === 0) return null;
+  const list = (some: readonly WebFinding[]): JSX.Element => (
+    <ul class="plain problems">
+      {some.map(({ problem, command }) => (
+        <li key={problem}>
+          <p>{withLocalTimes(problem)}</p>
+          {command !== null && (
+            <p class="todo">
+              <code>{command}</code>
+              <Copy text={command} />
+              {command.startsWith('crosstalk dlq') && (
+                <a class="button" href="#letters">
+                  Show them
+                </a>
+              )}
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+  return (
+    <>
+      <h2 class={style}>{title}</h2>
+      {list(findings.slice(0, SHOWN))}
+      {findings.length > SHOWN && (
+        <details>
+          <summary>{findings.length - SHOWN} more</summary>
+          {list(findings.slice(SHOWN))}
+        </details>
+      )}
+    </>
   );
 }
 
@@ -47,8 +90,8 @@ function Dispatcher({ now }: { now: WebNow }): JSX.Element {
     <p class="dim">
       {dispatcher === null
         ? 'No dispatcher runs on this machine.'
-        : `The dispatcher here, process ${String(dispatcher.pid)}, has run since ${dayOf(dispatcher.started_at)} ${clockOf(dispatcher.started_at)}; its last word is ${ageOf(dispatcher.age_s + passed)} old.`}
-      {paused !== null && ` Paused by ${paused.by} since ${clockOf(paused.since)}.`}
+        : `The dispatcher here, process ${String(dispatcher.pid)}, has run since ${momentOf(dispatcher.started_at)} and reported ${ageOf(dispatcher.age_s + passed)} ago.`}
+      {paused !== null && ` Paused by ${paused.by} since ${momentOf(paused.since)}.`}
     </p>
   );
 }

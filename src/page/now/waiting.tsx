@@ -5,19 +5,20 @@ import { StateChip } from '../parts/state-chip.tsx';
 import { plainOf } from '../text/plain.ts';
 import { ageOf } from '../text/time.ts';
 import { Card } from './card.tsx';
+import { Rows } from './rows.tsx';
 
 /** Messages that wait for an answer, by how long they have waited. */
-export function Waiting({ now }: { now: WebNow | undefined }): JSX.Element {
-  const waiting = now?.waiting;
+export function Waiting({ now }: { now: WebNow }): JSX.Element {
+  const waiting = now.waiting;
   return (
     <Card
       title="Waiting mail"
-      count={waiting?.total}
-      none={waiting?.total === 0 ? 'Nothing waits for an answer.' : undefined}
+      count={waiting.total}
+      none={waiting.total === 0 ? 'Nothing waits for an answer.' : undefined}
     >
-      {waiting !== undefined && <Ages ages={waiting.ages} total={waiting.total} />}
-      <ul class="plain rows">
-        {waiting?.messages.map((one) => (
+      {waiting.total > 0 && <Ages ages={waiting.ages} total={waiting.total} />}
+      <Rows>
+        {waiting.messages.map((one) => (
           <li key={`${one.channel}/${one.relPath} ${one.actor}`}>
             <p>
               <Link to={{ view: 'thread', channel: one.channel, relPath: one.relPath }}>
@@ -32,13 +33,14 @@ export function Waiting({ now }: { now: WebNow | undefined }): JSX.Element {
                   actor: one.actor,
                   detail: null,
                   since: one.timestamp,
+                  delay: one.delay,
                 }}
               />
             </p>
           </li>
         ))}
-      </ul>
-      {waiting?.complete === false && <p class="dim">Older messages may wait too.</p>}
+      </Rows>
+      {!waiting.complete && <p class="dim">Older messages may wait too.</p>}
     </Card>
   );
 }

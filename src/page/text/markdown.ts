@@ -1,4 +1,5 @@
 import MarkdownIt, { type Token } from 'markdown-it';
+import { withoutSequences } from '../../protocol/text/steering.ts';
 import { safeLink } from './links.ts';
 
 /**
@@ -13,9 +14,12 @@ reader.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
 /** Texts longer than this, in characters, are shown as they were written. */
 export const MARKDOWN_LIMIT = 200_000;
 
-/** The tokens of a message's text; see markdown-it for their meaning. */
+/**
+ * The tokens of a message's text; see markdown-it for their meaning. The colours that a command
+ * printed for a terminal are left out.
+ */
 export function tokensOf(text: string): Token[] {
-  return reader.parse(text, {});
+  return reader.parse(withoutSequences(text), {});
 }
 
 /** A token with the tokens between its opening and its closing one. */

@@ -34,6 +34,25 @@ export function dayOf(at: string | number): string {
   return formatted(day, at);
 }
 
+const short = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+
+/** The time of day, with its day unless that is `today`, which is in milliseconds. */
+export function momentOf(at: string | number, today = Date.now()): string {
+  return dayOf(at) === dayOf(today) ? clockOf(at) : formatted(short, at);
+}
+
+const MOMENT = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z/g;
+
+/** A text of the server in which the times are those of the reader's time zone. */
+export function withLocalTimes(text: string): string {
+  return text.replace(MOMENT, (at) => momentOf(at));
+}
+
 /** The complete time, for a tooltip. */
 export function wholeTimeOf(at: string | number): string {
   return formatted(full, at);

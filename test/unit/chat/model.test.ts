@@ -124,7 +124,13 @@ it('threads from before fold into a line that says who asked, how many answered 
     entry(3, 'bert', 'concierge'),
     entry(4, 'concierge', 'bert', { re: [relPath(3)] }),
   );
-  const answered = { actor: 'concierge', state: 'answered' as const, detail: null, took_s: 4 };
+  const answered = {
+    actor: 'concierge',
+    state: 'answered' as const,
+    detail: null,
+    took_s: 4,
+    delay: null,
+  };
   chat.on({ type: 'standings', standings: [{ relPath: relPath(1), states: [answered] }] });
   const line = chat.screen.find((one) => one.includes('Which way'));
   expect(line).toMatch(/^▸ .* bert: Which way\? {2}1 answer {2}answered after 4 s$/);
@@ -146,7 +152,13 @@ it('what arrives while somebody looks on is not folded, and the wait for it coun
   chat.on({ type: 'sending', entry: entry(90, 'anna', 'concierge') });
   chat.on({ type: 'sent', sent: { relPath: relPath(90), queued: undefined } });
   expect(chat.did('look').at(-1)?.wanted).toEqual([relPath(90)]);
-  const waiting = { actor: 'concierge', state: 'waiting' as const, detail: null, took_s: null };
+  const waiting = {
+    actor: 'concierge',
+    state: 'waiting' as const,
+    detail: null,
+    took_s: null,
+    delay: null,
+  };
   chat.on({ type: 'standings', standings: [{ relPath: relPath(90), states: [waiting] }] });
   expect(chat.screen.join('\n')).toContain('waiting for concierge… 10 s');
   const failed = { ...waiting, state: 'failed' as const, detail: '01ABCDEFGH' };

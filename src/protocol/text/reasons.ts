@@ -1,0 +1,35 @@
+/** Why a delivery failed, by the reasons of protocol.md §8. */
+const FAILURES: Readonly<Record<string, string>> = {
+  not_started: 'the command could not be started',
+  exit_code: 'the command failed',
+  signal: 'the command was killed',
+  timed_out: 'the command took too long',
+  too_much_output: 'the command printed too much',
+  empty_answer: 'the command gave no answer',
+  bad_workdir: 'the working directory cannot be used',
+  interrupted: 'the dispatcher ended in the middle of the run',
+  too_deep: 'the thread is too deep',
+};
+
+/** Why mail waits although its actor could run. */
+const HOLDS: Readonly<Record<string, string>> = {
+  paused: 'paused',
+  max_runs_per_hour: 'the hourly limit of runs is reached',
+  rate_limited: 'rate limited',
+  not_logged_in: 'not logged in',
+};
+
+/**
+ * The code of a failure or of a hold in words, for every place where people read it.
+ *
+ * @param reason such as `exit_code` or `rate_limited`; an unknown one loses its underscores
+ */
+export function reasonInWords(reason: string): string {
+  const known = [FAILURES, HOLDS].find((words) => Object.hasOwn(words, reason));
+  return known?.[reason] ?? reason.replaceAll('_', ' ');
+}
+
+/** Whether a hold ends without anybody's action, as a limit does and a missing login does not. */
+export function endsByItself(reason: string): boolean {
+  return reason === 'max_runs_per_hour' || reason === 'rate_limited';
+}

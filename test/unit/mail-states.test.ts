@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import type { WebDelay } from '../../src/api/api.ts';
+import { standing } from '../../src/operations/page/waiting-mail.ts';
+import { shownStatesOf } from '../../src/page/live/states.ts';
+import { sinceOf, SIGNS, standingOf, stateInWords } from '../../src/page/parts/state-words.ts';
+import { reasonInWords } from '../../src/protocol/text/reasons.ts';
+import { withoutSequences } from '../../src/protocol/text/steering.ts';
+import { path } from '../support/messages.ts';
+
+const CHANNEL = '11111111-2222-4333-8444-555555555555';
+const NOW = new Date('2026-06-09T20:00:00.000Z');
+const at = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();
+
+const errand = {
+  actor: 'worker',
+  message: { channel: CHANNEL, relPath: path(1), tier: null },
+} as unknown as Parameters<typeof standing>[0];
+const place = { actor: 'worker', channel: CHANNEL, messages: [path(1)] };
+const letter = (state: 'retrying' | 'quarantined' | 'parked', next: string | null) =>
+  ({
+    ...place,
+    id: 'L',
+    channel_name: '',
+    state,
+    reason: 'exit_code',
+    detail: 'exit code 4',
+    attempts: 4,
+    attempts_since_release: 1,
+    attempts_allowed: 3,
+    last_failed_at: at(-5),
+    next_retry_at: next,
+  }) as const;
+const run = { ...place, id: 'R', since: at(-2) } as never;
+const nothing = { running: [], dead_letters: [] };
+const limited = {
+  paused: null,
+  holds: [{ reason: 'rate_limited' as const, since: at(-9), until: at(30), said: 'limit' }],
+  parked: [{ actor: 'worker', tier: 'default', reason: 'rate_limited', until: at(30) }],
+};
+const paused = { paused: { since: at(-7), by: 'anna' }, holds: [], parked: [] };
+
+describe('mail without an answer', () => {
+  it.each([
+    ['waiting', nothing, undefined, null],
+    ['running', { ...nothing, running: [run] }, undefined, at(-2)],
+    ['failing', { ...nothing, dead_letters: [letter('retrying', at(5))] }, undefined, at(-5)],
+    ['failed', { ...nothing, dead_letters: [letter('quarantined', null)] }, limited, at(-5)],
+    ['parked', { ...nothing, dead_letters: [letter('parked', null)] }, limited, at(-5)],
+    ['held', nothing, limited, at(-9)],
+    ['held', nothing, paused, at(-7)],
+    // A retry that is due and does not begin.
+    ['held', { ...nothing, dead_letters: [letter('retrying', at(-1))] }, paused, at(-7)],
+  ] as const)('is %s', (state, own, holding, since) => {
+    const known = standing(errand, own as never, holding, NOW);
+    expect(known.state).toBe(state);
+    expect(known.delay?.since ?? null).toBe(since);
+  });
+
+  it('is held until a limit ends, but with no time where somebody has to act', () => {
+    expect(standing(errand, nothing, limited, NOW).delay).toMatchObject({
+      until: at(30),
+      reason: 'rate_limited',
+      said: 'limit',
+    });
+    const [parked] = limited.parked;
+    const loggedOut = { ...limited, parked: [{ ...parked!, reason: 'not_logged_in' }] };
+    expect(standing(errand, nothing, loggedOut, NOW).delay?.until).toBeNull();
+  });
+
+  it('of another actor, or after the time, is not held', () => {
+    expect(standing({ ...errand, actor: 'other' }, nothing, limited, NOW).state).toBe('waiting');
+    expect(standing(errand, nothing, limited, new Date(at(31))).state).toBe('waiting');
+  });
+});
+
+describe('what a state says', () => {
+  const delay: WebDelay = {
+    since: at(-5),
+    until: null,
+    reason: null,
+    said: null,
+    attempts: null,
+    attempts_allowed: null,
+  };
+  const shown = { actor: 'worker', detail: null, since: at(-60) };
+  const words = (state: 'waiting' | 'failed' | 'running', more: Partial<WebDelay> | null) =>
+    stateInWords({ ...shown, state, delay: more && { ...delay, ...more } }, null, NOW.getTime());
+
+  it('is another word for each', () => {
+    const failing = { reason: 'exit_code', attempts: 1, attempts_allowed: 3, until: at(-1) };
+    expect(words('waiting', null)).toBe('waiting for worker');
+    expect(words('running', {})).toBe('worker is working on it');
+    expect(words('failed', { ...failing, until: null })).toBe('worker failed');
+    expect(words('failed', failing)).toBe('worker is failing: attempt 1 of 3, next now');
+    expect(words('waiting', { reason: 'rate_limited', until: at(30) })).toMatch(
+      /^worker is held: rate limited, until .+/,
+    );
+    expect(words('waiting', { reason: 'paused', said: 'by anna' })).toBe(
+      'worker is held: paused by anna',
+    );
+    const open = ['waiting', 'held', 'running', 'failing', 'failed', 'parked'] as const;
+    expect(new Set(open.map((state) => SIGNS[state][0])).size).toBe(open.length);
+  });
+
+  it('counts the time of a run from its beginning, wherever it is shown', () => {
+    expect(sinceOf({ ...shown, state: 'running', delay })).toBe(at(-5));
+    expect(sinceOf({ ...shown, state: 'waiting', delay: null })).toBe(at(-60));
+  });
+
+  it('is refined by what was loaded, where an event says no more than that it failed', () => {
+    const waiting = {
+      ...{ channel: CHANNEL, relPath: path(1), channel_name: '', from: 'me', actor: 'worker' },
+      ...{ timestamp: at(-60), age_s: 1, state: 'failing' as const, excerpt: '' },
+      delay: { ...delay, until: at(3), reason: 'exit_code', attempts: 1 },
+    };
+    const message = { channel: CHANNEL, relPath: path(1), timestamp: at(-60), queued: false };
+    const facts = (state: 'failed' | 'answered') =>
+      new Map([
+        [
+          `${CHANNEL}/${path(1)}`,
+          { self: 'sent' as const, actors: { worker: { state, detail: 'L', at: at(-5) } } },
+        ],
+      ]);
+    const of = (state: 'failed' | 'answered') =>
+      shownStatesOf(message as never, facts(state), [waiting], []).map(standingOf);
+    expect(of('failed')).toEqual(['failing']);
+    expect(of('answered')).toEqual(['answered']);
+  });
+});
+
+it('reasons are words, and unknown ones at least lose their underscores', () => {
+  expect(reasonInWords('exit_code')).toBe('the command failed');
+  expect(reasonInWords('rate_limited')).toBe('rate limited');
+  expect(reasonInWords('some_new_one')).toBe('some new one');
+  expect(reasonInWords('constructor')).toBe('constructor');
+});
+
+it('what a command wrote for a terminal disappears whole, and nothing else does', () => {
+  const coloured =
+    '\u001b[1;31mno \u001b]8;;http://x\u0007paint\u001b]8;;\u0007\u001b(B\u001b[0m left';
+  expect(withoutSequences(coloured)).toBe('no paint left');
+  expect(withoutSequences('\u009b31mred')).toBe('red');
+  expect(withoutSequences('[31m] and a\r\n[INFO] b')).toBe('[31m] and a\n[INFO] b');
+  expect(withoutSequences('\u001b]unfinished')).toBe(']unfinished');
+});
