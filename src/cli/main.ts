@@ -42,7 +42,7 @@ export async function main(argv: string[]): Promise<void> {
   const code = await run(argv, io, ({ name, paged, interrupt: how }) => {
     interrupt = how ?? 'exit';
     if (paged !== true || !process.stdout.isTTY || argv.some((word) => ENDLESS.test(word))) return;
-    pages = paging({ write: io.out, lines: process.stdout.rows }, io, name);
+    pages = paging({ write: io.out, clean: harmless, lines: process.stdout.rows }, io, name);
     io.out = pages.out;
   });
   if (pages !== undefined) {

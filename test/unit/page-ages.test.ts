@@ -7,7 +7,13 @@ const BEGIN = Date.UTC(2026, 5, 9, 19);
 const at = (seconds: number): string => new Date(BEGIN + seconds * 1000).toISOString();
 
 const dispatcher = { pid: 1, version: '6', started_at: at(-60), interval: 30, pending: 0 };
-const verdict = { health: { ok: true, problems: [] }, paused: null, parked: [], push_budget: null };
+const verdict = {
+  health: { ok: true, problems: [] },
+  findings: [],
+  paused: null,
+  parked: [],
+  push_budget: null,
+};
 const host = { last_wrote: null, actors: [], problem: null };
 const NOW = {
   ...verdict,

@@ -1,4 +1,3 @@
-import { harmless } from '../view/render.ts';
 import type { Io } from './io.ts';
 
 /** The text of a command whose output may be longer than the screen. */
@@ -12,10 +11,11 @@ export interface Paging {
  * Keeps back what a command writes on a terminal, and shows it with a pager if it is longer than the
  * screen. Nothing in it can control the terminal, whatever the pager lets through.
  *
- * @param screen where the output goes, and how many lines fit there
+ * @param screen where the output goes, what removes control characters from it, and how many lines fit
+ *   there
  */
 export function paging(
-  screen: { write: Io['out']; lines: number },
+  screen: { write: Io['out']; clean: (text: string) => string; lines: number },
   surroundings: Pick<Io, 'env' | 'cwd'>,
   name: string,
 ): Paging {
@@ -24,7 +24,7 @@ export function paging(
   return {
     out: (text) => {
       if (isOver) screen.write(text);
-      else parts.push(harmless(text));
+      else parts.push(screen.clean(text));
     },
     end: async () => {
       isOver = true;

@@ -6,6 +6,7 @@ import { get } from '../live/api.ts';
 import { useClock, useLoaded } from '../live/use-live.ts';
 import { Problem, View } from '../parts/view.tsx';
 import { useNavigation } from '../route/navigation.ts';
+import { Legend } from './legend.tsx';
 import { AnswerTimes, Backlog } from './plots.tsx';
 import { lengthOf, LONGEST, moved, steppedUp, zoomed, type TimeSpan } from './scale.ts';
 import { Timeline } from './timeline.tsx';
@@ -190,22 +191,6 @@ export function FlowView(first: Props): JSX.Element {
         </>
       )}
     </View>
-  );
-}
-
-function Legend(): JSX.Element {
-  return (
-    <p class="legend dim" aria-label="Legend">
-      <span class="key question">question</span>
-      <span class="key answer">answer</span>
-      <span class="key answered">answered</span>
-      <span class="key running">running ›</span>
-      <span class="key failed">failed ✕</span>
-      <span class="key parked">parked ‖</span>
-      <span class="key stopped">cut off</span>
-      <span class="key concluded">answered elsewhere, with the wait for it</span>
-      <span class="key silent">silent</span>
-    </p>
   );
 }
 
