@@ -60,6 +60,19 @@ describe.skipIf(!hasBrowser)(`the page where there is little room ${UNLESS}`, SL
     },
   );
 
+  it('Write has a whole row for the recipients on a narrow screen', async () => {
+    const { page, ...window } = await browsing.window(web, {
+      viewport: { width: 320, height: 568 },
+    });
+    await page.goto(`${window.origin}/write`);
+    const { width = 0 } = (await page.getByRole('combobox', { name: 'To' }).boundingBox()) ?? {};
+    expect(width).toBeGreaterThan(250);
+    // What is written to is no part of the way there: the view is Write alone.
+    await page.waitForURL('**/write?channel=*');
+    expect(await page.locator('.tree [aria-current]').count()).toBe(0);
+    await window.context.close();
+  });
+
   it.each([
     ['beside a view', WIDE, '/', '.side .tree'],
     ['in the list of conversations', WIDE, '/c', '.channel-list'],

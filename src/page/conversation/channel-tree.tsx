@@ -25,7 +25,8 @@ const DEEPEST = 6;
 function ChannelLink({ channel }: { channel: WebChannel }): JSX.Element {
   const { route } = useNavigation();
   const unread = unreadOf(channel, loadMark(localStorage, channel.id));
-  const here = 'channel' in route && route.channel === channel.id;
+  const isTalk = route.view === 'channel' || route.view === 'message' || route.view === 'thread';
+  const here = isTalk && route.channel === channel.id;
   return (
     <Link
       to={{ view: 'channel', channel: channel.id }}
