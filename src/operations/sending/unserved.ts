@@ -1,5 +1,6 @@
 import { readHosts } from '../../bus/host.ts';
 import { EVERYONE, formatAddress, type Address } from '../../protocol/address.ts';
+import { unservedInWords } from '../../protocol/text/unserved.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { RemoteNews } from './remote-news.ts';
 
@@ -15,10 +16,8 @@ export async function noteUnserved(
 ): Promise<void> {
   const asked = known.length > 0 && (await news.ask());
   for (const { name, host, serving } of asked ? await withoutHost(context, addressees) : known) {
-    const where = serving.length > 0 ? ` (${name} is served by ${serving.join(', ')})` : '';
-    context.note(
-      `no host serves ${formatAddress(host === undefined ? { name } : { name, host })}${where}; the message waits until one does`,
-    );
+    const address = formatAddress(host === undefined ? { name } : { name, host });
+    context.note(unservedInWords(address, serving));
   }
 }
 
