@@ -7,6 +7,7 @@ import {
   recipientProblem,
   suggested,
   typingAt,
+  unservedAmong,
 } from '../../src/page/compose/recipients.ts';
 import { namesOf, tiersOf } from '../../src/page/compose/sending.ts';
 import { BINDINGS, press, type Pressed } from '../../src/page/keys/keymap.ts';
@@ -133,6 +134,24 @@ describe('recipients', () => {
     expect(namesOf(actors)).toEqual(['worker', 'worker@one', 'worker@two', 'boss', 'all']);
     expect(tiersOf(actors, 'worker@two')).toEqual(['huge']);
     expect(tiersOf(actors, 'worker, boss')).toEqual(['small', 'large', 'huge', 'default']);
+  });
+
+  it('whom no host serves are told of, in the words of the command line', () => {
+    const actors: WebActor[] = [
+      { name: 'worker', description: '', hosts: [{ alias: 'one', tiers: [] }] },
+      { name: 'idle', description: '', hosts: [] },
+    ];
+    const waits = '; the message waits until one does';
+    expect(unservedAmong('worker, worker@one, all', actors)).toEqual([]);
+    expect(unservedAmong('idle anna anna', actors)).toEqual([
+      `no host serves idle${waits}`,
+      `no host serves anna${waits}`,
+    ]);
+    expect(unservedAmong('worker@two', actors)).toEqual([
+      `no host serves worker@two (worker is served by one)${waits}`,
+    ]);
+    expect(unservedAmong('', actors)).toEqual([]);
+    expect(unservedAmong('worker, <b>', actors)).toEqual([]);
   });
 });
 

@@ -3,6 +3,7 @@ import { EVERYONE, formatAddress, type Address } from '../../protocol/address.ts
 import type { HostFile, Tier } from '../../protocol/files/host-file.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
+import { someOf, unservedInWords } from '../../protocol/text/unserved.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { RemoteNews } from './remote-news.ts';
 
@@ -61,21 +62,10 @@ function unservedLine(
   serving: readonly HostFile[],
   hosts: readonly HostFile[],
 ): string {
-  const aliases = some(serving.map(({ alias }) => alias));
-  const where = serving.length > 0 ? ` (${name} is served by ${aliases})` : '';
-  const names = hosts.flatMap(({ actors }) => [...actors.keys()]);
   const address = formatAddress(host === undefined ? { name } : { name, host });
-  const meant = serving.length > 0 ? '' : didYouMean(name, names);
-  return `no host serves ${address}${where}; the message waits until one does${meant}`;
-}
-
-/** The most names in a line. */
-const MOST_NAMED = 8;
-
-function some(names: readonly string[]): string {
-  const more = names.length - MOST_NAMED;
-  const listed = names.slice(0, MOST_NAMED).join(', ');
-  return more > 0 ? `${listed} and ${String(more)} more` : listed;
+  const names = hosts.flatMap(({ actors }) => [...actors.keys()]);
+  const aliases = serving.map(({ alias }) => alias);
+  return `${unservedInWords(address, aliases)}${aliases.length > 0 ? '' : didYouMean(name, names)}`;
 }
 
 function untieredLine(name: string, wanted: string, serving: readonly HostFile[]): string[] {
@@ -84,6 +74,6 @@ function untieredLine(name: string, wanted: string, serving: readonly HostFile[]
   if (names.includes(wanted)) return [];
   const instead = [...new Set(tiers.flatMap(([first]) => (first === undefined ? [] : first.name)))];
   return [
-    `${name} has no tier ${shown(wanted)}, only ${some(names)}, so ${some(instead)} takes the message${didYouMean(wanted, names)}`,
+    `${name} has no tier ${shown(wanted)}, only ${someOf(names)}, so ${someOf(instead)} takes the message${didYouMean(wanted, names)}`,
   ];
 }

@@ -6,6 +6,7 @@ import { LiveContext, useModel } from '../live/use-live.ts';
 import { Problem } from '../parts/view.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { EMPTY, keepDraft, loadDraft, type Draft } from '../live/drafts.ts';
+import { Unserved } from './unserved.tsx';
 import { RecipientField } from './recipient-field.tsx';
 import { listed, recipientProblem } from './recipients.ts';
 import { failureOf, namesOf, queuedMessages, tiersOf } from './sending.ts';
@@ -121,6 +122,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
           ))}
         </select>
       </div>
+      <Unserved to={draft.to} said={notes} />
       <div class="text">
         <label for={`${id}-text`} class={brief ? 'aside' : ''}>
           Message (markdown)

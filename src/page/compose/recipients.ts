@@ -1,5 +1,8 @@
+import type { WebActor } from '../../api/api.ts';
+import { EVERYONE } from '../../protocol/address.ts';
 import { isName } from '../../protocol/names.ts';
 import { trailingStart } from '../../protocol/text/trailing.ts';
+import { unservedInWords } from '../../protocol/text/unserved.ts';
 
 /** The recipient that is being typed within a list. */
 export interface Typing {
@@ -63,4 +66,18 @@ export function recipientProblem(text: string): string | undefined {
   return wrong === undefined
     ? undefined
     : `“${wrong.slice(0, 40)}” is not a recipient: write a name, or name@host.`;
+}
+
+/** What a sender should know of recipients that no host serves, in words, one for each. */
+export function unservedAmong(text: string, actors: readonly WebActor[]): string[] {
+  if (recipientProblem(text) !== undefined) return [];
+  return [...new Set(listed(text))].flatMap((address) => {
+    const [name = '', host] = address.split('@');
+    if (name === EVERYONE) return [];
+    const serving = (actors.find((one) => one.name === name)?.hosts ?? []).map(
+      ({ alias }) => alias,
+    );
+    const there = host === undefined ? serving.length > 0 : serving.includes(host);
+    return there ? [] : [unservedInWords(address, serving)];
+  });
 }

@@ -84,8 +84,8 @@ export function pictureOf(flow: WebFlow, span: TimeSpan, width: number, now: num
   const most = Math.min(MOST_MARKS, Math.max(LEAST_MARKS, width / APART));
   const isClear = (one: number): boolean => {
     const groups = groupedBars(bars, one);
-    const highest = Math.max(0, ...names.map(({ name }) => inRows(of(groups, name)).length));
-    return groups.length + groupedArrows(arrows, one).length <= most && highest <= MOST_ROWS;
+    if (groups.length + groupedArrows(arrows, one).length > most) return false;
+    return names.every(({ name }) => inRows(of(groups, name)).length <= MOST_ROWS);
   };
   // Where even the widest cells are too many, the newest are drawn.
   const pixel = (span.to - span.from) / width;

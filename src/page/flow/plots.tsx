@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { WebFlow } from '../../api/api.ts';
 import { ageOf, clockOf, dayOf } from '../text/time.ts';
 import { EDGE, middleOfHour, placeOf, ticksOf, type TimeSpan } from './scale.ts';
@@ -112,6 +113,8 @@ interface PlotProps {
 
 /** A plot, and the same data as a table for people who cannot see it. */
 function Plot({ title, top, span, width, head, rows, children }: PlotProps): JSX.Element {
+  // A closed table of a week would have hundreds of rows that nobody sees.
+  const [open, setOpen] = useState(false);
   const ticks = ticksOf(span, width - EDGE, 90, new Date(span.to).getTimezoneOffset());
   return (
     <figure class="plot">
@@ -127,28 +130,34 @@ function Plot({ title, top, span, width, head, rows, children }: PlotProps): JSX
           <TickLabel key={at} at={at} span={span} width={width - EDGE} y={HEIGHT + 16} />
         ))}
       </svg>
-      <details>
+      <details
+        onToggle={(event) => {
+          setOpen(event.currentTarget.open);
+        }}
+      >
         <summary>In numbers</summary>
-        <table>
-          <thead>
-            <tr>
-              {head.map((cell) => (
-                <th key={cell} scope="col">
-                  {cell}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={row[0]}>
-                {row.map((cell, at) => (
-                  <td key={head[at]}>{cell}</td>
+        {open && (
+          <table>
+            <thead>
+              <tr>
+                {head.map((cell) => (
+                  <th key={cell} scope="col">
+                    {cell}
+                  </th>
                 ))}
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {rows.map((row) => (
+                <tr key={row[0]}>
+                  {row.map((cell, at) => (
+                    <td key={head[at]}>{cell}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
       </details>
     </figure>
   );
