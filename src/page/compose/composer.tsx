@@ -32,15 +32,15 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
   const text = useRef<HTMLTextAreaElement>(null);
   const left = useRef(new AbortController());
   const id = useId();
-  useEffect(
-    () => () => {
-      left.current.abort();
-    },
-    [],
-  );
   useEffect(() => {
+    const here = new AbortController();
+    left.current = here;
     setDraft(loadDraft(localStorage, channel));
     setProblem(undefined);
+    setSending(false);
+    return () => {
+      here.abort();
+    };
   }, [channel]);
   const change = (patch: Partial<Draft>): void => {
     const next = { ...draft, ...patch };
@@ -57,6 +57,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
     if (wrong !== undefined || sending) return;
     setSending(true);
     setNotes('');
+    const { signal: stop } = left.current;
     try {
       const { to, body, tier } = draft;
       const request = {
@@ -67,25 +68,26 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
       };
       const sent = await sendOnce(live.ways, channel, request, {
         unsure: (error) => {
-          setProblem(failureOf(error));
+          if (!stop.aborted) setProblem(failureOf(error));
         },
-        stop: left.current.signal,
+        stop,
       });
-      setProblem(undefined);
       const name = channels?.find((one) => one.id === sent.channel)?.name ?? '';
       const messages = queuedMessages(sent, draft, name);
       if (sent.state === 'queued') live.sent(messages);
-      const rest = { ...EMPTY, to: draft.to };
-      setDraft(rest);
       keepDraft(localStorage, channel, EMPTY);
+      // Another channel's draft is shown by now.
+      if (stop.aborted) return;
+      setProblem(undefined);
+      setDraft({ ...EMPTY, to: draft.to });
       setPreview(false);
       setNotes(['Queued.', ...sent.notes].join(' '));
       onSent?.(messages);
       text.current?.focus();
     } catch (error) {
-      setProblem(failureOf(error));
+      if (!stop.aborted) setProblem(failureOf(error));
     } finally {
-      setSending(false);
+      if (!stop.aborted) setSending(false);
     }
   };
   return (
