@@ -96,13 +96,15 @@ export function isSame(given: string, wanted: string): boolean {
   return timingSafeEqual(digest(given), digest(wanted));
 }
 
-/** The value of one cookie in a `Cookie` header. */
-export function cookieIn(header: string | undefined, name: string): string | undefined {
-  for (const part of (header ?? '').split(';')) {
+/**
+ * The values of the cookies with a name in a `Cookie` header. There may be several: cookies are not
+ * separated by port, so a page of another server on this machine can add some, and put them first.
+ */
+export function cookiesIn(header: string | undefined, name: string): string[] {
+  return (header ?? '').split(';').flatMap((part) => {
     const [key, ...value] = part.trim().split('=');
-    if (key === name) return value.join('=');
-  }
-  return undefined;
+    return key === name ? [value.join('=')] : [];
+  });
 }
 
 /** A path of the page if it is safe to write into HTML; otherwise the path of the start page. */

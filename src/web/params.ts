@@ -148,10 +148,16 @@ export function sendRequest(value: unknown): WebSendRequest {
         `${shown(key)} is none of ${Object.keys(SEND_FIELDS).join(', ')}`,
       );
     if (typeof field !== 'string')
-      throw new CrosstalkError('usage', `${key} is ${shown(field)}, expected text`);
+      throw new CrosstalkError('usage', `${key} is ${briefly(field)}, expected text`);
   }
   const request = Object.fromEntries(fields) as Partial<Record<string, string>>;
   const { to = '', body = '' } = request;
   const rest = fields.filter(([key, field]) => key !== 'to' && key !== 'body' && field !== '');
   return { ...Object.fromEntries(rest), to, body };
+}
+
+/** A value of JSON that is no text; the inside of one may be too deep to be written again. */
+function briefly(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return shown(value);
+  return Array.isArray(value) ? 'a list' : 'an object';
 }

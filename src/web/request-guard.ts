@@ -1,7 +1,7 @@
 import { problem } from './answers.ts';
 import { hasBody } from './body.ts';
 import {
-  cookieIn,
+  cookiesIn,
   cookieOf,
   isOurOrigin,
   isSame,
@@ -55,7 +55,7 @@ export class RequestGuard {
 
     const name = cookieName(door);
     const byToken = this.#hasToken(header('authorization'));
-    const byCookie = isSame(cookieIn(header('cookie'), name) ?? '', this.#cookie);
+    const byCookie = cookiesIn(header('cookie'), name).some((one) => isSame(one, this.#cookie));
     if (!byToken && !byCookie)
       return isLink(site, header('sec-fetch-mode')) && isRead && !isApi
         ? goOn(401, url)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openAddresses, publicUrlOf } from '../../src/web/addresses.ts';
-import { cookieIn, isLoopback, isOurOrigin, pagePath, whoseHost } from '../../src/web/guard.ts';
+import { cookiesIn, isLoopback, isOurOrigin, pagePath, whoseHost } from '../../src/web/guard.ts';
 
 const own = { host: '127.0.0.1', bound: '127.0.0.1', port: 7777, hostname: 'annas-laptop' };
 
@@ -155,7 +155,8 @@ it('of a path only what is one of the page’s gets into HTML', () => {
 });
 
 it('a cookie is found by its whole name', () => {
-  expect(cookieIn('a=1; crosstalk-77=x=y; b=2', 'crosstalk-77')).toBe('x=y');
-  expect(cookieIn('xcrosstalk-77=1', 'crosstalk-77')).toBeUndefined();
-  expect(cookieIn(undefined, 'crosstalk-77')).toBeUndefined();
+  expect(cookiesIn('a=1; crosstalk-77=x=y; b=2', 'crosstalk-77')).toEqual(['x=y']);
+  expect(cookiesIn('crosstalk-77=; crosstalk-77=x', 'crosstalk-77')).toEqual(['', 'x']);
+  expect(cookiesIn('xcrosstalk-77=1', 'crosstalk-77')).toEqual([]);
+  expect(cookiesIn(undefined, 'crosstalk-77')).toEqual([]);
 });

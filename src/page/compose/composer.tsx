@@ -55,6 +55,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
     if (wrong !== undefined || sending) return;
     setSending(true);
     setNotes('');
+    const { signal: stop } = left.current;
     try {
       const { to, body, tier } = draft;
       const request = {
@@ -65,25 +66,26 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
       };
       const sent = await sendOnce(live.ways, channel, request, {
         unsure: (error) => {
-          setProblem(failureOf(error));
+          if (!stop.aborted) setProblem(failureOf(error));
         },
-        stop: left.current.signal,
+        stop,
       });
-      setProblem(undefined);
       const name = channels?.find((one) => one.id === sent.channel)?.name ?? '';
       const messages = queuedMessages(sent, draft, name);
       if (sent.state === 'queued') live.sent(messages);
-      const rest = { ...EMPTY, to: draft.to };
-      setDraft(rest);
       keepDraft(localStorage, channel, EMPTY);
+      // Another channel's draft is shown by now.
+      if (stop.aborted) return;
+      setProblem(undefined);
+      setDraft({ ...EMPTY, to: draft.to });
       setPreview(false);
       setNotes(['Queued.', ...sent.notes].join(' '));
       onSent?.(messages);
       text.current?.focus();
     } catch (error) {
-      setProblem(failureOf(error));
+      if (!stop.aborted) setProblem(failureOf(error));
     } finally {
-      setSending(false);
+      if (!stop.aborted) setSending(false);
     }
   };
   return (
