@@ -143,6 +143,8 @@ export interface WebHit extends MessageRef {
 /** `GET /api/search`, as `crosstalk search --json`. */
 export interface WebSearch {
   hits: WebHit[];
+  /** Further messages match after these. */
+  more: boolean;
   /** No message has all the words; these have some of them. */
   some_words: boolean;
   /** More than were ranked match; the newest were ranked. */

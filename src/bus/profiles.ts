@@ -39,9 +39,14 @@ export interface ProfilePlace {
   now: () => Date;
 }
 
-/** Where a machine with this state directory keeps the last readable profile of an actor. */
+/** The folder in which a machine with this state directory keeps profiles. */
+export function profilesIn(stateDir: string): string {
+  return join(stateDir, 'profiles');
+}
+
+/** Where it keeps the last readable profile of an actor. */
 function keptAt(stateDir: string, actor: string): string {
-  return join(stateDir, 'profiles', `${actor}.json`);
+  return join(profilesIn(stateDir), `${actor}.json`);
 }
 
 /**

@@ -5,7 +5,7 @@ import { flow } from '../operations/page/flow.ts';
 import { messagePage, type PageInput } from '../operations/page/message-page.ts';
 import { wholeMessage } from '../operations/page/message-whole.ts';
 import { resolveFrom } from '../operations/lookup/resolve.ts';
-import { MAX_CONTEXT, MAX_HITS, search } from '../operations/reading/search.ts';
+import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../operations/reading/search.ts';
 import { thread } from '../operations/tracing/thread.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import type {
@@ -23,9 +23,6 @@ import type {
 import { packageVersion } from '../package.ts';
 import { moment, needed, only, part, relPath, sender, text, time, whole } from './params.ts';
 import { route } from './route.ts';
-
-/** The most hits of a search that are left out: about as many as anybody looks through. */
-const MAX_SKIPPED = 980;
 
 const MAX_PAGE = 200;
 const USUAL_PAGE = 50;

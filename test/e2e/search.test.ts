@@ -81,6 +81,18 @@ it('keeps to a channel, a writer and a time, and shows what is around', async ()
     expect((await host.run('search', ...args)).code).toBe(2);
 });
 
+it('says when more messages match, and shows them when asked', async () => {
+  const { host } = await world();
+  const whole = await search(host, 'the');
+  expect(whole.hits.length).toBeGreaterThan(2);
+  expect(whole.more).toBe(false);
+  const two = await host.run('search', 'the', '--limit', '2');
+  expect(two.err).toBe('crosstalk search: more messages match; the next ones with: --skip 2\n');
+  const rest = await search(host, 'the', '--skip', '2');
+  expect(paths(rest)).toEqual(paths(whole).slice(2));
+  expect((await host.run('search', 'the', '--skip', '-1')).code).toBe(2);
+});
+
 it('bounds what it shows of a long message, around the word', async () => {
   const { host } = await world();
   await host.send(

@@ -40,6 +40,21 @@ const CHANNEL = 'aaaaaaaa-2222-4333-8444-555555555555';
 const NAMED = 'bbbbbbbb-2222-4333-8444-555555555555';
 const TITLE = '"><img src=x onerror=globalThis.hacked=1><script>hacked=1</script>';
 
+const PLAIN = { forcedColors: 'none', reducedMotion: 'no-preference' } as const;
+const LIGHT = { ...PLAIN, colorScheme: 'light' } as const;
+const DARK = { ...PLAIN, colorScheme: 'dark' } as const;
+/** How the page is looked at. Zooming makes a window smaller, in pixels of the page. */
+const LOOKS = [
+  ['light', LIGHT, WIDE],
+  ['dark', DARK, WIDE],
+  ['dark on a phone', DARK, PHONE],
+  ['light on a phone', LIGHT, PHONE],
+  ['at 200 %', LIGHT, { width: 640, height: 512 }],
+  ['at 400 %', DARK, { width: 320, height: 256 }],
+  ['in forced colours', { ...LIGHT, forcedColors: 'active' }, WIDE],
+  ['without motion', { ...DARK, reducedMotion: 'reduce' }, WIDE],
+] as const;
+
 const relPathOf = (n: number): string =>
   `2026/06/09/19${String(n).padStart(2, '0')}00000Z-${String(n).padStart(12, '0')}.md`;
 
@@ -125,7 +140,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
   }
 
   it(
-    'no view breaks a rule of axe, in light or dark colours, wide or on a phone',
+    'no view breaks a rule of axe: light, dark or forced colours, wide, on a phone, at 200 and 400 %',
     SLOW,
     async () => {
       // The page's policy also blocks the checker's script, so the policy is disabled here.
@@ -136,20 +151,14 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
         await window.open(path);
         await settled(window, view);
         await page.addScriptTag({ content: axe.source });
-        for (const [colorScheme, viewport] of [
-          ['light', WIDE],
-          ['dark', WIDE],
-          ['dark', PHONE],
-          ['light', PHONE],
-        ] as const) {
-          await page.emulateMedia({ colorScheme });
+        for (const [look, media, viewport] of LOOKS) {
+          await page.emulateMedia(media);
           await page.setViewportSize(viewport);
           await settled(window, view);
           const found = await page.evaluate<string[]>(
-            'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`))',
+            'axe.run({ resultTypes: ["violations"], rules: { "target-size": { enabled: true } } }).then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`))',
           );
-          const where = `${view}, ${colorScheme}, ${String(viewport.width)} px`;
-          broken.push(...found.map((one) => `${where}: ${one}`));
+          broken.push(...found.map((one) => `${view}, ${look}: ${one}`));
         }
       }
       await window.close();

@@ -2,6 +2,7 @@ import { CrosstalkError } from '../../errors.ts';
 import {
   MAX_CONTEXT,
   MAX_HITS,
+  MAX_SKIPPED,
   search,
   type SearchHit,
   type SearchResult,
@@ -17,19 +18,26 @@ export function run(call: Call): Promise<number> {
   const words = wordsOf(call);
   const limit = count(call, 'limit', MAX_HITS, 1, MAX_HITS);
   const around = count(call, 'context', 0, 0, MAX_CONTEXT);
+  const skip = count(call, 'skip', 0, 0, MAX_SKIPPED);
   return inTransport(call, async (context) => {
     const filters = { ...given(call, 'channel', 'from'), ...sinceOf(call) };
-    const input = { words, limit, context: around, ...filters };
+    const input = { words, limit, skip, context: around, ...filters };
     const result = await search(context, input);
-    say(call, result);
+    say(call, result, skip);
     print(call, result, () => result.hits.map((hit) => render(call, hit)).join('\n\n'));
     return 0;
   });
 }
 
 /** Prints notes that the results alone do not convey. */
-function say(call: Call, { hits, some_words: some, capped, complete }: SearchResult): void {
+function say(
+  call: Call,
+  { hits, more, some_words: some, capped, complete }: SearchResult,
+  skipped: number,
+): void {
   if (hits.length === 0) note(call, 'nothing found');
+  if (more)
+    note(call, `more messages match; the next ones with: --skip ${String(skipped + hits.length)}`);
   if (some) note(call, 'no message has all the words; these have some of them');
   if (capped) note(call, 'very many messages match; the newest of them were ranked');
   if (!complete)

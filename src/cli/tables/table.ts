@@ -74,6 +74,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--from <name>', 'only messages of this writer'],
       ['--since <when>', 'only newer ones: 2026-06-09, 2h, 3d, today'],
       ['--limit <n>', 'how many, at most 20 (default: 20)'],
+      ['--skip <n>', 'leave out so many of the best, which were shown before'],
       ['--context <n>', 'with so many messages before and after each, at most 8'],
     ],
     inRun: true,

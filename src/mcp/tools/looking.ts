@@ -1,6 +1,6 @@
 import { listActors } from '../../operations/setup/actors.ts';
 import { listChannels } from '../../operations/reading/channels.ts';
-import { MAX_CONTEXT, MAX_HITS, search } from '../../operations/reading/search.ts';
+import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../../operations/reading/search.ts';
 import { status } from '../../operations/health/status.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import { thread, type ThreadNode } from '../../operations/tracing/thread.ts';
@@ -58,6 +58,13 @@ export function lookingTools(z: Z): Tool[] {
         from: z.string().optional().describe('only messages of this writer'),
         since: z.string().optional().describe('only newer ones: 2026-06-09, 2h, 3d, today'),
         limit: z.number().int().min(1).max(MAX_HITS).optional(),
+        skip: z
+          .number()
+          .int()
+          .min(0)
+          .max(MAX_SKIPPED)
+          .optional()
+          .describe('leave out so many of the best, which were shown before'),
         context: z
           .number()
           .int()
@@ -76,6 +83,7 @@ export function lookingTools(z: Z): Tool[] {
             excerpt: marked,
           }),
         ),
+        more: z.boolean().describe('further messages match: ask again with skip'),
         some_words: z.boolean().describe('no message has all the words; these have some'),
         capped: z.boolean(),
         complete: z.boolean().describe('false while the index is built: old messages are missing'),

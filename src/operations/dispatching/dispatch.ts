@@ -5,6 +5,7 @@ import { serve } from '../../dispatcher/serve.ts';
 import type { ServeResult } from '../../dispatcher/serve-options.ts';
 import { runnerIn } from '../../service/run.ts';
 import { isPrivate } from '../../state/directory.ts';
+import { profilesIn } from '../../bus/profiles.ts';
 import { sweep } from '../../state/files.ts';
 import { Workspaces } from '../../state/workspaces.ts';
 import { shareConnections, type Context } from '../context.ts';
@@ -79,5 +80,6 @@ async function prepare(context: Context, workspaces: Workspaces): Promise<void> 
   const records = await workspaces.folders();
   const { root, git, outbox: queued, deadLetters: dead, runs: running, bin } = paths;
   await outbox.finish();
-  await sweep([root, git, join(git, 'info'), queued, dead, running, bin, ...records]);
+  const kept = [root, git, join(git, 'info'), queued, dead, running, bin, profilesIn(root)];
+  await sweep([...kept, ...records]);
 }

@@ -28,6 +28,8 @@ export interface SearchInput {
 
 export type { WebHit as SearchHit, WebSearch as SearchResult };
 
+/** The most hits that are left out: about as many as anybody looks through. */
+export const MAX_SKIPPED = 980;
 /** The most hits of one search. */
 export const MAX_HITS = 20;
 /** The most messages shown before and after each hit. */
@@ -52,11 +54,12 @@ export async function search(context: Context, input: SearchInput): Promise<WebS
     input.channel === undefined ? undefined : await resolveChannel(context, input.channel);
   const tip = await tipOf(context);
   return withIndex(context, { patience: PATIENCE_MS }, async (index, complete) => {
-    const query = { ...input, channel: channel?.id, since };
+    // One more than is wanted tells whether there are more.
+    const query = { ...input, limit: input.limit + 1, channel: channel?.id, since };
     const { hits, some, capped } = find(index.database, query);
     let items = MAX_ITEMS;
     const found: WebHit[] = [];
-    for (const hit of hits) {
+    for (const hit of hits.slice(0, input.limit)) {
       const one = await describe(context, tip, hit, input.words);
       if (one === undefined) continue;
       // The limit counts both sides.
@@ -65,7 +68,7 @@ export async function search(context: Context, input: SearchInput): Promise<WebS
       items -= Math.max(0, neighbours.length - 1);
       found.push({ ...one, context: neighbours });
     }
-    return { hits: found, some_words: some, capped, complete };
+    return { hits: found, more: hits.length > input.limit, some_words: some, capped, complete };
   });
 }
 

@@ -63,7 +63,7 @@ export function SearchView(props: { words: string; channel: string | undefined }
   // Earlier results stay until there are new ones.
   if (found !== undefined) shown.current = found;
   const results = shown.current;
-  const mayHaveMore = results !== null && results.hits.length >= pages * PAGE;
+  const mayHaveMore = results?.more === true;
 
   // The button moves down, or vanishes: the first of the new results gets the focus.
   const list = useRef<HTMLOListElement>(null);
@@ -173,7 +173,7 @@ async function searched(
   const hits = new Map(
     [first, ...others].flatMap((page) => page.hits.map((hit) => [messageKey(hit), hit])),
   );
-  return { ...first, hits: [...hits.values()] };
+  return { ...first, hits: [...hits.values()], more: [first, ...others].at(-1)?.more === true };
 }
 
 function summary(

@@ -20,7 +20,7 @@ export function Waiting({ now }: { now: WebNow }): JSX.Element {
       <Rows>
         {waiting.messages.map((one) => (
           <li key={`${one.channel}/${one.relPath} ${one.actor}`}>
-            <p>
+            <p dir="auto">
               <Link to={{ view: 'thread', channel: one.channel, relPath: one.relPath }}>
                 {one.excerpt === '' ? 'empty message' : plainOf(one.excerpt)}
               </Link>

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import type { WebNow } from '../../api/api.ts';
 import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
 import type { Route } from '../route/route.ts';
@@ -20,6 +21,12 @@ const PLACES: readonly { to: Route; name: string; icon: IconName; views: Route['
   { to: { view: 'write' }, name: 'Write', icon: 'write', views: ['write'] },
 ];
 
+/** That something is stuck, or waits for what comes by itself. */
+function Alarm({ now }: { now: WebNow }): JSX.Element {
+  const isForYou = now.findings.some(({ kind }) => kind === 'act');
+  return <span class={`stuck ${isForYou ? 'bad' : 'wait'}`}>{isForYou ? 'stuck' : 'waits'}</span>;
+}
+
 /** The links to the parts of the page; without the one for writing if the server is read-only. */
 export function Destinations(): JSX.Element {
   const { route } = useNavigation();
@@ -32,9 +39,7 @@ export function Destinations(): JSX.Element {
           <Link to={to} current={views.includes(route.view)}>
             <Icon name={icon} />
             <span>{name}</span>
-            {name === 'Now' && now !== undefined && !now.health.ok && (
-              <span class="stuck bad">stuck</span>
-            )}
+            {name === 'Now' && now !== undefined && !now.health.ok && <Alarm now={now} />}
           </Link>
         </li>
       ))}
