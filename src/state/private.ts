@@ -48,7 +48,9 @@ const OURS =
 
 /** Folders that hold nothing but files of ours. */
 const FULL = new Set(
-  ['outbox', 'dead-letters', 'runs', 'sessions', 'log', 'bin', 'session-bin'].concat('git'),
+  ['outbox', 'dead-letters', 'runs', 'sessions', 'log', 'bin', 'session-bin', 'profiles'].concat(
+    'git',
+  ),
 );
 
 /**
