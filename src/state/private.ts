@@ -44,7 +44,7 @@ export async function foreignHand(
  * alone.
  */
 const OURS =
-  /^(cursors|approvals|paused|run-budget|holds|heartbeat|chat|clone|git-settings)\.json(\..*)?$|^(outbox|dead-letters|runs|sessions|log|bin|session-bin|ssh|work|run|git|clones)$|^index\.db.*$|^(service\.env|web\.html|wake\.sock|host-file\.md|approval-key)(\..*)?$|^(dispatcher|writer|approvals|turn|budget|index)\.(lock|guard).*$/;
+  /^(cursors|approvals|paused|run-budget|holds|heartbeat|chat|clone|git-settings|interruptions)\.json(\..*)?$|^(silences|departed)\.jsonl(\..*)?$|^(outbox|dead-letters|runs|sessions|log|bin|session-bin|ssh|work|run|git|clones|profiles)$|^index\.db.*$|^(service\.env|web\.html|wake\.sock|host-file\.md|approval-key)(\..*)?$|^(dispatcher|writer|approvals|turn|budget|index)\.(lock|guard).*$/;
 
 /** Folders that hold nothing but files of ours. */
 const FULL = new Set(
