@@ -170,7 +170,8 @@ describe.skipIf(!hasBrowser)(
     it('a send that fails leaves the focus where it was', () =>
       conversation(async (window) => {
         const { page } = window;
-        await page.route('**/api/send', (route) => route.abort());
+        const refusal = { error: 'refused', message: 'no room.' };
+        await page.route('**/api/send', (route) => route.fulfill({ status: 409, json: refusal }));
         await page.getByRole('textbox', { name: /^Message/ }).fill('text');
         await page.getByRole('combobox', { name: 'To' }).fill('nobody');
         await page.keyboard.press('Enter');

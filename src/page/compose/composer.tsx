@@ -50,9 +50,11 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
   const actors = now?.actors ?? [];
   const tiers = tiersOf(actors, draft.to);
   const send = async (): Promise<void> => {
+    // What is said of the send under way stays.
+    if (sending) return;
     const wrong = problemOf(draft, session?.message_limit ?? Infinity);
     setProblem(wrong);
-    if (wrong !== undefined || sending) return;
+    if (wrong !== undefined) return;
     setSending(true);
     setNotes('');
     const { signal: stop } = left.current;

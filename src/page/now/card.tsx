@@ -24,7 +24,13 @@ export function Card({
   children,
 }: Props): JSX.Element {
   return (
-    <section class={`card ${style ?? ''}`} aria-label={title} {...(id !== undefined && { id })}>
+    <section
+      class={`card ${style ?? ''}`}
+      aria-label={title}
+      // What had the focus in it may go, and leaves the focus to the card.
+      tabIndex={-1}
+      {...(id !== undefined && { id })}
+    >
       <header>
         <h2>{title}</h2>
         {count !== undefined && <span class="dim">{count.toLocaleString()}</span>}
