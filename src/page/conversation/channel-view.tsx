@@ -22,7 +22,7 @@ const keyOf = ({ relPath }: WebMessage): string => relPath;
 
 /** A channel's conversation, at its end or at one message. */
 export function ChannelView({ channel, at }: { channel: string; at?: string }): JSX.Element {
-  const { channels, known, now, pending, session } = useModel();
+  const { channels, known, now, pending, session, problem: failed } = useModel();
   const { go, entry } = useNavigation();
   const kindOf = useKinds();
   const [current, setCurrent] = useState(at);
@@ -72,6 +72,8 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
     else return false;
     return true;
   });
+  // What is known besides the messages adds to their heights, and takes room for writing.
+  const isWhole = (now !== undefined && session !== undefined) || failed !== undefined;
   const about = channels?.find(({ id }) => id === channel);
   const unknown = channels !== undefined && about === undefined;
   const firstUnread = firstUnreadOf(items, mark?.relPath);
@@ -92,7 +94,7 @@ export function ChannelView({ channel, at }: { channel: string; at?: string }): 
       }
     >
       <Problem words={problem} />
-      <div class="talk" ref={box}>
+      <div class={isWhole ? 'talk' : 'talk partial'} ref={box}>
         <Windowed
           items={items}
           before={span?.first ?? 0}
