@@ -88,6 +88,8 @@ it('init warns of a login that many people have, and of no other', async () => {
   const anna = new Newcomer({ person: 'Someone Else', login: 'anna' });
   expect((await anna.init()).err).toBe('');
   expect(await anna.writes()).toBe('anna');
+  const all = new Newcomer({ person: 'All', login: 'root' });
+  expect((await all.init()).err).toContain('git config crosstalk.from <your name>');
   const kept = new Newcomer({ login: 'root', answers: [''] });
   expect((await kept.init()).err).toContain('everybody who goes by root shares one mailbox');
 });

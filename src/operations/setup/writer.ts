@@ -43,7 +43,7 @@ export async function chooseWriter(
   if (askName === undefined && !isGeneric) return undefined;
   const usual = toName(login) ?? 'operator';
   const known = nameFrom((await setting(git, 'user.name')) ?? '');
-  const proposal = known === undefined || known === actor ? usual : known;
+  const proposal = known === undefined || nameProblem(known, actor) !== undefined ? usual : known;
   if (askName === undefined) {
     note(
       `you write as ${usual} here, and so does everybody else who is logged in as ${usual} anywhere; say who you are with: git config crosstalk.from ${proposal === usual ? '<your name>' : proposal}`,
