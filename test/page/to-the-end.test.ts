@@ -46,6 +46,7 @@ describe.skipIf(!hasBrowser)(`the way to the newest message ${UNLESS}`, SLOW, ()
       await window.page.keyboard.press('End');
       await expectEnd(window, newest);
       await scrollUp(window, 300);
+      await settled(window);
       await window.page.keyboard.press('End');
       await expectEnd(window, newest);
     }),
