@@ -13,9 +13,6 @@ export default defineConfig({
     // For what never comes: a test that passes is decided by states, however slow the machine is.
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    // A shared machine may stand still in the middle of a test: there each has a second try, which the
-    // report names.
-    retry: process.env['CI'] === undefined ? 0 : 1,
     sequence: { shuffle: true },
     coverage: { include: ['src/**'], exclude: ['src/demo/agents/**'] },
   },

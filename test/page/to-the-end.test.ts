@@ -4,6 +4,8 @@ import { expectEnd, LongTalk, relPathOf, scrollUp, seen, settled } from '../supp
 
 /** More than the page keeps loaded at once. */
 const MANY = 2000;
+/** After so many pages of older messages the page keeps no more at once. */
+const FULL = 10;
 
 describe.skipIf(!hasBrowser)(`the way to the newest message ${UNLESS}`, SLOW, () => {
   const browsing = new Browsing();
@@ -40,7 +42,7 @@ describe.skipIf(!hasBrowser)(`the way to the newest message ${UNLESS}`, SLOW, ()
     ['a little', 40],
     ['some screens', 4000],
     // The page has dropped the newest messages then.
-    ['more than is kept loaded', 90_000],
+    ['more than is kept loaded', 150_000],
   ])('the key End leads there from %s above, and does so again', (_, pixels) =>
     above(pixels, async (window) => {
       await window.page.keyboard.press('End');
@@ -52,9 +54,56 @@ describe.skipIf(!hasBrowser)(`the way to the newest message ${UNLESS}`, SLOW, ()
     }),
   );
 
+  it('the way there is not lost when everything has to be loaded again meanwhile', () =>
+    above(150_000, async (window) => {
+      const { page } = window;
+      // The server no longer knows the last event, as after a restart, while the end is on its way.
+      await page.route('**/api/events*', (route) =>
+        route.continue({ url: route.request().url().replace(/\?.*/, '?last_event_id=gone-1') }),
+      );
+      let release = (): void => undefined;
+      const held = new Promise<void>((resolve) => (release = resolve));
+      await page.route(/\/messages\?limit=60$/, async (route) => {
+        await held;
+        await route.continue();
+      });
+      const asked = page.waitForRequest(/\/messages\?limit=60$/);
+      await page.keyboard.press('End');
+      await asked;
+      const renewed = page.waitForResponse(/\/api\/now$/);
+      await page.evaluate("dispatchEvent(new Event('online'))");
+      await renewed;
+      release();
+      await expectEnd(window, newest);
+    }));
+
+  it('older messages that come after the key do not push the newest out', () =>
+    visit(`/c/${talk.channel}`, async (window) => {
+      const { page } = window;
+      await expectEnd(window, newest);
+      let asked = 0;
+      let release = (): void => undefined;
+      const held = new Promise<void>((resolve) => (release = resolve));
+      await page.route(/[?&]before=/, async (route) => {
+        asked += 1;
+        if (asked >= FULL) await held;
+        await route.continue().catch(() => undefined);
+      });
+      await page.locator('.windowed').hover();
+      await soon(async () => {
+        if (asked < FULL) await page.mouse.wheel(0, -1500);
+        return asked;
+      }).toBe(FULL);
+      await settled(window);
+      await page.keyboard.press('End');
+      await expectEnd(window, newest);
+      release();
+      await expectEnd(window, newest);
+    }));
+
   it.each([
     ['a little', 40],
-    ['more than is kept loaded', 90_000],
+    ['more than is kept loaded', 150_000],
   ])('the button leads there from %s above, and then the list has the focus', (_, pixels) =>
     above(pixels, async (window) => {
       await toNewest(window).click();
@@ -121,7 +170,7 @@ describe.skipIf(!hasBrowser)(`the way to the newest message ${UNLESS}`, SLOW, ()
 
   it.each([
     ['a little', 40],
-    ['more than is kept loaded', 90_000],
+    ['more than is kept loaded', 150_000],
   ])('what one sends from %s above is shown', (_, pixels) =>
     above(pixels, async (window) => {
       const { page } = window;

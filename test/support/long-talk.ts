@@ -90,15 +90,28 @@ export const place = ({ page }: Window): Promise<{ text: string; top: number }> 
 export const seen = async (window: Window): Promise<number> =>
   Number(/number (\d+)/.exec((await place(window)).text)?.[1]);
 
-/** Where the list stands once it has taken the heights of what it shows, and moves no more. */
+/** The number of frames in which nothing may move before a list counts as settled. */
+const STILL_FRAMES = 12;
+
+/**
+ * Where the list stands once it has taken the heights of what it shows, and moves no more: a wheel
+ * scrolls over several frames, and those of a machine under load come late.
+ */
 export async function settled(window: Window): ReturnType<typeof place> {
-  let last = await place(window);
-  await soon(async () => {
-    const before = last;
-    last = await place(window);
-    return last.text === before.text && last.top === before.top;
-  }).toBe(true);
-  return last;
+  await window.page.evaluate(`new Promise((done) => {
+    const box = document.querySelector('.windowed');
+    let last = '';
+    let still = 0;
+    const look = () => {
+      const now = box.scrollTop + ' ' + box.scrollHeight;
+      still = now === last ? still + 1 : 0;
+      last = now;
+      if (still < ${String(STILL_FRAMES)}) requestAnimationFrame(look);
+      else done();
+    };
+    look();
+  })`);
+  return place(window);
 }
 
 /** Pixels between the reader and the end of the list. */

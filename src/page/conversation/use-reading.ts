@@ -36,7 +36,7 @@ export function useReading(channel: string, at: string | undefined): Reading {
   const [fresh, setFresh] = useState(0);
   const [away, setAway] = useState(at !== undefined);
   const seen = useRef<{ key: string | undefined; atEnd: boolean }>({ key: at, atEnd: false });
-  const { span, problem, more, load } = useSpan(
+  const { span, problem, more, hold, load, isLoading } = useSpan(
     channel,
     (arrived) => {
       setFresh((count) => count + arrived.length);
@@ -57,26 +57,29 @@ export function useReading(channel: string, at: string | undefined): Reading {
     return got ?? 'failed';
   };
   const has = (relPath: string): boolean =>
-    wish.current === undefined &&
-    loaded.current?.messages.some((one) => one.relPath === relPath) === true;
+    !isLoading() && loaded.current?.messages.some((one) => one.relPath === relPath) === true;
   const hasEnd = (): boolean =>
-    wish.current === undefined && loaded.current !== undefined && reachesEnd(loaded.current);
+    !isLoading() && loaded.current !== undefined && reachesEnd(loaded.current);
 
+  const go = (next: Move): void => {
+    hold();
+    setMove(next);
+  };
   const show = (relPath: string): void => {
-    setMove({ to: { key: relPath, offset: AIR } });
+    go({ to: { key: relPath, offset: AIR } });
   };
   const toEnd = async (): Promise<void> => {
-    if (hasEnd() || typeof (await reach(undefined)) === 'object') setMove({ to: 'end' });
+    if (hasEnd() || typeof (await reach(undefined)) === 'object') go({ to: 'end' });
   };
   const toStart = async (): Promise<void> => {
     const got = await reach({ at: 0 });
     const key = typeof got === 'object' ? got.messages[0]?.relPath : undefined;
-    if (key !== undefined) setMove({ to: { key, offset: 0 } });
+    if (key !== undefined) go({ to: { key, offset: 0 } });
   };
   const toAnchor = async (anchor: Anchor): Promise<'there' | 'failed' | 'replaced'> => {
     const got = has(anchor.key) ? undefined : await reach({ around: anchor.key });
     if (typeof got === 'string') return got;
-    setMove({ to: anchor });
+    go({ to: anchor });
     return 'there';
   };
   // Read before this view reports its own places for the entry.

@@ -23,8 +23,12 @@ export interface SpanControl {
   problem: string | undefined;
   /** Loads the messages before or after the loaded ones. */
   more: (side: 'before' | 'after') => void;
+  /** Keeps what is loaded: messages on their way to one end would push out those at the other. */
+  hold: () => void;
   /** Loads another part of the channel; resolves with it, or with undefined after a failure. */
   load: (target: Target) => Promise<LoadedSpan | undefined>;
+  /** Whether another part is being loaded, which will replace the loaded one. */
+  isLoading: () => boolean;
 }
 
 /**
@@ -44,8 +48,8 @@ export function useSpan(
     problem: undefined,
   });
   const span = useRef<LoadedSpan | undefined>(undefined);
-  const loading = useRef<AbortController | undefined>(undefined);
-  const paging = useRef(false);
+  const loading = useRef<{ stop: AbortController; isStale: boolean } | undefined>(undefined);
+  const paging = useRef<AbortController | undefined>(undefined);
   /** Messages that arrive while something is loaded may be missing in the result. */
   const late = useRef<WebMessage[]>([]);
 
@@ -56,50 +60,63 @@ export function useSpan(
   const ask = (query: Record<string, string | number>, signal: AbortSignal) =>
     get<WebMessagePage>(`channels/${channel}/messages`, { limit: PAGE, ...query }, signal);
 
+  const hold = (): void => {
+    paging.current?.abort();
+    paging.current = undefined;
+  };
   const load = async (target: Target): Promise<LoadedSpan | undefined> => {
-    loading.current?.abort();
+    loading.current?.stop.abort();
+    hold();
     const stop = new AbortController();
-    loading.current = stop;
+    const own = { stop, isStale: false };
+    loading.current = own;
     late.current = [];
-    try {
-      const page = await ask(target ?? {}, stop.signal);
-      if (stop.signal.aborted) return undefined;
-      const next = withArrived(spanOf(page), late.current);
-      keep(next);
-      return next;
-    } catch (error) {
-      if (!stop.signal.aborted) setState({ span: span.current, problem: wordsOf(error) });
+    const got = await ask(target ?? {}, stop.signal).catch((error: unknown) => wordsOf(error));
+    if (stop.signal.aborted) return undefined;
+    loading.current = undefined;
+    if (own.isStale) return load(target);
+    if (typeof got === 'string') {
+      setState({ span: span.current, problem: got });
       return undefined;
-    } finally {
-      if (loading.current === stop) loading.current = undefined;
     }
+    const next = withArrived(spanOf(got), late.current);
+    keep(next);
+    return next;
   };
 
   const more = (side: 'before' | 'after'): void => {
     const edge = side === 'before' ? span.current?.messages[0] : span.current?.messages.at(-1);
-    if (paging.current || loading.current !== undefined || edge === undefined) return;
+    if (paging.current !== undefined || loading.current !== undefined || edge === undefined) return;
     if (side === 'after' && span.current !== undefined && reachesEnd(span.current)) return;
-    paging.current = true;
     const stop = new AbortController();
-    ask({ [side]: edge.relPath }, stop.signal)
-      .then(
-        (page) => {
-          // Meanwhile another part may have been loaded, to which this page is not adjacent.
-          const now = span.current;
-          const same = side === 'before' ? now?.messages[0] : now?.messages.at(-1);
-          if (now !== undefined && same?.relPath === edge.relPath) keep(withPage(now, page, side));
-        },
-        (error: unknown) => {
-          setState({ span: span.current, problem: wordsOf(error) });
-        },
-      )
-      .finally(() => {
-        paging.current = false;
-      });
+    paging.current = stop;
+    late.current = [];
+    ask({ [side]: edge.relPath }, stop.signal).then(
+      (page) => {
+        if (stop.signal.aborted) return;
+        paging.current = undefined;
+        // Messages that arrived meanwhile may have pushed out the one to which this page is adjacent.
+        const now = span.current;
+        const same = side === 'before' ? now?.messages[0] : now?.messages.at(-1);
+        if (now === undefined || same?.relPath !== edge.relPath) return;
+        const next = withPage(now, page, side);
+        keep(reachesEnd(next) ? withArrived(next, late.current) : next);
+      },
+      (error: unknown) => {
+        if (stop.signal.aborted) return;
+        paging.current = undefined;
+        setState({ span: span.current, problem: wordsOf(error) });
+      },
+    );
   };
 
   useNews(({ name, data }) => {
     if (name === 'reset') {
+      // What the reader has asked for is not lost; it is asked for again.
+      if (loading.current !== undefined) {
+        loading.current.isStale = true;
+        return;
+      }
       const around = near();
       void load(around === undefined ? undefined : { around });
       return;
@@ -107,7 +124,8 @@ export function useSpan(
     if (name !== 'messages') return;
     const arrived = data as WebEvents['messages'];
     if (arrived.channel !== channel) return;
-    if (loading.current !== undefined) late.current.push(...arrived.messages);
+    if (loading.current !== undefined || paging.current !== undefined)
+      late.current.push(...arrived.messages);
     if (span.current !== undefined) keep(withArrived(span.current, arrived.messages));
     onArrived(arrived.messages);
   });
@@ -133,9 +151,11 @@ export function useSpan(
   }, [oldest, isGrowing]);
   useEffect(
     () => () => {
-      loading.current?.abort();
+      loading.current?.stop.abort();
+      hold();
     },
     [],
   );
-  return { ...state, more, load };
+  const isLoading = (): boolean => loading.current !== undefined;
+  return { ...state, more, hold, load, isLoading };
 }
