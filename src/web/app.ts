@@ -36,6 +36,8 @@ export function makeApp(packages: typeof Packages, parts: Parts, access: WebAcce
       if (!c.res.headers.has(name)) c.res.headers.set(name, value);
     metrics.count(c.req.method, c.req.path, c.res.status);
   });
+  // What follows is the same for everybody: where secrets are, compression would tell their length.
+  app.use('/assets/*', packages.compress());
   app.onError((error) => problemOf(error));
 
   for (const { method, path, serve } of all)

@@ -163,3 +163,23 @@ it('another method than a path has is refused in one way, which tells those it h
     expect.any(String),
   ]);
 });
+
+it('the page’s files come compressed to whoever takes it, and nothing secret ever does', async () => {
+  const index = await web.raw('GET', '/', web.bearer());
+  const script = /src="(\/assets\/[^"]+\.js)"/.exec(index.text)?.[1] ?? '';
+  const plain = await web.raw('GET', script, web.bearer());
+  const packed = await fetch(new URL(script, `http://127.0.0.1:${String(web.port)}`), {
+    headers: { ...web.bearer(), 'accept-encoding': 'gzip' },
+  });
+  expect([plain.headers['content-encoding'], packed.headers.get('content-encoding')]).toEqual([
+    undefined,
+    'gzip',
+  ]);
+  expect(packed.headers.get('cache-control')).toBe(plain.headers['cache-control']);
+  expect(packed.headers.get('vary')).toContain('Accept-Encoding');
+  expect((await packed.text()) === plain.text).toBe(true);
+  for (const path of ['/', '/api/now', '/api/channels', '/metrics']) {
+    const answer = await web.raw('GET', path, { ...web.bearer(), 'accept-encoding': 'gzip' });
+    expect([path, answer.headers['content-encoding']]).toEqual([path, undefined]);
+  }
+});
