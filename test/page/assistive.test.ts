@@ -249,6 +249,26 @@ describe.skipIf(!hasBrowser)(
       ),
     );
 
+    it('forced colours leave the legend of a picture its colours, and the picture the system’s background', () =>
+      visit(
+        '/flow',
+        async ({ page }) => {
+          await page.locator('.timeline .lane').first().waitFor();
+          const colours = (selector: string, of: string, pseudo = ''): Promise<string[]> =>
+            page.evaluate(
+              `[...document.querySelectorAll('${selector}')].map((one) => getComputedStyle(one, '${pseudo}').${of})`,
+            );
+          const legend = await colours(
+            '.key:is(.answered, .running, .failed, .parked)',
+            'backgroundColor',
+            '::before',
+          );
+          expect(new Set(legend).size).toBe(4);
+          const [canvas] = await colours('body', 'backgroundColor');
+          expect(await colours('.lane.even', 'fill')).toContain(canvas);
+        },
+        { forcedColors: 'active' },
+      ));
     it('forced colours leave every state visible', () =>
       visit(
         `/m/${channel}/${relPathOf(MANY - 6)}`,
