@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { commands } from './figures/commands.ts';
+import { files } from './figures/files.ts';
 import { hosts } from './figures/hosts.ts';
 import { idle } from './figures/idle.ts';
 import { many } from './figures/many.ts';
@@ -16,6 +17,7 @@ import { plot, type Series } from './plot.ts';
 
 const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   commands,
+  files,
   roundtrip,
   ticks,
   many,

@@ -21,10 +21,27 @@ const built = join(__dirname, '..', 'dist', 'main.cjs');
 
 if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
   process.stdout.write(`${require('../package.json').version}\n`);
+} else if (!hasFolder()) {
+  refuse('the folder in which it was started is gone; change into another one, such as: cd ~');
 } else if (process.env.CROSSTALK_SOURCE === '1' || !existsSync(built)) {
   void fromSource();
 } else {
   void require('./load.js').load(built).main(argv);
+}
+
+function hasFolder() {
+  try {
+    return process.cwd() !== '';
+  } catch {
+    return false;
+  }
+}
+
+function refuse(message) {
+  process.stderr.write(`crosstalk: ${message}\n`);
+  const error = { code: 'not_found', command: '', message };
+  if (argv.includes('--json')) process.stdout.write(`${JSON.stringify({ error })}\n`);
+  process.exitCode = 1;
 }
 
 async function fromSource() {

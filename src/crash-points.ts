@@ -25,6 +25,16 @@
  * delivery as settled. Several letters of one batch are written one by one: messages with a letter
  * are settled, and messages without one are delivered again.
  *
+ * A delivery that nothing moves any more is reported to its askers. That a notice is due is on disk
+ * before its letter. `notice_recorded`: the notice is in the outbox; its path is derived from the
+ * letter, so the next start sees that it is there. `notice_removed`: it is only to be pushed.
+ *
+ * A message with files passes `files_kept` before its entry is in the outbox: side files without an
+ * entry are swept a day later. At `files_in_git` git has their bytes, to which nothing refers yet; they
+ * are written again. At `entry_with_files_removed` all is on the remote, and the side files are left
+ * to the sweep. At `files_laid` the files of a batch are in the directory of a run that is not on record
+ * yet; the next start removes the directory.
+ *
  * `file_written` and `file_renamed` are part of every durable write: first the temporary file is
  * complete, then it has its new name. Temporary files that a dead process left are deleted at the
  * next start.
@@ -45,8 +55,14 @@ export const CRASH_POINTS = [
   'outbox_removed',
   'letter_written',
   'letter_settled',
+  'notice_recorded',
+  'notice_removed',
   'file_written',
   'file_renamed',
+  'files_kept',
+  'files_in_git',
+  'entry_with_files_removed',
+  'files_laid',
 ] as const;
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];

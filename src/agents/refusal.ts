@@ -1,4 +1,5 @@
 import type { AgentCli } from './agents.ts';
+import { cleanLine } from './clean-line.ts';
 import { statedTime } from './reset-time.ts';
 
 type RefusalKind = 'rate_limited' | 'not_logged_in';
@@ -6,7 +7,7 @@ type RefusalKind = 'rate_limited' | 'not_logged_in';
 /** Why an agent CLI did no work, when waiting or a login fixes that (decision 20). */
 export interface Refusal {
   kind: RefusalKind;
-  /** The reported line: a single line without control characters, at most {@link MAX_SAID} long. */
+  /** The reported line: a single line without control characters, at most 300 characters long. */
   said: string;
   /** When the CLI will work again, if it reported a time. */
   until?: Date;
@@ -19,7 +20,6 @@ export interface FailedRun {
   stderrTail: string;
 }
 
-const MAX_SAID = 300;
 /** Longer output is an answer, because no refusal is this long. */
 const MAX_WHOLE = 4000;
 
@@ -54,10 +54,10 @@ export function refusalOf(
 function linesOf({ refusals: { stream, last } }: AgentCli, run: FailedRun): string[] {
   const text = stream === 'stdout' ? run.stdout : run.stderrTail;
   const reported = reportedIn(run.stdout);
-  if (reported !== undefined) return [clean(reported)];
+  if (reported !== undefined) return [cleanLine(reported)];
   const lines = text
     .split('\n')
-    .map(clean)
+    .map(cleanLine)
     .filter((line) => line !== '');
   if (last === 'whole') return lines.length > 3 || text.length > MAX_WHOLE ? [] : lines.reverse();
   return lines.slice(-last).reverse();
@@ -81,22 +81,6 @@ function reportedIn(stdout: string): string | undefined {
     // Not a report: the line only begins like one.
   }
   return undefined;
-}
-
-/** Colours and whatever else steers a terminal, which no pattern expects. */
-// eslint-disable-next-line no-control-regex -- the escape character is what this is about
-const STEERING = /\u001b\[[0-9;?]*[A-Za-z]|\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-/** A path of any length between the significant words of what gemini prints. */
-const REPORT = / Full report available at: \S+/;
-
-function clean(line: string): string {
-  return line
-    .slice(0, 4 * MAX_SAID)
-    .replace(STEERING, '')
-    .replace(REPORT, '')
-    .trim()
-    .slice(0, MAX_SAID);
 }
 
 const SECOND = 1000;

@@ -33,8 +33,25 @@ export interface WebMessage extends MessageRef {
   /** Markdown as it was written, never HTML; only its beginning where `body_cut` says so. */
   body: string;
   body_cut: boolean;
+  /** The answers that it offers, to choose one by its number, from 1. */
+  options: string[];
   /** Whether it waits in this machine's outbox and is not on the bus yet. */
   queued: boolean;
+  /** The files that it brings along, in order. */
+  files: WebFile[];
+  /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
+  mark?: 'interim' | 'failure' | 'cancel';
+}
+
+/** A file that a message brings along; everything is as its sender claims. */
+export interface WebFile {
+  /** Of its bytes, in hex. */
+  sha256: string;
+  /** What its sender called it. */
+  name: string;
+  bytes: number;
+  /** A media type, such as `image/png`. */
+  type: string;
 }
 
 /**
@@ -101,6 +118,10 @@ export interface WebState {
   took_s: number | null;
   /** Since when it runs, or why it failed or waits, and until when; null if nothing more is known. */
   delay: WebDelay | null;
+  /** The other host that has the dead letter, if a notice of it says that it failed there. */
+  failed_on?: string;
+  /** Why nobody reads it at the moment: no host serves the name, or no dispatcher runs on this machine. */
+  held_up?: string;
 }
 
 /** A message of a thread, and its results. */
@@ -113,6 +134,8 @@ export interface WebThreadNode {
   cause: string[];
   /** The beginning of its text. */
   excerpt: string;
+  /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
+  mark: 'interim' | 'failure' | 'cancel' | null;
   states: WebState[];
   children: WebThreadNode[];
 }
@@ -153,17 +176,55 @@ export interface WebSearch {
   complete: boolean;
 }
 
+/** A message that came for somebody. */
+export interface WebInboxItem extends MessageRef {
+  channel_name: string;
+  from: string;
+  timestamp: Time;
+  excerpt: string;
+  options: string[];
+  unread: boolean;
+  /** Whether it asks something that was not answered yet. */
+  waits_for_you: boolean;
+  /** Why the work of which it tells failed; null for any other message. */
+  failed: string | null;
+}
+
+/** `GET /api/inbox`: what asks something, then what came, unread first. */
+export interface WebInbox {
+  for: string;
+  unread: number;
+  questions: number;
+  messages: WebInboxItem[];
+  event_id: string;
+}
+
 /** Body of `POST /api/send`. */
 export interface WebSendRequest {
-  /** Names, `name@host` and `all`, separated by commas. */
+  /** Names, `name@host` and `all`, separated by commas; empty with `re`: its writer. */
   to: string;
+  /** May be empty with `option`. */
   body: string;
   /** Id, unique id prefix or name; optional when there is only one. */
   channel?: string;
   from?: string;
   tier?: string;
-  /** relPath of the message this answers. */
+  /** relPath of the message this is a reply to, in the channel. */
   re?: string;
+  /** relPath of the message that this takes back, in the channel; `to` is empty then. */
+  cancels?: string;
+  /** The number of the answer that is chosen, of those which that message offers. */
+  option?: string;
+  /** Files that were given to `POST /api/files` within the last day. */
+  files?: { sha256: string; name: string }[];
+}
+
+/** Body of `POST /api/files`. */
+export interface WebUpload {
+  /** The name under which it is sent, without folders. */
+  name: string;
+  /** Its bytes in base64. */
+  base64: string;
 }
 
 /**

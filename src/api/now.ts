@@ -77,7 +77,7 @@ export interface WebWaiting extends MessageRef {
 
 export interface WebDeadLetter {
   id: string;
-  state: 'retrying' | 'quarantined' | 'parked';
+  state: 'retrying' | 'quarantined' | 'parked' | 'cancelled';
   actor: string;
   channel: string;
   channel_name: string;

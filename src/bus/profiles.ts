@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../folder.ts';
 import { parseProfile } from '../protocol/files/actor.ts';
 import { profileFiles } from '../protocol/layout.ts';
 import { isRecord, readJson, writeDurably } from '../state/files.ts';
@@ -151,7 +151,7 @@ function isSeen(value: unknown): value is ProfileSeen {
  */
 async function keep(file: string, { profile, seen }: Kept): Promise<void> {
   try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(file), 0o700);
     await writeDurably(file, JSON.stringify({ ...profile, ...(seen && { seen }) }));
   } catch {
     // A full disk is reported by writes that are necessary.

@@ -1,5 +1,10 @@
+import { inboxHere } from '../operations/lookup/inbox.ts';
+import { readMessage } from '../operations/reading/read.ts';
+import { cancel } from '../operations/sending/cancel.ts';
+import { reply } from '../operations/sending/reply.ts';
+import { writerOf } from '../operations/sending/target.ts';
 import { knownActors } from '../operations/setup/actors.ts';
-import { arrivals, type Arrival } from '../operations/lookup/arrivals.ts';
+import { arrivals } from '../operations/lookup/arrivals.ts';
 import { ChannelHistory } from '../operations/reading/channel-history.ts';
 import { channelTree, unreadCounts } from '../operations/reading/channels.ts';
 import { Remembered } from '../operations/session/chat-memory.ts';
@@ -12,8 +17,9 @@ import { send, senderIn } from '../operations/sending/send.ts';
 import type { Sent } from '../operations/sending/input.ts';
 import { standings } from '../operations/tracing/standings.ts';
 import { queuedIn } from '../operations/tracing/thread.ts';
-import { EVERYONE, formatAddress, parseAddress } from '../protocol/address.ts';
-import { clean, oneLine } from './clean.ts';
+import { EVERYONE, formatAddress } from '../protocol/address.ts';
+import { clean } from './clean.ts';
+import { entryOf, lastSeen, messageOf, rowOf, usualAddressee } from './from-bus.ts';
 import type {
   ChannelRow,
   ChatPort,
@@ -23,7 +29,7 @@ import type {
   Opening,
   SentEntry,
 } from './port.ts';
-import { messageLines, searchLines, statusLines, threadLines } from './reports.ts';
+import { inboxLines, messageLines, searchLines, statusLines, threadLines } from './reports.ts';
 
 export interface BusPortInput {
   /** In any form in which a channel may be named. */
@@ -39,8 +45,6 @@ export interface BusPortInput {
 
 /** The number of messages read at a time. */
 const PAGE = 40;
-/** The default addressee when hosts serve several actors and one has this name. */
-const USUAL = 'concierge';
 
 /** The port of a chat to the bus: everything it requests, over one open transport. */
 export class BusPort implements ChatPort {
@@ -138,23 +142,7 @@ export class BusPort implements ChatPort {
   }
 
   async standings(channel: string, known: Entry[], wanted: string[]): Promise<EntryStanding[]> {
-    const located = known.map(({ relPath, from, to, at, re, cause, body }) => ({
-      relPath,
-      message: {
-        from,
-        to: to.flatMap((text) => {
-          const address = parseAddress(text);
-          return address.ok ? [address.value] : [];
-        }),
-        type: 'text',
-        timestamp: new Date(at).toISOString(),
-        re,
-        cause,
-        extra: {},
-        body,
-      },
-    }));
-    return standings(this.#context, channel, located, new Set(wanted));
+    return standings(this.#context, channel, known.map(messageOf), new Set(wanted));
   }
 
   send(channel: string, to: string, body: string): { entry: Entry; sent: Promise<SentEntry> } {
@@ -164,15 +152,52 @@ export class BusPort implements ChatPort {
     const relPath = firstPath(marks);
     const addressees = to.split(',').map((name) => name.trim());
     const entry = { channel, relPath, from: me, to: addressees, re: [], cause: [], body };
-    const sent = new Promise<SentEntry>((resolve, reject) => {
+    // An operator starts a new conversation, even if the chat was opened inside a dispatch.
+    const input = { to, body, channel, from: me, login, isNew: true, wait: true };
+    const sent = this.#sent(relPath, (onSent) =>
+      send(senderIn(this.#context), input, { marks, onSent }),
+    );
+    return { entry: { ...entry, at: Date.parse(marks.at) }, sent };
+  }
+
+  async reply(message: string, body: string): Promise<{ entry: Entry; sent: Promise<SentEntry> }> {
+    const { me } = this.opening;
+    const { login } = this.#input;
+    const found = await readMessage(this.#context, message);
+    const marks = newMarks(this.#context);
+    const relPath = firstPath(marks);
+    const channel = found.channel.id;
+    const to = [formatAddress(writerOf({ ...found, channel }))];
+    const input = { message: `${channel}/${found.relPath}`, body, from: me, login };
+    const sent = this.#sent(relPath, (onSent) =>
+      reply(this.#context, { ...input, isNew: true, wait: true }, { marks, onSent }),
+    );
+    const at = Date.parse(marks.at);
+    return {
+      entry: { channel, relPath, from: me, to, at, re: [found.relPath], cause: [], body },
+      sent,
+    };
+  }
+
+  #sent(
+    relPath: string,
+    work: (onSent: (sent: Sent) => void) => Promise<unknown>,
+  ): Promise<SentEntry> {
+    return new Promise<SentEntry>((resolve, reject) => {
       const onSent = ({ delivered }: Sent): void => {
         resolve({ relPath, queued: delivered.published ? undefined : delivered.reason });
       };
-      // An operator starts a new conversation, even if the chat was opened inside a dispatch.
-      const input = { to, body, channel, from: me, login, isNew: true, wait: true };
-      this.#track(send(senderIn(this.#context), input, { marks, onSent }).catch(reject));
+      this.#track(work(onSent).catch(reject));
     });
-    return { entry: { ...entry, at: Date.parse(marks.at) }, sent };
+  }
+
+  async asking(): Promise<number> {
+    const input = { name: this.opening.me, questions: true, limit: 0 };
+    return (await inboxHere(this.#context, input, {})).questions;
+  }
+
+  inbox(): Promise<string[]> {
+    return inboxLines(this.#context, this.opening.me);
   }
 
   thread(message: string): Promise<string[]> {
@@ -197,6 +222,15 @@ export class BusPort implements ChatPort {
     return woken ? what : `${what}; no dispatcher runs here: crosstalk dispatch`;
   }
 
+  async cancel(message: string): Promise<string> {
+    const said = { message, from: this.opening.me, login: this.#input.login };
+    const { cancelled, delivered } = await cancel(this.#context, {
+      ...said,
+      ...{ only: false, wait: true },
+    });
+    return delivered.published ? `cancelled: ${cancelled}` : `cancelled here: ${delivered.reason}`;
+  }
+
   /** Waits for messages that are being sent; slower ones are safe in the outbox or the dispatcher. */
   async end(patience: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
@@ -212,38 +246,4 @@ export class BusPort implements ChatPort {
       .then(() => this.#sending.delete(tracked));
     this.#sending.add(tracked);
   }
-}
-
-function lastSeen<C extends ChannelRow>(
-  channels: readonly C[],
-  seen: Readonly<Record<string, string>>,
-): C | undefined {
-  const at = ({ id }: C): string => seen[id] ?? '';
-  return [...channels].sort((a, b) => (at(a) < at(b) ? 1 : at(a) > at(b) ? -1 : 0))[0];
-}
-
-function rowOf({ id, name, depth }: ChannelRow): ChannelRow {
-  return { id, name: oneLine(name), depth };
-}
-
-function entryOf({ channel, relPath, message }: Arrival): Entry {
-  const { from, to, timestamp, re, cause, body } = message;
-  return {
-    channel,
-    relPath,
-    from,
-    to: to.map(formatAddress),
-    at: Date.parse(timestamp),
-    re,
-    cause,
-    body,
-  };
-}
-
-/** The only actor that hosts serve, or the one that usually answers; empty if there is none. */
-async function usualAddressee(context: Context): Promise<string> {
-  const served = (await knownActors(context)).filter(({ hosts }) => hosts.length > 0);
-  const [only, ...others] = served;
-  if (only !== undefined && others.length === 0) return only.name;
-  return served.some(({ name }) => name === USUAL) ? USUAL : '';
 }

@@ -2,6 +2,17 @@
 export const COMMANDS = [
   { name: 'help', usage: '/help', summary: 'keys and commands' },
   { name: 'to', usage: '/to <names>', summary: 'who is spoken to when nobody is named' },
+  {
+    name: 'reply',
+    usage: '/reply [message] <text>',
+    summary: 'answer the newest message, or this one',
+  },
+  {
+    name: 'cancel',
+    usage: '/cancel [message]',
+    summary: 'take back what you asked last, or this message',
+  },
+  { name: 'inbox', usage: '/inbox', summary: 'what came for you' },
   { name: 'channel', usage: '/channel <name>', summary: 'go to another channel' },
   { name: 'fold', usage: '/fold', summary: 'fold all threads, or unfold them' },
   {

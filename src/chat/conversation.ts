@@ -1,3 +1,4 @@
+import { optionLines } from '../protocol/choice.ts';
 import { clean, oneLine } from './clean.ts';
 import { cut, widthOf, wrap } from './columns.ts';
 import { roomOf, type ChatState, type Room } from './model.ts';
@@ -114,6 +115,7 @@ function bodyLines(entry: Entry, width: number): string[] {
   const lines = all.slice(0, MAX_LINES);
   const isCut = all.length > MAX_LINES || entry.body.length > MAX_CHARACTERS;
   if (isCut) lines.push(cut(`… more with: /read ${shortName(entry.relPath)}`, width));
+  for (const line of optionLines(entry.options ?? [])) lines.push(...wrap(clean(line), width));
   wrapped.set(entry, { width, lines });
   return lines;
 }

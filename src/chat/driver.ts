@@ -1,6 +1,7 @@
 import { begin, step, type ChatEvent, type ChatState, type Effect, type Step } from './model.ts';
 import { isWaiting, lookAll } from './looking.ts';
 import type { ChatPort, Opening } from './port.ts';
+import { panel, reason, told } from './outcomes.ts';
 import { update } from './update.ts';
 
 /**
@@ -69,6 +70,12 @@ export class Driver {
       case 'send':
         this.#send(effect);
         return;
+      case 'reply':
+        this.#reply(effect);
+        return;
+      case 'inbox':
+        this.#ask(port.inbox(), (lines) => panel('inbox', lines));
+        return;
       case 'older':
         port.older(effect.channel).then(
           ({ entries, more }) => {
@@ -107,7 +114,10 @@ export class Driver {
         this.#ask(port.status(), (lines) => panel('status', lines));
         return;
       case 'retry':
-        this.#ask(port.retry(effect.id), (text) => ({ type: 'notice', text, bad: false }));
+        this.#ask(port.retry(effect.id), told);
+        return;
+      case 'cancel':
+        this.#ask(port.cancel(effect.message), told);
         return;
       case 'redraw':
         this.#options.redraw();
@@ -118,10 +128,27 @@ export class Driver {
   }
 
   #send({ channel, to, body, typed }: Extract<Effect, { do: 'send' }>): void {
-    const { entry, sent } = this.#options.port.send(channel, to, body);
+    this.#show(this.#options.port.send(channel, to, body), typed);
+  }
+
+  #reply({ channel, message, body, typed }: Extract<Effect, { do: 'reply' }>): void {
+    this.#options.port.reply(message, body).then(
+      (sending) => {
+        this.#show(sending, typed);
+      },
+      (error: unknown) => {
+        const nothing = { channel, relPath: '', from: '', to: [], at: 0, re: [], cause: [], body };
+        this.dispatch({ type: 'refused', entry: nothing, typed, text: reason(error) });
+      },
+    );
+  }
+
+  /** Shows a message, and what becomes of it. */
+  #show({ entry, sent }: ReturnType<ChatPort['send']>, typed: string): void {
     sent.then(
       (outcome) => {
         this.dispatch({ type: 'sent', sent: outcome });
+        this.#countAsking();
       },
       (error: unknown) => {
         this.dispatch({ type: 'refused', entry, typed, text: reason(error) });
@@ -171,6 +198,11 @@ export class Driver {
     if (this.#isCounted) return;
     this.#isCounted = true;
     this.#ask(this.#options.port.unread(), (unread) => ({ type: 'unread', unread }));
+    this.#countAsking();
+  }
+
+  #countAsking(): void {
+    this.#ask(this.#options.port.asking(), (asking) => ({ type: 'asking', asking }));
   }
 
   /** Reads news until the chat ends; after a failure it is shown and reading starts again. */
@@ -189,6 +221,7 @@ export class Driver {
 
   async #arrived(entries: Extract<ChatEvent, { type: 'arrived' }>['entries']): Promise<void> {
     this.dispatch({ type: 'arrived', entries });
+    if (this.#isCounted) this.#countAsking();
     const { port } = this.#options;
     const [channels, addresses] = await Promise.all([port.channels(), port.addresses()]);
     this.dispatch({ type: 'channels', channels });
@@ -210,12 +243,4 @@ export class Driver {
     this.#options.signal.removeEventListener('abort', this.#quit);
     this.#end();
   };
-}
-
-function panel(title: string, lines: string[]): ChatEvent {
-  return { type: 'panel', title, lines };
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import { optionLines } from '../protocol/choice.ts';
 import { clean } from './clean.ts';
 import { read } from './commands.ts';
 import type { Entry } from './port.ts';
@@ -37,7 +38,7 @@ export async function chatByLines(
   const follow = async (): Promise<void> => {
     for await (const entries of port.news()) {
       for (const entry of entries) {
-        for (const relPath of entry.re) waiting.delete(relPath);
+        if (entry.notYet?.interim !== true) for (const relPath of entry.re) waiting.delete(relPath);
         const isAnswer = entry.re.some((relPath) => own.has(relPath));
         const isOthers = entry.from !== port.opening.me && entry.channel === current;
         if (isAnswer || (input.isPerson && isOthers)) input.show(entry);
@@ -118,5 +119,6 @@ async function* joined(lines: AsyncIterable<string>): AsyncGenerator<string> {
  */
 export function entryLines(entry: Entry): string {
   const [first = '', ...others] = clean(entry.body).trimEnd().split('\n');
-  return [`${entry.from}: ${first}`, ...others.map((line) => `  ${line}`)].join('\n');
+  const more = [...others, ...optionLines(entry.options ?? [])];
+  return [`${entry.from}: ${first}`, ...more.map((line) => `  ${line}`)].join('\n');
 }

@@ -41,6 +41,8 @@ export interface ChatState {
   channels: ChannelRow[];
   /** The number of unread messages, by id of the channel. */
   unread: Record<string, number>;
+  /** The number of messages that ask the user something. */
+  asking: number;
   /** Id of the channel on the screen. */
   current: string;
   rooms: Record<string, Room>;
@@ -85,6 +87,7 @@ export type ChatEvent =
   | { type: 'tick' }
   | { type: 'channels'; channels: ChannelRow[] }
   | { type: 'unread'; unread: Record<string, number> }
+  | { type: 'asking'; asking: number }
   | { type: 'addresses'; addresses: Choice[] }
   | { type: 'page'; channel: string; entries: Entry[]; more: boolean }
   | { type: 'pageFailed'; channel: string; text: string }
@@ -99,6 +102,8 @@ export type ChatEvent =
 /** The effects to carry out outside of the state. */
 export type Effect =
   | { do: 'send'; channel: string; to: string; body: string; typed: string }
+  | { do: 'reply'; channel: string; message: string; body: string; typed: string }
+  | { do: 'inbox' }
   | { do: 'older'; channel: string }
   | { do: 'look'; channel: string; known: Entry[]; wanted: string[] }
   | { do: 'draft'; channel: string; text: string }
@@ -109,6 +114,7 @@ export type Effect =
   | { do: 'search'; channel: string; words: string }
   | { do: 'status' }
   | { do: 'retry'; id: string }
+  | { do: 'cancel'; message: string }
   | { do: 'redraw' }
   | { do: 'quit' };
 
@@ -145,6 +151,7 @@ export function begin(
     me,
     channels,
     unread: {},
+    asking: 0,
     current,
     rooms: { [current]: { ...NO_ROOM, older: 'loading' } },
     addresses: [],

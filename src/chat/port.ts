@@ -1,3 +1,4 @@
+import type { Message } from '../protocol/message.ts';
 import type { NodeState } from '../operations/tracing/thread.ts';
 
 /** A message on the screen. Texts are as they were written; the view makes them safe to print. */
@@ -11,6 +12,10 @@ export interface Entry {
   re: string[];
   cause: string[];
   body: string;
+  /** The answers that it offers. */
+  options?: string[];
+  /** Set in what only looks like an answer: a word on the way to one, or the notice of a failure. */
+  notYet?: Pick<Message, 'interim' | 'failed' | 'host'>;
 }
 
 /** A channel, as the list on the left shows it. */
@@ -74,6 +79,16 @@ export interface ChatPort {
    *   sent at all
    */
   send(channel: string, to: string, body: string): { entry: Entry; sent: Promise<SentEntry> };
+  /**
+   * Replies to a message, in any form in which one may be named.
+   *
+   * @returns the entry to show once the message is found; rejects when it cannot be answered
+   */
+  reply(message: string, body: string): Promise<{ entry: Entry; sent: Promise<SentEntry> }>;
+  /** The number of messages that ask the user something; waits for the index. */
+  asking(): Promise<number>;
+  /** What came for the user. */
+  inbox(): Promise<string[]>;
   thread(message: string): Promise<string[]>;
   /** One whole message. */
   read(message: string): Promise<string[]>;
@@ -81,6 +96,8 @@ export interface ChatPort {
   status(): Promise<string[]>;
   /** Releases dead letters and returns the notice to show. */
   retry(id: string): Promise<string>;
+  /** Takes a message back and returns the notice to show. */
+  cancel(message: string): Promise<string>;
   remember: {
     sent: (line: string) => void;
     draft: (channel: string, text: string) => void;

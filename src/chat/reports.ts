@@ -1,4 +1,6 @@
 import type { Context } from '../operations/context.ts';
+import { inboxHere, type InboxEntry } from '../operations/lookup/inbox.ts';
+import { optionLines } from '../protocol/choice.ts';
 import { search } from '../operations/reading/search.ts';
 import { status } from '../operations/health/status.ts';
 import { thread, type ThreadNode } from '../operations/tracing/thread.ts';
@@ -21,6 +23,7 @@ function branch(node: ThreadNode): string[] {
   const head = [
     `${node.from} > ${node.to.join(', ')}`,
     suffixOf(node.relPath).slice(0, SHORT),
+    ...(node.mark === null ? [] : [node.mark]),
     ...(states === '' ? [] : [states]),
     oneLine(node.excerpt),
   ].join('  ');
@@ -32,7 +35,39 @@ export async function messageLines(context: Context, given: string): Promise<str
   const { message, relPath } = await readMessage(context, given);
   const to = message.to.map(formatAddress).join(', ');
   const head = `${message.from} > ${to}  ${suffixOf(relPath).slice(0, SHORT)}  ${message.timestamp}`;
-  return [head, '', ...message.body.trimEnd().split('\n')];
+  return [head, '', ...message.body.trimEnd().split('\n'), ...optionLines(message.options ?? [])];
+}
+
+/** The most messages of the list of what came. */
+const NEWEST = 20;
+
+/** What came for somebody, unread first, with what asks them something marked. */
+export async function inboxLines(context: Context, name: string): Promise<string[]> {
+  const { entries } = await inboxHere(context, { name, questions: false, limit: NEWEST }, {});
+  const asking = await inboxHere(context, { name, questions: true, limit: NEWEST }, {});
+  const keys = new Set(entries.map(messageKeyOf));
+  const older = asking.entries.filter((entry) => !keys.has(messageKeyOf(entry)));
+  const all = [...entries, ...older];
+  if (all.length === 0) return ['nothing came for you yet'];
+  return all.flatMap(({ relPath, message, channel, unread, asks }) => [
+    [
+      unread ? 'new' : '   ',
+      message.timestamp.slice(0, 16).replace('T', ' '),
+      message.from,
+      `#${channel.name}`,
+      suffixOf(relPath).slice(0, SHORT),
+      ...(asks ? ['asks you'] : []),
+      ...(message.failed === undefined ? [] : ['failed']),
+    ].join('  '),
+    `      ${oneLine(message.body.slice(0, MOST_SHOWN))}`,
+    ...optionLines(message.options ?? []).map((line) => `      ${line}`),
+  ]);
+}
+
+const MOST_SHOWN = 200;
+
+function messageKeyOf({ channel, relPath }: InboxEntry): string {
+  return `${channel.id}/${relPath}`;
 }
 
 /** The results of a search in a channel, best first. @throws CrosstalkError as `search` does */

@@ -1,3 +1,4 @@
+import { reasonInWords } from '../protocol/text/reasons.ts';
 import type { NodeState } from '../operations/tracing/thread.ts';
 
 /** The meaning that a colour gives a state; the words express the same. */
@@ -25,7 +26,7 @@ export function isOpen({ state }: NodeState): boolean {
  * @param isOnly whether the message has only one addressee, so that it is clear who answered
  */
 export function describeState(
-  { actor, state, detail, took_s: took }: NodeState,
+  { actor, state, detail, took_s: took, delay, failed_on: where, held_up: why }: NodeState,
   waited: number | undefined,
   isOnly = false,
 ): string {
@@ -39,14 +40,29 @@ export function describeState(
     case 'running':
       return `${actor} runs${detail === null ? '' : ` on ${detail}`}…${since}`;
     case 'waiting':
-      return `waiting for ${actor}…${since}`;
+      return `waiting for ${actor}…${since}${whyItWaits(delay, why)}`;
     case 'silent':
       return `${actor} said nothing`;
     case 'failed':
-      return `${actor} failed, dead letter ${ending(detail)}`;
+      return `${actor} failed${where === undefined ? '' : ` on ${where}`}, dead letter ${ending(detail)}`;
     case 'parked':
       return `${actor} is held back, dead letter ${ending(detail)}`;
   }
+}
+
+/** What holds an answer up, as far as it is known. */
+function whyItWaits(delay: NodeState['delay'], why: string | undefined): string {
+  if (why !== undefined) return `: ${why}`;
+  if (delay?.reason === null || delay?.reason === undefined) return '';
+  const until = delay.until === null ? '' : ` until ${clock(delay.until)}`;
+  return `: held${until}, ${reasonInWords(delay.reason)}`;
+}
+
+/** A time of this machine's time zone, such as `18:00`. */
+function clock(time: string): string {
+  const at = new Date(time);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  return `${two(at.getHours())}:${two(at.getMinutes())}`;
 }
 
 /** The ending by which a dead letter can be named. */

@@ -1,7 +1,9 @@
 import { parseAddress } from '../protocol/address.ts';
 import { help, read, type CommandName } from './commands.ts';
 import { cleared, noticed, roomOf, step, type ChatState, type Effect, type Step } from './model.ts';
+import type { Entry } from './port.ts';
 import { answersFold, switchedTo } from './moves.ts';
+import { isOpen } from './states.ts';
 import { threadsOf } from './threads.ts';
 
 /**
@@ -28,11 +30,40 @@ export function submitted(state: ChatState): Step {
       });
     }
     case 'command': {
+      if (said.name === 'reply') return replied(state, said.argument.trim());
       const done = obeyed(state, said.name, said.argument.trim());
       if (done.state.notice?.bad === true) return done;
       return kept(state, cleared(done.state), ...done.effects);
     }
   }
+}
+
+/** A message that is named by the first word of a reply. */
+const NAMED = /^((?:[^\s/]+\/)?\d{4}\/\d{2}\/\d{2}\/\S+|[0-9a-f]{8,64})(?:\s+|$)/;
+
+/** Replies to the message that is named first, else to the newest of somebody else. */
+function replied(state: ChatState, argument: string): Step {
+  const [name = '', named] = NAMED.exec(argument) ?? [];
+  const body = argument.slice(name.length).trim();
+  const message = named ?? newestOf(state, ({ from }) => from !== state.me);
+  if (message === undefined)
+    return wrong(state, 'reply to which message? name one: /reply 1f2e3d4c <text>');
+  if (body === '') return wrong(state, 'the reply is empty; write /reply <text>');
+  const { text } = state.input;
+  const channel = state.current;
+  return kept(state, cleared(state), { do: 'reply', channel, message, body, typed: text });
+}
+
+/** The newest message of a kind, in the selected thread or in the channel. */
+function newestOf(state: ChatState, isMeant: (entry: Entry) => boolean): string | undefined {
+  const { entries } = roomOf(state, state.current);
+  const selected = threadsOf(entries).find(({ root }) => root.relPath === state.selected);
+  const all =
+    selected === undefined
+      ? entries
+      : [selected.root, ...selected.others.map(({ entry }) => entry)];
+  const newest = all.filter(isMeant).at(-1);
+  return newest && `${newest.channel}/${newest.relPath}`;
 }
 
 /** Adds the typed text to the history, without repeating the last entry, and forgets the draft. */
@@ -53,7 +84,7 @@ function kept(before: ChatState, state: ChatState, ...effects: Effect[]): Step {
   );
 }
 
-function obeyed(state: ChatState, name: CommandName, argument: string): Step {
+function obeyed(state: ChatState, name: Exclude<CommandName, 'reply'>, argument: string): Step {
   switch (name) {
     case 'help':
       return step({ ...state, panel: { title: 'help', lines: help(), top: 0 } });
@@ -71,6 +102,10 @@ function obeyed(state: ChatState, name: CommandName, argument: string): Step {
       return argument === ''
         ? wrong(state, 'search for what? /search <words>')
         : step(state, { do: 'search', channel: state.current, words: argument });
+    case 'cancel':
+      return cancelled(state, argument);
+    case 'inbox':
+      return step(state, { do: 'inbox' });
     case 'status':
       return step(state, { do: 'status' });
     case 'retry':
@@ -80,6 +115,17 @@ function obeyed(state: ChatState, name: CommandName, argument: string): Step {
     case 'quit':
       return step(state, { do: 'quit' });
   }
+}
+
+/** Takes back the message that is named, else the newest of the user's own that somebody works on. */
+function cancelled(state: ChatState, argument: string): Step {
+  const isUnderWay = ({ from, relPath }: Entry): boolean =>
+    from === state.me &&
+    (state.queued[relPath] === true || (state.standings[relPath] ?? []).some(isOpen));
+  const message = argument === '' ? newestOf(state, isUnderWay) : argument;
+  return message === undefined
+    ? wrong(state, 'nobody works on a message of yours here; name one: /cancel 1f2e3d4c')
+    : step(state, { do: 'cancel', message });
 }
 
 function wrong(state: ChatState, text: string): Step {

@@ -26,6 +26,8 @@ export function update(state: ChatState, event: ChatEvent): Step {
       return step({ ...state, channels: event.channels });
     case 'unread':
       return step({ ...state, unread: { ...event.unread, [state.current]: 0 } });
+    case 'asking':
+      return step({ ...state, asking: event.asking });
     case 'addresses':
       return step({ ...state, addresses: event.addresses });
     case 'page':

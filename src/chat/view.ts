@@ -100,18 +100,17 @@ export function view(state: ChatState): Frame {
 }
 
 function titleLine(state: ChatState, width: number): Line {
-  const { panel, me } = state;
+  const { panel, me, asking } = state;
+  const waiting = asking === 0 ? [] : [{ text: `  ${asks(asking)}`, style: 'busy' as const }];
   const text =
     panel === undefined
       ? `#${oneLine(channelName(state, state.current))}`
       : `${oneLine(panel.title)}  (Esc closes)`;
-  return fitted(
-    [
-      { text, style: 'bold' },
-      { text: `  ${me}`, style: 'dim' },
-    ],
-    width,
-  );
+  return fitted([{ text, style: 'bold' }, { text: `  ${me}`, style: 'dim' }, ...waiting], width);
+}
+
+function asks(count: number): string {
+  return `${count === 1 ? '1 message asks' : `${String(count)} messages ask`} you: /inbox`;
 }
 
 /** The lines of the conversation or the panel, filled up to the height. */

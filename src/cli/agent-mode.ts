@@ -41,7 +41,7 @@ export async function assertCommandInRun(argv: readonly string[]): Promise<void>
   const [first = '', second = ''] = argv;
   const named = COMMANDS.find(({ name }) => name === `${first} ${second}`);
   const spec = named ?? COMMANDS.find(({ name }) => name === first);
-  if (spec !== undefined && spec.inRun === undefined) throw notForRuns(WHO_MAY);
+  if (spec !== undefined && spec.inRun === undefined) throw notForRuns(spec.notInRun ?? WHO_MAY);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import { withoutWebToken } from '../credentials.ts';
+import { hasCode } from '../errors.ts';
 import type { Io } from './command/io.ts';
 import { EXIT } from './command/exit.ts';
 import { readText, stdinHolds } from './command/stdin.ts';
@@ -33,8 +34,17 @@ export async function main(argv: string[]): Promise<void> {
   process.on('SIGTERM', interrupted);
   // Closing a terminal ends the programs in it. Under nohup, neither stream is a terminal.
   if (process.stdin.isTTY || process.stderr.isTTY) process.on('SIGHUP', interrupted);
-  // A reader that closed the pipe (`| head`) is not a failure of this program.
-  process.stdout.on('error', () => process.exit(process.exitCode ?? EXIT.ok));
+  // What cannot be told there, on a full disk, is no reason to end: a dispatcher goes on.
+  process.stderr.on('error', (error) => {
+    if (hasCode(error, 'EPIPE')) process.exit(EXIT.failed);
+  });
+  process.stdout.on('error', (error: Error) => {
+    // A reader that closed the pipe (`| head`) is not a failure of this program.
+    if (hasCode(error, 'EPIPE')) process.exit(process.exitCode ?? EXIT.ok);
+    const why = `${error.message}; the command was carried out, but what it prints is incomplete`;
+    process.stderr.write(`crosstalk: cannot write to stdout: ${why}\n`);
+    process.exit(EXIT.failed);
+  });
   const io = processIo(stop.signal, hurry.signal, (text) => {
     lastWord = text;
   });
@@ -52,7 +62,9 @@ export async function main(argv: string[]): Promise<void> {
   process.exitCode = code === EXIT.ok ? (process.exitCode ?? EXIT.ok) : code;
   // Do not wait for handles that are still open (a socket, or a git process that sees its input
   // closed).
-  if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit();
+  const isWritten = process.stdout.writableLength === 0 && process.stderr.writableLength === 0;
+  // What went wrong there is told first, by the listener.
+  if (isWritten && process.stdout.errored === null) process.exit();
 }
 
 function processIo(stop: AbortSignal, hurry: AbortSignal, lastWord: Io['lastWord']): Io {
@@ -67,7 +79,7 @@ function processIo(stop: AbortSignal, hurry: AbortSignal, lastWord: Io['lastWord
         ? out(colourless(new TextDecoder().decode(bytes)))
         : process.stdout.write(bytes),
     err: (text) => process.stderr.write(process.stderr.isTTY ? harmless(text) : text),
-    readStdin: () => (process.stdin.isTTY ? undefined : readText(process.stdin)),
+    readStdin: () => (process.stdin.isTTY ? undefined : readText(process.stdin, 'stdin')),
     stdinHolds,
     lines: linesOfStdin,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : undefined,
@@ -95,11 +107,13 @@ async function* linesOfStdin(): AsyncGenerator<string> {
   yield* createInterface({ input: process.stdin, crlfDelay: Infinity });
 }
 
-async function askOnTerminal(question: string): Promise<string> {
+async function askOnTerminal(question: string, signal?: AbortSignal): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // It takes Ctrl-C for itself, and would leave the question open for ever.
+  terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
   try {
-    return await terminal.question(question);
+    return await terminal.question(question, signal === undefined ? {} : { signal });
   } finally {
     terminal.close();
   }

@@ -10,6 +10,7 @@ import { init } from '../operations/setup/init.ts';
 import { replies } from '../operations/reading/replies.ts';
 import { resolveChannel } from '../operations/lookup/resolve.ts';
 import { send, senderIn } from '../operations/sending/send.ts';
+import { isAnswer } from '../protocol/owed.ts';
 import { binPath } from '../package.ts';
 import {
   agentCommand,
@@ -126,16 +127,18 @@ async function converse(
     timeout: LIMIT_MS,
     signal: io.stop,
   });
-  const { complete, found } = await waiting.catch((error: unknown) => {
+  const { ending, found } = await waiting.catch((error: unknown) => {
     throw new CrosstalkError('aborted', 'ended before there was an answer', { cause: error });
   });
-  if (!complete) {
+  if (ending !== 'complete') {
     throw new CrosstalkError(
       'timed_out',
       `no answer within ${String(LIMIT_MS / 1000)} s; look at the transport in ${context.transport.dir}`,
     );
   }
-  for (const { message } of found.flatMap((one) => one.replies)) {
+  for (const { message } of found
+    .flatMap((one) => one.replies)
+    .filter((one) => isAnswer(one.message))) {
     io.out(
       `\n${message.from} answers ${message.to.map(({ name }) => name).join(', ')}:\n\n${message.body.replace(/^/gm, '  ')}\n`,
     );

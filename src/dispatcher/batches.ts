@@ -1,3 +1,4 @@
+import { isQuestion } from '../protocol/causality.ts';
 import { messageKey } from '../protocol/message-ref.ts';
 import { batchesOf, conversationOf, MAX_BATCH } from '../protocol/conversation.ts';
 import { chooseTier, type Tier } from '../protocol/files/host-file.ts';
@@ -32,7 +33,7 @@ export class Batches {
   async fanInOfLetter(tip: string, letter: DeadLetter): Promise<FanIn | undefined> {
     const { actor, channel, messages } = letter;
     const [first] = await this.#reader.messages(tip, channel, messages.slice(0, 1));
-    if (first === undefined || first.message.re.length === 0) return undefined;
+    if (first === undefined || isQuestion(first.message)) return undefined;
     const lookup = await this.#reader.chain(tip, channel, [first]);
     return fanInNamed(conversationOf(first, actor, lookup), letter);
   }

@@ -1,5 +1,6 @@
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Interruptions } from '../state/interruptions.ts';
+import type { DueNotices } from '../state/notices.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Runs } from '../state/runs.ts';
 import type { Silences } from '../state/silences.ts';
@@ -23,6 +24,7 @@ export interface DispatcherParts {
   outbox: Outbox;
   deadLetters: DeadLetters;
   silences: Silences;
+  notices: DueNotices;
   lacking: Lacking;
   interruptions: Interruptions;
   runs: Runs;

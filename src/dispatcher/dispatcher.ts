@@ -3,13 +3,16 @@ import { reasonOf } from '../errors.ts';
 import { chooseTier, type Tier } from '../protocol/files/host-file.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { Batches } from './batches.ts';
+import { Cancellations } from './cancellations.ts';
 import { ChannelLinks } from '../bus/channel-links.ts';
 import { Crossings } from '../bus/crossings.ts';
 import type { DispatcherEvents, DispatcherParts, Running } from './dispatcher-parts.ts';
 import { firstDue, type DueSource, type Startable } from './due.ts';
 import { DueRetries } from './due-retries.ts';
 import { FanIns } from './fan-ins.ts';
+import { Jobs } from './jobs.ts';
 import { Lanes } from './lanes.ts';
+import { Notices } from './notices.ts';
 import { inTime } from './last-push.ts';
 import { endLeftovers } from './run/leftovers.ts';
 import { Retries } from './retries.ts';
@@ -29,9 +32,11 @@ export class Dispatcher {
   /** The sources of runs, in the order in which they are asked. */
   readonly #sources: readonly DueSource[];
   readonly #fanIns: FanIns;
+  readonly #notices: Notices;
+  readonly #cancellations: Cancellations;
   readonly #links: ChannelLinks;
   readonly #crossings: Crossings;
-  readonly #jobs = new Map<string, { running: Running; done: Promise<void> }>();
+  readonly #jobs = new Jobs();
   readonly #pushes = new Set<Promise<void>>();
   readonly #stopRuns = new AbortController();
   #accepting = true;
@@ -57,6 +62,32 @@ export class Dispatcher {
     this.#fanIns = new FanIns(parts);
     this.#links = new ChannelLinks(parts.transport, parts.reader);
     this.#crossings = new Crossings(parts.transport, parts.reader);
+    const reading = { links: this.#links, crossings: this.#crossings };
+    this.#notices = new Notices({ ...parts, ...reading });
+    this.#cancellations = new Cancellations({
+      ...parts,
+      ...reading,
+      end: (...of) => this.#jobs.end(...of),
+      publish: (id) => {
+        this.#track(parts.publisher.publish(id).then(() => undefined));
+      },
+    });
+    parts.outbox.events.on('seen', (entry) => {
+      const { active } = parts.hosts;
+      const tip = parts.deliveries.mailboxes.scanned;
+      if (active === undefined || tip === undefined) return;
+      void this.#cancellations.foresee(active, tip, entry).catch((error: unknown) => {
+        this.#cancellations.failed(error);
+      });
+    });
+  }
+
+  /** Takes back what messages that were scanned cancel; called before the cursors are saved. */
+  async cancel(): Promise<void> {
+    const { hosts, deliveries } = this.#parts;
+    const tip = deliveries.mailboxes.scanned;
+    if (hosts.active !== undefined && tip !== undefined)
+      await this.#cancellations.honour(hosts.active, tip);
   }
 
   /**
@@ -68,7 +99,7 @@ export class Dispatcher {
   }
 
   get running(): Running[] {
-    return [...this.#jobs.values()].map(({ running }) => running);
+    return this.#jobs.running;
   }
 
   /**
@@ -77,6 +108,7 @@ export class Dispatcher {
    */
   async endLeftovers(): Promise<void> {
     const { desks, log } = this.#parts;
+    await this.#notices.begin();
     await endLeftovers(this.#parts, { ...desks, log });
   }
 
@@ -95,10 +127,22 @@ export class Dispatcher {
 
   async #startJobs(): Promise<void> {
     const host = this.#parts.hosts.active;
-    if (host === undefined || (await this.#parts.guards.paused())) return;
+    if (host === undefined) return;
+    await this.#tellFailures(host.alias);
+    if (await this.#parts.guards.paused()) return;
     await this.#parts.guards.look();
     for (const source of this.#sources)
       for await (const startable of source.due(host)) await this.#startIfRoom(host, startable);
+  }
+
+  async #tellFailures(host: string): Promise<void> {
+    const tip = this.#parts.deliveries.mailboxes.scanned;
+    if (tip === undefined) return;
+    const pushes = await this.#notices.write(host, tip).catch((error: unknown) => {
+      this.#parts.log('internal_error', { error: reasonOf(error) });
+      return [];
+    });
+    for (const push of pushes) this.#track(push);
   }
 
   async #startIfRoom(host: ActiveHost, startable: Startable): Promise<void> {
@@ -124,7 +168,7 @@ export class Dispatcher {
   async drain(): Promise<void> {
     for (;;) {
       if (this.#accepting) await this.pump();
-      const under = [...this.#ended(), ...this.#pushes];
+      const under = [...this.#jobs.ends, ...this.#pushes];
       if (under.length === 0) return;
       await Promise.race(under);
     }
@@ -137,13 +181,9 @@ export class Dispatcher {
     const timer = setTimeout(() => {
       this.#stopRuns.abort();
     }, grace);
-    while (this.#jobs.size > 0) await Promise.race(this.#ended());
+    while (!this.#jobs.isEmpty) await Promise.race(this.#jobs.ends);
     clearTimeout(timer);
     await inTime(this.#parts.publisher, () => this.drain());
-  }
-
-  #ended(): Promise<void>[] {
-    return [...this.#jobs.values()].map(({ done }) => done);
   }
 
   /** Ends the runs immediately, after a second signal. */
@@ -159,7 +199,8 @@ export class Dispatcher {
     const { actor, channel, messages } = batch;
     const tip = this.#parts.deliveries.mailboxes.scanned ?? '';
     const id = this.#parts.newId();
-    const job: Job = { ...batch, id, host, tier, tip };
+    const cancel = new AbortController();
+    const job: Job = { ...batch, id, host, tier, tip, cancel: cancel.signal };
     const facts = { actor, channel, tier: tier.name, messages };
     this.#parts.log('dispatch_start', {
       id,
@@ -191,7 +232,7 @@ export class Dispatcher {
       this.#lanes.leave(actor, tier);
       this.events.emit('room');
     });
-    this.#jobs.set(job.id, { running, done });
+    this.#jobs.add(job.id, { running, fanIn, cancel, done });
   }
 
   #track(push: Promise<void>): void {

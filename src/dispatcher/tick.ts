@@ -65,7 +65,10 @@ export async function tick(parts: TickParts, fetch: boolean): Promise<Ticked> {
  * Scans what was added and delivers it to the actors of this host; returns how many messages were
  * added.
  */
-async function takeIn({ deliveries, hosts }: TickParts, news: FetchedTip): Promise<number> {
+async function takeIn(
+  { deliveries, hosts, dispatcher }: TickParts,
+  news: FetchedTip,
+): Promise<number> {
   const { tip, isNews } = news;
   if (tip === undefined) return 0;
   const scan = hosts.active && (await deliveries.advance(hosts.active.alias, tip, isNews));
@@ -76,6 +79,7 @@ async function takeIn({ deliveries, hosts }: TickParts, news: FetchedTip): Promi
       await deliveries.readAgain(alias, tip);
     if (served.isChanged) await deliveries.admit(alias, [...actors.keys()], tip, isNews);
   }
+  await dispatcher.cancel();
   return scan?.added ?? 0;
 }
 

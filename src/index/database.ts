@@ -7,7 +7,7 @@ import type {
 import { CrosstalkError, reasonOf } from '../errors.ts';
 
 /** Has to change with every change of the tables below or of what is written to them. */
-const VERSION = 1;
+const VERSION = 2;
 
 /**
  * The `id` of a message grows as messages arrive, and counts down while older ones are added: so
@@ -16,7 +16,8 @@ const VERSION = 1;
  * message.
  *
  * `texts` contains words only; the text itself is in git. Its column `tags` has one word for the
- * channel, one for the sender and one for each addressee, so that filters are a part of the search.
+ * channel, one for the sender, one for each addressee, and `q` for what may ask them something, so that
+ * filters are a part of the search.
  * The words of the first column take the least space.
  */
 const TABLES = `

@@ -1,5 +1,4 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
-import { EVERYONE } from '../protocol/address.ts';
 import { CHANNELS, placeOf } from '../protocol/layout.ts';
 import { moveAside, number, openDatabase, text, type Database } from './database.ts';
 import { hashOf, columnsOf, relPathIn } from './keys.ts';
@@ -131,28 +130,6 @@ export class Index {
       ),
       malformedTotal: total === undefined ? 0 : number(total, 'total'),
     };
-  }
-
-  /**
-   * The number of messages of a channel to a name, directly or to all, that arrived since that name
-   * last wrote there.
-   */
-  unread(channel: string, name: string): number {
-    const id = (sql: string, value: string): string =>
-      String(number(this.database.get(sql, value) ?? {}, 'id'));
-    const nameId = 'SELECT id FROM names WHERE name = ?';
-    const here = `tags : c${id('SELECT id FROM channels WHERE uuid = ?', channel)}`;
-    const [own, all] = [id(nameId, name), id(nameId, EVERYONE)];
-    const last = this.database.get(
-      'SELECT rowid AS id FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT 1',
-      `${here} AND tags : s${own}`,
-    );
-    const row = this.database.get(
-      'SELECT count(*) AS count FROM texts WHERE texts MATCH ? AND rowid > ?',
-      `(${here} AND (tags : t${own} OR tags : t${all})) NOT tags : s${own}`,
-      last === undefined ? 0 : number(last, 'id'),
-    );
-    return number(row ?? {}, 'count');
   }
 
   /** relPaths of messages that may name the given one in `re`, or also in `cause`, oldest first. */

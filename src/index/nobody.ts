@@ -1,14 +1,16 @@
 import { number, text } from './database.ts';
 import type { Index } from './index.ts';
-import { relPathIn } from './keys.ts';
+import { hashOf, relPathIn } from './keys.ts';
 
 /** A name that messages are addressed to. */
 export interface Addressed {
   name: string;
   /** Whether it has ever written a message. */
   writes: boolean;
-  /** The newest message to it, and how many there are, at most {@link MOST_COUNTED}. */
+  /** The newest message to it since the given time, and the oldest one that was counted. */
   newest: string;
+  oldest: string;
+  /** How many there are since that time, at most {@link MOST_COUNTED}. */
   messages: number;
 }
 
@@ -17,8 +19,11 @@ const MOST_NAMES = 500;
 /** The most messages that are counted for a name. */
 export const MOST_COUNTED = 1000;
 
+/** The most messages of which it is looked up whether they were answered. */
+const MOST_LOOKS = 5000;
+
 /**
- * The names that messages are addressed to.
+ * The names that messages are addressed to which nobody has reacted to.
  *
  * @param skip names that need not be looked at
  * @param since relPath; names whose newest message is older are left out
@@ -27,6 +32,12 @@ export function addressedIn(
   { database }: Index,
   { skip, since }: { skip: ReadonlySet<string>; since: string },
 ): Addressed[] {
+  let looks = MOST_LOOKS;
+  const isAnswered = (channel: string, relPath: string): boolean => {
+    if (looks-- <= 0) return false;
+    const named = 'SELECT 1 FROM links WHERE target = ? LIMIT 1';
+    return database.get(named, hashOf(channel, relPath)) !== undefined;
+  };
   const rows = database.all('SELECT id, name FROM names ORDER BY id DESC LIMIT ?', MOST_NAMES);
   return rows.flatMap((row): Addressed[] => {
     const name = text(row, 'name');
@@ -35,19 +46,20 @@ export function addressedIn(
       (tag) => `tags : ${tag}${String(number(row, 'id'))}`,
     );
     const first = 'SELECT rowid FROM texts WHERE texts MATCH ? LIMIT 1';
-    const newest = database.get(
-      `SELECT * FROM messages WHERE id =
-         (SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT 1)`,
-      addressee ?? '',
-    );
-    if (newest === undefined || relPathIn(newest) < since) return [];
-    const counted = database.get(
-      `SELECT count(*) AS count FROM (SELECT rowid FROM texts WHERE texts MATCH ? LIMIT ?)`,
-      addressee ?? '',
-      MOST_COUNTED,
-    );
-    const messages = number(counted ?? {}, 'count');
+    const found = database
+      .all(
+        `SELECT m.*, c.uuid FROM messages m JOIN channels c ON c.id = m.channel WHERE m.id IN
+           (SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?)`,
+        addressee ?? '',
+        MOST_COUNTED,
+      )
+      .map((one) => ({ channel: text(one, 'uuid'), relPath: relPathIn(one) }))
+      .filter(({ channel, relPath }) => relPath >= since && !isAnswered(channel, relPath))
+      .map(({ relPath }) => relPath)
+      .sort();
+    const [oldest, newest] = [found[0], found.at(-1)];
+    if (oldest === undefined || newest === undefined) return [];
     const writes = database.get(first, sender ?? '') !== undefined;
-    return [{ name, writes, newest: relPathIn(newest), messages }];
+    return [{ name, writes, newest, oldest, messages: found.length }];
   });
 }

@@ -1,6 +1,7 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
 import type { Memory } from '../protocol/files/memory.ts';
 import type { Message } from '../protocol/message.ts';
+import { tagsOf } from './tags.ts';
 import { number, text, type Database } from './database.ts';
 import { hashOf, columnsOf, relPathIn } from './keys.ts';
 
@@ -100,16 +101,14 @@ export class IndexWriter {
           re,
         );
     const people = [message.from, ...new Set(message.to.map(({ name }) => name))];
-    const [sender = 0, ...addressees] = people.map((name) => this.#name(name));
-    const tags = [`c${String(channel.id)}`, `s${String(sender)}`];
-    for (const addressee of addressees) tags.push(`t${String(addressee)}`);
+    const numbers = people.map((name) => this.#name(name));
     this.#database.run(
       'INSERT INTO texts (rowid, opening, channel, body, tags) VALUES (?, ?, ?, ?, ?)',
       id,
       message.re.length === 0 ? firstLine(message.body) : '',
       channel.name,
       withoutNul(message.body),
-      tags.join(' '),
+      tagsOf(channel.id, numbers, message),
     );
   }
 

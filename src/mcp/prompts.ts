@@ -9,7 +9,8 @@ import type { Sdk, Server, ServerSurroundings } from './kit/tool.ts';
 const WITH_TOOLS = `# With the tools of this server
 
 You have the tools of the MCP server "crosstalk". Where the text below names a command, use the tool:
-\`crosstalk send\` is send, \`crosstalk replies --wait\` is wait, \`crosstalk replies\` is replies,
+\`crosstalk send\` is send, \`crosstalk reply\` is reply, \`crosstalk cancel\` is cancel, \`crosstalk inbox\`
+is inbox (with the operator's name), \`crosstalk replies --wait\` is wait, \`crosstalk replies\` is replies,
 \`crosstalk status\` is status, \`crosstalk actor list\` is actors, \`crosstalk channel list\` is channels,
 \`crosstalk dlq\` is dlq_list, \`crosstalk dlq --retry\` is dlq_retry. What has no tool is for the operator
 to do in a terminal: tell them the command.

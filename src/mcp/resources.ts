@@ -7,7 +7,7 @@ import { readMessage } from '../operations/reading/read.ts';
 import { shown } from '../protocol/text/result.ts';
 import { opening } from './kit/call.ts';
 import type { Sdk, Server, ServerSurroundings } from './kit/tool.ts';
-import { readOn } from './tools/messages.ts';
+import { markedMessage } from './kit/message.ts';
 import { oneLine, Untrusted } from './kit/untrusted.ts';
 
 const SCHEME = 'crosstalk://';
@@ -70,11 +70,7 @@ export function registerResources(
         const { entries } = await log(context, { channel, limit: NEWEST, signal });
         return {
           channel: entries[0]?.channel.id ?? channel,
-          messages: entries.map((entry) => {
-            const json = messageJson(entry);
-            const more = (at: number): string => readOn(json.relPath, at);
-            return { ...json, body: marks.mark(json.body, json.from, more) };
-          }),
+          messages: entries.map((entry) => markedMessage(marks, messageJson(entry))),
         };
       });
       return text(uri, result, marks);
@@ -90,8 +86,7 @@ export function registerResources(
       const read = await open(async (context) =>
         readMessageJson(await readMessage(context, wanted)),
       );
-      const more = (at: number): string => readOn(read.relPath, at);
-      return text(uri, { ...read, body: marks.mark(read.body, read.from, more) }, marks);
+      return text(uri, markedMessage(marks, read), marks);
     },
   );
   server.registerResource(

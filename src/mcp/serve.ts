@@ -10,7 +10,9 @@ import type { Sdk, Server, ServerSurroundings, Tool, Z } from './kit/tool.ts';
 import { deadLetterTools } from './tools/dead-letters.ts';
 import { lookingTools } from './tools/looking.ts';
 import { memoryTools } from './tools/memory.ts';
+import { askingTools } from './tools/asking.ts';
 import { messageTools } from './tools/messages.ts';
+import { talkingTools } from './tools/talking.ts';
 import { writingAs } from './kit/writer.ts';
 import { canChange, Subscriptions } from './subscriptions.ts';
 
@@ -25,7 +27,14 @@ const INSTRUCTIONS =
 
 /** All tools, in the order in which they are listed. */
 function toolsOf(z: Z): Tool[] {
-  return [...messageTools(z), ...lookingTools(z), ...memoryTools(z), ...deadLetterTools(z)];
+  return [
+    ...messageTools(z),
+    ...talkingTools(z),
+    ...askingTools(z),
+    ...lookingTools(z),
+    ...memoryTools(z),
+    ...deadLetterTools(z),
+  ];
 }
 
 /**

@@ -58,12 +58,13 @@ export async function recordEntry(
  * running (invariant 2).
  *
  * @param options `wait`: false does not wait for the push; `unreachable`: why the remote was not
- *   reached a moment ago, so that it is not asked again immediately
+ *   reached a moment ago, so that it is not asked again immediately; `withFiles`: whether it brings
+ *   files along
  */
 export async function publish(
   context: Context,
   id: string,
-  options: { wait: boolean; unreachable?: string | undefined },
+  options: { wait: boolean; unreachable?: string | undefined; withFiles?: boolean },
 ): Promise<Delivered> {
   const { paths } = context;
   if (!options.wait) {
@@ -76,7 +77,8 @@ export async function publish(
   }
   if (context.publish !== undefined)
     return delivered(await untilTried(context.publish(id)), { direct: false });
-  const asked = await ask(paths.socket, { op: 'publish', ids: [id] }, ANSWER_LIMIT_MS);
+  const op = publishOp(options.withFiles === true ? 'with files' : 'plain');
+  const asked = await ask(paths.socket, { op, ids: [id] }, ANSWER_LIMIT_MS);
   if (asked.kind === 'timeout') {
     return {
       published: false,
@@ -88,6 +90,14 @@ export async function publish(
       ? asked.answer.outcomes?.[id]
       : await untilTried(directPublisher(context).publish(id));
   return delivered(outcome, { direct: asked.kind === 'nobody' });
+}
+
+/**
+ * How a dispatcher is asked to publish. One of an older version knows nothing of files: it does not
+ * understand the question, and the entry is published by whoever asked.
+ */
+export function publishOp(entry: 'plain' | 'with files'): 'publish' | 'publish_files' {
+  return entry === 'plain' ? 'publish' : 'publish_files';
 }
 
 /** The entry is already in the outbox, so it counts as queued, whatever prevents the push. */

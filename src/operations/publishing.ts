@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { checkVersion } from '../bus/host.ts';
 import { VERSION_FILE } from '../protocol/layout.ts';
 import { committed } from '../bus/committed.ts';
-import { parseCommits } from '../state/outbox.ts';
+import { parseCommits, type Outbox } from '../state/outbox.ts';
 import { BudgetFile } from '../state/budget-record.ts';
 import { stateHome } from '../state/directory.ts';
 import { RemoteBudget } from '../state/remote-budget.ts';
@@ -46,8 +46,9 @@ export function publishing(parts: {
   turns: Turns;
   budget: RemoteBudget;
   random: () => number;
+  outbox: Pick<Outbox, 'files'>;
 }): (entries: Commit[][], signal?: AbortSignal) => Promise<Published> {
-  const { transport } = parts;
+  const { transport, outbox } = parts;
   const turns = inTurns(parts.turns);
   return (entries, signal) => {
     const upgrades = entries
@@ -58,6 +59,8 @@ export function publishing(parts: {
       turns,
       permit: permission(parts.budget, signal),
       random: parts.random,
+      bytesOf: async ({ kept, sha256, bytes }) =>
+        kept === undefined ? undefined : outbox.files.get(kept, sha256, bytes),
       ...(!upgrades && { refuses: (tip: string) => checkVersion(transport, tip) }),
     });
   };
@@ -81,7 +84,7 @@ export function permission(
 /**
  * Converts commits to tickets and back. Commits that replace folders, or that require a file to
  * have a certain content, are not passed to other clones: a process of an older version would
- * ignore these conditions.
+ * ignore these conditions. Nor are commits with attached files, whose bytes only this clone has.
  */
 export function inTurns(turns: Turns): PublishTurns {
   return {
@@ -90,8 +93,8 @@ export function inTurns(turns: Turns): PublishTurns {
     },
     take: async (commits, signal) => {
       const plain = commits.every(
-        ({ clear, requires = [] }) =>
-          clear === undefined && requires.every(({ oid }) => oid === null),
+        ({ clear, blobs, requires = [] }) =>
+          clear === undefined && blobs === undefined && requires.every(({ oid }) => oid === null),
       );
       const taken = await turns.take(plain ? JSON.stringify(commits) : '', signal);
       if (taken?.kind !== 'turn') return taken;

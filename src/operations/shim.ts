@@ -1,5 +1,6 @@
-import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
+import { chmod, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../folder.ts';
 import { binPath } from '../package.ts';
 import { agentModeWords } from './agent-mode.ts';
 
@@ -14,7 +15,7 @@ export async function prepareBin(
   folder: string,
   mode?: Parameters<typeof agentModeWords>[0],
 ): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
   const words = mode === undefined ? [] : agentModeWords(mode);
   const line = [process.execPath, binPath(), ...words].map(quote).join(' ');

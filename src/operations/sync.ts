@@ -4,7 +4,9 @@ import { CrosstalkError } from '../errors.ts';
 import { shown } from '../protocol/text/result.ts';
 import { parseWindow } from '../protocol/window.ts';
 import type { CheckoutState } from '../transport/transport.ts';
+import { hasFiles } from '../state/outbox.ts';
 import { directPublisher, refreshed, type Context } from './context.ts';
+import { publishOp } from './deliver.ts';
 
 export interface Synced {
   pushed: number;
@@ -37,7 +39,8 @@ export async function sync(
   let reason = news.ok ? null : news.failure.reason;
   if (waiting.length > 0) {
     const ids = waiting.map(({ id }) => id);
-    const answered = await ask(paths.socket, { op: 'publish', ids }, 60_000);
+    const op = publishOp(waiting.some(hasFiles) ? 'with files' : 'plain');
+    const answered = await ask(paths.socket, { op, ids }, 60_000);
     if (answered.kind === 'nobody') {
       const publisher = directPublisher(context);
       await publisher.flush();

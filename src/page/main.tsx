@@ -7,6 +7,7 @@ import './styles/now.css';
 import './styles/markdown.css';
 import './styles/messages.css';
 import './styles/compose.css';
+import './styles/files.css';
 import './styles/flow.css';
 import './styles/low.css';
 import './styles/contrast.css';

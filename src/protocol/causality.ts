@@ -11,7 +11,15 @@ export type Lookup = (ref: string) => Message | undefined;
 /** No chain is followed further than this many steps (protocol.md §4). */
 export const MAX_STEPS = 64;
 
-/** A question whose sender waits for an answer: a message without `re:`, and its sender. */
+/**
+ * Whether a message is a question of its own: one without `re:`, or a reply that asks anew in an old
+ * thread (talk.md).
+ */
+export function isQuestion({ re, asks }: Pick<Message, 're' | 'asks'>): boolean {
+  return re.length === 0 || asks === true;
+}
+
+/** A question whose sender waits for an answer, and its sender; see {@link isQuestion}. */
 export interface Question {
   /** Its name in the current channel. */
   relPath: string;
@@ -27,9 +35,8 @@ export function originsOf(message: Message): string[] {
 
 /**
  * The open questions of a message delivered to `actor` (protocol.md §4): the message itself when it
- * has no `re:`; otherwise, for each of the actor's messages that it answers, what the actor was
- * processing when it wrote that one, followed to messages without `re:` that the actor did not
- * send.
+ * is a question; otherwise, for each of the actor's messages that it answers, what the actor was
+ * processing when it wrote that one, followed to questions that the actor did not send.
  *
  * What was processed in another channel counts only if that message is one which asked the actor:
  * `origin` is a claim of whoever pushed the message, and nobody who did not ask is answered.
@@ -60,7 +67,7 @@ function walk(
     for (const { relPath, message } of frontier) {
       if (seen.has(relPath)) continue;
       seen.add(relPath);
-      if (message.re.length === 0) {
+      if (isQuestion(message)) {
         if (message.from !== actor && (!isForeign(relPath) || isTo(message, actor)))
           found.push(questionOf(relPath, message));
         continue;
@@ -123,6 +130,15 @@ export function stillOpen(
  * caused by, then those of these, and so on. Level 0 contains the messages themselves.
  */
 export function chainLevels(triggers: readonly Located[], lookup: Lookup): Located[][] {
+  return levelsFrom(triggers, lookup, () => true);
+}
+
+/** @param isFollowed whether what a message answers, or was caused by, belongs to the chain */
+function levelsFrom(
+  triggers: readonly Located[],
+  lookup: Lookup,
+  isFollowed: (message: Message) => boolean,
+): Located[][] {
   const levels: Located[][] = [];
   const seen = new Set<string>();
   let level: Located[] = [...triggers];
@@ -130,9 +146,19 @@ export function chainLevels(triggers: readonly Located[], lookup: Lookup): Locat
     const fresh = level.filter(({ relPath }) => !seen.has(relPath) && seen.add(relPath));
     if (fresh.length === 0) break;
     levels.push(fresh);
-    level = fresh.flatMap(({ message }) => located([...message.re, ...message.cause], lookup));
+    level = fresh.flatMap(({ message }) =>
+      isFollowed(message) ? located([...message.re, ...message.cause], lookup) : [],
+    );
   }
   return levels;
+}
+
+/**
+ * The number of messages from the first question to some messages. A question in an old thread is a
+ * beginning, so that a person may talk to an actor for as long as they like.
+ */
+export function depthOf(triggers: readonly Located[], lookup: Lookup): number {
+  return levelsFrom(triggers, lookup, ({ asks }) => asks !== true).length;
 }
 
 /**

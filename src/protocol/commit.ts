@@ -5,6 +5,18 @@ export interface Requirement {
   oid: string | null;
 }
 
+/** A file of any bytes, such as an attached one: they are kept elsewhere until they are in git. */
+export interface Blob {
+  path: string;
+  /** Of its bytes. */
+  sha256: string;
+  bytes: number;
+  /** The outbox entry beside which its bytes are kept. */
+  kept?: string;
+  /** Its name in git, once git has it. */
+  oid?: string;
+}
+
 /**
  * A commit to be made: added or replaced files with their own author (architecture, group commit).
  * The same form is passed on, waits in the outbox and is built on a tip.
@@ -15,6 +27,7 @@ export interface Commit {
   at: string;
   subject: string;
   files: { path: string; content: string }[];
+  blobs?: readonly Blob[];
   /** A folder that is emptied first, so that its content is replaced completely. */
   clear?: string;
   /** Checked at every attempt, on the tip on which the attempt builds. */

@@ -1,4 +1,4 @@
-import { openQuestions, type Lookup } from './causality.ts';
+import { isQuestion, openQuestions, type Lookup } from './causality.ts';
 import { linksBytes, MAX_LINKS_BYTES } from './links.ts';
 import type { Delivery } from './mailbox.ts';
 import type { Located } from './message.ts';
@@ -16,14 +16,16 @@ export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
  * The name of the conversation to which a message delivered to `actor` belongs: only messages with
  * the same name may go to one run (protocol.md §5). New tasks belong together when one asker on one
  * host sent them; if the asker is an actor, which asks on behalf of others, it must have sent them
- * for the same first messages. Answers of peers belong together when they lead to the same open
+ * for the same first messages. Questions in old threads belong together when one asker asks them in
+ * one thread, and not to new tasks of that asker. Answers of peers belong together when they lead to the same open
  * questions, and, if `actor` began the exchange itself, when they descend from the same first
  * message.
  */
 export function conversationOf(delivered: Located, actor: string, lookup: Lookup): string {
   const { message } = delivered;
-  if (message.re.length === 0) {
-    const behind = message.cause.length === 0 ? [] : threadRoots([delivered], lookup);
+  if (isQuestion(message)) {
+    const isFirst = message.re.length + message.cause.length === 0;
+    const behind = isFirst ? [] : threadRoots([delivered], lookup);
     return `asked by ${message.from}@${message.host ?? ''} for ${behind.join()}`;
   }
   const questions = openQuestions(delivered, actor, lookup).map(({ relPath }) => relPath);

@@ -1,6 +1,6 @@
 import { EVERYONE } from './address.ts';
 import { activation } from './activation.ts';
-import { openQuestions, type Lookup } from './causality.ts';
+import { isQuestion, openQuestions, type Lookup } from './causality.ts';
 import type { Located } from './message.ts';
 import { unanswered } from './pending.ts';
 import { byTime } from './reference.ts';
@@ -94,7 +94,7 @@ function waitingOf(
     // Compared by file name: if a clock was behind, one message more stays.
     const isLater = (answer: string, delivered: string): boolean => byTime(answer, delivered) > 0;
     for (const open of unanswered(waking, byName.get(actor) ?? [], actor, lookup, isLater)) {
-      const isTask = open.message.re.length === 0;
+      const isTask = isQuestion(open.message);
       // The end of an exchange that the actor began itself needs no answer.
       if (isTask || openQuestions(open, actor, lookup).length > 0) found.add(open.relPath);
     }
@@ -104,7 +104,7 @@ function waitingOf(
   for (const [name, own] of byName)
     named.set(name, new Set(own.flatMap(({ message }) => [...message.re, ...message.cause])));
   for (const { relPath, message } of messages) {
-    if (message.re.length > 0 || message.type !== 'text') continue;
+    if (!isQuestion(message) || message.type !== 'text') continue;
     const owed = message.to.some(
       ({ name }) => !known.has(name) && named.get(name)?.has(relPath) !== true,
     );

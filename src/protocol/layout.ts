@@ -1,3 +1,4 @@
+import { isSha256 } from './attached.ts';
 import { isChannelId, isName, isRelPath } from './names.ts';
 
 /**
@@ -12,6 +13,7 @@ export const UPSTREAM = 'upstream';
 export const CHANNELS = 'data/channels';
 export const HOSTS = 'hosts';
 export const MEMORIES = 'data/memories';
+export const FILES = 'data/files';
 
 /**
  * The parts of a transport that a checkout shows (trust.md §1). Everything else stays in git's
@@ -20,10 +22,12 @@ export const MEMORIES = 'data/memories';
 export const SHOWN_FILES: readonly string[] = ['.gitignore', 'AGENTS.md', 'CLAUDE.md'];
 export const SHOWN_FOLDERS: readonly string[] = [UPSTREAM, 'local', HOSTS, CHANNELS, MEMORIES];
 /** Folders of a transport that a checkout does not show. */
-export const HIDDEN_FOLDERS: readonly string[] = ['data/files', 'data/claims', 'data/events'];
+export const HIDDEN_FOLDERS: readonly string[] = [FILES, 'data/claims', 'data/events'];
 
 export const channelFile = (id: string): string => `${CHANNELS}/${id}/CHANNEL.md`;
 export const messageFile = (id: string, relPath: string): string => `${CHANNELS}/${id}/${relPath}`;
+/** Where the bytes of an attached file are (talk.md). */
+export const attachedPath = (sha256: string): string => `${FILES}/${sha256.slice(0, 2)}/${sha256}`;
 export const memoryFile = (file: string): string => `${MEMORIES}/${file}`;
 export const hostFile = (alias: string): string => `${HOSTS}/${alias}.md`;
 /** Where an actor's profile may be; the operator's own has precedence (protocol.md §1). */
@@ -40,6 +44,7 @@ export type Place =
   | { kind: 'host' }
   | { kind: 'profile'; name: string }
   | { kind: 'upstream' }
+  | { kind: 'file'; sha256: string }
   | { kind: 'other' };
 
 /**
@@ -51,6 +56,8 @@ export function placeOf(path: string): Place {
   if (path.startsWith(`${CHANNELS}/`)) return channelPlace(parts.slice(2));
   const profile = /^(?:local|upstream)\/actors\/([^/]+)\.md$/.exec(path)?.[1];
   if (profile !== undefined && isName(profile)) return { kind: 'profile', name: profile };
+  const sha256 = parts[3];
+  if (isSha256(sha256) && path === attachedPath(sha256)) return { kind: 'file', sha256 };
   if (parts[0] === UPSTREAM) return { kind: 'upstream' };
   if (parts[0] === HOSTS && parts.length === 2 && path.endsWith('.md')) return { kind: 'host' };
   return { kind: 'other' };

@@ -3,13 +3,14 @@ import { formatDocument, parseDocumentText, type HeaderFields } from './text/fro
 import { isName, isRelPath, isSender } from './names.ts';
 import { isOrigin } from './reference.ts';
 import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
+import { talkFieldsIn, talkHeader, type TalkFields } from './talk.ts';
 import { utcOf } from './text/timestamp.ts';
 
 /** A larger file is malformed (protocol.md §2); counted in bytes of UTF-8, header included. */
 export const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 /** A message (protocol.md §2). Empty lists stand for absent `re` and `cause`. */
-export interface Message {
+export interface Message extends TalkFields {
   from: string;
   to: Address[];
   type: string;
@@ -94,6 +95,7 @@ function fromFields(fields: HeaderFields, body: string): Parsed<Message> {
   const origin = originsIn(fields['origin']);
   const tier = optional('tier', isTier, 'a tier name');
   const host = optional('host', isName, 'a host alias');
+  const talk = talkFieldsIn(fields);
   if (problems.length > 0 || !to || !re || !cause || at === undefined)
     return unreadable(...problems);
   return parsed({
@@ -106,9 +108,13 @@ function fromFields(fields: HeaderFields, body: string): Parsed<Message> {
     ...(origin === undefined ? {} : { origin }),
     ...(tier === undefined ? {} : { tier }),
     ...(host === undefined ? {} : { host }),
+    ...talk,
     extra: Object.fromEntries(
       Object.entries(fields).filter(
-        ([key]) => !KNOWN.has(key) && (key !== 'origin' || origin === undefined),
+        ([key]) =>
+          !KNOWN.has(key) &&
+          (key !== 'origin' || origin === undefined) &&
+          !Object.hasOwn(talk, key),
       ),
     ),
     body,
@@ -129,7 +135,7 @@ export function formatMessage(message: Message): string {
   if (message.origin !== undefined) fields['origin'] = one(message.origin);
   if (message.tier !== undefined) fields['tier'] = message.tier;
   if (message.host !== undefined) fields['host'] = message.host;
-  return formatDocument({ ...fields, ...message.extra }, message.body);
+  return formatDocument({ ...fields, ...talkHeader(message), ...message.extra }, message.body);
 }
 
 /** A tier or type label: printable, on one line, at most 64 characters. */

@@ -28,6 +28,8 @@ export function inBulk<C extends Commit>(commits: readonly C[]): C[] {
       last !== undefined &&
       commit.clear === undefined &&
       last.clear === undefined &&
+      commit.blobs === undefined &&
+      last.blobs === undefined &&
       last.author.name === commit.author.name &&
       last.author.email === commit.author.email &&
       last.files.length + commit.files.length <= FILES_PER_COMMIT;

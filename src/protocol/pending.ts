@@ -1,12 +1,14 @@
 import { EVERYONE } from './address.ts';
-import { openQuestions, type Lookup } from './causality.ts';
+import { isQuestion, openQuestions, type Lookup } from './causality.ts';
+import { isAnswer } from './owed.ts';
 import type { Located, Message } from './message.ts';
 
 /**
  * Selects the waking messages of an actor that are still unanswered (protocol.md §5, first scan):
  * those that no message of the actor names in `re` or `cause`. A waking reply whose open questions
  * were all answered afterwards counts as answered too: the actor gave no answer to a part, and
- * answered once it had the rest.
+ * answered once it had the rest. What is interim settles nothing (talk.md), except that a run which
+ * printed it had come to its end: what it was handed is not handed over, and paid for, again.
  *
  * @param waking messages that wake the actor, oldest first
  * @param own every message of the actor in the channel
@@ -20,19 +22,27 @@ export function unanswered<T extends Located>(
   lookup: Lookup,
   isLater: (answer: string, delivered: string) => boolean,
 ): T[] {
-  const named = new Set(own.flatMap(({ message }) => [...message.re, ...message.cause]));
+  const final = own.filter(({ message }) => message.interim !== true);
+  const named = new Set(final.flatMap(({ message }) => [...message.re, ...message.cause]));
+  for (const { message } of own) for (const handed of handedTo(message)) named.add(handed);
   const answers = new Map<string, string[]>();
-  for (const { relPath, message } of own)
+  for (const { relPath, message } of final)
     for (const answered of message.re)
       answers.set(answered, [...(answers.get(answered) ?? []), relPath]);
   return waking.filter((delivered) => {
     if (named.has(delivered.relPath)) return false;
-    if (delivered.message.re.length === 0) return true;
+    if (isQuestion(delivered.message)) return true;
     const questions = openQuestions(delivered, actor, lookup);
     const isAnswered = (question: string): boolean =>
       answers.get(question)?.some((answer) => isLater(answer, delivered.relPath)) === true;
     return questions.length === 0 || !questions.every(({ relPath }) => isAnswered(relPath));
   });
+}
+
+/** The batch of the run that printed this word on the way; a cause is left out where `re` is the same. */
+function handedTo({ interim, printed, re, cause }: Message): readonly string[] {
+  if (interim !== true || printed !== true) return [];
+  return cause.length > 0 ? cause : re;
 }
 
 /**
@@ -59,7 +69,8 @@ export function mayBeSilent(facts: {
 /**
  * Whether an addressee of a message that `actor` wrote for one of these questions still owes an
  * answer. An answer to a peer's counter-question makes a new answer due; a message back to the
- * actor that names what it wrote, in `re` or `cause`, counts as that answer.
+ * actor that names what it wrote, in `re` or `cause`, counts as that answer, and so does the notice
+ * that there will be none, whoever is told. What is interim pays nothing.
  *
  * @param channel messages of the channel since the oldest of the questions
  */
@@ -69,20 +80,41 @@ export function awaitsPeers(
   channel: readonly Located[],
   lookup: Lookup,
 ): boolean {
+  return owedTasks(actor, questions, channel, lookup).length > 0;
+}
+
+/**
+ * The messages that `actor` wrote for one of these questions and that an addressee still owes an
+ * answer to; see {@link awaitsPeers}. Nothing is owed to what it took back.
+ */
+export function owedTasks(
+  actor: string,
+  questions: readonly string[],
+  channel: readonly Located[],
+  lookup: Lookup,
+): string[] {
   const payers = new Map<string, Message[]>();
+  const takenBack = new Set<string>();
   for (const { message } of channel) {
-    if (message.from === actor || !message.to.some(({ name }) => name === actor)) continue;
+    if (message.from === actor && message.cancels !== undefined) takenBack.add(message.cancels);
+    if (message.from === actor || message.interim === true) continue;
+    const isToActor = message.to.some(({ name }) => name === actor);
+    if (!isToActor && message.failed === undefined) continue;
     for (const relPath of [...message.re, ...message.cause]) {
       const known = payers.get(relPath);
       if (known === undefined) payers.set(relPath, [message]);
       else known.push(message);
     }
   }
-  return channel.some(({ relPath, message }) => {
-    if (message.from !== actor || !owed(message, payers.get(relPath) ?? [])) return false;
-    if (message.re.some((answered) => questions.includes(answered))) return false;
+  return channel.flatMap(({ relPath, message }) => {
+    if (message.from !== actor || message.interim === true) return [];
+    if (message.cancels !== undefined || takenBack.has(relPath)) return [];
+    if (!owed(message, payers.get(relPath) ?? [])) return [];
+    if (message.re.some((answered) => questions.includes(answered))) return [];
     const answer = { relPath: '', message: { ...message, from: '', re: [relPath] } };
-    return openQuestions(answer, actor, lookup).some((open) => questions.includes(open.relPath));
+    delete answer.message.asks;
+    const asked = openQuestions(answer, actor, lookup);
+    return asked.some((open) => questions.includes(open.relPath)) ? [relPath] : [];
   });
 }
 
@@ -118,14 +150,17 @@ function isAmong(known: Map<string, Set<string | undefined>>, { name, host }: Pa
 }
 
 /**
- * What an actor has answered on one of its hosts.
+ * What an actor has answered on one of its hosts; a word on the way and the notice of a failure are
+ * no answers.
  *
  * @param channel messages since the oldest of the relevant questions
  */
 export function answeredOn(actor: string, host: string, channel: readonly Located[]): Set<string> {
   return new Set(
     channel.flatMap(({ message }) =>
-      message.from === actor && (message.host ?? host) === host ? message.re : [],
+      isAnswer(message) && message.from === actor && (message.host ?? host) === host
+        ? message.re
+        : [],
     ),
   );
 }

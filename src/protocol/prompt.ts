@@ -1,5 +1,7 @@
 import { formatAddress } from './address.ts';
-import type { Located } from './message.ts';
+import { optionLines } from './choice.ts';
+import type { Located, Message } from './message.ts';
+import { aboutFiles, type BatchFiles } from './prompt-files.ts';
 import type { AnswerPlan } from './reply.ts';
 import { HEADINGS, indented, inLine, MARK, quoted, wordLine } from './text/structure.ts';
 
@@ -25,6 +27,8 @@ export interface PromptParts {
   /** The causal chain of the batch and the messages it led to, oldest first. */
   thread: Located[];
   batch: Located[];
+  /** The files of the batch, if it brings any along. */
+  files?: BatchFiles | undefined;
 }
 
 /** The limits of the thread; the rest is cut, and the prompt says so. */
@@ -62,13 +66,15 @@ function section(title: string, text: string): string {
   return text === '' ? '' : `# ${title}\n\n${text}`;
 }
 
-function whereYouAre({ actor, host, tier, channel, workdir, answers, batch }: PromptParts): string {
+function whereYouAre(parts: PromptParts): string {
+  const { actor, host, tier, channel, workdir, answers, batch, files } = parts;
   return [
     `- You are the actor "${actor}" on the host "${host}" (tier ${tier}); your address is ${actor}@${host}.`,
     `- The channel is ${JSON.stringify(inLine(channel.name))}, id ${channel.id}. Your working directory is ${inLine(workdir.path)}${workdir.workspace ? ', kept for this thread' : ''}.`,
     `- Your stdout ${stdoutGoesTo(answers)}`,
     `- To give somebody work or answer somebody else: crosstalk send --to <name> "<text>" (--new for unrelated work).`,
     `- To see whether they answered: crosstalk replies <path>. To see the transport: crosstalk status.`,
+    ...aboutFiles(files),
     `- ${batch.length === 1 ? 'One message follows' : `${String(batch.length)} messages follow`}; deal with all of it in this one run, then end.`,
   ].join('\n');
 }
@@ -87,7 +93,7 @@ export function formatBatch(batch: readonly Located[], word: string): string {
     .map(({ relPath, message }, index) => {
       const position = `Message ${String(index + 1)} of ${String(batch.length)}`;
       const delimiter = `--- ${position} (from: ${message.from}, ref: ${relPath}) ---`;
-      const body = quoted(message.body, word);
+      const body = quoted(withOptions(message), word);
       return `${wordLine(word)}\n${delimiter}\n${body}${endOfLine(body)}`;
     })
     .join('\n');
@@ -117,8 +123,17 @@ function entry({ relPath, message }: Located, actor: string): string {
   const to = message.to.map(formatAddress).join(', ');
   const from = message.from === actor ? `${message.from} (you)` : message.from;
   const re = message.re.length === 0 ? '' : `, answering ${message.re.join(', ')}`;
-  const body = indented(clip(message.body.trim()), `${MARK}${MARK}`);
-  return `${MARK}${from} to ${to} (ref: ${relPath}${re}):\n${body}`;
+  const { files = [] } = message;
+  const along = files.length === 0 ? '' : `, with ${String(files.length)} files`;
+  const body = indented(clip(withOptions(message).trim()), `${MARK}${MARK}`);
+  return `${MARK}${from} to ${to} (ref: ${relPath}${re}${along}):\n${body}`;
+}
+
+/** The text of a message, and below it the answers that it offers. */
+function withOptions({ body, options = [] }: Message): string {
+  if (options.length === 0) return body;
+  const lines = ['It offers these answers to choose from:', ...optionLines(options)];
+  return `${body.trimEnd()}\n\n${lines.join('\n')}\n`;
 }
 
 function clip(body: string): string {

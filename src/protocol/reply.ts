@@ -28,6 +28,8 @@ export interface AnswerPlan {
   re: string[];
   /** False when nothing was asked and the text is only recorded. */
   answers: boolean;
+  /** Whether the text is a word on the way to the answer. */
+  interim?: boolean;
 }
 
 /**
@@ -42,7 +44,7 @@ export function planAnswers(
   answered: ReadonlySet<string> = new Set(),
 ): AnswerPlan[] {
   const questions = stillOpen(openQuestionsOfBatch(batch, actor, lookup), answered);
-  if (questions.length > 0) return group(questions.map(asked), { answers: true });
+  if (questions.length > 0) return askersOf(questions);
   return group(
     batch.map(({ message, relPath }) => {
       const own = message.re.filter((answered) => lookup(answered)?.from === actor);
@@ -50,6 +52,11 @@ export function planAnswers(
     }),
     { answers: false },
   );
+}
+
+/** The answers to questions: one for each asker, and each channel in which it asked. */
+export function askersOf(questions: readonly Question[]): AnswerPlan[] {
+  return group(questions.map(asked), { answers: true });
 }
 
 function asked(question: Question): { to: Address; re: string[] } {
@@ -60,7 +67,8 @@ function asked(question: Question): { to: Address; re: string[] } {
   };
 }
 
-function senderAddress(message: Message): Address {
+/** The address of whoever wrote a message: its own twin on the host that wrote it. */
+export function senderAddress(message: Message): Address {
   return message.host === undefined
     ? { name: message.from }
     : { name: message.from, host: message.host };
@@ -101,10 +109,12 @@ export function answerMessages(
   channel: string,
 ): Placed[] {
   const cause = batch.map(({ relPath }) => relPath);
-  return plans.map(({ to, re }) => {
+  return plans.map(({ to, re, interim }) => {
     const target = placeOfRef(channel, re[0] ?? '').channel;
     const names = linksIn(target, channel, re, cause);
-    return { channel: target, message: compose([to], names, body, writer) };
+    const message = compose([to], names, body, writer);
+    const marks = interim === true ? { interim: true as const, printed: true as const } : {};
+    return { channel: target, message: { ...message, ...marks } };
   });
 }
 
@@ -115,6 +125,8 @@ export interface SendRequest {
   tier?: string;
   /** The messages being processed; empty outside a dispatch and with `--new`. */
   triggers: Located[];
+  /** The message among those that led here to which it is a reply, if one is named. */
+  named?: Located;
   /** The id of their channel. */
   home: string;
   /** The id of the channel it is for. */
@@ -130,10 +142,14 @@ export interface SendRequest {
  * The messages of a `send`: addressees who sent something in the causal chain receive an answer to
  * it, the others a new task, so there are at most two messages in one channel (protocol.md §4). An
  * answer goes to another channel only if its addressee wrote to the sender there.
+ *
+ * What a run sends to whoever asked is interim: a question back, or a word on the way. The answer is
+ * what it prints (talk.md, "Interim answers").
  */
 export function sendMessages(request: SendRequest, writer: Writer, lookup: Lookup): Placed[] {
   const { home, triggers, channel, follows } = request;
   const cause = triggers.map(({ relPath }) => relPath);
+  const start = request.named === undefined ? triggers : [request.named];
   const channelOf = (ref: string): string => placeOfRef(home, ref).channel;
   const isEligible = (ref: string): boolean => {
     if (!follows) return channelOf(ref) === channel;
@@ -143,7 +159,7 @@ export function sendMessages(request: SendRequest, writer: Writer, lookup: Looku
   const tasks: Address[] = [];
   const answers = new Map<string, { to: Address[]; re: string[] }>();
   for (const address of request.to) {
-    const found = answeredBySend(triggers, address.name, lookup, isEligible);
+    const found = answeredBySend(start, address.name, lookup, isEligible);
     const target = channelOf(found[0] ?? '');
     const answered = found.filter((ref) => channelOf(ref) === target);
     if (answered.length === 0) tasks.push(address);
@@ -153,9 +169,13 @@ export function sendMessages(request: SendRequest, writer: Writer, lookup: Looku
       answers.set(target, { to, re: union(re, answered) });
     }
   }
+  const questions = openQuestionsOfBatch(triggers, writer.actor, lookup);
+  const asked = new Set(writer.host === undefined ? [] : questions.map(({ relPath }) => relPath));
   const write = (target: string, to: Address[], re: string[]): Placed => {
     const names = linksIn(target, home, re, cause);
-    return { channel: target, message: compose(to, names, request.body, writer, request.tier) };
+    const message = compose(to, names, request.body, writer, request.tier);
+    const isInterim = re.some((ref) => asked.has(ref));
+    return { channel: target, message: isInterim ? { ...message, interim: true } : message };
   };
   return [
     ...(tasks.length === 0 ? [] : [write(channel, tasks, [])]),

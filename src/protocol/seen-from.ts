@@ -23,7 +23,7 @@ function withOrigins(channel: string, cause: Ref[], origin?: readonly Ref[]): Re
  */
 export function seenFrom(home: string, channel: string, located: Located): Located {
   const { relPath, message } = located;
-  const { origin } = message;
+  const { origin, cancels } = message;
   if (channel === home && origin === undefined) return located;
   const causes = withOrigins(channel, message.cause, origin);
   if (channel === home) return { relPath, message: { ...message, cause: causes } };
@@ -33,6 +33,7 @@ export function seenFrom(home: string, channel: string, located: Located): Locat
       ...message,
       re: refsFrom(home, channel, message.re),
       cause: refsFrom(home, channel, causes),
+      ...(cancels === undefined ? {} : { cancels: refsFrom(home, channel, [cancels])[0] }),
     },
   };
 }

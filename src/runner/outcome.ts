@@ -15,7 +15,8 @@ export type CliOutcome =
         | 'timed_out'
         | 'too_much_output'
         | 'empty_answer'
-        | 'bad_workdir';
+        | 'bad_workdir'
+        | 'misconfigured';
       detail: string;
     };
 

@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../folder.ts';
 import { readJson, writeWhole } from './files.ts';
 import { acquire } from './lock.ts';
 
@@ -29,7 +29,7 @@ export class BudgetFile implements BudgetRecord {
   }
 
   async lock(): Promise<() => Promise<void>> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await makeFolder(this.#folder, 0o700);
     const lock = await acquire(this.#folder, 'budget', { wait: LOCK_WAIT_MS });
     return lock.ok ? lock.release : () => Promise.resolve();
   }

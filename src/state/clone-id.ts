@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, rm, stat } from 'node:fs/promises';
+import { lstat, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { CrosstalkError } from '../errors.ts';
+import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
 import { readPlainFile } from '../plain-file.ts';
 import { isRecord, writeDurably } from './files.ts';
 import {
@@ -206,8 +207,17 @@ async function writeFileIn(path: string, text: string): Promise<void> {
       'refused',
       `${folder} is no folder, and crosstalk's marks of this clone belong into it; nothing is lost: see what has put it there, and remove it`,
     );
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeDurably(path, text);
+  try {
+    await makeFolder(folder, 0o700);
+    await writeDurably(path, text);
+  } catch (error) {
+    const isFull = hasCode(error, 'ENOSPC') || hasCode(error, 'EDQUOT');
+    throw new CrosstalkError(
+      'refused',
+      `cannot write to ${folder}, which belongs to this clone: ${reasonOf(error)}; nothing was sent: ${isFull ? 'make room' : 'use a clone of your own, made with: crosstalk init <dir> --remote <url>'}`,
+      { cause: error },
+    );
+  }
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -8,15 +8,20 @@ type FailureReason =
   | 'too_much_output'
   | 'empty_answer'
   | 'bad_workdir'
+  | 'misconfigured'
   | 'interrupted'
-  | 'too_deep';
+  | 'too_deep'
+  | 'cancelled';
 
 /** A failed delivery (protocol.md §8). Stored and shown under these names. */
 export interface DeadLetter {
   /** A ULID. */
   id: string;
-  /** `parked`: a guard stopped it before it ran; only an operator releases it. */
-  state: 'retrying' | 'quarantined' | 'parked';
+  /**
+   * `parked`: a guard stopped it before it ran; only an operator releases it. `cancelled`: whoever
+   * asked took it back; nothing tries it again.
+   */
+  state: 'retrying' | 'quarantined' | 'parked' | 'cancelled';
   actor: string;
   channel: string;
   messages: string[];
@@ -75,7 +80,8 @@ function parseDeadLetter(value: unknown): DeadLetter | undefined {
     [id, actor, channel].every((text) => typeof text === 'string') &&
     Array.isArray(messages) &&
     messages.every((path) => typeof path === 'string') &&
-    (state === 'retrying' || state === 'quarantined' || state === 'parked') &&
+    typeof state === 'string' &&
+    ['retrying', 'quarantined', 'parked', 'cancelled'].includes(state) &&
     typeof attempts === 'number';
   return whole ? (value as unknown as DeadLetter) : undefined;
 }

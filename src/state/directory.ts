@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { access, mkdir, rm } from 'node:fs/promises';
+import { access, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
 import {
   assertOurs,
   claim,
@@ -32,6 +33,8 @@ export interface StatePaths {
   departed: string;
   outbox: string;
   deadLetters: string;
+  /** Dead letters of which askers are still to be told. */
+  notices: string;
   runs: string;
   approvals: string;
   pause: string;
@@ -79,6 +82,7 @@ function statePaths(root: string): StatePaths {
     departed: join(root, 'departed.jsonl'),
     outbox: join(root, 'outbox'),
     deadLetters: join(root, 'dead-letters'),
+    notices: join(root, 'notices'),
     runs: join(root, 'runs'),
     approvals: join(root, 'approvals.json'),
     pause: join(root, 'paused.json'),
@@ -116,7 +120,7 @@ function shortFolder(parent: string, root: string): string {
  */
 export async function isPrivate(folder: string, { make }: { make: boolean }): Promise<boolean> {
   for (const path of [dirname(folder), folder]) {
-    if (make) await mkdir(path, { recursive: true, mode: 0o700 }).catch(() => undefined);
+    if (make) await makeFolder(path, 0o700).catch(() => undefined);
     const isThere = await exists(path);
     if (!isThere || (await foreignHand(path, 'folder')) !== undefined) return false;
   }
@@ -124,17 +128,17 @@ export async function isPrivate(folder: string, { make }: { make: boolean }): Pr
 }
 
 /**
- * Where a dispatcher would listen for the transport at a folder; nothing is made or moved.
- * Undefined where this needs a closer look.
+ * Where a dispatcher would listen for the transport at a folder, and where its outbox would be; nothing
+ * is made or moved. Undefined where this needs a closer look.
  */
-export async function likelySocket(
+export async function likelyState(
   environment: NodeJS.ProcessEnv,
   dir: string,
-): Promise<string | undefined> {
+): Promise<Pick<StatePaths, 'socket' | 'outbox'> | undefined> {
   const given = environment['CROSSTALK_STATE_DIR'] ?? '';
-  if (given !== '') return statePaths(resolve(given)).socket;
+  if (given !== '') return statePaths(resolve(given));
   const id = await readId(join(dir, '.git'));
-  return id === undefined ? undefined : statePaths(join(stateHome(environment), id)).socket;
+  return id === undefined ? undefined : statePaths(join(stateHome(environment), id));
 }
 
 /** The folder of all transports' state. */
@@ -186,7 +190,7 @@ async function inGiven(given: string, clone: CloneFolder, id: string): Promise<s
 
 async function create(root: string): Promise<StatePaths> {
   try {
-    await mkdir(root, { recursive: true, mode: 0o700 });
+    await makeFolder(root, 0o700);
   } catch (error) {
     throw new CrosstalkError(
       'refused',

@@ -1,14 +1,15 @@
-import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
+import { access, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { passed } from '../crash-points.ts';
 import { hasCode } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
 import { isAlive } from './process-identity.ts';
 
 /**
  * Writes a file so that after a crash at any point it holds either the old content or the new:
  * temporary file, fsync, rename, fsync of the folder (invariant 3).
  */
-export async function writeDurably(path: string, content: string): Promise<void> {
+export async function writeDurably(path: string, content: string | Uint8Array): Promise<void> {
   await replace(path, content, { sync: true });
   const folder = await open(dirname(path), 'r');
   await folder.sync().catch(() => undefined);
@@ -20,7 +21,11 @@ export function writeWhole(path: string, content: string): Promise<void> {
   return replace(path, content, { sync: false });
 }
 
-async function replace(path: string, content: string, { sync }: { sync: boolean }): Promise<void> {
+async function replace(
+  path: string,
+  content: string | Uint8Array,
+  { sync }: { sync: boolean },
+): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
   try {
     const file = await open(temporary, 'wx', 0o600);
@@ -90,7 +95,7 @@ export class JsonFolder<T extends { id: string }> {
   }
 
   async put(item: T): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await makeFolder(this.#folder, 0o700);
     await writeDurably(this.#path(item.id), `${JSON.stringify(item, undefined, 1)}\n`);
   }
 
@@ -106,12 +111,23 @@ export class JsonFolder<T extends { id: string }> {
     return item;
   }
 
-  /** All items in the order of their ids; ids are ULIDs, so this is the order of age. */
+  /** The ids of all items, readable or not, in order; ids are ULIDs, so this is the order of age. */
+  async ids(): Promise<string[]> {
+    const names = (await this.#names()).filter((name) => name.endsWith('.json'));
+    return names.map((name) => name.slice(0, -5)).sort();
+  }
+
+  /** Whether there is an item of this id; it is not read. */
+  async has(id: string): Promise<boolean> {
+    return access(this.#path(id)).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** All items in the order of their ids. */
   async all(): Promise<T[]> {
-    const ids = (await this.#names())
-      .filter((name) => name.endsWith('.json'))
-      .map((name) => name.slice(0, -5));
-    ids.sort();
+    const ids = await this.ids();
     const items: T[] = [];
     for (let at = 0; at < ids.length; at += OPEN_FILES) {
       const some = await Promise.all(ids.slice(at, at + OPEN_FILES).map((id) => this.get(id)));
@@ -127,7 +143,7 @@ export class JsonFolder<T extends { id: string }> {
 
   /** Hands an item over to another folder, in one step; false when it is not here. */
   async move<U extends { id: string }>(id: string, to: JsonFolder<U>): Promise<boolean> {
-    await mkdir(to.#folder, { recursive: true, mode: 0o700 });
+    await makeFolder(to.#folder, 0o700);
     try {
       await rename(this.#path(id), to.#path(id));
       return true;

@@ -1,8 +1,9 @@
 import * as fs from 'node:fs';
-import { access, link, mkdir, rm, writeFile } from 'node:fs/promises';
+import { access, link, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
 import { isRecord, readJson, writeWhole } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
@@ -81,7 +82,7 @@ const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
  * Makes the lock's file, which is complete from the first moment; false when there is one already.
  */
 async function create(root: string, name: LockName, self: Holder): Promise<boolean | 'no_links'> {
-  await mkdir(root, { recursive: true, mode: 0o700 });
+  await makeFolder(root, 0o700);
   const path = lockPath(root, name);
   const whole = `${path}.${String(process.pid)}.${String(serial++)}.tmp`;
   await writeFile(whole, JSON.stringify(self), { mode: 0o600 });

@@ -1,52 +1,29 @@
-import type { Commit } from '../protocol/commit.ts';
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { passed } from '../crash-points.ts';
 import { Emitter } from '../emitter.ts';
-import { isRecord, JsonFolder, readJson, writeDurably } from './files.ts';
+import { JsonFolder, readJson, writeDurably } from './files.ts';
+import {
+  hasFiles,
+  parseAside,
+  parseEntry,
+  type OutboxEntry,
+  type SetAside,
+} from './outbox-entry.ts';
+import { SideFiles } from './side-files.ts';
 
-/** What a finished run delivered: settled once its reply is on the remote. */
-interface DeliveryRecord {
-  actor: string;
-  channel: string;
-  /** relPaths of the batch. */
-  messages: string[];
-  /** What it settles in other channels: an answer goes to the channel of its question. */
-  elsewhere?: { channel: string; messages: string[] }[];
-  /** The dead letter this was a retry of. */
-  deadLetter?: string;
-}
-
-/** What an entry settles, channel by channel. */
-export function settledBy({
-  actor,
-  channel,
-  messages,
-  elsewhere = [],
-}: DeliveryRecord): { actor: string; channel: string; messages: string[] }[] {
-  return [{ channel, messages }, ...elsewhere].map((part) => ({ actor, ...part }));
-}
-
-/**
- * Something to publish, final to the byte (protocol.md §5): from the moment it is in the outbox a
- * crash cannot lose it, and no CLI is run a second time for it.
- */
-export interface OutboxEntry {
-  /** A ULID: entries leave in the order they came. */
-  id: string;
-  commits: Commit[];
-  delivery?: DeliveryRecord;
-}
-
-/** An entry that can't be published as it is: a person decides. */
-export interface SetAside extends OutboxEntry {
-  /** Why, in one line. */
-  reason: string;
-  /** Since when; ISO 8601 UTC. */
-  at: string;
-}
+export { hasFiles, settledBy, parseCommits } from './outbox-entry.ts';
+export type { OutboxEntry };
 
 /** Beside the outbox, so that no older version takes it for part of it. */
 const ASIDE = '-set-aside';
 const TOGETHER = '-together.json';
+/**
+ * Inside the outbox, where older versions look only for entries: one of them would publish a message
+ * without its files. So these entries wait for a version that knows of files.
+ */
+const WITH_FILES = 'with-files';
+const SIDE_FILES = 'files';
 
 /** Paths that are remembered; then some may be forgotten. */
 const MAX_REMEMBERED = 200_000;
@@ -59,20 +36,27 @@ export interface OutboxEvents {
 /** What this machine has yet to publish: a JSON file for each entry, written durably. */
 export class Outbox {
   readonly #remembered = new Set<string>();
-  readonly #folder: JsonFolder<OutboxEntry>;
-  readonly #aside: JsonFolder<SetAside>;
+  readonly #plain: Shelf;
+  readonly #withFiles: Shelf;
   readonly #together: string;
+  /** The folders in which files are written. */
+  readonly folders: readonly string[];
+  /** The bytes of the files that entries name. */
+  readonly files: SideFiles;
   readonly events = new Emitter<OutboxEvents>();
 
   constructor(folder: string) {
-    this.#folder = new JsonFolder(folder, parseEntry);
-    this.#aside = new JsonFolder(`${folder}${ASIDE}`, parseAside);
+    this.#plain = shelfAt(folder);
+    this.#withFiles = shelfAt(join(folder, WITH_FILES));
     this.#together = `${folder}${TOGETHER}`;
+    this.files = new SideFiles(join(folder, SIDE_FILES));
+    this.folders = [folder, join(folder, WITH_FILES), join(folder, SIDE_FILES)];
   }
 
+  /** The files that an entry names are written before, to {@link files}. */
   put(entry: OutboxEntry): Promise<void> {
     this.#remember(entry);
-    return this.#folder.put(entry);
+    return this.#shelfOf(entry).waiting.put(entry);
   }
   /** Puts entries of which none may stay away: when this process is killed, {@link finish} goes on. */
   async putAll(entries: readonly OutboxEntry[]): Promise<void> {
@@ -89,16 +73,16 @@ export class Outbox {
     }
     await rm(this.#together, { force: true });
   }
-  get(id: string): Promise<OutboxEntry | undefined> {
-    return this.#folder.get(id);
+  async get(id: string): Promise<OutboxEntry | undefined> {
+    return (await this.#plain.waiting.get(id)) ?? this.#withFiles.waiting.get(id);
   }
   async all(): Promise<OutboxEntry[]> {
-    const entries = await this.#folder.all();
+    const entries = inOrder(await this.#plain.waiting.all(), await this.#withFiles.waiting.all());
     for (const entry of entries) this.#remember(entry);
     return entries;
   }
-  isEmpty(): Promise<boolean> {
-    return this.#folder.isEmpty();
+  async isEmpty(): Promise<boolean> {
+    return (await this.#plain.waiting.isEmpty()) && (await this.#withFiles.waiting.isEmpty());
   }
   /** Whether a file was in an entry that this process has put or seen. */
   hasHeld(path: string): boolean {
@@ -111,8 +95,17 @@ export class Outbox {
     for (const path of paths) this.#remembered.add(path);
     if (!isSeen) this.events.emit('seen', entry);
   }
-  remove(id: string): Promise<void> {
-    return this.#folder.remove(id);
+  async remove(id: string): Promise<void> {
+    await this.#plain.waiting.remove(id);
+    if (!(await this.#withFiles.waiting.has(id))) return;
+    await this.#withFiles.waiting.remove(id);
+    passed('entry_with_files_removed');
+    await this.files.remove(id);
+  }
+  /** Removes the bytes that no entry names, which a process left that died. */
+  async sweepFiles(now: Date): Promise<void> {
+    const { waiting, aside } = this.#withFiles;
+    await this.files.sweep(new Set([...(await waiting.ids()), ...(await aside.ids())]), now);
   }
   /**
    * Takes an entry out that can't be published as it is, and keeps it with the reason. It stands in one
@@ -121,68 +114,45 @@ export class Outbox {
    * @param at ISO 8601 UTC
    */
   async setAside(entry: OutboxEntry, reason: string, at: string): Promise<void> {
-    const aside: SetAside = { ...entry, reason, at };
-    await this.#folder.put(aside);
-    await this.#folder.move(entry.id, this.#aside);
+    const item: SetAside = { ...entry, reason, at };
+    const { waiting, aside } = this.#shelfOf(entry);
+    await waiting.put(item);
+    await waiting.move(entry.id, aside);
   }
   /** What was taken out, and why. */
-  aside(): Promise<SetAside[]> {
-    return this.#aside.all();
+  async aside(): Promise<SetAside[]> {
+    return inOrder(await this.#plain.aside.all(), await this.#withFiles.aside.all());
   }
   /** Puts what was taken out back, to be published again; returns how many entries there were. */
   async restore(): Promise<number> {
     let restored = 0;
-    for (const { id } of await this.#aside.all())
-      if (await this.#aside.move(id, this.#folder)) restored++;
+    for (const { waiting, aside } of [this.#plain, this.#withFiles])
+      for (const { id } of await aside.all()) if (await aside.move(id, waiting)) restored++;
     return restored;
   }
-  broken(): Promise<string[]> {
-    return this.#folder.broken();
+  async broken(): Promise<string[]> {
+    const [plain, withFiles] = [this.#plain.waiting, this.#withFiles.waiting];
+    return [...(await plain.broken()), ...(await withFiles.broken())];
+  }
+  #shelfOf(entry: OutboxEntry): Shelf {
+    return hasFiles(entry) ? this.#withFiles : this.#plain;
   }
 }
 
-function parseEntry(value: unknown): OutboxEntry | undefined {
-  if (!isRecord(value) || typeof value['id'] !== 'string' || !Array.isArray(value['commits']))
-    return undefined;
-  return value['commits'].every(isCommit) ? (value as unknown as OutboxEntry) : undefined;
+/** Entries that are to be published, and those of them that were set aside. */
+interface Shelf {
+  waiting: JsonFolder<OutboxEntry>;
+  aside: JsonFolder<SetAside>;
 }
 
-function parseAside(value: unknown): SetAside | undefined {
-  const entry = parseEntry(value);
-  if (entry === undefined || !isRecord(value)) return undefined;
-  const { reason, at } = value;
-  return typeof reason === 'string' && typeof at === 'string'
-    ? { ...entry, reason, at }
-    : undefined;
+function shelfAt(folder: string): Shelf {
+  return {
+    waiting: new JsonFolder(folder, parseEntry),
+    aside: new JsonFolder(`${folder}${ASIDE}`, parseAside),
+  };
 }
 
-/** The commits of a JSON text, such as another clone's; undefined when it is none of ours. */
-export function parseCommits(text: string): Commit[] | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) && value.every(isCommit) ? (value as Commit[]) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isCommit(value: unknown): boolean {
-  if (!isRecord(value) || !isRecord(value['author']) || !Array.isArray(value['files']))
-    return false;
-  const { at, subject, author, files, requires = [] } = value;
-  return (
-    Array.isArray(requires) &&
-    requires.every(isRequirement) &&
-    [at, subject, author['name'], author['email']].every((text) => typeof text === 'string') &&
-    files.every(
-      (file) =>
-        isRecord(file) && typeof file['path'] === 'string' && typeof file['content'] === 'string',
-    )
-  );
-}
-
-function isRequirement(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  const { path, oid } = value;
-  return typeof path === 'string' && (oid === null || typeof oid === 'string');
+function inOrder<T extends { id: string }>(some: T[], others: T[]): T[] {
+  if (others.length === 0) return some;
+  return [...some, ...others].sort((a, b) => (a.id < b.id ? -1 : 1));
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { lstat, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { lstat, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
 import { isRecord, writeDurably } from './files.ts';
 
 /**
@@ -64,7 +65,7 @@ export async function writeRegistry(
     () => false,
     () => true,
   );
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path), 0o700);
   const others = states.filter((one) => one.path !== state);
   const record = {
     version: 1,

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, lstat, mkdir, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { chmod, lstat, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
 
 /*
  * Removes what runs have made, while one of them, or something that one has left behind, may still be
@@ -25,7 +26,7 @@ const O_PATH = 0o10000000;
  * @returns where it is now; undefined where there was nothing
  */
 export async function bury(path: string, graveyard: string): Promise<string | undefined> {
-  await mkdir(graveyard, { recursive: true, mode: 0o700 });
+  await makeFolder(graveyard, 0o700);
   const grave = join(graveyard, randomBytes(8).toString('hex'));
   try {
     await rename(path, grave);

@@ -11,6 +11,8 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode, reasonOf } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
+import { isSha256 } from '../protocol/attached.ts';
 import { bury, clearGraveyard } from './removal.ts';
 
 /** Bytes of one drop: a message of 1 MiB whose every byte takes six in JSON. */
@@ -22,6 +24,11 @@ const MAX_DROPS = 1000;
 const MAX_LOOK_BYTES = 32 * 1024 * 1024;
 const ON_LINUX = process.platform === 'linux';
 const DROP = /^([0-9A-HJKMNP-TV-Z]{26})\.json$/;
+
+/** The name in a drop folder of a file that a request names. */
+export function droppedName(id: string, sha256: string): string {
+  return `${id}.${sha256}`;
+}
 
 /** The directory of a run below `<state>/run`: short, because a socket is in it. */
 export function runDirectory(folder: string, id: string): string {
@@ -35,7 +42,7 @@ export async function makeRunDirectory(
   batch: readonly { name: string; content: string }[],
 ): Promise<string> {
   const dir = runDirectory(folder, id);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   for (const path of [dir, join(dir, 'drop'), join(dir, 'batch')])
     await mkdir(path, { mode: 0o700 });
   for (const { name, content } of batch)
@@ -140,6 +147,18 @@ export class DropFolder {
     return drops;
   }
 
+  /**
+   * The bytes of a file that a request names; whether they are the right ones is for whoever asks.
+   *
+   * @param id of the request, a ULID
+   * @param limit bytes
+   */
+  async bytes(id: string, sha256: string, limit: number): Promise<Buffer | undefined> {
+    if (!DROP.test(`${id}.json`) || !isSha256(sha256)) return undefined;
+    const path = join(this.#path, droppedName(id, sha256));
+    return readOwn(path, limit).catch(() => undefined);
+  }
+
   /** What was left in the folder and cannot be taken: names and reasons. */
   get refused(): { name: string; reason: string }[] {
     return [...this.#unread].map(([id, seen]) => ({
@@ -171,31 +190,40 @@ export class DropFolder {
   }
 
   async #read(id: string): Promise<object | undefined> {
-    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
     let seen = '';
     try {
       const path = join(this.#path, `${id}.json`);
       const found = await lstat(path);
       seen = `${String(found.size)}-${String(found.mtimeMs)}`;
       if (this.#unread.get(id)?.startsWith(`${seen} `) === true) return undefined;
-      const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-      try {
-        const stats = await file.stat();
-        if (!stats.isFile() || stats.nlink !== 1) throw new Error('not a file of its own');
-        if (stats.size > MAX_DROP_BYTES) throw new Error(`${String(stats.size)} bytes`);
-        this.#left -= stats.size;
-        const { buffer, bytesRead } = await file.read(Buffer.alloc(stats.size), 0, stats.size, 0);
-        const value: unknown = JSON.parse(buffer.toString('utf8', 0, bytesRead));
-        if (typeof value !== 'object' || value === null) throw new Error('no request');
-        this.#unread.delete(id);
-        return value;
-      } finally {
-        await file.close();
-      }
+      const bytes = await readOwn(path, MAX_DROP_BYTES);
+      this.#left -= bytes.length;
+      const value: unknown = JSON.parse(bytes.toString('utf8'));
+      if (typeof value !== 'object' || value === null) throw new Error('no request');
+      this.#unread.delete(id);
+      return value;
     } catch (error) {
       if (!hasCode(error, 'ENOENT'))
         this.#unread.set(id, `${seen} ${reasonOf(error).slice(0, 200)}`);
       return undefined;
     }
+  }
+}
+
+/**
+ * Reads a file that a run has written, as it is now: no symlink, no link to a file elsewhere, and
+ * bounded.
+ */
+async function readOwn(path: string, limit: number): Promise<Buffer> {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile() || stats.nlink !== 1) throw new Error('not a file of its own');
+    if (stats.size > limit) throw new Error(`${String(stats.size)} bytes`);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(stats.size), 0, stats.size, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
   }
 }

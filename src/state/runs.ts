@@ -1,6 +1,8 @@
-import { appendFile, mkdir, readdir, readFile, rm, statfs } from 'node:fs/promises';
+import { appendFile, readdir, readFile, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
+import { formatMessage, parseMessage, type Located } from '../protocol/message.ts';
 import { JsonFolder, isRecord } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
@@ -48,7 +50,7 @@ export class Runs {
    *   vain
    */
   async begin(run: Omit<RunRecord, 'process'>, pid: number): Promise<ProcessIdentity> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await makeFolder(this.#folder, 0o700);
     const { bavail, bsize } = await statfs(this.#folder);
     if (bavail * bsize < ROOM) {
       throw new Error(`ENOSPC: less than 8 MiB is free at ${this.#folder}; make room`);
@@ -77,17 +79,19 @@ export class Runs {
   }
 
   /** Notes that a message was written during a run; called by `send` before it is published. */
-  async noteSent(id: string, relPath: string): Promise<void> {
+  async noteSent(id: string, channel: string, { relPath, message }: Located): Promise<void> {
     if (!RUN_ID.test(id)) return;
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await appendFile(this.#sentPath(id), `${relPath}\n`, { mode: 0o600 });
+    await makeFolder(this.#folder, 0o700);
+    const header = formatMessage({ ...message, body: '' });
+    const line = JSON.stringify({ channel, relPath, header });
+    await appendFile(this.#sentPath(id), `${line}\n`, { mode: 0o600 });
   }
 
-  /** The relPaths of what was sent during a run. */
-  async sent(id: string): Promise<string[]> {
+  /** What was sent during a run, without text: the channels' ids and the messages. */
+  async sent(id: string): Promise<[channel: string, located: Located][]> {
     try {
       const text = await readFile(this.#sentPath(id), 'utf8');
-      return [...new Set(text.split('\n').filter((line) => line !== ''))];
+      return [...new Set(text.split('\n'))].flatMap(sentIn);
     } catch (error) {
       if (hasCode(error, 'ENOENT')) return [];
       throw error;
@@ -96,5 +100,17 @@ export class Runs {
 
   #sentPath(id: string): string {
     return join(this.#folder, `${id}.sent`);
+  }
+}
+
+/** A line that a power cut left incomplete is left out. */
+function sentIn(line: string): [channel: string, located: Located][] {
+  try {
+    const { channel, relPath, header } = JSON.parse(line) as Record<string, unknown>;
+    const message = parseMessage(Buffer.from(String(header)));
+    if (!message.ok || typeof channel !== 'string' || typeof relPath !== 'string') return [];
+    return [[channel, { relPath, message: message.value }]];
+  } catch {
+    return [];
   }
 }

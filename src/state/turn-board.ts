@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { watch } from 'node:fs';
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../folder.ts';
 import { writeWhole } from './files.ts';
 import { acquire, isHeld } from './lock.ts';
 
@@ -67,7 +68,7 @@ export class TurnFolder implements TurnBoard {
   }
 
   async open(): Promise<void> {
-    await mkdir(this.#queue, { recursive: true, mode: 0o700 });
+    await makeFolder(this.#queue, 0o700);
   }
 
   async take(): Promise<(() => Promise<void>) | undefined> {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, readdir, realpath, rm, unlink } from 'node:fs/promises';
+import { chmod, lstat, readdir, realpath, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CrosstalkError, hasCode, reasonOf } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
 import { isRecord, readJson, writeWhole } from './files.ts';
 import { bury, clearGraveyard } from './removal.ts';
 
@@ -182,7 +183,7 @@ export class Workspaces {
 async function ownFolder(path: string): Promise<void> {
   const there = await lstat(path).catch(() => undefined);
   if (there !== undefined && !there.isDirectory()) await unlink(path);
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  await makeFolder(path, 0o700);
   const { uid, mode } = await lstat(path);
   if (uid !== (process.getuid?.() ?? uid))
     throw new CrosstalkError('refused', `${path} belongs to another user; remove it`);

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
-import { folderUse } from '../protocol/layout.ts';
+import { FILES, folderUse } from '../protocol/layout.ts';
+import { fileLimits, type FileLimits } from '../protocol/attached.ts';
 import { failed } from './git/git.ts';
+import { entriesAt, readBlobs, weigh, type FoundBlob, type Weight } from './objects/blobs.ts';
 import { filesContaining } from './objects/grep.ts';
 import {
   before,
@@ -46,6 +48,24 @@ export abstract class Reading {
    */
   prefetch(oids: readonly string[]): Promise<void> {
     return prefetch(this.repository, oids);
+  }
+  /** How large attached files may be here, by `git config crosstalk.maxFileBytes`. */
+  get fileLimits(): FileLimits {
+    return fileLimits(this.repository.maxFileBytes);
+  }
+  /** Files of a known size at a commit, which a partial clone fetches now; see {@link readBlobs}. */
+  blobs(commit: string, wanted: ReadonlyMap<string, number>): AsyncGenerator<FoundBlob> {
+    const { git } = this.repository;
+    return readBlobs(git, this.objects, commit, wanted, (oids) => this.prefetch(oids));
+  }
+  /** What the attached files of a commit weigh. */
+  weighFiles(commit: string): Promise<Weight> {
+    const { git, partial = false } = this.repository;
+    return weigh(git, commit, FILES, { isPartial: partial });
+  }
+  /** What stands at some paths of a commit, whatever it is. */
+  entriesAt(commit: string, paths: readonly string[]): Promise<Map<string, TreeEntry>> {
+    return entriesAt(this.repository.git, this.objects, commit, paths);
   }
   /**
    * What differs between two commits where files of a transport can be; see {@link changesBetween}.
@@ -195,4 +215,4 @@ export abstract class Reading {
   }
 }
 
-export type { Ancestor, LogPlace };
+export type { Ancestor, FoundBlob, LogPlace };

@@ -14,6 +14,7 @@ import {
   type Published,
   type Turns,
 } from './publish/publish.ts';
+import { inGit } from './publish/blobs.ts';
 import { upstreamOf } from './publish/upstream.ts';
 import { bring, fetchBranch, knownTip, mirror, pushCommit, trackedTip } from './clone/remote.ts';
 import { maintainIfDue, type Maintained } from './maintenance.ts';
@@ -135,8 +136,11 @@ export class Transport extends Reading {
   }
 
   /** Puts entries of commits on the bus with one push; see {@link publish}. */
-  publish(entries: Entries, options: PublishOptions = {}): Promise<Published> {
-    return publish(upstreamOf(this.#repository, this.objects), entries, options);
+  async publish(entries: Entries, options: PublishOptions = {}): Promise<Published> {
+    const upstream = upstreamOf(this.#repository, this.objects);
+    const { bytesOf = () => Promise.resolve(undefined) } = options;
+    const named = await inGit(this.#repository, upstream.tip, entries, bytesOf);
+    return publish(upstream, named, options);
   }
 
   /** Archiving what is old; see {@link Epochs}. */
@@ -240,7 +244,7 @@ export class Transport extends Reading {
 }
 
 export { Repeats } from './objects/repeats.ts';
-export type { Ancestor, LogPlace } from './reading.ts';
+export type { Ancestor, FoundBlob, LogPlace } from './reading.ts';
 export { failureKind, type Failure } from './git/failure.ts';
 export type { FileChange } from './objects/walk.ts';
 export type { CheckoutState, Commit, Published, SettingChange, TreeEntry, Turns };

@@ -15,9 +15,9 @@ import type * as Packages from './web-packages.ts';
 
 /** All routes of the server. */
 export function makeApp(packages: typeof Packages, parts: Parts, access: WebAccess): Hono {
-  const all = Object.values<Route>(routes).map(({ where, serve }) => {
+  const all = Object.values<Route>(routes).map(({ where, serve, limit }) => {
     const [method, path] = where.split(' ') as [string, string];
-    return { method, path, serve };
+    return { method, path, serve, limit };
   });
   const app = new packages.Hono({ getPath: ({ url }) => pathOf(url) });
   const guard = new RequestGuard(access, parts.readOnly);
@@ -40,10 +40,10 @@ export function makeApp(packages: typeof Packages, parts: Parts, access: WebAcce
   app.use('/assets/*', packages.compress());
   app.onError((error) => problemOf(error));
 
-  for (const { method, path, serve } of all)
+  for (const { method, path, serve, limit } of all)
     app.on(method, routed(path), (c) => {
       if (c.req.method === 'HEAD' && STREAMS.has(path)) return notFor(c.req, [method]);
-      assertAnnounced(c.req.raw);
+      assertAnnounced(c.req.raw, limit);
       return serve(c, { parts, metrics });
     });
   for (const path of new Set(all.map((one) => one.path))) {

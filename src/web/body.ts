@@ -5,8 +5,9 @@ const MAX_BODY = 6 * 1024 * 1024 + 64 * 1024;
 
 /** Thrown for a body that is too large. */
 export class TooLarge extends Error {
-  constructor() {
-    super(`the body is larger than ${String(MAX_BODY)} bytes; send less`);
+  /** @param limit bytes */
+  constructor(limit: number) {
+    super(`the body is larger than ${String(limit)} bytes; send less`);
     this.name = 'TooLarge';
   }
 }
@@ -19,26 +20,26 @@ export function hasBody({ headers }: Headed): boolean {
 }
 
 /** Refuses a body by the size it announces, before any of it is read. @throws TooLarge */
-export function assertAnnounced({ headers }: Headed): void {
-  if (Number(headers.get('content-length') ?? '0') > MAX_BODY) throw new TooLarge();
+export function assertAnnounced({ headers }: Headed, limit = MAX_BODY): void {
+  if (Number(headers.get('content-length') ?? '0') > limit) throw new TooLarge(limit);
 }
 
 /**
- * The JSON in the body of a request, of which no more than {@link MAX_BODY} bytes are read, whether
- * or not its size was announced.
+ * The JSON in the body of a request, of which no more than `limit` bytes are read, whether or not its
+ * size was announced.
  *
  * @throws CrosstalkError `usage` if it is none
  * @throws TooLarge
  */
-export async function jsonIn(request: Request): Promise<unknown> {
-  assertAnnounced(request);
+export async function jsonIn(request: Request, limit = MAX_BODY): Promise<unknown> {
+  assertAnnounced(request, limit);
   const chunks: Uint8Array[] = [];
   let size = 0;
   const body: ReadableStream<Uint8Array> | null = request.body;
   const reader = body?.getReader();
   for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
     size += read.value.byteLength;
-    if (size > MAX_BODY) throw new TooLarge();
+    if (size > limit) throw new TooLarge(limit);
     chunks.push(read.value);
   }
   try {

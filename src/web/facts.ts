@@ -5,7 +5,8 @@ import type { WebFact, WebRun } from '../api/api.ts';
 
 /**
  * The facts that follow from messages that arrived: this machine's own messages are on the bus, and
- * messages named in `re` were answered.
+ * messages named in `re` were answered, or failed by the notice of another host. A word on the way is
+ * no such fact.
  *
  * @param sending keys of messages that were written on this machine
  */
@@ -19,13 +20,13 @@ export function factsOfArrivals(
     ...(sending.has(messageKey({ channel, relPath }))
       ? [{ channel, relPath, at, state: 'sent' as const, actor: null, detail: null }]
       : []),
-    ...message.re.map((path) => ({
+    ...(message.interim === true ? [] : message.re).map((path) => ({
       channel,
       relPath: path,
       at,
-      state: 'answered' as const,
+      state: message.failed === undefined ? ('answered' as const) : ('failed' as const),
       actor: message.from,
-      detail: relPath,
+      detail: message.failed?.dead_letter ?? relPath,
     })),
   ]);
 }

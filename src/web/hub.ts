@@ -6,7 +6,7 @@ import { tipOf, type Context } from '../operations/context.ts';
 import { webMessage } from '../operations/page/message-page.ts';
 import { waitForNews } from '../operations/reading/news.ts';
 import { verdict } from '../operations/page/overview.ts';
-import { ownState, type OwnState } from '../operations/page/own-state.ts';
+import { lettersOf, ownState, type OwnState } from '../operations/page/own-state.ts';
 import { endedRuns } from '../operations/page/ended-runs.ts';
 import { watchState } from '../operations/page/state-watch.ts';
 import { status } from '../operations/health/status.ts';
@@ -190,8 +190,8 @@ export class Hub {
     }
     if (!isSame(own.dead_letters, before.dead_letters))
       this.#push('dead_letters', {
-        dead_letters: own.dead_letters.slice(-SHOWN).reverse(),
-        dead_letters_total: own.dead_letters.length,
+        dead_letters: lettersOf(own).slice(-SHOWN).reverse(),
+        dead_letters_total: lettersOf(own).length,
       });
     const isKnown = (key: string): boolean => this.#isKnown(key);
     const facts = factsOfState({ before, own, gone }, isKnown, this.#context.now());

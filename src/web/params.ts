@@ -2,7 +2,8 @@ import { CrosstalkError } from '../errors.ts';
 import { isRelPath, isSender } from '../protocol/names.ts';
 import { shown } from '../protocol/text/result.ts';
 import { parseSince } from '../protocol/text/since.ts';
-import type { WebSendRequest } from '../api/api.ts';
+import type { WebFile, WebSendRequest, WebUpload } from '../api/api.ts';
+import { isSha256 } from '../protocol/attached.ts';
 
 /** A kind of parameter: what docs/openapi.json says of it, and how it is read. */
 interface Parameter {
@@ -136,6 +137,9 @@ const SEND_FIELDS: Readonly<Record<keyof WebSendRequest, true>> = {
   from: true,
   tier: true,
   re: true,
+  cancels: true,
+  files: true,
+  option: true,
 };
 
 /** The body of a request that sends. @throws CrosstalkError `usage` if it is not one */
@@ -147,13 +151,30 @@ export function sendRequest(value: unknown): WebSendRequest {
         'usage',
         `${shown(key)} is none of ${Object.keys(SEND_FIELDS).join(', ')}`,
       );
-    if (typeof field !== 'string')
+    if (key !== 'files' && typeof field !== 'string')
       throw new CrosstalkError('usage', `${key} is ${briefly(field)}, expected text`);
   }
-  const request = Object.fromEntries(fields) as Partial<Record<string, string>>;
-  const { to = '', body = '' } = request;
-  const rest = fields.filter(([key, field]) => key !== 'to' && key !== 'body' && field !== '');
-  return { ...Object.fromEntries(rest), to, body };
+  const { files, ...request } = Object.fromEntries(fields) as Partial<Record<string, string>>;
+  const { to = '', body = '', ...said } = request;
+  const rest = Object.entries(said).filter(([, field]) => field !== '');
+  const named = files === undefined ? {} : { files: fileRefs(files) };
+  return { ...Object.fromEntries(rest), ...named, to, body };
+}
+
+function fileRefs(value: unknown): { sha256: string; name: string }[] {
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.map((item) => {
+    const { sha256, name } = (typeof item === 'object' && item ? item : {}) as Partial<WebFile>;
+    if (isSha256(sha256) && typeof name === 'string') return { sha256, name };
+    throw new CrosstalkError('usage', 'files is no list of { sha256, name }');
+  });
+}
+
+/** The body of a request that uploads a file. @throws CrosstalkError `usage` if it is not one */
+export function uploadRequest(value: unknown): WebUpload {
+  const { name, base64 } = (typeof value === 'object' && value ? value : {}) as Partial<WebUpload>;
+  if (typeof name === 'string' && typeof base64 === 'string') return { name, base64 };
+  throw new CrosstalkError('usage', 'the body is no { name, base64 }');
 }
 
 /** A value of JSON that is no text; the inside of one may be too deep to be written again. */

@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
-import { listActors } from '../operations/setup/actors.ts';
 import { listChannels } from '../operations/reading/channels.ts';
-import { flow } from '../operations/page/flow.ts';
+import { inboxPage } from '../operations/page/inbox-page.ts';
 import { messagePage, type PageInput } from '../operations/page/message-page.ts';
 import { wholeMessage } from '../operations/page/message-whole.ts';
 import { resolveFrom } from '../operations/lookup/resolve.ts';
@@ -9,10 +8,8 @@ import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../operations/readin
 import { thread } from '../operations/tracing/thread.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
 import type {
-  WebActors,
   WebChannels,
-  WebFlow,
-  WebHosts,
+  WebInbox,
   WebMessagePage,
   WebMessageWhole,
   WebNow,
@@ -21,12 +18,15 @@ import type {
   WebThread,
 } from '../api/api.ts';
 import { packageVersion } from '../package.ts';
-import { moment, needed, only, part, relPath, sender, text, time, whole } from './params.ts';
+import { moment, needed, only, part, relPath, sender, text, whole } from './params.ts';
+import { fileOfMessage } from '../operations/page/shown-file.ts';
+import { MAX_FILES } from '../protocol/attached.ts';
+import { fileAnswer } from './file-answer.ts';
 import { route } from './route.ts';
 
 const MAX_PAGE = 200;
 const USUAL_PAGE = 50;
-const USUAL_HOURS = 6;
+const USUAL_INBOX = 10;
 const MOST_BEFORE = 2_147_483_647;
 
 /** The routes that show something. */
@@ -85,6 +85,24 @@ export const reading = {
   }),
 
   /**
+   * What asks somebody something, then what else came for them, unread first
+   * @fails 400
+   */
+  inbox: route('GET /api/inbox', {
+    parameters: {
+      /** for whom (default: the sender of the session) */
+      for: sender,
+      /** the maximum number of messages */
+      limit: whole({ minimum: 1, maximum: MAX_PAGE, default: USUAL_INBOX }),
+    },
+    answer: async ({ get, parts: { context, hub, login } }): Promise<WebInbox> => {
+      const event_id = hub.ring.id();
+      const name = get('for') ?? resolveFrom(context, undefined, login);
+      return { ...(await inboxPage(context, name, get('limit'))), event_id };
+    },
+  }),
+
+  /**
    * A page of a channel: the newest messages, or those before, after or around one message, or from a position on
    * @fails 400 404 409
    */
@@ -124,6 +142,30 @@ export const reading = {
     },
     answer: async ({ get, parts }): Promise<WebMessageWhole> =>
       wholeMessage(parts.context, get('ref')),
+  }),
+
+  /**
+   * A file that a message brings along, verified: to be saved, or a picture to be shown
+   *
+   * What is a picture is decided by the bytes alone: PNG, JPEG, GIF and WebP. Nothing else is ever
+   * shown, whatever it is said to be.
+   * @returns The bytes
+   * @fails 400 404 409 422
+   */
+  file: route('GET /api/file', {
+    media: 'application/octet-stream',
+    parameters: {
+      /** The message: relPath, `<channel>/<relPath>`, or its hex suffix if unique */
+      ref: needed,
+      /** which of its files, counted from 1 */
+      n: whole({ minimum: 1, maximum: MAX_FILES, default: 1 }),
+      /** `1` for a picture that is to be shown */
+      show: text,
+    },
+    answer: async ({ get, parts }) => {
+      const file = await fileOfMessage(parts.context, get('ref'), get('n'));
+      return fileAnswer(file, get('show') === '1' ? 'show' : 'save');
+    },
   }),
 
   /**
@@ -167,43 +209,5 @@ export const reading = {
         context: get('context'),
         ...given('channel', 'from', 'since'),
       }),
-  }),
-
-  /** The actors one can write to, and the hosts and tiers that serve them */
-  actors: route('GET /api/actors', {
-    answer: async ({ parts }): Promise<WebActors> => {
-      const actors = await listActors(parts.context);
-      return {
-        actors: actors.map(({ name, description, hosts }) => ({ name, description, hosts })),
-      };
-    },
-  }),
-
-  /** The hosts, and when each was last heard of */
-  hosts: route('GET /api/hosts', {
-    answer: async ({ parts }): Promise<WebHosts> => {
-      const { hosts } = await parts.now.get();
-      return { hosts };
-    },
-  }),
-
-  /**
-   * What happened between two times: lanes, runs, messages, answer times, backlog
-   * @fails 400 404 409
-   */
-  flow: route('GET /api/flow', {
-    parameters: {
-      /** ISO 8601 (default: 6 hours before `to`) */
-      from: time,
-      /** ISO 8601 (default: now) */
-      to: time,
-      /** id, unique id prefix or name; without it, all */
-      channel: text,
-    },
-    answer: async ({ get, given, parts: { context, recent, hub } }): Promise<WebFlow> => {
-      const to = get('to') ?? context.now();
-      const from = get('from') ?? new Date(to.getTime() - USUAL_HOURS * 3_600_000);
-      return flow(context, recent, hub.ended, { from, to, ...given('channel') });
-    },
   }),
 };

@@ -34,6 +34,8 @@ interface Spec<P extends Parameters, B, A> {
   media?: string;
   /** They are read when `answer` asks for them, so it decides which error of a wrong request is reported first. */
   parameters?: P;
+  /** Bytes that the body may have, where it may be larger than a message. */
+  limit?: number;
   /** Reads the body. @throws CrosstalkError `usage` */
   body?: (value: unknown) => B;
   answer: (call: Call<P, B>) => Promise<A>;
@@ -42,6 +44,7 @@ interface Spec<P extends Parameters, B, A> {
 /** A row of the table of routes, whatever its parameters and its answer. */
 export interface Route {
   where: Where;
+  limit?: number;
   serve: (http: HttpCall, server: Server) => Promise<Response>;
 }
 
@@ -67,7 +70,7 @@ export function route<
       names.filter((name) => (textOf(name) ?? '') !== '');
     const given = <K extends keyof P & string>(...names: K[]): Given<P, K> =>
       Object.fromEntries(said(...names).map((name) => [name, get(name)])) as Given<P, K>;
-    const body = spec.body?.(await jsonIn(http.req.raw)) as B;
+    const body = spec.body?.(await jsonIn(http.req.raw, spec.limit)) as B;
     const answer = await spec.answer({ ...server, get, said, given, body });
     return answer instanceof Response ? answer : json(answer, spec.status);
   };

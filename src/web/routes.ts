@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../package.ts';
 import { problem } from './answers.ts';
+import { overview } from './overview.ts';
 import { header, text } from './params.ts';
 import { reading } from './reading.ts';
 import { route } from './route.ts';
@@ -19,6 +20,7 @@ const MAX_STREAMS = 1000;
  */
 export const routes = {
   ...reading,
+  ...overview,
 
   /**
    * Live updates as server-sent events, with resume

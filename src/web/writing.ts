@@ -2,9 +2,14 @@ import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
 import { marksOf } from '../operations/page/keyed-marks.ts';
 import { queueSend } from '../operations/page/queue-send.ts';
 import { wake } from '../operations/upkeep/wake.ts';
-import type { WebRetried, WebSent, WebWoken } from '../api/api.ts';
-import { header, part, sendRequest } from './params.ts';
+import { keepUpload } from '../operations/page/uploads.ts';
+import { HIGHEST_BYTES } from '../protocol/attached.ts';
+import type { WebFile, WebRetried, WebSent, WebWoken } from '../api/api.ts';
+import { header, part, sendRequest, uploadRequest } from './params.ts';
 import { route } from './route.ts';
+
+/** Bytes of the largest file that any clone may take, in base64, with its name. */
+const MAX_UPLOAD = Math.ceil((HIGHEST_BYTES * 4) / 3) + 64 * 1024;
 
 /** The routes that change something. Who may call them is decided before (`request-guard.ts`). */
 export const writing = {
@@ -36,6 +41,18 @@ export const writing = {
       void pushed.finally(() => pushes.delete(pushed));
       return sent;
     },
+  }),
+
+  /**
+   * Keeps a file for a day, so that a message can bring it along
+   * @returns How a message names it
+   * @fails 400
+   */
+  upload: route('POST /api/files', {
+    status: 201,
+    body: uploadRequest,
+    limit: MAX_UPLOAD,
+    answer: ({ body, parts }): Promise<WebFile> => keepUpload(parts.context, body),
   }),
 
   /**

@@ -3,13 +3,15 @@ import { join } from 'node:path';
 import type { CrashPoint } from '../../src/crash-points.ts';
 import { Bus, type Event, type Host } from '../support/bus.ts';
 import { agent } from '../support/agents.ts';
-import { isAtRest, startDoomed } from './doomed-process.ts';
+import { isAtRest, startDoomed, waitingIn } from './doomed-process.ts';
 
 /**
  * Milliseconds for a test that kills. It waits for states; this only ends a test that never reaches
  * them.
  */
 export const PATIENCE_MS = 240_000;
+/** After so many milliseconds a dispatcher is stuck, and the failure says what it waits for. */
+const STUCK_MS = 150_000;
 /** The number of ticks in a row that must find nothing to do: a push is news for the next tick. */
 const QUIET_TICKS = 3;
 
@@ -39,20 +41,29 @@ export class ChaosBus {
       failing: { default: { cli: logged('fail'), retry_delay: '10ms', attempts: 2 } },
       flaky: { default: { cli: logged('flaky'), retry_delay: '10ms', attempts: 50 } },
       boss: logged('delegate'),
+      chatty: logged('chatty'),
       quiet: logged('quiet'),
     });
   }
 
+  /**
+   * Sends a question. It may be queued at first: git of a dispatcher that was just killed holds its lock
+   * for a moment more.
+   */
   async ask(actor: string): Promise<void> {
-    this.questions.push(await this.host.send(actor, `to ${actor}`));
+    const sent = await this.host.run('send', '--to', actor, '--', `to ${actor}`);
+    const relPath = /^(?:Sent|Queued): (.+)$/m.exec(sent.out)?.[1];
+    if (relPath === undefined) throw new Error(`send failed: ${sent.out}${sent.err}`);
+    this.questions.push(relPath);
   }
 
   /**
    * Runs a dispatcher until it kills itself or has nothing left to do, now or later; true when it
-   * died. No time limit ends it, because on a busy machine it might not reach the point in time.
+   * died. It is given so much time that a busy machine reaches the point.
    */
   async doom(point: CrashPoint | 'any', count: number): Promise<boolean> {
     let quiet = 0;
+    let stuck = '';
     const doomed = startDoomed(this.host, {
       point,
       count,
@@ -68,7 +79,14 @@ export class ChaosBus {
         if (quiet === QUIET_TICKS) doomed.child.kill('SIGTERM');
       },
     });
-    return (await doomed.ended) === 'SIGKILL';
+    const timer = setTimeout(() => {
+      stuck = `it neither dies nor comes to rest; ${waitingIn(this.host.state)}; ${this.#log.slice(-4000)}`;
+      doomed.child.kill('SIGKILL');
+    }, STUCK_MS);
+    const signal = await doomed.ended;
+    clearTimeout(timer);
+    if (stuck !== '') throw new Error(stuck);
+    return signal === 'SIGKILL';
   }
 
   /** Lets an ordinary dispatcher finish the rest. */
@@ -79,7 +97,10 @@ export class ChaosBus {
       const pass = await this.host.once().catch((error: unknown) => String(error));
       if (typeof pass !== 'string' && !didSomething(pass) && isAtRest(this.host.state)) return;
       const said = typeof pass === 'string' ? pass : pass.map((event) => JSON.stringify(event));
-      if (Date.now() > deadline) throw new Error(`it does not come to rest: ${said.toString()}`);
+      if (Date.now() > deadline)
+        throw new Error(
+          `it does not come to rest: ${said.toString()}; ${waitingIn(this.host.state)}`,
+        );
     }
   }
 
@@ -91,17 +112,20 @@ export class ChaosBus {
     }[];
     const dead = new Set(letters.flatMap(({ messages }) => messages));
     const messages = this.bus.messages();
-    const seen = new Set<string>();
+    const seen = new Map<string, string>();
     let answered = 0;
     for (const { relPath, message } of messages) {
-      const key = JSON.stringify([message.from, message.to, message.re, message.cause]);
+      const { from, to, re, cause, failed } = message;
+      const key = JSON.stringify([from, to, re, cause, failed !== undefined]);
       // Messages that a run sent before it was killed may be sent again, because its output was not
       // recorded.
       const bySend = message.body === 'by send';
-      if (message.re.length > 0 && !bySend && seen.has(key)) {
-        problems.push(`twice on the remote: ${relPath} ${key}`);
+      const said = `${relPath} ${JSON.stringify(message)}`;
+      const before = seen.get(key);
+      if (message.re.length > 0 && !bySend && before !== undefined) {
+        problems.push(`twice on the remote: ${before} and ${said}; ${this.#log.slice(-4000)}`);
       }
-      seen.add(key);
+      seen.set(key, said);
     }
     for (const question of this.questions) {
       const replies = messages.filter(({ message }) => message.re.includes(question));

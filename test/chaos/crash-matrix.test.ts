@@ -10,12 +10,48 @@ it.each(CRASH_POINTS.map((point) => [point]))(
   async (point) => {
     const chaos = new ChaosBus();
     await chaos.open();
-    for (const actor of ['worker', 'failing', 'flaky', 'boss', 'quiet']) await chaos.ask(actor);
+    for (const actor of ['worker', 'failing', 'flaky', 'boss', 'chatty', 'quiet'])
+      await chaos.ask(actor);
     let died = 0;
     for (const count of [1, 2, 3]) if (await chaos.doom(point, count)) died++;
     await chaos.settle();
     expect(died).toBeGreaterThan(0);
     expect((await chaos.verdict()).problems).toEqual([]);
+  },
+  PATIENCE_MS,
+);
+
+it(
+  'a word on the way that another process publishes for a killed dispatcher is not said, and paid for, again',
+  async () => {
+    const chaos = new ChaosBus();
+    await chaos.open();
+    // From now on there are cursors, so that a start looks at what came after them.
+    await chaos.settle();
+    await chaos.ask('chatty');
+    expect(await chaos.doom('output_recorded', 1)).toBe(true);
+    await chaos.host.run('sync');
+    await chaos.settle();
+
+    const { problems } = await chaos.verdict();
+    const words = chaos.bus.from('chatty').filter(({ message }) => message.interim === true);
+    expect(words).toHaveLength(1);
+    expect(problems).toEqual([]);
+  },
+  PATIENCE_MS,
+);
+
+it(
+  'a run whose output was recorded was not interrupted, however often it was before',
+  async () => {
+    const chaos = new ChaosBus();
+    await chaos.open();
+    await chaos.ask('worker');
+    for (let run = 0; run < 4; run++) expect(await chaos.doom('cli_ended', 1)).toBe(true);
+    expect(await chaos.doom('output_recorded', 1)).toBe(true);
+    await chaos.settle();
+
+    expect(await chaos.verdict()).toMatchObject({ answered: 1, deadLetters: 0, problems: [] });
   },
   PATIENCE_MS,
 );

@@ -101,3 +101,16 @@ export function isAtRest(state: string): boolean {
     return false;
   }
 }
+
+/** What is on disk of the work that keeps a machine from its rest, for the message of a failure. */
+export function waitingIn(state: string): string {
+  return ['runs', 'outbox', 'dead-letters', 'notices', 'interruptions']
+    .map((folder) => join(state, folder))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) =>
+      readdirSync(folder, { encoding: 'utf8' })
+        .filter((name) => name.endsWith('.json'))
+        .map((name) => `${join(folder, name)}: ${readFileSync(join(folder, name), 'utf8')}`),
+    )
+    .join('\n');
+}

@@ -60,7 +60,10 @@ function standing(): Standing {
   const { bus, host } = machine;
   const toOperator = bus
     .messages()
-    .filter(({ message: { from, to } }) => from !== 'operator' && to[0]?.name === 'operator');
+    .filter(
+      ({ message: { from, to, failed } }) =>
+        failed === undefined && from !== 'operator' && to[0]?.name === 'operator',
+    );
   const files = (folder: string): string[] =>
     existsSync(join(host.state, folder))
       ? readdirSync(join(host.state, folder)).filter((name) => name.endsWith('.json'))

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isAnswer } from '../../src/protocol/owed.ts';
 import type { Stored } from '../support/bus.ts';
 import type { World } from './world.ts';
 
@@ -30,6 +31,7 @@ export async function judge(world: World): Promise<Judged> {
       judged.questions++;
       const answers = messages.filter(
         (stored) =>
+          isAnswer(stored.message) &&
           stored.message.from === actor &&
           stored.message.host === host &&
           stored.message.re.includes(relPath),
@@ -101,7 +103,7 @@ function isTakenOut({ machines, dropped }: World, { relPath }: Stored, host: str
 
 /** Whether an answer names exactly the messages it answers, and goes to the asker. */
 function fits({ message }: Stored, named: readonly Stored[]): boolean {
-  if (message.re.length === 0) return true;
+  if (message.re.length === 0 || !isAnswer(message)) return true;
   const idOf = (line: string): string => line.split(' ')[1] ?? '';
   const said = message.body.trim().split('\n').map(idOf).sort();
   const asked = named.map((question) => idOf(question.message.body.trim())).sort();

@@ -5,7 +5,7 @@ import { Random } from './random.ts';
 
 const KILLS = Number(process.env['CHAOS_KILLS'] ?? '25');
 const SEED = Number(process.env['CHAOS_SEED'] ?? String(Date.now() % 1_000_000));
-const ACTORS = ['worker', 'worker', 'boss', 'flaky', 'quiet', 'failing'];
+const ACTORS = ['worker', 'worker', 'boss', 'chatty', 'flaky', 'quiet', 'failing'];
 /** The most passed crash points after which a dispatcher dies: about three deliveries. */
 const MAX_PASSES = 80;
 /** A bus does not grow forever: its promises are checked and a new bus is used. */

@@ -24,6 +24,9 @@ describe('usage', () => {
     [['send', 'x', 'y', '--to', 'a'], 'too many arguments'],
     [['send', 'x'], '--to is missing'],
     [['explain', 'x'], "missing required argument 'actor'"],
+    [['reply'], "missing required argument 'message'"],
+    [['reply', 'x', 'y', 'z'], 'too many arguments, the second is "z"'],
+    [['inbox', '--limit', 'all'], '--limit is "all", expected how many messages'],
     [['channel', 'create'], "missing required argument 'name'"],
     [['channel'], 'a name is missing'],
     [['dlq', '--list', '--clear'], '--list and --clear were given'],
@@ -77,6 +80,8 @@ describe('usage', () => {
       .map(() => '12345678');
     const needed: Record<string, string[]> = {
       send: ['--to', 'a', 'x'],
+      reply: ['x'],
+      ask: ['x'],
       replies: ['12345678'],
       channel: ['--name', 'x'],
       'actor add': ['--cli', 'x'],
@@ -384,13 +389,16 @@ it('explain says which facts hold for a message', async () => {
   await host.once();
   expect(await state(asked, 'worker')).toMatch(/^on the bus, seen by front, answered by 20/);
   expect(await state(failing, 'broken')).toMatch(
-    /^on the bus, seen by front, quarantined as dead letter /,
+    /^on the bus, seen by front, failed, as 20\S+ tells, quarantined as dead letter /,
   );
   expect(await state(silent, 'quiet')).toBe('on the bus, seen by front, met with silence');
   const elsewhere = await bus.host('elsewhere', { other: 'true' });
   await elsewhere.run('sync');
   expect((await elsewhere.run('explain', asked, 'worker')).out).toContain(
     'state: on the bus, seen by front, answered by ',
+  );
+  expect((await elsewhere.run('explain', failing, 'broken')).out).toMatch(
+    /state: on the bus, seen by front, failed, as 20\S+ tells$/m,
   );
 });
 
@@ -442,6 +450,8 @@ it('every command that prints data prints one JSON document with --json', async 
     ['replies', relPath],
     ['status'],
     ['explain', relPath, 'worker'],
+    ['reply', '--from', 'carol', relPath, 'and?'],
+    ['inbox', '--count'],
     ['dlq'],
     ['dlq', '--list'],
     ['channel', 'list'],
@@ -539,7 +549,7 @@ it('dlq forgets only when told so', async () => {
   expect((await host.run('dlq', '--show', 'nothing')).err).toContain('no dead letter "nothing"');
   const [id = ''] = (await host.run('dlq')).out.split(' ');
   const [message] = host.bus.from('operator');
-  for (const named of [message?.relPath ?? '', message?.relPath.slice(-15, -3) ?? ''])
+  for (const named of [` ${id} `, message?.relPath ?? '', message?.relPath.slice(-15, -3) ?? ''])
     expect((await host.run('dlq', '--show', named)).out).toContain(id);
   const vague = await host.run('dlq', '--drop', '01');
   expect([vague.code, vague.err]).toEqual([
@@ -559,7 +569,15 @@ it('dlq forgets only when told so', async () => {
   expect(kept.err).toContain(message?.relPath);
   expect((await host.run('dlq', '--drop', id)).out).toBe(`Dropped: ${id}\n`);
   expect((await host.run('dlq')).out).toBe('');
-  expect((await host.run('dlq', '--clear', '--yes')).code).toBe(0);
+  for (const argv of [
+    ['--clear', '--yes'],
+    ['--drop', 'all'],
+    ['--retry', 'all'],
+  ])
+    expect(await host.run('dlq', ...argv)).toMatchObject({
+      code: 0,
+      err: 'crosstalk dlq: no dead letters\n',
+    });
 });
 
 it('open and attach start the right CLI in the right place with the right text', async () => {

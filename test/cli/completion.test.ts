@@ -64,7 +64,7 @@ describe('the plan', () => {
     expect(values('me')).toEqual(['memory']);
     expect(values('actor', '')).toEqual(['list', 'show', 'add', 'edit', 'set', 'remove']);
     expect(values('completion', '')).toEqual(['bash', 'zsh', 'fish']);
-    expect(values('help', 'rep')).toEqual(['replies']);
+    expect(values('help', 'rep')).toEqual(['reply', 'replies']);
     expect(values('nonsense', '')).toEqual([]);
   });
   it('offers the options of a command that were not given, repeatable ones again', () => {

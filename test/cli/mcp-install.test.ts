@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -410,4 +411,20 @@ it.each([
   });
   expect([code, out]).toEqual([2, '']);
   expect(err).toContain(expected);
+});
+
+it('a settings file that is no plain file is not waited for, and what is removed from no JSON is named', async () => {
+  const file = join(folder, '.mcp.json');
+  symlinkSync('/dev/tty', file);
+  for (const ran of [await install('claude'), await uninstall('claude')])
+    expect([ran.code, ran.err]).toEqual([
+      1,
+      `crosstalk mcp: ${file} cannot be read: it is no plain file; nothing was written: fix it, or move it away\n`,
+    ]);
+  rmSync(file);
+  writeFileSync(file, 'garbage');
+  const { code, err } = await uninstall('claude');
+  expect(code).toBe(1);
+  expect(err).toContain(`crosstalk mcp: ${file} cannot be edited, `);
+  expect(readFileSync(file, 'utf8')).toBe('garbage');
 });

@@ -164,6 +164,35 @@ it('actor edit runs the editor, and keeps what was typed when it cannot be taken
   expect(onBus(host, 'local/actors/worker.md')).toBe(text);
 });
 
+it('actor edit changes nothing when the editor leaves no text', async () => {
+  const host = await setUp();
+  const tip = (): string => git(host.bus.hub, 'rev-parse', 'main');
+  const before = tip();
+  for (const [line, problem, isKept] of [
+    ['printf "caf\\351\\n" >> "$1"', 'what the editor left is not UTF-8 text', true],
+    ['rm "$1"', 'what the editor left cannot be read: ENOENT', false],
+    ['rm "$1"; mkdir "$1"', 'what the editor left cannot be read: EISDIR', false],
+  ] as const) {
+    const { code, out, err } = await edited(host, line);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain(`crosstalk actor edit: ${problem}`);
+    expect(err.includes('your text is kept: ')).toBe(isKept);
+  }
+  expect(tip()).toBe(before);
+});
+
+it('actor add refuses an empty command, and writes nothing', async () => {
+  const host = await setUp();
+  for (const cli of ['', ' ']) {
+    const { code, err } = await host.run('actor', 'add', 'newcomer', '--cli', cli);
+    expect([code, err]).toEqual([
+      2,
+      'crosstalk actor add: --cli is empty; name an agent CLI or a command line, as in: --cli claude\n',
+    ]);
+  }
+  expect(onBus(host, 'hosts/front.md')).not.toContain('newcomer');
+});
+
 it('actor edit does not overwrite what somebody else has written meanwhile', async () => {
   const host = await setUp();
   const theirs = '---\nname: worker\ndescription: Theirs.\n---\n\nTheirs.\n';

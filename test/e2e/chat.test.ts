@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { formatMessage } from '../../src/protocol/message.ts';
 import { parseRecipients } from '../../src/protocol/reply.ts';
+import { until } from '../support/wait.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { ChatTerminal, hasTmux } from '../support/chat-terminal.ts';
 
@@ -169,5 +170,36 @@ it.skipIf(!hasTmux)(
     renameSync(`${bus.hub}.away`, bus.hub);
     expect((await host.run('sync')).code).toBe(0);
     await chat.shows(/anna → worker {2}waiting for worker… \d+ s/);
+  },
+);
+
+it.skipIf(!hasTmux)(
+  `a message that asks is counted above the conversation, and a number chooses its answer${unless}`,
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    const asked = await host.runWith(
+      { login: 'carol' },
+      ...['send', '--to', 'anna', '--option', 'ship it', '--option', 'wait', 'what now?'],
+    );
+    const question = /^Sent: (.+)$/m.exec(asked.out)?.[1] ?? '';
+    const chat = new ChatTerminal(host, ['general', '--from', 'anna', '--to', 'worker']);
+    await chat.shows('1 message asks you: /inbox');
+    await chat.shows(/1\) ship it\n.*2\) wait/);
+    chat.say('/inbox');
+    await chat.shows(/asks you\n.*what now\?\n.*1\) ship it/);
+    chat.press('Escape');
+    await chat.shows(/#general {2}anna/);
+    chat.say('/reply 2');
+    const reply = await until('the reply', () => bus.from('anna')[0]);
+    expect(reply.message).toMatchObject({
+      to: [{ name: 'carol' }],
+      re: [question],
+      body: 'wait',
+    });
+    await chat.shows(/anna → carol\n.*wait/);
+    await until('no more question', () => !chat.lines().join('\n').includes('asks you'));
+    chat.press('C-c');
+    await chat.shows('left with 0, terminal as before');
   },
 );

@@ -186,6 +186,32 @@ it('a hostile text cannot steer the terminal, colour what follows, or pass for t
   expect(json[0]?.body).toBe(text);
 });
 
+it('what other commands show of a text neither steers nor colours the terminal', async () => {
+  const bus = new Bus();
+  const hostile = String.raw`findme\033[8m hidden\033]0;title\007\033[2J`;
+  const host = await bus.host('front', { worker: `cat > /dev/null; printf '${hostile}'` });
+  const question = await host.send('worker', 'hello');
+  await host.once();
+  const text = bus.from('worker')[0]?.message.body ?? '';
+  expect(text).toContain('\u001b[8m');
+  const noted = await host.run('memory', 'add', '--subject', 'a note', '--', text);
+  const memory = /\w+-(\w+)\.md/.exec(noted.out)?.[1] ?? '';
+
+  for (const argv of [
+    ['replies', question],
+    ['wait', question],
+    ['thread', question],
+    ['search', 'findme'],
+    ['search', 'findme', '--context', '1'],
+    ['memory', 'show', memory],
+    ['memory', 'search', 'findme'],
+  ]) {
+    const { out } = await host.run(...argv);
+    expect(out, argv.join(' ')).toContain('findme[8m hidden');
+    expect(out, argv.join(' ')).not.toMatch(/(?!\n)\p{Cc}/u);
+  }
+});
+
 it.each(['with', 'without'])(
   'log -f shows what other processes send, %s a dispatcher here, until it is interrupted',
   async (here) => {

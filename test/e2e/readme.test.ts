@@ -10,8 +10,6 @@ import { until } from '../support/wait.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const REMOTE = 'git@example.com:team/bus.git';
-/** The message of the README's example. */
-const EXAMPLE = '1f2e3d4c5b6a';
 const PATIENCE = { timeout: 240_000 };
 
 /** The shell blocks of the README's tour, in order. */
@@ -64,10 +62,6 @@ const CLAUDE = [
 ].join('\n');
 const CODEX = 'cat > /dev/null; echo "All tests pass."';
 
-/** Printed lines in the form of the README's: any message stands for any other. */
-const alike = (text: string): string =>
-  text.replace(/\d{4}\/\d\d\/\d\d\/\d{9}Z-[0-9a-f]+\.md/g, '<message>').trimEnd();
-
 describe.each([
   ['with a git identity', '[user]\n\tname = Anna\n\temail = anna@example.com\n'],
   ['without one', ''],
@@ -88,11 +82,7 @@ describe.each([
     const lines = ask.trimEnd().split('\n');
     const commands = lines.filter((line) => !line.startsWith('#'));
     const told = lines.filter((line) => line.startsWith('# ')).map((line) => line.slice(2));
-    const [enter = '', send = '', wait = ''] = commands;
-    const sent = await laptop.shell(`${enter}\n${send}`);
-    const suffix = /-([0-9a-f]+)\.md$/m.exec(sent)?.[1] ?? '';
-    const replied = await laptop.shell(`${enter}\n${wait.replace(EXAMPLE, suffix)}`);
-    expect(alike(sent + replied)).toBe(alike(told.join('\n')));
+    expect((await laptop.shell(commands.join('\n'))).trimEnd()).toBe(told.join('\n'));
 
     const [leave = '', ...setUp] = join_.trimEnd().split('\n').reverse();
     expect(leave).toBe('crosstalk dispatch');
@@ -104,9 +94,7 @@ describe.each([
       '---\nname: tester\ndescription: Runs the tests.\n---\n\nRun the tests.\n',
     );
     await server.shell('crosstalk actor edit tester --file ~/tester.md', there);
-    const part = await laptop.shell('crosstalk send --to concierge "please run the tests"', team);
-    const task = /-([0-9a-f]+)\.md$/m.exec(part)?.[1] ?? '';
-    const answer = await laptop.shell(`crosstalk replies --wait ${task}`, team);
+    const answer = await laptop.shell('crosstalk ask concierge "please run the tests"', team);
     expect(answer).toContain('All of them pass, says the tester.');
     expect(await laptop.shell('crosstalk actor list', team)).toContain('Runs the tests.');
 

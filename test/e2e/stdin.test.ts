@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -29,7 +29,11 @@ async function shell(host: Host, line: string): Promise<Ran> {
   return { code, ...ran };
 }
 
-const setUp = (): Promise<Host> => new Bus().host('front', { worker: 'true' });
+const setUp = async (): Promise<Host> => {
+  const bus = new Bus();
+  await bus.host('back', { worker: 'true' });
+  return bus.host('front', { idle: 'true' });
+};
 const bodies = ({ bus }: Host): string[] => bus.messages().map(({ message }) => message.body);
 
 it('a text and - send the text and then stdin', async () => {
@@ -72,6 +76,35 @@ it('bytes that are not UTF-8 are refused, and nothing is sent', async () => {
       /^crosstalk send: (stdin|--file bytes) is not UTF-8 text \(3 bytes\); .*\n$/,
     );
   }
+  expect(bodies(host)).toEqual([]);
+});
+
+it('--file takes stdin with -, and what a pipe gives', async () => {
+  const host = await setUp();
+  for (const form of ['--file - < one', '--file <(cat one)', '--file one']) {
+    const line = `mkdir -p local; cd local; printf 'a diff\\n' > one; bash -c 'crosstalk send --to worker ${form}'`;
+    const { code, err } = await shell(host, line);
+    expect([code, err]).toEqual([0, '']);
+  }
+  expect(bodies(host)).toEqual(['a diff\n', 'a diff\n', 'a diff\n']);
+});
+
+it('a text that never ends is refused, and a named pipe without a writer can be interrupted', async () => {
+  const host = await setUp();
+  for (const line of [
+    'yes | crosstalk send --to worker -',
+    'crosstalk send --to worker --file /dev/zero',
+  ]) {
+    const { code, out, err } = await shell(host, line);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(/^crosstalk send: (stdin|--file \/dev\/zero) is longer than 64 MiB, .*\n$/);
+  }
+  const pipe = join(scratch(), 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  // `timeout` says 124 after SIGTERM, and 137 after the SIGKILL that would follow.
+  const line = `timeout --kill-after=20 3 crosstalk send --to worker --file ${pipe}`;
+  const { code, out } = await shell(host, line);
+  expect([code, out]).toEqual([124, '']);
   expect(bodies(host)).toEqual([]);
 });
 

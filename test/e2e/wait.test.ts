@@ -118,7 +118,14 @@ it('wait ends with 3 when the time is over, and with 130 when it is interrupted'
   }
   const json = await host.run('wait', '--json', '--timeout', '0', question);
   expect(JSON.parse(json.out)).toEqual([
-    { channel: host.channel(), message: question, state: 'PENDING', replies: [] },
+    {
+      channel: host.channel(),
+      message: question,
+      state: 'PENDING',
+      replies: [],
+      failures: [],
+      held_up: ['no host serves nobody; the message waits until one does'],
+    },
   ]);
 
   const controller = new AbortController();

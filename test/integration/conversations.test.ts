@@ -13,7 +13,7 @@ const WORKER = `sed -n '/^--- Message/,$p' | sed -n 's/^part of \\(.*\\)/done fo
 const summaries = (bus: Bus): string[] =>
   bus
     .from('boss')
-    .filter(({ message }) => message.re.length > 0)
+    .filter(({ message }) => message.re.length > 0 && message.interim === undefined)
     .map(({ message }) => `${message.to.map(({ name }) => name).join()}: ${message.body.trim()}`)
     .sort();
 

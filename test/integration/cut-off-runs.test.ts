@@ -31,7 +31,7 @@ it('a run that ends with nothing to say, where no answer is due, said nothing', 
   const [begun, go] = [join(bus.root, 'begun'), join(bus.root, 'go')];
   // Whoever gets an answer owes none for it.
   const host = await bus.host('front', {
-    asker: `grep -q '(you) to quiet' && { touch ${begun}; while test ! -e ${go}; do sleep 0.05; done; exit 0; }; crosstalk send --to quiet "your part" >&2; echo asked`,
+    asker: `grep -q '(you) to quiet' && { touch ${begun}; while test ! -e ${go}; do sleep 0.05; done; exit 0; }; crosstalk send --new --to quiet "your part" >&2; echo asked`,
     quiet: 'cat > /dev/null; echo done',
   });
   const running = new Running(host, ['--grace', '0']);

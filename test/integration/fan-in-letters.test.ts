@@ -39,7 +39,8 @@ esac`;
   await until('another look', () => running.count('tick') > ticks + 1);
   writeFileSync(gate, '');
   await until('the letter is done with', async () => (await letters()).length === 0);
-  const answers = (): unknown[] => bus.from('boss').filter(({ message }) => message.re.length > 0);
+  const answers = (): unknown[] =>
+    bus.from('boss').filter(({ message }) => message.re.length > 0 && message.failed === undefined);
   await until('the answer', () => answers().length > 0);
   await running.stop();
   expect(answers()).toHaveLength(1);

@@ -104,6 +104,7 @@ it('mail for a name that nobody serves stands in status and in doctor, with the 
 
 it('a tier that no host has for the addressee is warned of, with the nearest', async () => {
   const host = await new Bus().host('front', { worker: { quick: SILENT, large: SILENT } });
+  await host.start().saw('host_file_loaded');
   const ask = (...options: string[]): Promise<{ code: number; err: string }> =>
     host.run('send', '--to', 'worker', ...options, 'hello');
   expect(await ask('--tier', 'lareg')).toMatchObject({

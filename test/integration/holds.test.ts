@@ -63,6 +63,7 @@ class Machine {
       released: false,
       isRest: false,
       isDealt: false,
+      cancel: new AbortController().signal,
     };
     this.refusals.begin(job);
     return job;

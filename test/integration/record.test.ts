@@ -47,7 +47,8 @@ it.each([
     await running.stop();
     await host.once();
     expect(readFileSync(ledger, 'utf8')).toBe('run\n');
-    expect(bus.from('worker')).toHaveLength(folder === 'outbox' ? 1 : 0);
+    const said = bus.from('worker').map(({ message }) => message.failed?.reason ?? message.body);
+    expect(said).toEqual([folder === 'outbox' ? 'the answer\n' : 'exit_code']);
   },
 );
 
@@ -95,7 +96,9 @@ it('an agent that kills its dispatcher each time is set aside after some of them
   const running = host.start();
   expect(await running.saw('quarantined')).toMatchObject({ reason: 'interrupted', attempts: 5 });
   await host.send('worker', 'another', '--from', 'ann');
-  await until('the answer', () => bus.from('worker').length === 1);
+  await until('the answer', () => bus.from('worker').length === 2);
   expect(readFileSync(ledger, 'utf8')).toBe('run\n'.repeat(6));
+  const failures = bus.from('worker').flatMap(({ message }) => message.failed?.reason ?? []);
+  expect(failures).toEqual(['interrupted']);
   expect((await host.run('dlq')).out).toContain('5 times in a row');
 });

@@ -184,7 +184,8 @@ it('what takes longer than the time limit on a slow link comes all the same, as 
   expect(git(host.dir, 'rev-parse', 'origin/main')).toBe(git(bus.hub, 'rev-parse', 'main'));
   const text = randomBytes(600_000).toString('base64');
   const sent = await host.runWith({ env, stdin: text }, 'send', '--to', 'worker');
-  expect(sent).toMatchObject({ code: 0, err: '' });
+  expect(sent.code).toBe(0);
+  expect(sent.err).toMatch(/^(crosstalk send: no dispatcher is running here.*\n)?$/);
   expect(sent.out).toMatch(/^Sent: /);
   expect(bus.messages().map(({ message }) => message.body.trim())).toContain(text);
 });

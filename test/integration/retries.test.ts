@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Retries } from '../../src/dispatcher/retries.ts';
+import type { Context } from '../../src/operations/context.ts';
+import { retryDeadLetters } from '../../src/operations/upkeep/dlq.ts';
 import { DeadLetters, retryDelay, type DeadLetter } from '../../src/state/dead-letters.ts';
 import { Outbox } from '../../src/state/outbox.ts';
 import { RunBudget } from '../../src/state/run-budget.ts';
@@ -71,4 +73,24 @@ it('runs of an hour are counted on disk, and starts that lie in the future do no
   expect(await again.nextStart('a', 'other', 1, 10 * hour + 10)).toBeUndefined();
   expect(await again.nextStart('a', 't', 2, 11 * hour + 1)).toBeUndefined();
   expect(await again.nextStart('a', 't', 2, hour)).toBeUndefined();
+});
+
+it('a delivery that is answered while many are released does not come back', async () => {
+  const first = letter('', 'quarantined');
+  const second = { ...letter('', 'quarantined'), id: '01J0000000000000000000000B' };
+  const root = scratch();
+  const deadLetters = new DeadLetters(join(root, 'letters'));
+  for (const one of [first, second]) await deadLetters.put(one);
+  // What a dispatcher does that is running meanwhile.
+  const put = deadLetters.put.bind(deadLetters);
+  deadLetters.put = async (one) => {
+    await put(one);
+    await deadLetters.remove(second.id);
+  };
+  const context = { deadLetters, now: () => new Date(), paths: { socket: join(root, 'none') } };
+
+  const { released } = await retryDeadLetters(context as unknown as Context, 'all');
+
+  expect(released.map(({ id }) => id)).toEqual([first.id]);
+  expect((await deadLetters.all()).map(({ id }) => id)).toEqual([first.id]);
 });

@@ -13,6 +13,7 @@ const NOT_FOR_A_RUN = expect.stringMatching(/^crosstalk [\w ]+: .*not for a run,
 const ALLOWED = [
   'send',
   'replies',
+  'reply',
   'log',
   'read',
   'thread',

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { besideIdle } from '../support/stderr.ts';
 import { Bus, scratch } from '../support/bus.ts';
 import { command, type Ran } from '../support/command.ts';
 import { git } from '../support/git.ts';
@@ -215,7 +216,7 @@ it('init in a folder where another transport was means the remote it is given', 
   rmSync(join(root, 'team'), { recursive: true });
   await run('init', 'team', '--remote', second.hub, ...made);
   const sent = await run('send', '--transport', 'team', '--to', 'concierge', 'hello');
-  expect([sent.err, sent.out]).toEqual(['', expect.stringMatching(/^Sent: /)]);
+  expect([besideIdle(sent.err), sent.out]).toEqual(['', expect.stringMatching(/^Sent: /)]);
   expect([first.messages().length, second.messages().length]).toEqual([0, 1]);
 });
 

@@ -21,11 +21,12 @@ import { channelNameProblem } from '../../src/protocol/files/channel.ts';
 import { excerptOf } from '../../src/protocol/text/excerpt.ts';
 import { parseDuration } from '../../src/protocol/text/duration.ts';
 import { folderUse, placeOf, versionProblem } from '../../src/protocol/layout.ts';
-import { isOneLine } from '../../src/protocol/files/memory.ts';
+import { isOneLine } from '../../src/protocol/text/one-line.ts';
 import { isTier, parseMessage } from '../../src/protocol/message.ts';
 import { isName, isRelPath, suffixOf, toName } from '../../src/protocol/names.ts';
 import { parsePlainHeader } from '../../src/protocol/text/plain-header.ts';
 import { formatPrompt } from '../../src/protocol/prompt.ts';
+import { misconfigurationOf } from '../../src/agents/misconfigured.ts';
 import { refusalOf } from '../../src/agents/refusal.ts';
 import { parseRecipients } from '../../src/protocol/reply.ts';
 import { statedTime } from '../../src/agents/reset-time.ts';
@@ -99,6 +100,10 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   placeOf: (text) => placeOf(`data/channels/${text}`),
   'plainOf, as long as the page shows marks': (text) => plainOf(text.slice(-MARKDOWN_LIMIT)),
   reasonOf,
+  misconfigurationOf: (text) =>
+    KNOWN_AGENTS.map((agent) =>
+      misconfigurationOf(agent, { exitCode: 1, stdout: text, stderrTail: text.slice(0, 8000) }),
+    ),
   refusalOf: (text) =>
     KNOWN_AGENTS.map((agent) =>
       refusalOf(agent, { exitCode: 1, stdout: text, stderrTail: text }, NOW, 'UTC'),

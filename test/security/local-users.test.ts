@@ -302,3 +302,22 @@ it('a state directory that others could read is closed to them, with what 6.0.0 
   await host.run('search', 'hello');
   expect(open(host.state).sort()).toEqual(['.', 'notes of mine']);
 });
+
+it.skipIf(noOtherUser !== '')(
+  `a clone of somebody else is refused, with how to get an own one${noOtherUser}`,
+  () => {
+    const bus = new Bus();
+    const dir = join(bus.root, 'front');
+    const env = { CROSSTALK_TRANSPORT: dir };
+    withUmask('022', { dir, env }, 'init', dir, '--alias', 'front', '--cli', 'true');
+    execFileSync('chmod', ['755', process.env['HOME'] ?? '', dirname(bus.root), bus.root]);
+    const theirs = scratch();
+    execFileSync('chown', ['65534', theirs]);
+    const run = `cd ${theirs} && HOME=${theirs} CROSSTALK_TRANSPORT=${dir} ${process.execPath} ${bin} send --to worker hi >out 2>err; echo $? >>out`;
+    asOther(run);
+    expect(readFileSync(join(theirs, 'out'), 'utf8')).toBe('1\n');
+    expect(readFileSync(join(theirs, 'err'), 'utf8')).toMatch(
+      /^crosstalk send: cannot write to \S+\/front\/\.git\/crosstalk, which belongs to this clone: EACCES: .*; nothing was sent: use a clone of your own, made with: crosstalk init <dir> --remote <url>\n$/,
+    );
+  },
+);

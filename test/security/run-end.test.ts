@@ -2,7 +2,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { RunDesk, type RunFacts } from '../../src/dispatcher/run/desk.ts';
+import { RunDesk, type Handling, type RunFacts } from '../../src/dispatcher/run/desk.ts';
 import { endSurvivors } from '../../src/dispatcher/run/survivors.ts';
 import { ask } from '../../src/dispatcher/socket/wake.ts';
 import { askDispatcher, type RunRequest } from '../../src/operations/sending/in-run.ts';
@@ -46,7 +46,7 @@ async function desk(): Promise<{
   const parts = {
     folder,
     log: () => undefined,
-    serveRun: async (_: RunFacts, asked: unknown, durable: () => void) => {
+    serveRun: async (_: RunFacts, asked: unknown, { durable }: Handling) => {
       served.push((asked as { id: string }).id);
       await gate;
       durable();
@@ -106,7 +106,7 @@ it('what was dropped before the end is taken by the next start when the dispatch
     {
       folder,
       log: () => undefined,
-      serveRun: (_, asked, durable) => {
+      serveRun: (_, asked, { durable }) => {
         served.push((asked as { id: string }).id);
         durable();
         return Promise.resolve({ notes: [] });

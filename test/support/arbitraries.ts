@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { relPathAt } from '../../src/protocol/names.ts';
 import type { Address } from '../../src/protocol/address.ts';
-import { isOneLine, memoryFileAt, type Memory } from '../../src/protocol/files/memory.ts';
+import { memoryFileAt, type Memory } from '../../src/protocol/files/memory.ts';
+import { isOption, type TalkFields } from '../../src/protocol/talk.ts';
+import { isOneLine } from '../../src/protocol/text/one-line.ts';
 import type { Message } from '../../src/protocol/message.ts';
 
 const name = (): fc.Arbitrary<string> =>
@@ -63,9 +65,34 @@ const body = (): fc.Arbitrary<string> =>
     fc.constantFrom('---\nto: x\n---\n', '\n\n', '\r\n', '---js\n1\n---'),
   );
 
+const ref = (): fc.Arbitrary<string> => fc.oneof(relPath(), origin());
+
+const failure = (): fc.Arbitrary<NonNullable<TalkFields['failed']>> =>
+  fc.record({
+    reason: fc.constantFrom('exit_code', 'timed_out'),
+    attempts: fc.nat(1000),
+    host: name(),
+    dead_letter: fc.stringMatching(/^[0-9A-Z]{26}$/),
+  });
+
+const talk = (): fc.Arbitrary<TalkFields> =>
+  fc.record(
+    {
+      asks: fc.constant(true as const),
+      options: fc.array(scalar().filter(isOption), { minLength: 1, maxLength: 4 }),
+      interim: fc.constant(true as const),
+      printed: fc.constant(true as const),
+      final: ref(),
+      failed: failure(),
+      cancels: ref(),
+    },
+    { requiredKeys: [], noNullPrototype: true },
+  );
+
 export const message = (): fc.Arbitrary<Message> =>
   fc
     .record({
+      talk: fc.oneof(fc.constant({}), talk()),
       from: name(),
       to: fc.array(address(), { minLength: 1, maxLength: 4 }),
       type: fc.constantFrom('text', 'event'),
@@ -78,8 +105,9 @@ export const message = (): fc.Arbitrary<Message> =>
       extra: extra(),
       body: body(),
     })
-    .map(({ origin: from, tier, host, ...rest }) => ({
+    .map(({ origin: from, tier, host, talk: more, ...rest }) => ({
       ...rest,
+      ...more,
       ...(from === undefined ? {} : { origin: from }),
       ...(tier === undefined ? {} : { tier }),
       ...(host === undefined ? {} : { host }),

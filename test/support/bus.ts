@@ -59,6 +59,16 @@ export class Bus {
     git(this.hub, 'init', '--quiet', '--bare', `--initial-branch=${branch}`);
   }
 
+  /** Lets machines work in turn until none of them has anything to do. */
+  async rest(hosts: readonly Host[]): Promise<void> {
+    for (let round = 0; round < 40; round++) {
+      const before = this.messages().length;
+      for (const host of hosts) await host.once();
+      if (this.messages().length === before) return;
+    }
+    throw new Error(`no rest: ${String(this.messages().length)} messages`);
+  }
+
   /** Joins a machine; its host file declares exactly these actors. */
   async host(alias: string, actors: Actors): Promise<Host> {
     const host = new Host(this, alias);

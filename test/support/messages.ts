@@ -12,9 +12,16 @@ export function said(
   n: number,
   from: string,
   to: string,
-  links: { re?: number[]; cause?: number[]; host?: string; tier?: string; type?: string } = {},
+  links: {
+    re?: number[];
+    cause?: number[];
+    host?: string;
+    tier?: string;
+    type?: string;
+    asks?: true;
+  } = {},
 ): Located {
-  const { re = [], cause = [], host, tier, type = 'text' } = links;
+  const { re = [], cause = [], host, tier, type = 'text', asks } = links;
   const message: Message = {
     from,
     to: parseRecipients(to).to,
@@ -24,6 +31,7 @@ export function said(
     cause: cause.map(path),
     ...(host === undefined ? {} : { host }),
     ...(tier === undefined ? {} : { tier }),
+    ...(asks === undefined ? {} : { asks }),
     extra: {},
     body: `message ${String(n)}\n`,
   };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { activation } from '../../src/protocol/activation.ts';
 import { formatAddress } from '../../src/protocol/address.ts';
-import { openQuestions } from '../../src/protocol/causality.ts';
+import { depthOf, isQuestion, openQuestions } from '../../src/protocol/causality.ts';
 import type { Located } from '../../src/protocol/message.ts';
 import { answeredOn, awaitsPeers, mayBeSilent, unanswered } from '../../src/protocol/pending.ts';
 import {
@@ -89,6 +89,19 @@ describe('open questions', () => {
     const began = said(6, 'boss', 'w1');
     expect(open(said(7, 'w1', 'boss', { re: [6] }), 'boss', [...fanOut, began])).toEqual([]);
   });
+  it('are the reply alone when it asks anew in an old thread, and it is where later walks end', () => {
+    const answer = said(6, 'boss', 'operator', { re: [1], host: 'front' });
+    const again = said(7, 'bob', 'boss@front', { re: [6], asks: true });
+    const task = said(8, 'boss', 'w1', { cause: [7], host: 'front' });
+    const part = said(9, 'w1', 'boss@front', { re: [8], host: 'back' });
+    const record = [...fanOut, answer, again, task];
+    expect(open(again, 'boss', record)).toEqual([`${path(7)} bob`]);
+    expect(open(part, 'boss', record)).toEqual([`${path(7)} bob`]);
+    const plain = said(7, 'bob', 'boss@front', { re: [6] });
+    expect(open(plain, 'boss', [...fanOut, answer])).toEqual([`${path(1)} operator`]);
+    expect(depthOf([part], lookupIn([...record, part]))).toBe(3);
+    expect(depthOf([plain], lookupIn([...fanOut, answer, plain]))).toBe(3);
+  });
   it('survive loops, missing messages and endless chains', () => {
     const loop = [said(1, 'a', 'b', { re: [2] }), said(2, 'b', 'a', { re: [1] })];
     expect(open(loop[0]!, 'b', loop)).toEqual([]);
@@ -103,16 +116,19 @@ describe('open questions', () => {
         from: fc.constantFrom('a', 'b', 'c'),
         re: fc.array(fc.nat(30), { maxLength: 3 }),
         cause: fc.array(fc.nat(30), { maxLength: 3 }),
+        asks: fc.boolean(),
       }),
       { minLength: 1, maxLength: 30 },
     );
     fc.assert(
       fc.property(graph, (nodes) => {
-        const all = nodes.map(({ from, re, cause }, n) => said(n, from, 'x', { re, cause }));
+        const all = nodes.map(({ from, re, cause, asks }, n) =>
+          said(n, from, 'x', { re, cause, ...(asks && { asks }) }),
+        );
         const find = lookupIn(all);
         for (const delivered of all) {
           for (const { relPath } of openQuestions(delivered, 'a', find)) {
-            expect(find(relPath)).toMatchObject({ re: [] });
+            expect(find(relPath)).toSatisfy(isQuestion);
             expect(find(relPath)?.from).not.toBe('a');
           }
         }
@@ -227,6 +243,13 @@ describe('what is unanswered', () => {
   it('is what no message of the actor names in re or cause', () => {
     expect(left([question], [])).toEqual([path(1)]);
     expect(left([question], [task1])).toEqual([]);
+  });
+  it('is a reply that asks anew, until the actor names it, whatever it answered before', () => {
+    const answer = said(6, 'boss', 'operator', { re: [1], host: 'front' });
+    const again = said(7, 'operator', 'boss', { re: [6], asks: true });
+    const late = said(8, 'boss', 'operator', { re: [1] });
+    expect(left([again], [answer, late])).toEqual([path(7)]);
+    expect(left([again], [answer, late, said(9, 'boss', 'operator', { re: [7] })])).toEqual([]);
   });
   it('leaves out a partial answer that was met with silence once the question was answered after it', () => {
     const final = said(8, 'boss', 'operator', { re: [1], cause: [5] });

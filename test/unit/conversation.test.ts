@@ -77,6 +77,31 @@ it('new tasks that an actor sent for different goals are different batches, for 
   expect(batched(pending, record)).toEqual([[path(3), path(5)], [path(4)]]);
 });
 
+it('questions in old threads are batches by thread and asker, apart from new tasks and from parts', () => {
+  const record = [
+    said(1, 'alice', 'boss'),
+    said(2, 'boss', 'alice', { re: [1], host: 'front' }),
+    said(3, 'alice', 'boss'),
+    said(4, 'boss', 'alice', { re: [3], host: 'front' }),
+    said(5, 'boss', 'w1', { cause: [1], host: 'front' }),
+  ];
+  const pending = [
+    said(6, 'alice', 'boss', { re: [2], asks: true }),
+    said(7, 'alice', 'boss', { re: [4], asks: true }),
+    said(8, 'alice', 'boss', { re: [2], asks: true }),
+    said(9, 'bob', 'boss', { re: [2], asks: true }),
+    said(10, 'alice', 'boss'),
+    said(11, 'w1', 'boss', { re: [5] }),
+  ];
+  expect(batched(pending, record)).toEqual([
+    [path(6), path(8)],
+    [path(7)],
+    [path(9)],
+    [path(10)],
+    [path(11)],
+  ]);
+});
+
 it('answers in an exchange that the actor began itself go together by their beginning', () => {
   const record = [
     said(1, 'boss', 'w1'),

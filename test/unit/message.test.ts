@@ -98,3 +98,41 @@ it('every problem is named, with the value seen', () => {
     ],
   });
 });
+
+describe('a field of talk.md', () => {
+  const withField = (field: string): Message => {
+    const read = parse(`---\n${header}${field}\n---\n\nbody\n`);
+    return (read as { value: Message }).value;
+  };
+
+  it('is read as what it means, whatever its type in YAML', () => {
+    expect(withField('asks: true').asks).toBe(true);
+    expect(withField('asks: "true"').asks).toBe(true);
+    expect(withField('options:\n  - yes\n  - "no, never"').options).toEqual(['yes', 'no, never']);
+    const letter = 'reason: exit_code\n  attempts: 3\n  host: b\n  dead_letter: 01J';
+    expect(withField(`failed:\n  ${letter}`).failed).toEqual({
+      reason: 'exit_code',
+      attempts: 3,
+      host: 'b',
+      dead_letter: '01J',
+    });
+  });
+
+  it.each([
+    'asks: false',
+    'asks: [true]',
+    'interim: yes',
+    'options: red',
+    'options: []',
+    `options: ["${'x'.repeat(201)}"]`,
+    'final: ../../x.md',
+    'failed: true',
+    'failed: { reason: x, attempts: many, host: b, dead_letter: y }',
+    'cancels: [2026/06/09/190000000Z-00000000.md]',
+  ])('%s cannot be read: it means nothing, and is kept', (field) => {
+    const [key = ''] = field.split(':');
+    const message = withField(field);
+    expect(message).not.toHaveProperty(key);
+    expect(message.extra).toHaveProperty(key);
+  });
+});

@@ -62,17 +62,30 @@ describe('CROSSTALK_NOTIFY', () => {
 describe('the words of a notification', () => {
   const from = (name: string, body: string) => ({ ...said(1, name, 'op').message, body });
   it('say who wrote and how it begins', () => {
-    expect(wording([from('ann', 'All  green.\n\nDetails follow.')])).toEqual({
+    expect(wording([from('ann', 'All  green.\n\nDetails follow.')], 'me')).toEqual({
       summary: 'New from ann',
       body: 'All green. Details follow.',
     });
-    expect(wording([from('ann', 'x'), from('bob', 'y'), from('ann', 'z')])).toEqual({
+    expect(wording([from('ann', 'x'), from('bob', 'y'), from('ann', 'z')], 'me')).toEqual({
       summary: '3 new: ann, bob',
       body: 'z',
     });
   });
+  it('say that somebody asks, and what may be answered', () => {
+    const asks = { ...said(2, 'bob', 'me').message, body: 'Which one?', options: ['a\u202e', 'b'] };
+    const answer = { ...said(3, 'ann', 'me', { re: [1] }).message, body: 'done' };
+    expect(wording([asks], 'me')).toEqual({
+      summary: 'bob asked you something',
+      body: 'Which one? 1) a\\u202e 2) b',
+    });
+    expect(wording([asks, answer], 'me')).toMatchObject({
+      summary: '2 new: bob, ann; bob asked you something',
+      body: expect.stringMatching(/^Which one/) as string,
+    });
+    expect(wording([answer], 'me').summary).toBe('New from ann');
+  });
   it('hold nothing that a terminal would act on, and no more than one line', () => {
-    const { body } = wording([from('ann', `\x1b]2;x\x07\u202e\u009b${'long '.repeat(100)}`)]);
+    const { body } = wording([from('ann', `\x1b]2;x\x07\u202e\u009b${'long '.repeat(100)}`)], 'me');
     expect(body).toMatch(/^\]2;x long [^\p{C}]{120,130}…$/u);
   });
 });

@@ -67,6 +67,8 @@ describe('the loaded part of a channel', () => {
     host: null,
     body: `message ${String(n)}`,
     body_cut: false,
+    files: [],
+    options: [],
     queued: false,
     ...fields,
   });

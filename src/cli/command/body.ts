@@ -1,10 +1,13 @@
-import { readFile } from 'node:fs/promises';
+import { constants, createReadStream, openSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { readInRun } from './run-files.ts';
 import { note, text, type Call } from './command.ts';
-import { utf8 } from './stdin.ts';
+import { readText } from './stdin.ts';
 
 /**
  * The text for a command: its argument; stdin for `-`, or when there is no argument and stdin is
@@ -27,8 +30,8 @@ export async function readBody(call: Call, what: string): Promise<string> {
     throw new CrosstalkError('usage', 'both a text and --file were given; give one of them');
   }
   if (file !== undefined) {
-    if (io.agentMode !== undefined) return readInRun(io.agentMode, io.cwd, file);
-    return utf8(await contentOf(io.cwd, file), `--file ${file}`);
+    if (io.agentMode !== undefined && file !== '-') return readInRun(io.agentMode, io.cwd, file);
+    return readFileOrStdin(call, file);
   }
   if (argument !== undefined && argument !== '-' && more === undefined) return argument;
   const piped = await io.readStdin();
@@ -54,6 +57,7 @@ export async function noteLeftOut(call: Call): Promise<void> {
     io.agentMode !== undefined ||
     io.inIsTty ||
     args.includes('-') ||
+    file === '-' ||
     (args[0] === undefined && file === undefined)
   )
     return;
@@ -67,20 +71,34 @@ export async function noteLeftOut(call: Call): Promise<void> {
 
 /** The text of a file, or of stdin for `-`. @throws CrosstalkError `usage` where there is none */
 export async function readFileOrStdin({ io }: Call, file: string): Promise<string> {
-  if (file !== '-') return utf8(await contentOf(io.cwd, file), `--file ${file}`);
+  if (file !== '-') return readTextFile(resolve(io.cwd, file), `--file ${file}`, 'name another');
   const piped = await io.readStdin();
   if (piped !== undefined) return piped;
   throw new CrosstalkError('usage', 'stdin is a terminal, and - stands for what is piped in');
 }
 
-async function contentOf(cwd: string, file: string): Promise<Buffer> {
+/**
+ * @param where names the file in the error
+ * @param next what to do, or what that means
+ * @throws CrosstalkError `usage` for a file that cannot be read, or is no text
+ */
+export async function readTextFile(path: string, where: string, next: string): Promise<string> {
   try {
-    return await readFile(resolve(cwd, file));
+    return await readText(await streamOf(path), where);
   } catch (error) {
-    throw new CrosstalkError(
-      'usage',
-      `--file ${file} cannot be read: ${reasonOf(error)}; name another`,
-      { cause: error },
-    );
+    if (error instanceof CrosstalkError) throw error;
+    throw new CrosstalkError('usage', `${where} cannot be read: ${reasonOf(error)}; ${next}`, {
+      cause: error,
+    });
   }
+}
+
+/**
+ * A file to read from. Waiting for the writer of a named pipe in `open` would outlive every signal,
+ * so that one is opened at once, and a socket does the waiting.
+ */
+async function streamOf(path: string): Promise<Readable> {
+  if (!(await stat(path)).isFIFO()) return createReadStream(path);
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return new Socket({ fd, readable: true, writable: false });
 }

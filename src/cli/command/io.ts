@@ -18,8 +18,8 @@ export interface Io {
   stdinHolds: () => Promise<'something' | 'nothing' | 'unknown'>;
   /** The lines of stdin, as they arrive. */
   lines: () => AsyncIterable<string>;
-  /** Asks a question on the terminal; undefined when there is no terminal. */
-  ask: ((question: string) => Promise<string>) | undefined;
+  /** Asks a question on the terminal, until the signal is aborted; undefined when there is no terminal. */
+  ask: ((question: string, signal?: AbortSignal) => Promise<string>) | undefined;
   inIsTty: boolean;
   outIsTty: boolean;
   errIsTty: boolean;

@@ -8,17 +8,33 @@ import { shown } from '../../protocol/text/result.ts';
 import { utf8 } from './stdin.ts';
 
 /**
+ * The text of a file that a run sends; see {@link bytesInRun}.
+ *
+ * @throws CrosstalkError `usage`
+ */
+export async function readInRun(mode: AgentMode, cwd: string, file: string): Promise<string> {
+  const bytes = await bytesInRun(mode, cwd, file, { option: '--file', limit: MAX_MESSAGE_BYTES });
+  return utf8(bytes, `--file ${shown(file)}`);
+}
+
+/**
  * A file that a run sends: a regular file below the folder it works in, its own directory or the
  * checkout, after following symlinks (trust.md §3). Files in the `.git` folder of the checkout are
  * refused, because it may contain credentials.
  *
+ * @param given the option that names it, and the bytes it may have
  * @throws CrosstalkError `usage` for any other file
  */
-export async function readInRun(mode: AgentMode, cwd: string, file: string): Promise<string> {
+export async function bytesInRun(
+  mode: AgentMode,
+  cwd: string,
+  file: string,
+  { option, limit }: { option: '--file' | '--attach'; limit: number },
+): Promise<Buffer> {
   const refused = (why: string): CrosstalkError =>
     new CrosstalkError(
       'usage',
-      `--file ${shown(file)} ${why}; a run may send files below its working directory, CROSSTALK_RUN_DIR or the checkout`,
+      `${option} ${shown(file)} ${why}; a run may send files below its working directory, CROSSTALK_RUN_DIR or the checkout`,
     );
   const path = await realpath(resolve(cwd, file)).catch((error: unknown) => {
     throw refused(`cannot be read: ${reasonOf(error)}`);
@@ -31,8 +47,8 @@ export async function readInRun(mode: AgentMode, cwd: string, file: string): Pro
   try {
     const found = await handle.stat();
     if (!found.isFile()) throw refused('is not for a run: it is no regular file');
-    if (found.size > MAX_MESSAGE_BYTES) throw refused(`has ${String(found.size)} bytes, too many`);
-    return utf8(await handle.readFile(), `--file ${shown(file)}`);
+    if (found.size > limit) throw refused(`has ${String(found.size)} bytes, too many`);
+    return await handle.readFile();
   } finally {
     await handle.close();
   }

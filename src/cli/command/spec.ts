@@ -19,6 +19,8 @@ export interface CommandSpec {
    * listed here, each with the reason. Every other command tells a run that it is not available.
    */
   inRun?: true | Readonly<Record<string, string>>;
+  /** Why runs may not use it, where there is more to say than that. */
+  notInRun?: string;
   /** Called by programs, so the help does not list it. */
   hidden?: boolean;
   /** `clean`: stops cleanly when asked to. `child`: leaves Ctrl-C to the program it runs. */
@@ -35,6 +37,11 @@ export const CHANNEL = [
 export const FROM = [
   '--from <name>',
   'who writes (default: CROSSTALK_FROM, git config crosstalk.from, login)',
+] as const;
+export const ATTACH = [
+  '--attach <file>',
+  'send this file along; may be given again',
+  'repeatable',
 ] as const;
 export const HOST = ['--host <alias>', 'this machine’s host file, by alias'] as const;
 const TRANSPORT = [

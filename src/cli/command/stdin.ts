@@ -3,15 +3,33 @@ import { fstatSync } from 'node:fs';
 import { readlink } from 'node:fs/promises';
 import { CrosstalkError } from '../../errors.ts';
 
+/** The most bytes that are read of a text; some more than a message may have, to say how many it has. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
 /**
  * All of a stream as text.
  *
- * @throws CrosstalkError `usage` for bytes that are not UTF-8, which a message cannot carry
+ * @param where names the stream in errors
+ * @throws CrosstalkError `usage` for bytes that are not UTF-8, which a message cannot carry, and for
+ *   a stream that goes on and on
  */
-export async function readText(stream: AsyncIterable<Buffer | string>): Promise<string> {
+export async function readText(
+  stream: AsyncIterable<Buffer | string>,
+  where: string,
+): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(Buffer.from(chunk));
-  return utf8(Buffer.concat(chunks), 'stdin');
+  let size = 0;
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.length;
+    if (size > MOST_BYTES)
+      throw new CrosstalkError(
+        'usage',
+        `${where} is longer than 64 MiB, and a text has at most 1 MiB; put the bulk in a file and send where it is`,
+      );
+    chunks.push(bytes);
+  }
+  return utf8(Buffer.concat(chunks), where);
 }
 
 /** @param where names the bytes in the error */

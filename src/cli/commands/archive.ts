@@ -49,7 +49,11 @@ async function agreed(call: Call, context: Context, input: ArchiveInput): Promis
 
 async function bringBack(call: Call, context: Context, bundle: string): Promise<number> {
   const done = await restore(context, bundle);
-  return print(call, done, () => `Restored: ${String(done.restored)} messages`);
+  return print(
+    call,
+    done,
+    () => `Restored: ${String(done.restored)} messages${andFiles(done.files)}`,
+  );
 }
 
 function describe(done: Archived, input: ArchiveInput): string {
@@ -65,9 +69,13 @@ function describe(done: Archived, input: ArchiveInput): string {
       : `${String(done.waiting)} messages before ${done.before} wait for an answer; they stay with their conversations (--with-waiting takes them too)`;
   const result =
     done.bundle !== undefined
-      ? `Archived: ${String(done.archived)} messages before ${done.before} in ${done.bundle}`
+      ? `Archived: ${String(done.archived)} messages${andFiles(done.files)} before ${done.before} in ${done.bundle}`
       : done.archived === 0
         ? `Nothing to archive before ${done.before}`
-        : `Would archive ${String(done.archived)} messages before ${done.before}`;
+        : `Would archive ${String(done.archived)} messages${andFiles(done.files)} before ${done.before}`;
   return [table(rows), waiting, result].filter((line) => line !== '').join('\n');
+}
+
+function andFiles(count: number): string {
+  return count === 0 ? '' : ` and ${String(count)} attached ${count === 1 ? 'file' : 'files'}`;
 }

@@ -1,6 +1,7 @@
 import { liveCandidates } from '../../operations/completion/candidates.ts';
 import type { Call, CommandModule } from '../command/command.ts';
-import { plan, type Candidate, type CompletionPlan } from '../completion/complete.ts';
+import { plan } from '../completion/complete.ts';
+import type { Candidate, CompletionPlan } from '../completion/values.ts';
 import { matching, bashQuoted, unquoted } from '../completion/completed.ts';
 import { EXIT } from '../command/exit.ts';
 import { text } from '../command/command.ts';

@@ -9,7 +9,7 @@ import {
 import type { Context } from '../../operations/context.ts';
 import { EXIT } from '../command/exit.ts';
 import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
-import { indent, table } from '../view/render.ts';
+import { colourless, indent, table } from '../view/render.ts';
 
 const MOST_NAMED = 5;
 const ACTIONS = ['list', 'show', 'retry', 'drop', 'clear'];
@@ -40,8 +40,12 @@ export function run(call: Call): Promise<number> {
 
 async function list(call: Call, context: Context): Promise<number> {
   const letters = await listDeadLetters(context);
-  if (letters.length === 0) note(call, 'no dead letters');
+  sayNone(call, letters);
   return print(call, letters, () => table(letters.map(row)));
+}
+
+function sayNone(call: Call, letters: readonly DeadLetter[]): void {
+  if (letters.length === 0) note(call, 'no dead letters');
 }
 
 function row({ id, state, actor, reason, attempts, messages, detail }: DeadLetter): string[] {
@@ -55,13 +59,14 @@ async function show(call: Call, context: Context, id: string): Promise<number> {
     [
       table(Object.entries(facts).map(([key, value]) => [key, String(value)])),
       ...messages.map((relPath) => `message  ${relPath}`),
-      `stderr\n${indent(stderr)}`,
+      `stderr\n${indent(colourless(stderr))}`,
     ].join('\n'),
   );
 }
 
 async function retry(call: Call, context: Context, id: string): Promise<number> {
   const { released, woken } = await retryDeadLetters(context, id);
+  sayNone(call, released);
   if (!woken && released.length > 0)
     note(call, 'no dispatcher is running here; they are tried when one starts: crosstalk dispatch');
   return print(call, released, () => released.map((letter) => `Retrying: ${letter.id}`).join('\n'));
@@ -71,6 +76,7 @@ async function retry(call: Call, context: Context, id: string): Promise<number> 
 async function drop(call: Call, context: Context, id: string): Promise<number> {
   const letters =
     id === 'all' ? await listDeadLetters(context) : [await findDeadLetter(context, id)];
+  sayNone(call, letters);
   const isExact = letters.length === 1 && letters[0]?.id === id.trim().toUpperCase();
   if (letters.length > 0 && !(await mayDrop(call, letters, isExact))) return EXIT.failed;
   await dropDeadLetters(context, letters);

@@ -5,7 +5,7 @@ import { CrosstalkError } from '../../errors.ts';
 import { editProfile, profileToEdit } from '../../operations/setup/edit-actor.ts';
 import { runEditor } from '../../operations/session/editor.ts';
 import type { Context } from '../../operations/context.ts';
-import { readFileOrStdin } from '../command/body.ts';
+import { readFileOrStdin, readTextFile } from '../command/body.ts';
 import { given, inTransport, print, text, type Call } from '../command/command.ts';
 
 /** `actor edit`: with `--file`, or in the editor of whoever sits at the terminal. */
@@ -26,7 +26,8 @@ export function run(call: Call): Promise<number> {
     await writeFile(draft, before, { mode: 0o600 });
     try {
       await runEditor(io, draft);
-      const code = await put(call, context, await readFile(draft, 'utf8'), before);
+      const now = await readTextFile(draft, 'what the editor left', 'nothing was changed');
+      const code = await put(call, context, now, before);
       await rm(folder, { recursive: true, force: true });
       return code;
     } catch (error) {

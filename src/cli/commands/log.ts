@@ -7,15 +7,14 @@ import {
   type LogInput,
   type LogPage,
 } from '../../operations/reading/log.ts';
+import { optionLines } from '../../protocol/choice.ts';
 import { formatAddress, parseAddress, type Address } from '../../protocol/address.ts';
-import { shown } from '../../protocol/text/result.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
 import { actor, body, localTime, shortName } from '../view/message.ts';
+import { limitOf } from '../command/limit.ts';
 import { sinceOf } from '../command/since.ts';
 import { colourless, indent, painter } from '../view/render.ts';
-
-const DEFAULT_LIMIT = '20';
 
 export function run(call: Call): Promise<number> {
   const input = inputOf(call);
@@ -41,15 +40,6 @@ function inputOf(call: Call): LogInput {
     ...addressOf(call),
     ...sinceOf(call),
   };
-}
-
-function limitOf(call: Call): number {
-  const given = text(call, 'limit') ?? DEFAULT_LIMIT;
-  if (/^\d{1,9}$/.test(given)) return Number(given);
-  throw new CrosstalkError(
-    'usage',
-    `--limit is ${shown(given)}, expected how many messages; try --limit ${DEFAULT_LIMIT}`,
-  );
 }
 
 function addressOf(call: Call): { to?: Address } {
@@ -83,6 +73,7 @@ function render({ io }: Call, { relPath, message, channel }: LogEntry, mixed: bo
       ? [paint('dim', `↳ re ${message.re.map(shortName).join(', ')}`)]
       : []),
   ];
-  const words = body(paint, message.body);
+  const options = optionLines(message.options ?? []).join('\n');
+  const words = [body(paint, message.body), options].filter((text) => text !== '').join('\n');
   return `${facts.join('  ')}\n${words === '' ? '' : `${indent(words)}\n`}\n`;
 }

@@ -22,7 +22,7 @@ import {
   wordsOf,
   type Call,
 } from '../command/command.ts';
-import { indent, table } from '../view/render.ts';
+import { colourless, indent, table } from '../view/render.ts';
 
 const LONGEST_CELL = 100;
 
@@ -93,7 +93,9 @@ function find(call: Call): Promise<number> {
       call,
       found.map((one) => ({ ...memoryJson(one), excerpt: one.excerpt })),
       () =>
-        found.map((one) => `${row(one).join('  ').trimEnd()}\n${indent(one.excerpt)}`).join('\n\n'),
+        found
+          .map((one) => `${row(one).join('  ').trimEnd()}\n${indent(colourless(one.excerpt))}`)
+          .join('\n\n'),
     );
   });
 }
@@ -134,7 +136,7 @@ function show(call: Call): Promise<number> {
           ...(queued ? [['state', 'queued, not on the remote yet']] : []),
         ]),
         '',
-        body.trimEnd(),
+        colourless(body).trimEnd(),
       ].join('\n'),
     );
   });
@@ -142,7 +144,7 @@ function show(call: Call): Promise<number> {
 
 /** A text of somebody else as one cell of a table, so that it cannot form a row of its own. */
 function cell(value: string, longest = LONGEST_CELL): string {
-  const line = value.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  const line = colourless(value.replace(/[\s\p{Cc}]+/gu, ' ')).trim();
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
 }
 

@@ -2,9 +2,12 @@ import { CrosstalkError } from '../../errors.ts';
 import { readMessageJson } from '../../operations/shapes/as-json.ts';
 import { findFile, readMessage, type ReadMessage } from '../../operations/reading/read.ts';
 import { formatAddress } from '../../protocol/address.ts';
-import { flag, inTransport, print, type Call } from '../command/command.ts';
+import { putFiles, type PutFile } from '../../operations/reading/message-files.ts';
+import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
+import { fileLine, putLine } from '../view/files.ts';
 import { actor, body, localTime } from '../view/message.ts';
+import { talkRows } from '../view/talk-rows.ts';
 import { colourless, painter, table } from '../view/render.ts';
 
 export async function run(call: Call): Promise<number> {
@@ -18,13 +21,25 @@ export async function run(call: Call): Promise<number> {
       return EXIT.ok;
     }
     const read = await readMessage(context, given);
-    return print(call, readMessageJson(read), () => render(call, read));
+    const dir = text(call, 'files');
+    if (dir === undefined) return print(call, readMessageJson(read), () => render(call, read));
+    return report(call, await putFiles(context, read, dir));
   });
+}
+
+/** A file that cannot be had is never passed over. */
+function report(call: Call, files: PutFile[]): number {
+  for (const file of files) if (file.path === undefined) note(call, putLine(file));
+  const put = files.filter(({ path }) => path !== undefined);
+  if (files.length === 0) note(call, 'the message brings no files along');
+  const json = files.map(({ file, path = null, problem = null }) => ({ ...file, path, problem }));
+  print(call, json, () => put.map(putLine).join('\n'));
+  return put.length < files.length ? EXIT.failed : EXIT.ok;
 }
 
 function render({ io }: Call, { message, channel, path, queued }: ReadMessage): string {
   const paint = painter(io);
-  const { from, to, type, timestamp, tier, host, re, cause, extra } = message;
+  const { from, to, type, timestamp, tier, host, re, cause, files = [], extra } = message;
   const rows: [string, string | undefined][] = [
     ['from', actor(paint, from)],
     ['to', to.map((address) => actor(paint, formatAddress(address))).join(', ')],
@@ -35,6 +50,8 @@ function render({ io }: Call, { message, channel, path, queued }: ReadMessage): 
     ['host', host],
     ...re.map((one): [string, string] => ['re', one]),
     ...cause.map((one): [string, string] => ['cause', one]),
+    ...talkRows(message),
+    ...files.map((file): [string, string] => ['file', fileLine(file)]),
     ['path', path],
     ['state', queued ? 'in the outbox, not on the remote yet' : undefined],
     ...Object.entries(extra).map(([key, value]): [string, string] => [

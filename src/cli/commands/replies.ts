@@ -1,19 +1,30 @@
-import { replies } from '../../operations/reading/replies.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { replies, type RepliesInput } from '../../operations/reading/replies.ts';
 import { flag, inTransport, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
-import { messagesOf, printReplied, timeoutOf } from '../view/replied.ts';
+import { ended, heldUpTo, messagesOf, printReplied, timeoutOf } from '../view/replied.ts';
 
+/** `replies`, and `wait`, which waits without being told to. */
 export async function run(call: Call): Promise<number> {
-  const wait = flag(call, 'wait');
-  const input = {
+  const wait = waitOf(call);
+  const input: RepliesInput = {
     messages: messagesOf(call),
     timeout: timeoutOf(call),
     signal: call.io.stop,
-    ...(wait && { wait: 'all' as const }),
+    heldUp: heldUpTo(call),
+    ...(wait && { wait }),
   };
   return inTransport(call, async (context) => {
-    const { complete, found } = await replies(context, input);
+    const { ending, found } = await replies(context, input);
     printReplied(call, found);
-    return wait && !complete ? EXIT.timedOut : EXIT.ok;
+    return wait === undefined ? EXIT.ok : ended(call, ending, found);
   });
+}
+
+function waitOf(call: Call): 'all' | 'any' | undefined {
+  if (call.name === 'replies') return flag(call, 'wait') ? 'all' : undefined;
+  const any = flag(call, 'any');
+  if (any && flag(call, 'all'))
+    throw new CrosstalkError('usage', '--all and --any were given; give one of them');
+  return any ? 'any' : 'all';
 }

@@ -11,7 +11,7 @@ import { suffixOf } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { given, inTransport, note, print, text, wordsOf, type Call } from '../command/command.ts';
 import { localTime } from '../view/message.ts';
-import { indent, painter } from '../view/render.ts';
+import { colourless, indent, painter } from '../view/render.ts';
 import { sinceOf } from '../command/since.ts';
 
 export function run(call: Call): Promise<number> {
@@ -54,11 +54,11 @@ function render({ io }: Call, hit: SearchHit): string {
     paint('dim', `${localTime(new Date(hit.timestamp))}  ${hit.channel_name}`),
     paint('cyan', hit.relPath),
   ].join('  ');
-  if (hit.context.length === 0) return `${head}\n${indent(hit.excerpt)}`;
+  if (hit.context.length === 0) return `${head}\n${indent(colourless(hit.excerpt))}`;
   const lines = hit.context.map((one) => {
     const mark = one.hit ? '>' : ' ';
     const who = `${mark} ${one.from} ${paint('dim', suffixOf(one.relPath))}`;
-    return `${who}\n${indent(one.hit ? hit.excerpt : one.excerpt, '    ')}`;
+    return `${who}\n${indent(colourless(one.hit ? hit.excerpt : one.excerpt), '    ')}`;
   });
   return `${head}\n${indent(lines.join('\n'))}`;
 }

@@ -1,10 +1,11 @@
 import { CrosstalkError } from '../../errors.ts';
-import { sentJson } from '../../operations/shapes/as-json.ts';
-import type { SendInput, Sent } from '../../operations/sending/input.ts';
+import type { SendInput } from '../../operations/sending/input.ts';
 import { send, type Sender } from '../../operations/sending/send.ts';
+import { readAttachments } from '../command/attach.ts';
 import { noteLeftOut, readBody } from '../command/body.ts';
 import { EXIT } from '../command/exit.ts';
-import { flag, given, inTransport, note, print, text, type Call } from '../command/command.ts';
+import { flag, given, inTransport, list, note, text, type Call } from '../command/command.ts';
+import { durableWord, printSent } from '../view/sent.ts';
 
 export async function run(call: Call): Promise<number> {
   const { io } = call;
@@ -18,6 +19,7 @@ export async function run(call: Call): Promise<number> {
     to,
     body: await readBody(call, 'message'),
     ...given(call, 'channel', 'from', 'tier', 'for'),
+    options: list(call, 'option'),
     isNew: flag(call, 'new'),
     wait: call.options['wait'] !== false,
     login: io.login,
@@ -32,25 +34,14 @@ export async function run(call: Call): Promise<number> {
     ...given(call, 'transport'),
   };
   await send(sender, input, {
+    attachments: await readAttachments(call),
     onDurable: () => {
-      io.lastWord(
-        'crosstalk send: interrupted; the message is queued, do not send it again: it is pushed by the dispatcher or by: crosstalk sync\n',
-      );
+      durableWord(call);
     },
     onSent: (sent) => {
-      io.lastWord('');
-      report(call, sent);
+      printSent(call, sent);
     },
   });
   await noteLeftOut(call);
   return EXIT.ok;
-}
-
-function report(call: Call, sent: Sent): void {
-  const { delivered, messages } = sent;
-  if (!delivered.published) note(call, `queued, not on the remote yet: ${delivered.reason}`);
-  const word = delivered.published ? 'Sent' : 'Queued';
-  print(call, sentJson(sent), () =>
-    messages.map(({ relPath }) => `${word}: ${relPath}`).join('\n'),
-  );
 }

@@ -5,7 +5,9 @@ import { profileLine } from '../../operations/health/profiles.ts';
 import { status } from '../../operations/health/status.ts';
 import { type Status } from '../../operations/health/report.ts';
 import { writtenAt } from '../../operations/reading/channels.ts';
-import { localTimes } from '../view/message.ts';
+import { resolveFrom } from '../../operations/lookup/resolve.ts';
+import type { Context } from '../../operations/context.ts';
+import { localTimes, shortName } from '../view/message.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
 import { age, painter, table } from '../view/render.ts';
@@ -16,7 +18,7 @@ export function run(call: Call): Promise<number> {
   return inTransport(
     call,
     async (context) => {
-      const result = await status(context, text(call, 'host'));
+      const result = await status(context, text(call, 'host'), nameOf(context, call.io.login));
       print(call, result, () => localTimes(render(result, painter(call.io))));
       const { version_problem: version, health: verdict } = result;
       if (version === null) return flag(call, 'check') && !verdict.ok ? EXIT.failed : EXIT.ok;
@@ -30,6 +32,7 @@ export function run(call: Call): Promise<number> {
 function render(s: Status, paint: Paint): string {
   const parts = [
     health(s, paint),
+    part(paint, 'Waiting for you', inboxRows(s)),
     part(paint, 'Transport', [
       ['dir', s.transport],
       ['branch', `${s.branch} at ${s.tip.slice(0, 12)}${s.origin ? '' : ' (solo: no origin)'}`],
@@ -97,6 +100,36 @@ function render(s: Status, paint: Paint): string {
     part(paint, 'Malformed files', malformedRows(s)),
   ];
   return parts.filter((text) => text !== '').join('\n\n');
+}
+
+/** Who looks; a sender that is no name keeps nobody from seeing the rest. */
+function nameOf(context: Context, login: string): { name?: string } {
+  try {
+    return { name: resolveFrom(context, undefined, login) };
+  } catch {
+    return {};
+  }
+}
+
+function inboxRows({ inbox }: Status): string[][] {
+  if (inbox === null) return [];
+  const { asking, questions } = inbox;
+  const more = questions - asking.length;
+  return [
+    ...asking.map(({ from, relPath, excerpt }) => [
+      escapeInvisible(from),
+      shortName(relPath),
+      escapeInvisible(oneLine(excerpt)),
+    ]),
+    ...(more > 0
+      ? [[`and ${String(more)} more`, '', 'see them with: crosstalk inbox --questions']]
+      : []),
+    ...(questions > 0 ? [['', '', 'answer with: crosstalk reply <message> "<text>"']] : []),
+  ];
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
 }
 
 /** The most names that are listed, so that a flood of them cannot hide what matters. */

@@ -2,7 +2,7 @@ import { thread, type NodeState, type ThreadNode } from '../../operations/tracin
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { inTransport, note, print, type Call } from '../command/command.ts';
-import { age, painter } from '../view/render.ts';
+import { age, colourless, painter } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
@@ -29,13 +29,16 @@ function lines(call: Call, node: ThreadNode, asked: string): string[] {
   const head = [
     node.relPath === asked ? paint('bold', who) : who,
     paint('cyan', suffixOf(node.relPath)),
+    ...(node.mark === null ? [] : [paint('yellow', MARKS[node.mark])]),
     ...node.states.map((state) =>
       paint(COLOURS[state.state], words(state) + elsewhere(node, state)),
     ),
-    paint('dim', node.excerpt.replace(/\s+/g, ' ').slice(0, 60)),
+    paint('dim', colourless(node.excerpt.replace(/\s+/g, ' ')).slice(0, 60)),
   ];
   return [head.join('  ').trimEnd(), ...below];
 }
+
+const MARKS = { interim: 'interim', failure: 'notice of a failure', cancel: 'cancels it' } as const;
 
 const COLOURS = {
   answered: 'green',
@@ -53,14 +56,17 @@ function elsewhere({ children }: ThreadNode, { state, detail }: NodeState): stri
   return children.some(({ relPath }) => relPath === detail) ? '' : `, in ${suffixOf(detail)}`;
 }
 
-function words({ actor, state, detail, took_s: took, delay }: NodeState): string {
+function words(node: NodeState): string {
+  const { actor, state, detail, took_s: took, delay, failed_on: where, held_up: why } = node;
   switch (state) {
     case 'answered':
       return took === null ? `${actor} reacted` : `${actor} answered after ${age(took)}`;
     case 'running':
       return `running${detail === null ? '' : ` on ${detail}`}`;
     case 'failed':
-      return `failed, dead letter ${detail ?? ''} here${retryWords(delay)}`;
+      return where === undefined
+        ? `failed, dead letter ${detail ?? ''} here${retryWords(delay)}`
+        : `failed on ${where}, dead letter ${detail ?? ''} there`;
     case 'parked':
       return `parked, dead letter ${detail ?? ''} here`;
     case 'queued':
@@ -68,7 +74,7 @@ function words({ actor, state, detail, took_s: took, delay }: NodeState): string
     case 'silent':
       return `${actor} said nothing`;
     case 'waiting':
-      return `waiting for ${actor}${heldWords(delay, detail)}`;
+      return `waiting for ${actor}${why === undefined ? heldWords(delay, detail) : `: ${why}`}`;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Candidate, CompletionPlan } from './complete.ts';
+import type { Candidate, CompletionPlan } from './values.ts';
 
 /** Names and descriptions may not contain characters that a terminal or a script would act on. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;

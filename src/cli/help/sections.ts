@@ -5,7 +5,11 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
   [
     'Talk',
     [
+      'ask',
       'send',
+      'reply',
+      'cancel',
+      'inbox',
       'replies',
       'wait',
       'log',

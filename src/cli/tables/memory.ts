@@ -15,7 +15,7 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
       ['--supersedes <memory>', 'the note it replaces: file name or unique hex suffix'],
       ['--alias <word>', 'another word under which it should be found', 'repeatable'],
       FROM,
-      ['--file <path>', 'take the text from a file'],
+      ['--file <path>', 'take the text from a file, or from stdin with -'],
     ],
     inRun: true,
     example:

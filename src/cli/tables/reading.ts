@@ -1,11 +1,12 @@
 import { HOST, type CommandSpec } from '../command/spec.ts';
 
-const TIMEOUT = [
+export const TIMEOUT = [
   '--timeout <time>',
   'how long to wait: 90s, 5m, 2h, or seconds (default: 600); exit code 3 when it is over',
 ] as const;
 
-const NO_WAITING =
+/** Why a run may not wait. */
+export const NO_WAITING =
   'a run that waits for mail to itself waits for ever; end, and you are woken by the answer';
 const DECIDES =
   'what becomes of mail that failed is decided by an operator, in a terminal of their own';
@@ -34,8 +35,9 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
       ['--any', 'when the first is answered'],
       TIMEOUT,
     ],
+    notInRun: NO_WAITING,
     example: 'crosstalk wait --any 1f2e3d4c 0a1b2c3d',
-    load: () => import('../commands/wait.ts'),
+    load: () => import('../commands/replies.ts'),
   },
   {
     name: 'log',
@@ -58,9 +60,12 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     name: 'read',
     args: '<message>',
     summary: 'one message whole',
-    options: [['--raw', 'the file as it is in git']],
+    options: [
+      ['--raw', 'the file as it is in git'],
+      ['--files <dir>', 'put the files it brings along into this folder, each verified'],
+    ],
     inRun: true,
-    example: 'crosstalk read 1f2e3d4c',
+    example: 'crosstalk read 1f2e3d4c --files /tmp/report',
     paged: true,
     load: () => import('../commands/read.ts'),
   },

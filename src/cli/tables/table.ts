@@ -4,8 +4,9 @@ import { CHAT_COMMANDS } from './chat.ts';
 import { completionCommands } from './completion.ts';
 import { MCP_COMMANDS } from './mcp.ts';
 import { MEMORY_COMMANDS } from './memory.ts';
-import { CHANNEL, FROM, HOST, type CommandSpec } from '../command/spec.ts';
-import { READING_COMMANDS } from './reading.ts';
+import { ATTACH, CHANNEL, FROM, HOST, type CommandSpec } from '../command/spec.ts';
+import { NO_WAITING, READING_COMMANDS, TIMEOUT } from './reading.ts';
+import { TALKING_COMMANDS } from './talking.ts';
 import { SERVICE_COMMANDS } from './service.ts';
 import { WEB_COMMANDS } from './web.ts';
 
@@ -42,7 +43,9 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--tier <tier>', 'the model tier asked for'],
       ['--for <message>', 'of the messages being processed, the one it is about'],
       ['--new', 'unrelated to what is being processed: record neither re nor cause'],
-      ['--file <path>', 'take the text from a file'],
+      ['--option <text>', 'an answer to choose from; may be given several times', 'repeatable'],
+      ['--file <path>', 'take the text from a file, or from stdin with -'],
+      ATTACH,
       ['--no-wait', 'return as soon as the message is safely queued'],
     ],
     inRun: true,
@@ -51,6 +54,26 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk send --to concierge "what changed this week?"',
     load: () => import('../commands/send.ts'),
   },
+  {
+    name: 'ask',
+    args: '<actor> [text] [-]',
+    summary: 'send a question, wait, and print the answer alone',
+    options: [
+      CHANNEL,
+      FROM,
+      ['--tier <tier>', 'the model tier asked for'],
+      ['--file <path>', 'take the text from a file'],
+      ATTACH,
+      TIMEOUT,
+    ],
+    details:
+      'What happens meanwhile is on stderr. The exit code is 1 once nobody owes an answer any more, as after a failure.',
+    interrupt: 'clean',
+    notInRun: NO_WAITING,
+    example: 'crosstalk ask concierge "what changed this week?"',
+    load: () => import('../commands/ask.ts'),
+  },
+  ...TALKING_COMMANDS,
   ...READING_COMMANDS,
   ...AGENT_COMMANDS,
   ...BUS_COMMANDS,

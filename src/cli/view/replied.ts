@@ -1,10 +1,15 @@
 import { CrosstalkError } from '../../errors.ts';
+import { optionLines } from '../../protocol/choice.ts';
 import { repliedJson } from '../../operations/shapes/as-json.ts';
-import type { Replied } from '../../operations/reading/replies.ts';
+import type { Ending, Replied } from '../../operations/reading/replies.ts';
+import { failureLine, reasonsOf } from '../../operations/waiting/words.ts';
+import { markOf } from '../../protocol/owed.ts';
 import { markedLines } from '../../protocol/text/structure.ts';
-import { print, text, type Call } from '../command/command.ts';
+import { note, print, text, type Call } from '../command/command.ts';
 import { durationOf } from '../command/duration.ts';
-import { indent, painter } from './render.ts';
+import { EXIT } from '../command/exit.ts';
+import { localTimes } from './message.ts';
+import { colourless, indent, painter } from './render.ts';
 
 const DEFAULT_TIMEOUT_S = '600';
 /** A year. */
@@ -34,19 +39,48 @@ export function printReplied(call: Call, found: readonly Replied[]): void {
   print(call, found.map(repliedJson), () => found.map((one) => render(call, one)).join('\n'));
 }
 
-/** The beginning of a line that this program prints itself, after blanks and invisible characters. */
-const OURS = /^[\p{Z}\p{C}>]*(?:REPLIED|PENDING|from\s+\S+)\s+\d{4}\//u;
+/**
+ * Says on stderr why the waiting ended without the answers, and returns the exit code of a command that
+ * has waited.
+ */
+export function ended(call: Call, ending: Ending, found: readonly Replied[]): number {
+  if (ending === 'complete') return EXIT.ok;
+  if (ending === 'timed_out') return EXIT.timedOut;
+  for (const one of found)
+    for (const line of reasonsOf(one)) note(call, `${one.ref.relPath}: ${localTimes(line)}`);
+  return EXIT.failed;
+}
 
-function render({ io }: Call, { ref, replies: list }: Replied): string {
+/** A function that prints on stderr what holds an answer up. */
+export function heldUpTo(call: Call): (line: string) => void {
+  return (line) => {
+    note(call, localTimes(line));
+  };
+}
+
+/** The beginning of a line that this program prints itself, after blanks and invisible characters. */
+const OURS = /^[\p{Z}\p{C}>]*(?:REPLIED|PENDING|FAILED|from\s+\S+)\s+\d{4}\//u;
+
+const COLOURS = { PENDING: 'yellow', REPLIED: 'green', FAILED: 'red' } as const;
+
+function render({ io }: Call, { ref, state, replies: list, failures }: Replied): string {
   const paint = painter(io);
-  if (list.length === 0) return `${paint('yellow', 'PENDING')} ${ref.relPath}`;
   return [
-    `${paint('green', 'REPLIED')} ${ref.relPath}`,
+    `${paint(COLOURS[state], state)} ${ref.relPath}`,
+    ...failures.map((one) => `  ${failureLine(one)}; dead letter ${one.dead_letter}`),
     ...list.map(({ relPath, message }) => {
       // If the text were indented only as much as the line above it, it could pass for another
       // reply.
-      const body = markedLines(message.body, (line) => OURS.test(line));
-      return `  from ${message.from} ${relPath}\n${indent(body)}`;
+      const said = [message.body, ...optionLines(message.options ?? [])].join('\n');
+      const body = markedLines(colourless(said), (line) => OURS.test(line));
+      const mark = markOf(message);
+      return `  from ${message.from} ${relPath}${mark === null ? '' : MARKS[mark]}\n${indent(body)}`;
     }),
   ].join('\n');
 }
+
+const MARKS = {
+  interim: ' (interim)',
+  failure: ' (notice of a failure)',
+  cancel: ' (cancels it)',
+} as const;

@@ -46,7 +46,7 @@ export class Deliveries {
   readonly #pastTips: string[] = [];
   /** How many of them were pushed before the pending request: its answer must contain them. */
   #asked = 0;
-  readonly #reports: ScanReports;
+  readonly reports: ScanReports;
   /** What the bus was known to contain before this process asked it. */
   #before: string | undefined;
   #readAgainAt = 0;
@@ -56,7 +56,7 @@ export class Deliveries {
   constructor(parts: DeliveriesParts) {
     this.#parts = parts;
     const { wrote, departed, log } = parts;
-    this.#reports = new ScanReports(log);
+    this.reports = new ScanReports(log);
     this.#lost = new LostHistory(parts);
     this.aliases = new SharedAliasCheck((path) => wrote(path) || departed.has(path), log);
   }
@@ -93,9 +93,9 @@ export class Deliveries {
     for (const { since, scan, deliveries, stateOf, due, recorded, isArchived = false } of found) {
       this.#parts.lacking.deliver(this.mailboxes, due, recorded);
       this.mailboxes.addScan(since, tip, deliveries, stateOf);
-      if (scan !== undefined && isArchived) this.#reports.archived(tip, scan);
+      if (scan !== undefined && isArchived) this.reports.archived(tip, scan);
       if (scan === undefined) continue;
-      this.#reports.say(scan);
+      this.reports.say(scan);
       await this.#parts.departed.note(scan.removed, { lasting: !isArchived });
     }
     this.#lost.over();
@@ -152,7 +152,7 @@ export class Deliveries {
     ]);
     if (history.kind === 'rewritten')
       return isNews ? this.#afterRewrite(audience, history.lost, tip, scan) : undefined;
-    if (history.kind === 'archived') this.#reports.archived(tip, scan);
+    if (history.kind === 'archived') this.reports.archived(tip, scan);
     await this.#parts.departed.note(scan.removed, { lasting: history.kind === 'grown' });
     this.aliases.look(host, scan);
     const back = await lookAtReturned(this.#parts, audience, tip, scan);
@@ -170,7 +170,7 @@ export class Deliveries {
   ): void {
     this.mailboxes.addScan(since, tip, scan.deliveries, stateOf);
     passed('scanned');
-    this.#reports.say(scan);
+    this.reports.say(scan);
   }
 
   /**
@@ -216,7 +216,7 @@ export class Deliveries {
     for (const delivery of scan.deliveries) this.mailboxes.release(delivery);
     for (const item of this.mailboxes.awaitingContent())
       if (places.has(pathOf(item))) this.mailboxes.settle(item.actor, item.channel, [item.relPath]);
-    this.#reports.say(scan);
+    this.reports.say(scan);
   }
 
   /** Marks deliveries as settled and moves the cursors; durable when it returns. */

@@ -1,3 +1,4 @@
+import { isQuestion } from '../../protocol/causality.ts';
 import { messageFile, placeOf } from '../../protocol/layout.ts';
 import type { Delivery, DeliveryState, Mailboxes } from '../../protocol/mailbox.ts';
 import type { Departed } from '../../state/departed.ts';
@@ -159,7 +160,7 @@ export class Lacking {
 
   /** @param isMeant decides by whether it was handled again */
   async #mark(back: readonly Delivery[], isMeant: (isAgain: boolean) => boolean): Promise<void> {
-    const answers = back.filter(({ message }) => message.re.length > 0);
+    const answers = back.filter(({ message }) => !isQuestion(message));
     if (answers.length === 0) return;
     const met = new Map<string, boolean>();
     await this.#parts.silences.each((actor, channel, relPath, { isAgain }) => {

@@ -5,6 +5,7 @@ import type { OutboxEntry } from '../../state/outbox.ts';
 import type { Commit } from '../../protocol/commit.ts';
 import type { Ancestor, Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
+import { withLostFiles } from './lost-files.ts';
 
 /** What was written under one name. */
 export interface Written {
@@ -83,7 +84,9 @@ export async function lostWritings(
     const files = await filesAt(transport, stood, paths);
     bytes += files.reduce((sum, { content }) => sum + content.length, 0);
     if (bytes > MAX_BYTES) return undefined;
-    if (files.length > 0) ours.entries.push(await entryOf(reader, commit, files));
+    if (files.length === 0) continue;
+    const entry = await entryOf(reader, commit, files);
+    ours.entries.push(await withLostFiles(transport, from, entry));
   }
   return lost;
 }

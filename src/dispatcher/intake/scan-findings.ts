@@ -14,6 +14,11 @@ interface Findings<T> {
   more: number;
 }
 
+/** A message that takes another one back, and the id of its channel. */
+export interface CancelFound extends Located {
+  channel: string;
+}
+
 /** What a scan found, in commit order. */
 export interface Scan {
   /**
@@ -26,6 +31,8 @@ export interface Scan {
   malformed: Findings<{ path: string; reason: string }>;
   /** Messages whose content is missing from this clone. */
   unread: MessageRef[];
+  /** Messages that take others back, which are for these actors. */
+  cancels: CancelFound[];
   /** Messages that somebody edited or deleted: they are reported, and nothing else happens. */
   changed: Findings<{ path: string; change: 'edited' | 'deleted' }>;
   /** Paths of deleted messages; such a message may be added again later. */
@@ -43,6 +50,7 @@ export function emptyScan(): Scan {
     own: new Map(),
     malformed: { named: [], more: 0 },
     unread: [],
+    cancels: [],
     changed: { named: [], more: 0 },
     removed: [],
     skipped: [],

@@ -1,5 +1,6 @@
 import { messageFile } from '../../protocol/layout.ts';
 import type { Log } from '../../log.ts';
+import type { CancelFound } from './scan-findings.ts';
 import type { Scan } from './scan.ts';
 
 /** The most malformed and changed files of one scan that get a line each. */
@@ -7,10 +8,15 @@ const LINES = 100;
 /** The number of reports that are remembered; beyond it some may be logged again. */
 const REMEMBERED = 10_000;
 
-/** Logs what scans found beside deliveries: each malformed file and each skipped message once. */
+/**
+ * Logs what scans found beside deliveries: each malformed file and each skipped message once. It keeps
+ * the messages that take others back, until they are honoured.
+ */
 export class ScanReports {
   readonly #log: Log;
   readonly #said = new Set<string>();
+  /** Oldest first. */
+  readonly cancels: CancelFound[] = [];
 
   constructor(log: Log) {
     this.#log = log;
@@ -18,6 +24,7 @@ export class ScanReports {
 
   /** Logs malformed files, changed files, and messages that only an `@host` kept away. */
   say(scan: Scan): void {
+    this.cancels.push(...scan.cancels);
     const unread = scan.unread.map(({ channel, relPath }) => ({
       path: messageFile(channel, relPath),
       reason: 'its content is missing from this clone; delivered when it is found',

@@ -114,6 +114,9 @@ export async function scanUnanswered(
         pending.push(one);
     }
   }
+  // What was cancelled long ago is answered by the notice of that.
+  const open = new Set(pending.map(({ relPath }) => relPath));
+  scan.cancels = scan.cancels.filter(({ message: { cancels = '' } }) => open.has(cancels));
   for (const one of unreadFor(audience, scan)) pending.push(one);
   scan.deliveries = await inCommitOrder(sources.transport, undefined, tip, pending);
   return scan;
@@ -213,6 +216,7 @@ async function route(
     if (actors.includes(message.from) && message.host === host) {
       append(scan.own, channel, item);
     }
+    if (message.cancels !== undefined) scan.cancels.push(item);
     const names = new Set(message.to.map(({ name }) => name));
     const concerned = actors.filter((actor) => names.has(actor) || names.has('all'));
     if (concerned.length === 0) continue;

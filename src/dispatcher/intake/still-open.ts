@@ -1,6 +1,6 @@
 import { CHANNELS, messageFile } from '../../protocol/layout.ts';
 import type { Delivery } from '../../protocol/mailbox.ts';
-import type { Located } from '../../protocol/message.ts';
+import type { Located, Message } from '../../protocol/message.ts';
 import { openQuestionsOfBatch } from '../../protocol/causality.ts';
 import { unanswered } from '../../protocol/pending.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
@@ -86,7 +86,18 @@ export async function stillOpen<T extends Located>(
  */
 export async function answersOf(
   { transport, reader }: Sources,
-  { actors, host, tip }: { actors: ReadonlySet<string>; host: string; tip: string },
+  {
+    actors,
+    host,
+    tip,
+    counts = () => true,
+  }: {
+    actors: ReadonlySet<string>;
+    host: string;
+    tip: string;
+    /** Whether a message is one of these answers; all are if it is left out. */
+    counts?: (message: Message) => boolean;
+  },
   begun?: Beginning,
 ): Promise<(actor: string) => OwnMessages> {
   const ownOf = new Map([...actors].map((actor) => [actor, new OwnMessages()]));
@@ -94,7 +105,7 @@ export async function answersOf(
     for await (const some of reader.headers(tip, channel, begun))
       for (const located of some) {
         const { message } = located;
-        if (message.host === host && message.re.length > 0)
+        if (message.host === host && message.re.length > 0 && counts(message))
           ownOf.get(message.from)?.add(channel, located);
       }
   return (actor) => ownOf.get(actor) ?? new OwnMessages();

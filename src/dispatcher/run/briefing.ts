@@ -1,4 +1,5 @@
-import { type Lookup, chainLevels, missingOrigins } from '../../protocol/causality.ts';
+import { cancelledIn } from '../../protocol/cancel.ts';
+import { type Lookup, chainLevels, depthOf, missingOrigins } from '../../protocol/causality.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import { answeredOn } from '../../protocol/pending.ts';
@@ -28,10 +29,12 @@ export interface Briefing {
   channel: Located[];
   /** What the actor has already answered on this host. */
   answered: ReadonlySet<string>;
+  /** What it need not answer any more, as its writer took it back. */
+  cancelled: ReadonlySet<string>;
   plans: AnswerPlan[];
   /** Paths of missing messages that may contain the question which the batch should answer. */
   lacking: string[];
-  /** The number of messages from the first question to the batch. */
+  /** The number of messages from the newest question that began the work (`depthOf`). */
   depth: number;
 }
 
@@ -71,16 +74,19 @@ export async function brief(
   );
   const known = new Map(since.map((item) => [item.relPath, item.message]));
   const answered = answeredOn(actor, host, since);
+  const seen: Lookup = (ref) => lookup(ref) ?? known.get(ref);
+  const cancelled = cancelledIn(since, { actor, host }, seen);
   return {
     batch,
     absent: missing.filter((relPath) => !unread.has(relPath)),
     unread: unread.size > 0 && ownUnread.length === 0 ? messages : ownUnread,
-    lookup: (relPath) => lookup(relPath) ?? known.get(relPath),
+    lookup: seen,
     channel: since,
     answered,
-    plans: planAnswers(batch, actor, lookup, answered),
+    cancelled,
+    plans: planAnswers(batch, actor, lookup, new Set([...answered, ...cancelled])),
     lacking: missingOrigins(batch, actor, lookup).map((ref) => fileOf(channel, ref)),
-    depth: chainLevels(batch, lookup).length,
+    depth: depthOf(batch, lookup),
   };
 }
 

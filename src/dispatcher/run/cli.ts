@@ -4,8 +4,10 @@ import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
 import { formatMessage, type Located } from '../../protocol/message.ts';
 import { suffixOf } from '../../protocol/names.ts';
+import type { BatchFiles } from '../../protocol/prompt-files.ts';
 import type { ProcessIdentity } from '../../state/process-identity.ts';
 import { RunDesk } from './desk.ts';
+import { layFiles } from './laying.ts';
 import { runEnvironment } from './environment.ts';
 import type { Job, RunParts } from './job.ts';
 import { endSurvivors } from './survivors.ts';
@@ -25,12 +27,20 @@ export const NOTHING_RAN: InvocationResult = {
   duration: 0,
 };
 
+interface RunInput {
+  /** Makes the prompt, which names the files of the batch. */
+  input: (files: BatchFiles | undefined) => Promise<string>;
+  batch: Located[];
+  /** Bytes. */
+  maxOutput: number;
+}
+
 /** Runs the CLI, and meanwhile serves its requests. */
 export async function runIn(
   parts: RunParts,
   job: Job,
   place: Workplace,
-  { input, batch, maxOutput }: { input: string; batch: Located[]; maxOutput: number },
+  { input, batch, maxOutput }: RunInput,
 ): Promise<InvocationResult> {
   const { id, actor, host, channel, messages, tip, tier } = job;
   const files = batch.map(({ relPath, message }, index) => ({
@@ -40,15 +50,16 @@ export async function runIn(
   const desk = await RunDesk.open({ ...parts.desks, log: parts.log }, job, files);
   let leader: ProcessIdentity | undefined;
   try {
+    const laid = await layFiles(parts.transport, tip, batch, desk.dir);
     const result = await invoke(parts.runner, {
       command: tier.cli,
       cwd: place.dir,
       env: runEnvironment(parts, job, place, desk.dir),
-      input,
+      input: await input(laid),
       timeout: tier.timeout,
       grace: TERM_GRACE_MS,
       maxOutput,
-      signal: parts.signal,
+      signal: AbortSignal.any([parts.signal, job.cancel]),
       onStart: async (pid) => {
         passed('cli_started');
         const run = { id, actor, host, channel, messages, tip, workdir: place.dir };

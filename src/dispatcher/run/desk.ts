@@ -24,12 +24,16 @@ export interface RunFacts {
   tip?: string | undefined;
 }
 
-/**
- * Carries out the request of a run; the creator of the dispatcher supplies it.
- *
- * @param durable to be called once nothing of the request can be lost any more
- */
-type ServeRun = (run: RunFacts, request: unknown, durable: () => void) => Promise<unknown>;
+/** What whoever carries out a request is given. */
+export interface Handling {
+  /** To be called once nothing of the request can be lost any more. */
+  durable: () => void;
+  /** The bytes of a file that a request has dropped; undefined for more than `limit` bytes. */
+  bytesOf: (request: string, sha256: string, limit: number) => Promise<Buffer | undefined>;
+}
+
+/** Carries out the request of a run; the creator of the dispatcher supplies it. */
+type ServeRun = (run: RunFacts, request: unknown, handling: Handling) => Promise<unknown>;
 
 export interface DeskParts {
   /** The folder of the runs' directories. */
@@ -119,7 +123,7 @@ export class RunDesk {
     if (Buffer.byteLength(socket) <= MAX_SOCKET_PATH) {
       this.#ear = await listen(socket, async (request, gone) => {
         if (request.op === 'ping') return { pid: process.pid };
-        if (request.op !== 'send') throw new Error('not for a run');
+        if (request.op !== 'send' && request.op !== 'send_files') throw new Error('not for a run');
         if (this.#ended) return { pid: process.pid, send: HAS_ENDED };
         return { pid: process.pid, send: await this.#serve(request.request, { gone }) };
       });
@@ -169,7 +173,10 @@ export class RunDesk {
       dropped === undefined || (request as { id?: unknown } | null)?.id === dropped
         ? request
         : undefined;
-    const answer = this.#parts.serveRun(this.#run, named, durable);
+    const answer = this.#parts.serveRun(this.#run, named, {
+      durable,
+      bytesOf: (id, sha256, limit) => this.#drops.bytes(id, sha256, limit),
+    });
     const left = new Promise<void>((resolve) => {
       if (gone === undefined || gone.aborted) resolve();
       else

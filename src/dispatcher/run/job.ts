@@ -34,6 +34,8 @@ export interface Job {
    * is answered by now.
    */
   isDealt: boolean;
+  /** Aborted when what it is for was taken back. */
+  cancel: AbortSignal;
 }
 
 /**
@@ -61,6 +63,9 @@ export type JobResult =
   /** The CLI may not work at the moment, which is not a failure. */
   | { kind: 'refused'; refusal: Refusal; result: InvocationResult }
   | { kind: 'failed'; failure: CliOutcome & { kind: 'failed' }; result: InvocationResult };
+
+/** A job whose run failed. */
+export type FailedJob = Extract<JobResult, { kind: 'failed' }>;
 
 export interface RunParts extends WorkplaceParts {
   transport: Transport;

@@ -3,7 +3,10 @@ import { endProcessGroup } from '../../runner/process-runner.ts';
 import { removeRunDirectory, runDirectories, runDirectory } from '../../state/run-directory.ts';
 import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';
+import type { DueNotices } from '../../state/notices.ts';
+import { settledBy, type Outbox } from '../../state/outbox.ts';
 import type { Runs } from '../../state/runs.ts';
+import { keyOf } from '../intake/known.ts';
 import { interruptedLetter, sayFailed, type LetterParts } from './letters.ts';
 import { RunDesk, type DeskParts } from './desk.ts';
 import { endSurvivors } from './survivors.ts';
@@ -12,6 +15,8 @@ export interface LeftoverParts extends LetterParts {
   runs: Runs;
   interruptions: Interruptions;
   deadLetters: DeadLetters;
+  notices: DueNotices;
+  outbox: Outbox;
 }
 
 /**
@@ -25,7 +30,7 @@ const MAX_INTERRUPTIONS = 5;
  * again. Requests that they made are taken over first.
  */
 export async function endLeftovers(
-  { runs, interruptions, deadLetters, ...parts }: LeftoverParts,
+  { runs, interruptions, deadLetters, notices, outbox, ...parts }: LeftoverParts,
   desks: DeskParts,
 ): Promise<void> {
   const leftovers = await runs.leftovers();
@@ -36,12 +41,22 @@ export async function endLeftovers(
   await endSurvivors(
     leftovers.map(({ id, process }) => ({ dir: runDirectory(desks.folder, id), leader: process })),
   );
+  const answered = leftovers.length === 0 ? new Set() : await answeredIn(outbox);
   for (const { id, actor, host, channel, messages, tip } of leftovers) {
     for (const relPath of messages) {
+      // What the run said is on record, so it came to its end.
+      if (answered.has(keyOf({ actor, channel, relPath }))) {
+        await interruptions.clear(actor, channel, [relPath]);
+        continue;
+      }
       const times = await interruptions.count(actor, channel, relPath);
       if (times < MAX_INTERRUPTIONS) continue;
-      const letter = interruptedLetter(parts, { actor, channel }, relPath, times);
-      await deadLetters.put(letter);
+      // It may have a letter: this run was a retry, or this was begun by a start that died here.
+      const known = (await deadLetters.all()).find(
+        (one) => one.actor === actor && one.channel === channel && one.messages.includes(relPath),
+      );
+      const letter = interruptedLetter(parts, { actor, channel }, relPath, times, known);
+      await notices.before(letter.id, () => deadLetters.put(letter));
       await interruptions.clear(actor, channel, [relPath]);
       sayFailed(desks.log, letter);
     }
@@ -50,4 +65,16 @@ export async function endLeftovers(
   }
   // A directory without a record belongs to a CLI that was never allowed to start.
   for (const dir of await runDirectories(desks.folder)) await removeRunDirectory(dir);
+}
+
+/** The deliveries whose answer waits to be published. */
+async function answeredIn(outbox: Outbox): Promise<Set<string>> {
+  const settled = (await outbox.all()).flatMap(({ delivery }) =>
+    delivery === undefined ? [] : settledBy(delivery),
+  );
+  return new Set(
+    settled.flatMap(({ actor, channel, messages }) =>
+      messages.map((relPath) => keyOf({ actor, channel, relPath })),
+    ),
+  );
 }

@@ -1,10 +1,9 @@
-import type { InvocationResult } from '../../runner/runner.ts';
-import type { CliOutcome } from '../../runner/outcome.ts';
 import { withoutCredentials } from '../../credentials.ts';
 import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';
 import type { RunRecord } from '../../state/runs.ts';
 import type { Log } from '../../log.ts';
-import type { Job } from './job.ts';
+import { isHopeless } from './hopeless.ts';
+import type { FailedJob, Job } from './job.ts';
 
 /** The source of a letter's id, time and random delay. */
 export interface LetterParts {
@@ -23,26 +22,25 @@ const UNREAD_WAIT_MS = 60_000;
 export function failedLetters(
   parts: LetterParts,
   job: Job,
-  failure: CliOutcome & { kind: 'failed' },
-  result: InvocationResult,
+  ended: FailedJob,
   previous: DeadLetter | undefined,
 ): DeadLetter[] {
   const parcels =
     previous === undefined ? job.messages.map((relPath) => [relPath]) : [previous.messages];
-  return parcels.map((messages) => failedLetter(parts, job, failure, result, messages, previous));
+  return parcels.map((messages) => failedLetter(parts, job, ended, messages, previous));
 }
 
 function failedLetter(
   { now, random, newId }: LetterParts,
   job: Job,
-  failure: CliOutcome & { kind: 'failed' },
-  result: InvocationResult,
+  ended: FailedJob,
   messages: string[],
   previous: DeadLetter | undefined,
 ): DeadLetter {
+  const { failure, result } = ended;
   const at = now();
   const counted = (previous?.attempts_since_release ?? 0) + 1;
-  const quarantined = counted >= job.tier.attempts;
+  const quarantined = isHopeless(ended) || counted >= job.tier.attempts;
   const next = new Date(at.getTime() + retryDelay(counted, job.tier.retryDelay, random()));
   return {
     id: previous?.id ?? newId(),
@@ -72,14 +70,31 @@ export function postponed({ now }: LetterParts, letter: DeadLetter): DeadLetter 
   return { ...letter, next_retry_at: next.toISOString() };
 }
 
-/** The letter of a message during whose runs the dispatcher died again and again. */
+/**
+ * The letter of a message during whose runs the dispatcher died again and again.
+ *
+ * @param known the letter that the message has already: a delivery has one, and is reported once
+ */
 export function interruptedLetter(
   { now, newId }: LetterParts,
   run: Pick<RunRecord, 'actor' | 'channel'>,
   relPath: string,
   times: number,
+  known: DeadLetter | undefined,
 ): DeadLetter {
   const at = now().toISOString();
+  const detail = `the dispatcher ended in the middle of the run, ${String(times)} times in a row`;
+  if (known !== undefined) {
+    const letter: DeadLetter = {
+      ...known,
+      state: 'quarantined',
+      reason: 'interrupted',
+      detail,
+      last_failed_at: at,
+    };
+    delete letter.next_retry_at;
+    return letter;
+  }
   return {
     id: newId(),
     state: 'quarantined',
@@ -89,7 +104,7 @@ export function interruptedLetter(
     tier: '',
     command: '',
     reason: 'interrupted',
-    detail: `the dispatcher ended in the middle of the run, ${String(times)} times in a row`,
+    detail,
     exit_code: null,
     signal: null,
     stderr_tail: '',

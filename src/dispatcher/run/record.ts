@@ -5,6 +5,7 @@ import type { InvocationResult } from '../../runner/runner.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
 import type { DeadLetter, DeadLetters } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';
+import type { DueNotices } from '../../state/notices.ts';
 import type { Outbox, OutboxEntry } from '../../state/outbox.ts';
 import type { Runs } from '../../state/runs.ts';
 import type { Silences } from '../../state/silences.ts';
@@ -19,6 +20,7 @@ export interface RecordParts {
   outbox: Outbox;
   deadLetters: DeadLetters;
   silences: Silences;
+  notices: DueNotices;
   interruptions: Interruptions;
   runs: Runs;
   publisher: Publisher;
@@ -127,7 +129,7 @@ export async function recordRun(
       const { failure, result } = outcome;
       const { reason, detail } = failure;
       parts.log('dispatch_failed', { ...facts, reason, detail, duration_ms: result.duration });
-      const letters = failedLetters(parts, job, failure, result, letter);
+      const letters = failedLetters(parts, job, outcome, letter);
       await bury(parts, job, letters);
       for (const written of letters) sayFailed(parts.log, written);
       await afterwards(settled);
@@ -199,7 +201,10 @@ async function publishAnswer(
 
 async function bury(parts: RecordParts, job: Job, letters: readonly DeadLetter[]): Promise<void> {
   for (const letter of letters) {
-    await insist(parts, job.id, () => parts.deadLetters.put(letter));
+    const write = (): Promise<void> => parts.deadLetters.put(letter);
+    await insist(parts, job.id, () =>
+      letter.state === 'retrying' ? write() : parts.notices.before(letter.id, write),
+    );
     passed('letter_written');
   }
 }

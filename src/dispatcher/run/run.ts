@@ -1,20 +1,20 @@
 import type { Job, JobResult, RunParts } from './job.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { outcomeOf, type CliOutcome } from '../../runner/outcome.ts';
+import { outcomeOf } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
-import { CrosstalkError, reasonOf } from '../../errors.ts';
-import { MAX_STEPS, openQuestionsOfBatch } from '../../protocol/causality.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { MAX_STEPS } from '../../protocol/causality.ts';
 import { messageFile, PROTOCOL_FILE } from '../../protocol/layout.ts';
-import { MAX_MESSAGE_BYTES, formatMessage, type Located } from '../../protocol/message.ts';
-import { awaitsPeers, mayBeSilent } from '../../protocol/pending.ts';
+import { MAX_MESSAGE_BYTES, type Located } from '../../protocol/message.ts';
+import { isAnswer } from '../../protocol/owed.ts';
 import { formatPrompt } from '../../protocol/prompt.ts';
-import { linksBytes, MAX_LINKS_BYTES } from '../../protocol/links.ts';
+import type { BatchFiles } from '../../protocol/prompt-files.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
-import { answerMessages } from '../../protocol/reply.ts';
 import { threadRoot } from '../../protocol/thread.ts';
 import { brief, shownThread, type Briefing } from './briefing.ts';
 import { Beginning } from '../../bus/beginning.ts';
 import { profileInForce } from '../../bus/profiles.ts';
+import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';
+import { misconfiguredIfSo } from './hopeless.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
@@ -23,9 +23,9 @@ import { workplaceOf, type Workplace } from './workplace.ts';
 /** Runs an actor's CLI on a batch and returns the result. It writes nothing except the run record. */
 export async function runJob(parts: RunParts, job: Job): Promise<JobResult> {
   const ended = await runCli(parts, job);
-  return ended.kind === 'failed'
-    ? refusedIfSo(job.tier.cli, ended, parts.now(), parts.zone)
-    : ended;
+  if (ended.kind !== 'failed') return ended;
+  const judged = refusedIfSo(job.tier.cli, ended, parts.now(), parts.zone);
+  return judged.kind === 'failed' ? misconfiguredIfSo(job.tier.cli, judged) : judged;
 }
 
 async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
@@ -35,6 +35,7 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   if (briefing.batch.length === 0) return { kind: 'gone', absent };
   if ((job.released || job.isRest) && (await isAnswered(parts, job, briefing.batch)))
     return { kind: 'gone' };
+  if (isCancelled(job.actor, briefing)) return { kind: 'gone' };
   if (job.isDealt && hasAnswered(job.actor, briefing)) return { kind: 'gone' };
   // The peer that answers last completes the goal.
   if (job.isRest && stillAwaits(job.actor, briefing)) return { kind: 'gone' };
@@ -58,7 +59,7 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   let result: InvocationResult;
   try {
     result = await runIn(parts, job, place, {
-      input: await promptOf(parts, job, briefing, place),
+      input: (files) => promptOf(parts, job, briefing, place, files),
       batch: briefing.batch,
       maxOutput,
     });
@@ -72,50 +73,24 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   const outcome = outcomeOf(result, { timeout: job.tier.timeout, maxOutput });
   if (outcome.kind === 'stopped') return { kind: 'stopped' };
   if (outcome.kind === 'failed') return { kind: 'failed', failure: outcome, result };
-  if (outcome.kind === 'silent') {
-    return (await silenceIsFine(parts, job, briefing))
-      ? { kind: 'silent', result, lacking: briefing.lacking, absent }
-      : failed(
-          result,
-          'empty_answer',
-          'printed nothing, and one question was waiting for an answer',
-        );
-  }
-  const writer = { actor: job.actor, host: job.host, at: parts.now() };
-  const answers = answerMessages(briefing.plans, briefing.batch, outcome.text, writer, channel);
-  const size = Math.max(...answers.map(({ message }) => Buffer.byteLength(formatMessage(message))));
-  const links = Math.max(
-    ...answers.map(({ message: { re, cause } }) => linksBytes(re) + linksBytes(cause)),
-  );
-  if (links > MAX_LINKS_BYTES) {
-    const detail = 'the answer would name more messages than a header of 64 KiB has room for';
-    return failed(result, 'too_much_output', detail);
-  }
-  return size > MAX_MESSAGE_BYTES
-    ? failed(
-        result,
-        'too_much_output',
-        `the answer would be a message of ${String(size)} bytes; the limit is 1 MiB`,
-      )
-    : { kind: 'answered', answers, result, lacking: briefing.lacking, absent };
+  return conclude(parts, job, briefing, outcome, result);
 }
 
-/** A dead letter may be older than the answer, if the state was restored or on a first scan. */
+/**
+ * A dead letter may be older than the answer, if the state was restored or on a first scan. The notice
+ * of its failure is no answer.
+ */
 async function isAnswered(parts: RunParts, job: Job, batch: readonly Located[]): Promise<boolean> {
   const { transport } = parts;
   const paths = batch.map(({ relPath }) => relPath).sort();
   const files = paths.map((relPath) => messageFile(job.channel, relPath));
   const begun = new Beginning(transport, job.tip, paths[0] ?? '', files);
-  const ownOf = await answersOf(parts, { ...job, actors: new Set([job.actor]) }, begun);
+  const ownOf = await answersOf(
+    parts,
+    { ...job, actors: new Set([job.actor]), counts: isAnswer },
+    begun,
+  );
   return (await stillOpen(parts, job, batch, ownOf(job.actor))).size === 0;
-}
-
-function failed(
-  result: InvocationResult,
-  reason: (CliOutcome & { kind: 'failed' })['reason'],
-  detail: string,
-): JobResult {
-  return { kind: 'failed', failure: { kind: 'failed', reason, detail }, result };
 }
 
 async function promptOf(
@@ -123,6 +98,7 @@ async function promptOf(
   job: Job,
   briefing: Briefing,
   place: Workplace,
+  files: BatchFiles | undefined,
 ): Promise<string> {
   const { reader, log, secret } = parts;
   const { batch, plans } = briefing;
@@ -145,50 +121,6 @@ async function promptOf(
     answers: plans,
     thread,
     batch,
+    files,
   });
-}
-
-function questionsOf(actor: string, { batch, lookup }: Briefing): string[] {
-  return openQuestionsOfBatch(batch, actor, lookup).map(({ relPath }) => relPath);
-}
-
-function hasAnswered(actor: string, briefing: Briefing): boolean {
-  const questions = questionsOf(actor, briefing);
-  return questions.length > 0 && questions.every((question) => briefing.answered.has(question));
-}
-
-function stillAwaits(actor: string, briefing: Briefing): boolean {
-  const { channel, lookup } = briefing;
-  return awaitsPeers(actor, questionsOf(actor, briefing), channel, lookup);
-}
-
-async function silenceIsFine(parts: RunParts, job: Job, briefing: Briefing): Promise<boolean> {
-  const { batch, answered } = briefing;
-  const questions = questionsOf(job.actor, briefing);
-  return mayBeSilent({
-    openQuestions: questions.length,
-    batchSize: batch.length,
-    sentDuringRun: await countSent(parts, job),
-    awaitsPeers: stillAwaits(job.actor, briefing),
-    answeredBefore: questions.every((question) => answered.has(question)),
-  });
-}
-
-const READ_TRIES = 10;
-const READ_WAIT_MS = 500;
-
-/**
- * Counts the requests that a run sent. The run has been paid for, so a disk that fails for a moment
- * does not cause it to be repeated.
- */
-async function countSent({ runs, log, signal }: RunParts, { id }: Job): Promise<number> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return (await runs.sent(id)).length;
-    } catch (error) {
-      if (tries === READ_TRIES || signal.aborted) throw error;
-      log('internal_error', { id, error: reasonOf(error) });
-      await sleep(READ_WAIT_MS, undefined, { signal }).catch(() => undefined);
-    }
-  }
 }

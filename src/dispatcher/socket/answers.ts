@@ -51,9 +51,9 @@ export class Answers {
   }
 
   async #deliver(
-    request: Extract<WakeRequest, { op: 'send' | 'publish' }>,
+    request: Exclude<WakeRequest, { op: 'ping' | 'wake' | 'news' }>,
   ): Promise<Partial<WakeAnswer>> {
-    if (request.op === 'send') {
+    if ('request' in request) {
       const send = await this.#parts.send(request.request);
       return send === undefined ? {} : { send };
     }

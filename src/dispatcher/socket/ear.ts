@@ -1,17 +1,8 @@
-import {
-  lstat,
-  mkdir,
-  mkdtemp,
-  readlink,
-  realpath,
-  rename,
-  rm,
-  rmdir,
-  symlink,
-} from 'node:fs/promises';
+import { lstat, mkdtemp, readlink, realpath, rename, rm, rmdir, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
 import { foreignHand, isOwn } from '../../state/private.ts';
 
 /*
@@ -50,7 +41,7 @@ export async function findEar(path: string): Promise<Ear> {
  * @throws CrosstalkError `refused` where other users could take its place
  */
 export async function makeEar(path: string): Promise<string> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path), 0o700);
   const problem = await foreignFolder(path, path);
   if (problem !== undefined) {
     throw new CrosstalkError(

@@ -7,8 +7,8 @@ export function parseRequest(line: string): WakeRequest | undefined {
   const { op, ids, request, tip } = parseRecord(line);
   if (op === 'ping' || op === 'wake') return { op };
   if (op === 'news') return typeof tip === 'string' ? { op, tip } : undefined;
-  if (op === 'send') return { op, request };
-  if (op !== 'publish' || !Array.isArray(ids)) return undefined;
+  if (op === 'send' || op === 'send_files') return { op, request };
+  if ((op !== 'publish' && op !== 'publish_files') || !Array.isArray(ids)) return undefined;
   return { op, ids: ids.filter((id): id is string => typeof id === 'string') };
 }
 
@@ -54,7 +54,11 @@ function parseRecord(text: string): Record<string, unknown> {
   }
 }
 
-/** What other processes of this machine may ask the dispatcher, as one JSON object per line. */
+/**
+ * What other processes of this machine may ask the dispatcher, as one JSON object per line. What
+ * concerns attached files has names of its own: a dispatcher of an older version would send a message
+ * without them, and does not understand these.
+ */
 export type WakeRequest =
   | { op: 'ping' }
   | { op: 'wake' }
@@ -62,11 +66,11 @@ export type WakeRequest =
    * Publish entries that are already in the outbox; answered once each of them was pushed or has
    * failed.
    */
-  | { op: 'publish'; ids: string[] }
+  | { op: 'publish' | 'publish_files'; ids: string[] }
   /** Answered once the bus's tip differs from this one, which may be immediately. */
   | { op: 'news'; tip: string }
   /** Write and publish a message; the creator of the dispatcher supplies the function for this. */
-  | { op: 'send'; request: unknown };
+  | { op: 'send' | 'send_files'; request: unknown };
 
 export interface WakeAnswer {
   pid: number;

@@ -1,4 +1,4 @@
-import { readFile, realpath } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -56,7 +56,7 @@ export async function planSettings(
   const files = client.files(scope, places);
   const contents = await Promise.all(files.map(contentOf));
   const isMeant = (content: string | undefined): boolean =>
-    content !== undefined && (launch !== 'removed' || client.remove(content) !== content);
+    content !== undefined && (launch !== 'removed' || isChangedBy(client, content));
   const index = Math.max(0, contents.findIndex(isMeant));
   const [file = '', before] = [files[index], contents[index]];
   if (launch === 'removed' && before === undefined)
@@ -81,6 +81,15 @@ export async function planSettings(
   return { client, scope, file, before, after, diff: diffOf(before ?? '', after) };
 }
 
+/** Whether our entry is in a text; a text that cannot be edited is in question too. */
+function isChangedBy(client: Client, content: string): boolean {
+  try {
+    return client.remove(content) !== content;
+  } catch {
+    return true;
+  }
+}
+
 /** @throws CrosstalkError `invalid` for settings that the client itself could not read */
 function assertStrict({ title }: Client, text: string): void {
   if (parseJsonc(text) === undefined) return;
@@ -98,7 +107,11 @@ function assertStrict({ title }: Client, text: string): void {
 /** @throws CrosstalkError `invalid` for a file that is not text in UTF-8 */
 async function contentOf(file: string): Promise<string | undefined> {
   try {
-    const bytes = await readFile(await realpath(file));
+    const path = await realpath(file);
+    const found = await stat(path);
+    // A named pipe or a device would be read without end.
+    if (!found.isFile() && !found.isDirectory()) throw new Error('it is no plain file');
+    const bytes = await readFile(path);
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, open, readFile, readlink, rename, rm, stat } from 'node:fs/promises';
+import { chmod, chown, open, readFile, readlink, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
 import type { SettingsPlan } from './plan.ts';
 
 const MAX_LINKS = 20;
@@ -16,7 +17,7 @@ const MAX_LINKS = 20;
 export async function writePlan({ file, before, after }: SettingsPlan): Promise<void> {
   try {
     const target = await followed(file);
-    await mkdir(dirname(target), { recursive: true });
+    await makeFolder(dirname(target));
     const old = await statOf(target);
     const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`;
     try {

@@ -75,8 +75,23 @@ export function shapes(z: Z) {
     timestamp: z.string(),
     re: z.array(z.string()).describe('the messages it answers'),
     body: marked,
+    options: z.array(marked).optional().describe('answers that it offers, to choose with reply'),
   });
-  return { marked, result, message };
+  const sent = result({
+    channel: z.string(),
+    from: z.string(),
+    status: z.enum(['sent', 'queued']),
+    reason: z.string().nullable(),
+    messages: z.array(
+      z.looseObject({
+        relPath: z.string().describe('name of the message, for wait, replies and thread'),
+        to: z.array(z.string()),
+        re: z.array(z.string()),
+        cause: z.array(z.string()),
+      }),
+    ),
+  });
+  return { marked, result, message, sent };
 }
 
 /** The object without its undefined members. */

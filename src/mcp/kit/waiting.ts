@@ -1,8 +1,14 @@
 import type { Context } from '../../operations/context.ts';
 import { readMessage } from '../../operations/reading/read.ts';
-import { replies, type Replied } from '../../operations/reading/replies.ts';
+import { replies, type Ending, type Replied } from '../../operations/reading/replies.ts';
 import { oneLine } from './untrusted.ts';
 import type { ToolCall } from './tool.ts';
+
+/** What is waited for, at most so many seconds. */
+interface Waiting {
+  timeout: number;
+  whom?: string | undefined;
+}
 
 /** Milliseconds between two reports of progress. */
 const REPORT_MS = 5000;
@@ -19,14 +25,23 @@ const MOST_NAMES = 3;
 export async function awaitReplies(
   context: Context,
   messages: string[],
-  { signal, progress }: Pick<ToolCall, 'signal' | 'progress'>,
+  { signal, progress, note }: Pick<ToolCall, 'signal' | 'progress' | 'note'>,
   waiting?: { wait: 'all' | 'any'; timeout: number },
-): Promise<{ complete: boolean; found: Replied[] }> {
+): Promise<{ ending: Ending; found: Replied[] }> {
   if (waiting === undefined) return replies(context, { messages, timeout: 0, signal });
   const { wait, timeout } = waiting;
-  const asked = { messages, wait, timeout: timeout * 1000, signal };
-  if (progress === undefined) return replies(context, asked);
-  const whom = await addressees(context, messages);
+  const asked = { messages, wait, timeout: timeout * 1000, signal, heldUp: note };
+  const whom = progress && (await addressees(context, messages));
+  return reporting(context, { progress, timeout, whom }, () => replies(context, asked));
+}
+
+/** Does some work that waits, and reports that to a client that requested progress. */
+export async function reporting<T>(
+  context: Context,
+  { progress, timeout, whom = 'an answer' }: Pick<ToolCall, 'progress'> & Waiting,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (progress === undefined) return work();
   const started = context.now().getTime();
   const report = (): void => {
     const seconds = Math.round((context.now().getTime() - started) / 1000);
@@ -38,7 +53,7 @@ export async function awaitReplies(
   report();
   const timer = setInterval(report, REPORT_MS);
   try {
-    return await replies(context, asked);
+    return await work();
   } finally {
     clearInterval(timer);
   }

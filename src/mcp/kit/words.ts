@@ -16,8 +16,9 @@ export function inToolWords(
       'give its text as an argument, on stdin, or with --file <path>',
       'give its text as body',
     )
-    .replace(/(?<![\w-])--([a-z]+)\b(?: <[^<>]{1,40}>)?/g, (all, option: string) =>
-      members.includes(option) ? `the argument ${option}` : all,
+    .replace(
+      /(?<![\w-])--([a-z]+)\b(?: <[^<>]{1,40}>)?/g,
+      (all, option: string) => argumentOf(option, members) ?? all,
     )
     .replace(
       /(?<=with: )crosstalk ([a-z]+)(?: ([a-z]+))?(?=$|;|,)/g,
@@ -27,4 +28,10 @@ export function inToolWords(
         return tools.includes(group) ? `the tool ${group}` : all;
       },
     );
+}
+
+/** The argument that stands for an option; one that may be repeated is a list. */
+function argumentOf(option: string, members: readonly string[]): string | undefined {
+  const name = [option, `${option}s`].find((one) => members.includes(one));
+  return name && `the argument ${name}`;
 }

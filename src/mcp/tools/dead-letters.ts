@@ -10,7 +10,7 @@ export function deadLetterTools(z: Z): Tool[] {
     dead_letters: z.array(
       z.looseObject({
         id: z.string(),
-        state: z.string().describe('retrying, quarantined, or parked by a guard'),
+        state: z.string().describe('retrying, quarantined, parked by a guard, or cancelled'),
         actor: z.string(),
         channel: z.string(),
         messages: z.array(z.string()),

@@ -7,16 +7,37 @@ import {
 import { readMessage } from '../../operations/reading/read.ts';
 import { send } from '../../operations/sending/send.ts';
 import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
+import { markedMessage } from '../kit/message.ts';
 import { awaitReplies } from '../kit/waiting.ts';
+import type { Replied } from '../../operations/reading/replies.ts';
+import { reasonsOf } from '../../operations/waiting/words.ts';
 
 /** The default wait in seconds; most clients limit a call to a minute. */
-const DEFAULT_WAIT_S = 45;
+export const DEFAULT_WAIT_S = 45;
 const LONGEST_WAIT_S = 3600;
 const MOST_MESSAGES = 50;
 
+/** What all tools that send or wait let a caller say. */
+export function sharedInput(z: Z) {
+  return {
+    channel: z
+      .string()
+      .optional()
+      .describe('name or id; needed only where there are several (see channels)'),
+    tier: z.string().optional().describe('the model tier asked for, such as small or large'),
+    timeout: z
+      .number()
+      .min(0)
+      .max(LONGEST_WAIT_S)
+      .optional()
+      .describe(`seconds (default ${String(DEFAULT_WAIT_S)}); your client may end a call after 60`),
+  };
+}
+
 /** The tools that send messages, wait for their answers and read them. */
 export function messageTools(z: Z): Tool[] {
-  const { result, message, marked } = shapes(z);
+  const { result, message, marked, sent } = shapes(z);
+  const { channel, tier, timeout } = sharedInput(z);
   const messages = z
     .array(z.string().min(1))
     .min(1)
@@ -28,7 +49,7 @@ export function messageTools(z: Z): Tool[] {
       z.looseObject({
         channel: z.string(),
         message: z.string(),
-        state: z.enum(['PENDING', 'REPLIED']),
+        state: z.enum(['PENDING', 'REPLIED', 'FAILED']),
         replies: z.array(message),
       }),
     ),
@@ -42,46 +63,34 @@ export function messageTools(z: Z): Tool[] {
       input: z.strictObject({
         to: z.string().min(1).describe('actor, or actor@host; several are separated by commas'),
         body: z.string().min(1).describe('what you say, as markdown'),
-        channel: z
-          .string()
-          .optional()
-          .describe('name or id; needed only where there are several (see channels)'),
-        tier: z.string().optional().describe('the model tier asked for, such as small or large'),
+        channel,
+        tier,
         new: z
           .boolean()
           .optional()
           .describe('inside a dispatch: unrelated to what is being processed'),
+        options: z
+          .array(z.string())
+          .optional()
+          .describe('answers to choose from, at most 20, each one line; people choose by number'),
       }),
-      output: result({
-        channel: z.string(),
-        from: z.string(),
-        status: z.enum(['sent', 'queued']),
-        reason: z.string().nullable(),
-        messages: z.array(
-          z.looseObject({
-            relPath: z.string().describe('name of the message, for wait, replies and thread'),
-            to: z.array(z.string()),
-            re: z.array(z.string()),
-            cause: z.array(z.string()),
-          }),
-        ),
-      }),
+      output: sent,
       hints: {},
-      run: async ({ to, body, channel, tier, new: isNew }, call) => {
+      run: async ({ to, body, channel, tier, new: isNew, options }, call) => {
         const { surroundings, note, open } = call;
         const { transport, login } = surroundings;
-        const sent = await send(
+        const done = await send(
           { surroundings, transport, note, open, hands: 'whole' },
           {
             to,
             body,
-            ...defined({ channel, tier, from: surroundings.from }),
+            ...defined({ channel, tier, from: surroundings.from, options }),
             isNew: isNew ?? false,
             wait: true,
             login,
           },
         );
-        return sentJson(sent);
+        return sentJson(done);
       },
     }),
     tool({
@@ -98,18 +107,11 @@ export function messageTools(z: Z): Tool[] {
       name: 'wait',
       title: 'Wait for answers',
       description:
-        'Wait until messages are answered and return the answers. Use it after send. An agent may need minutes: if "complete" is false when the time is over, nothing is wrong; call wait again, for up to ten minutes, then look at status and dlq_list. Cancelling the call ends the waiting only, not the work.',
+        'Wait until messages are answered and return the answers. Use it after send. A reply marked interim is a word on the way to the answer, and FAILED means that none will come: tell the operator why. An agent may need minutes: if "complete" is false when the time is over, nothing is wrong; call wait again, for up to ten minutes, then look at status and dlq_list. Cancelling the call ends the waiting only, not the work.',
       input: z.strictObject({
         messages,
         any: z.boolean().optional().describe('return when the first is answered, not when all are'),
-        timeout: z
-          .number()
-          .min(0)
-          .max(LONGEST_WAIT_S)
-          .optional()
-          .describe(
-            `seconds (default ${String(DEFAULT_WAIT_S)}); your client may end a call after 60`,
-          ),
+        timeout,
       }),
       output: replied,
       hints: { reads: true },
@@ -135,14 +137,28 @@ export function messageTools(z: Z): Tool[] {
         re: z.array(z.string()),
         cause: z.array(z.string()),
         queued: z.boolean().describe('in the outbox here, not on the remote yet'),
+        files: z
+          .array(
+            z.looseObject({
+              name: marked,
+              sha256: z.string(),
+              bytes: z.number(),
+              type: z.string(),
+            }),
+          )
+          .optional()
+          .describe('files that it brings along; crosstalk read --files takes them out'),
         body: marked,
+        options: z
+          .array(marked)
+          .optional()
+          .describe('answers that it offers, to choose with reply'),
       }),
       hints: { reads: true },
       run: ({ message: wanted, offset = 0 }, { open, marks }) =>
         open(async (context) => {
           const read = readMessageJson(await readMessage(context, wanted));
-          const more = (at: number): string => readOn(read.relPath, at);
-          return { ...read, body: marks.mark(read.body, read.from, more, offset) };
+          return markedMessage(marks, read, offset);
         }),
     }),
   ];
@@ -154,24 +170,22 @@ async function look(
   waiting?: { wait: 'all' | 'any'; timeout: number },
 ): Promise<object> {
   return call.open(async (context) => {
-    const { complete, found } = await awaitReplies(context, messages, call, waiting);
-    if (!complete && waiting !== undefined)
+    const { ending, found } = await awaitReplies(context, messages, call, waiting);
+    const complete = ending === 'complete';
+    if (ending === 'over') for (const line of found.flatMap(reasonsOf)) call.note(line);
+    if (ending === 'timed_out' && waiting !== undefined)
       call.note(`no answer within ${String(waiting.timeout)} s; call wait again to go on waiting`);
     return {
       complete,
-      messages: found.map((one) => ({
-        ...repliedJson(one),
-        replies: one.replies.map((reply) => {
-          const json = messageJson(reply);
-          const more = (at: number): string => readOn(json.relPath, at);
-          return { ...json, body: call.marks.mark(json.body, json.from, more) };
-        }),
-      })),
+      messages: found.map((one) => repliedIn(one, call)),
     };
   });
 }
 
-/** How a caller can continue to read where a text was cut. */
-export function readOn(relPath: string, offset: number): string {
-  return `read with ${JSON.stringify({ message: relPath, offset })}`;
+/** A message and its answers, whose texts are marked as those of others. */
+function repliedIn(one: Replied, { marks }: Pick<ToolCall, 'marks'>): object {
+  return {
+    ...repliedJson(one),
+    replies: one.replies.map((reply) => markedMessage(marks, messageJson(reply))),
+  };
 }

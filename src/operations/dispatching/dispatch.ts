@@ -78,8 +78,19 @@ async function prepare(context: Context, workspaces: Workspaces): Promise<void> 
   await prepareBin(paths.bin, { state: paths.root, transport: transport.dir });
   await shareConnections(transport, paths, { opens: true });
   const records = await workspaces.folders();
-  const { root, git, outbox: queued, deadLetters: dead, runs: running, bin } = paths;
+  const { root, git, deadLetters: dead, notices, runs: running, bin } = paths;
   await outbox.finish();
-  const kept = [root, git, join(git, 'info'), queued, dead, running, bin, profilesIn(root)];
+  await outbox.sweepFiles(context.now());
+  const kept = [
+    root,
+    git,
+    join(git, 'info'),
+    ...outbox.folders,
+    dead,
+    notices,
+    running,
+    bin,
+    profilesIn(root),
+  ];
   await sweep([...kept, ...records]);
 }

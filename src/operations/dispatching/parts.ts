@@ -19,6 +19,7 @@ import { Departed } from '../../state/departed.ts';
 import { Holds } from '../../state/holds.ts';
 import { Interruptions } from '../../state/interruptions.ts';
 import { acquire } from '../../state/lock.ts';
+import { DueNotices } from '../../state/notices.ts';
 import { settledBy } from '../../state/outbox.ts';
 import { RunBudget } from '../../state/run-budget.ts';
 import { Silences } from '../../state/silences.ts';
@@ -207,12 +208,13 @@ function dispatcherOf(
     outbox,
     deadLetters,
     interruptions: new Interruptions(paths.interruptions),
+    notices: new DueNotices(paths.notices),
     runs,
     runner: processRunner,
     desks: {
       folder: paths.run,
-      serveRun: (run, request, durable) =>
-        serveRun(context, (id) => parts.publisher.publish(id), run, request, durable),
+      serveRun: (run, request, handling) =>
+        serveRun(context, (id) => parts.publisher.publish(id), run, request, handling),
     },
     stateDir: paths.root,
     binDir: paths.bin,

@@ -10,6 +10,7 @@ import type { Transport } from '../../transport/transport.ts';
 import { takeCensus } from '../health/census.ts';
 import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
+import { attachedFiles } from './files.ts';
 import { serviceChecks } from './service.ts';
 import { heldProblems } from '../health/held-agents.ts';
 import { firstOnPath } from '../path.ts';
@@ -37,6 +38,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     room(context.transport.dir, 'room for the clone'),
     permissions(context.paths.root),
     objects(context),
+    attachedFiles(context),
     ...agents(context, facts),
   ]);
   checks.unshift(...transportChecks(facts), ...newsChecks(facts));

@@ -1,9 +1,11 @@
 import type { HeldChange } from '../../protocol/approval/approval.ts';
+import { noDispatcher } from '../../protocol/text/dispatcher.ts';
 import { endsByItself } from '../../protocol/text/reasons.ts';
 import { changeText } from '../../protocol/approval/text.ts';
 import { heldProblems } from './held-agents.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import { act, wait, type Finding } from './finding.ts';
+import { unservedProblems } from './nobody.ts';
 import type { Status } from './report.ts';
 
 /** Messages that wait longer than this in the outbox are stuck. */
@@ -29,6 +31,7 @@ export function judge(facts: Facts, known: Known): Pick<Status, 'health' | 'find
     ...dispatcherProblems(facts, known),
     ...claimProblems(facts),
     ...mailProblems(facts),
+    ...unservedProblems(facts.unserved, known.now),
   ];
   const problems = findings.map(({ problem }) => problem);
   return { health: { ok: problems.length === 0, problems }, findings };
@@ -37,6 +40,7 @@ export function judge(facts: Facts, known: Known): Pick<Status, 'health' | 'find
 type Facts = Omit<Status, 'health' | 'findings'>;
 
 interface Known {
+  now: Date;
   locked: boolean;
   served: string | undefined;
 }
@@ -65,13 +69,7 @@ function dispatcherProblems(
     if (host === null && hostProblem !== null && served !== undefined)
       problems.push(act(hostProblem));
     const alias = host?.alias ?? served;
-    if (alias !== undefined)
-      problems.push(
-        act(
-          `no dispatcher is running here, so mail for ${alias} waits; start one with: crosstalk dispatch`,
-          'crosstalk dispatch',
-        ),
-      );
+    if (alias !== undefined) problems.push(act(noDispatcher(alias), 'crosstalk dispatch'));
   } else if (dispatcher === null) {
     problems.push(wait('a dispatcher has started and not reported yet; look again in a moment'));
   } else {
@@ -208,7 +206,7 @@ function mailProblems({
       ),
     );
   }
-  const retrying = letters.length - quarantined - parked;
+  const retrying = letters.filter(({ state }) => state === 'retrying').length;
   if (retrying > 0)
     problems.push(
       wait(

@@ -7,14 +7,19 @@ import { didYouMean } from '../../protocol/text/nearest.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
 import { hostsOf } from '../view.ts';
+import { act, type Finding } from './finding.ts';
 
 /** A name that was written to and that nobody serves. */
 export interface Unserved {
   name: string;
-  /** How many messages are addressed to it; a thousand stands for any number from there on. */
+  /**
+   * How many messages of the last days to it nobody has reacted to; a thousand stands for any number from there
+   * on.
+   */
   messages: number;
-  /** The newest of them. */
+  /** The newest of them, and the oldest that was counted. */
   newest: string;
+  oldest: string;
   /** What the sender may have meant, as a sentence's end; empty where no name is near. */
   hint: string;
 }
@@ -33,7 +38,7 @@ export async function mailForNobody(context: Context, counting: IndexOptions): P
   const served = hosts.flatMap(({ result }) => (result.ok ? [...result.value.actors.keys()] : []));
   // What a host file that cannot be read serves is not known.
   if (hosts.some(({ result }) => !result.ok)) return [];
-  const since = relPathAt(new Date(context.now().getTime() - DAYS * 86_400_000), '0'.repeat(8));
+  const since = pathAt(new Date(context.now().getTime() - DAYS * 86_400_000));
   const skip = new Set([...served, EVERYONE]);
   const addressed = await withIndex(context, counting, (index, complete) =>
     complete ? addressedIn(index, { skip, since }) : [],
@@ -41,10 +46,11 @@ export async function mailForNobody(context: Context, counting: IndexOptions): P
   const found: Addressed[] = [];
   for (const one of addressed)
     if (!one.writes || (await hasProfile(context, one.name))) found.push(one);
-  return found.map(({ name, messages, newest }) => ({
+  return found.map(({ name, messages, newest, oldest }) => ({
     name,
     messages,
     newest,
+    oldest,
     hint: didYouMean(name, served),
   }));
 }
@@ -63,4 +69,32 @@ export function unservedLine({ name, messages, newest, hint }: Unserved): string
   const what =
     messages === 1 ? `${many} message, ${newest}` : `${many} messages, the newest ${newest}`;
   return `${what}; no host serves ${escapeInvisible(name)}${hint}`;
+}
+
+/** How long mail for a name that nobody serves may wait before the verdict says so. */
+const PATIENCE_MS = 3_600_000;
+/** The most names that are problems of their own. */
+const NAMED = 5;
+
+/** What the verdict says of mail that nobody serves and that has waited for an hour. */
+export function unservedProblems(unserved: readonly Unserved[], now: Date): Finding[] {
+  const limit = pathAt(new Date(now.getTime() - PATIENCE_MS));
+  const old = unserved.filter(({ oldest }) => oldest < limit);
+  const more = old.length - NAMED;
+  return [
+    ...old
+      .slice(0, NAMED)
+      .map((one) =>
+        act(
+          `mail waits for an hour and longer: ${unservedLine(one)}; send it to the right name, or serve this one with: crosstalk actor add ${escapeInvisible(one.name)}`,
+        ),
+      ),
+    ...(more > 0
+      ? [act(`and ${String(more)} more names that nobody serves`, 'crosstalk status --json')]
+      : []),
+  ];
+}
+
+function pathAt(at: Date): string {
+  return relPathAt(at, '0'.repeat(8));
 }

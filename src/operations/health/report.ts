@@ -19,6 +19,22 @@ export interface HostStatus {
   unknown: string[];
 }
 
+/** What came for somebody. */
+export interface InboxStatus {
+  name: string;
+  unread: number;
+  questions: number;
+  /** The newest questions. */
+  asking: {
+    channel: string;
+    relPath: string;
+    from: string;
+    timestamp: string;
+    /** The beginning of its text. */
+    excerpt: string;
+  }[];
+}
+
 /** Everything `crosstalk status` shows; the names are those of `--json` and of the log. */
 export interface Status {
   transport: string;
@@ -43,6 +59,11 @@ export interface Status {
   profile_changes: ProfileChange[];
   /** Names that were written to in the last days although nobody serves them. */
   unserved: Unserved[];
+  /**
+   * What asks the one who looks something, and was not answered; null in a run, and where nobody is
+   * named.
+   */
+  inbox: InboxStatus | null;
   /** Everything that waits for `crosstalk host approve`, of the host file and of git settings. */
   held: HeldChange[];
   /** Null when no dispatcher runs on this machine; `age_s` is the age of its heartbeat. */

@@ -15,16 +15,18 @@ import { judge } from './health.ts';
 import { heldAgents } from './held-agents.ts';
 import { mailForNobody } from './nobody.ts';
 import { lookAtProfiles } from './profiles.ts';
+import { waitingFor } from './waiting-for-you.ts';
 
 /**
  * The state of the transport and of this machine's part in it, as far as it is known locally.
  *
- * @param counting with `patience`, older messages may not be counted yet
+ * @param counting with `patience`, older messages may not be counted yet; `name`: of the one who
+ *   looks
  */
 export async function status(
   context: Context,
   alias: string | undefined,
-  counting: IndexOptions = {},
+  counting: IndexOptions & { name?: string } = {},
 ): Promise<Status> {
   const { transport, paths, outbox, deadLetters } = context;
   const [census, channels, entries, letters, heartbeat, holder, cursors] = await Promise.all([
@@ -63,6 +65,7 @@ export async function status(
     profile_problems: profiles.problems,
     profile_changes: profiles.changes,
     unserved: await mailForNobody(context, counting),
+    inbox: await waitingFor(context, counting.name, counting),
     held: host.held,
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
     channels: channels.map(({ id, name, parent }) => ({
@@ -106,7 +109,7 @@ export async function status(
     malformed_total: census.malformedTotal,
     broken_state_files: [...(await outbox.broken()), ...(await deadLetters.broken())],
   };
-  const known = { locked: inRun || holder !== undefined, served: host.served };
+  const known = { now: context.now(), locked: inRun || holder !== undefined, served: host.served };
   return { ...facts, ...judge(facts, known) };
 }
 

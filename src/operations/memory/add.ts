@@ -1,6 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import { memoryFile } from '../../protocol/layout.ts';
-import { formatMemory, isOneLine, memoryFileAt, type Memory } from '../../protocol/files/memory.ts';
+import { formatMemory, memoryFileAt, type Memory } from '../../protocol/files/memory.ts';
+import { isOneLine } from '../../protocol/text/one-line.ts';
 import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
 import { isName } from '../../protocol/names.ts';
 import { authorOf } from '../../protocol/outgoing.ts';

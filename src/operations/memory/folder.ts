@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, realpath, rm } from 'node:fs/promises';
+import { lstat, open, readdir, realpath, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
 import { MEMORIES, memoryFile } from '../../protocol/layout.ts';
 import { isMemoryFile, MEMORY_FORM, parseMemoryFile } from '../../protocol/files/memory.ts';
 import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
@@ -63,7 +64,7 @@ export async function exportMemories(context: Context, dir: string): Promise<Exp
 async function emptyFolder(dir: string): Promise<string> {
   let names: string[];
   try {
-    await mkdir(dir, { recursive: true });
+    await makeFolder(dir);
     names = await readdir(dir);
   } catch (error) {
     throw unusable(dir, 'used', error);

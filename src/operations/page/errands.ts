@@ -13,6 +13,8 @@ export interface Errand {
    * message.
    */
   answer: Trace | undefined;
+  /** The actor's notice that it failed for good, on whatever host. */
+  failure: Trace | undefined;
 }
 
 /**
@@ -26,10 +28,12 @@ export interface Errand {
 export function errandsOf(traces: readonly Trace[], served: ReadonlySet<string>): Errand[] {
   const senders = new Map(traces.map((trace) => [messageKey(trace), trace.from]));
   const answers = new Map<string, Trace>();
+  const failures = new Map<string, Trace>();
   for (const trace of traces) {
     for (const relPath of [...trace.re, ...trace.cause]) {
       const key = `${messageKey({ channel: trace.channel, relPath })} ${trace.from}`;
-      if (!answers.has(key)) answers.set(key, trace);
+      if (trace.mark === 'failure') failures.set(key, trace);
+      else if (trace.mark !== 'interim' && !answers.has(key)) answers.set(key, trace);
     }
   }
   return traces.flatMap((message) => {
@@ -40,7 +44,9 @@ export function errandsOf(traces: readonly Trace[], served: ReadonlySet<string>)
       if (actor === EVERYONE || !served.has(actor)) return [];
       const wakes = activation(message, actor, host ?? '', senderOf);
       const key = `${messageKey(message)} ${actor}`;
-      return wakes.wakes ? [{ message, actor, answer: answers.get(key) }] : [];
+      return wakes.wakes
+        ? [{ message, actor, answer: answers.get(key), failure: failures.get(key) }]
+        : [];
     });
   });
 }

@@ -5,6 +5,7 @@ import { parseMessage, type Located } from '../../protocol/message.ts';
 import type { WebMessage, WebMessagePage } from '../../api/api.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
+import { markOf } from '../../protocol/owed.ts';
 import { queuedMessages } from '../lookup/queued.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
 
@@ -103,6 +104,7 @@ export function webMessage(
   characters = BODY_CHARACTERS,
 ): WebMessage {
   const { from, type, timestamp, re, cause, tier, host, body } = message;
+  const mark = markOf(message);
   return {
     channel: channel.id,
     channel_name: channel.name,
@@ -117,7 +119,10 @@ export function webMessage(
     host: host ?? null,
     body: body.length <= characters ? body : beginning(body, characters),
     body_cut: body.length > characters,
+    options: message.options ?? [],
     queued,
+    files: message.files ?? [],
+    ...(mark !== null && { mark }),
   };
 }
 

@@ -3,7 +3,7 @@ import type { WebActorNow, WebHost, WebNow, WebWaiting } from '../../api/api.ts'
 import { knownActors } from '../setup/actors.ts';
 import type { Context } from '../context.ts';
 import { hostsOf, viewedAt } from '../view.ts';
-import { channelNames, ownState } from './own-state.ts';
+import { channelNames, lettersOf, ownState } from './own-state.ts';
 import type { Recent, Trace } from './recent.ts';
 import { status } from '../health/status.ts';
 import { type Status } from '../health/report.ts';
@@ -54,8 +54,8 @@ export async function overview(
       messages: waiting.slice(0, SHOWN),
       complete,
     },
-    dead_letters: own.dead_letters.slice(-SHOWN).reverse(),
-    dead_letters_total: own.dead_letters.length,
+    dead_letters: lettersOf(own).slice(-SHOWN).reverse(),
+    dead_letters_total: lettersOf(own).length,
     outbox: own.outbox.slice(0, SHOWN),
     outbox_total: own.outbox.length,
     malformed: facts.malformed.slice(0, SHOWN_MALFORMED),

@@ -17,6 +17,11 @@ export interface OwnState {
   running: WebRun[];
 }
 
+/** The dead letters that somebody may want to do something about: not those that were cancelled. */
+export function lettersOf({ dead_letters: all }: Pick<OwnState, 'dead_letters'>): WebDeadLetter[] {
+  return all.filter(({ state }) => state !== 'cancelled');
+}
+
 /** Reads what is under way on this machine from its state directory. */
 export async function ownState(context: Context): Promise<OwnState> {
   const [entries, letters, running] = await Promise.all([

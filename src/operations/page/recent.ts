@@ -1,6 +1,8 @@
 import { formatAddress, type Address } from '../../protocol/address.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { relPathAt } from '../../protocol/names.ts';
+import { CANCELLED } from '../../protocol/cancel.ts';
+import { markOf, type Mark } from '../../protocol/owed.ts';
 import { arrivals, byTime, CHUNK, readFiles, type Arrival } from '../lookup/arrivals.ts';
 import { tipOf, type Context } from '../context.ts';
 import { newestFirst } from '../lookup/newest.ts';
@@ -18,6 +20,8 @@ export interface Trace {
   tier: string | null;
   host: string | null;
   excerpt: string;
+  /** Absent for an ordinary message. */
+  mark?: Mark;
 }
 
 /** Some messages in the order of time, oldest first; `complete` when there are no older ones. */
@@ -138,6 +142,8 @@ function traceOf({ channel, relPath, message }: Arrival): Trace {
     tier: tier ?? null,
     host: host ?? null,
     excerpt: excerptOf(body, '', EXCERPT_BYTES).text,
+    // What was cancelled is waited for no more than what was answered.
+    mark: message.failed?.reason === CANCELLED ? null : markOf(message),
   };
 }
 

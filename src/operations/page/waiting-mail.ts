@@ -55,7 +55,7 @@ export async function waitingMail(context: Context, parts: WaitingParts): Promis
  * @param holding what keeps actors from running; undefined for an actor of another machine
  */
 export function standing(
-  { message, actor }: Pick<Errand, 'message' | 'actor'>,
+  { message, actor, failure }: Pick<Errand, 'message' | 'actor' | 'failure'>,
   own: Pick<OwnState, 'running' | 'dead_letters'>,
   holding: Holding | undefined,
   now: Date,
@@ -68,10 +68,13 @@ export function standing(
   const held = holding && heldDelay(holding, { actor, tier }, now);
   const letter = own.dead_letters.find(isIt);
   if (letter?.state === 'parked') return { state: 'parked', delay: failureDelay(letter) };
-  if (letter?.state === 'quarantined') return { state: 'failed', delay: failureDelay(letter) };
+  if (letter?.state === 'quarantined' || letter?.state === 'cancelled')
+    return { state: 'failed', delay: failureDelay(letter) };
   // A retry that is due and does not begin is held like everything else.
   const isDue = Date.parse(letter?.next_retry_at ?? '1970-01-01') <= now.getTime();
   if (letter !== undefined && !(isDue && held !== undefined))
     return { state: 'failing', delay: failureDelay(letter) };
+  // Another host has given it up; of this machine's own the dead letter would be here.
+  if (holding === undefined && failure !== undefined) return { state: 'failed', delay: null };
   return held === undefined ? { state: 'waiting', delay: null } : { state: 'held', delay: held };
 }

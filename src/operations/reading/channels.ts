@@ -1,4 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
+import { countUnread } from '../../index/inbox.ts';
 import { channelNameProblem, formatChannel, type Channel } from '../../protocol/files/channel.ts';
 import { channelFile } from '../../protocol/layout.ts';
 import { authorOf } from '../../protocol/outgoing.ts';
@@ -92,7 +93,7 @@ export async function listChannels(context: Context, name: string): Promise<List
     const counts = index.counts().channels;
     return channels.map((channel) => {
       const { messages = 0, last = '' } = counts[channel.id] ?? {};
-      const unread = index.unread(channel.id, name);
+      const unread = countUnread(index, { channel: channel.id, name });
       return {
         ...channel,
         messages,
@@ -124,7 +125,9 @@ export function unreadCounts(
     Object.fromEntries(
       Object.entries(index.counts().channels).map(([id, { last }]) => [
         id,
-        (seen[id] ?? '') >= last ? 0 : index.unread(id, name),
+        (seen[id] ?? '') >= last
+          ? 0
+          : countUnread(index, { channel: id, name, seen: seen[id] ?? '' }),
       ]),
     ),
   );

@@ -25,8 +25,8 @@ const LONGEST_MS = 2 ** 31 - 1;
  * process of this clone fetches or pushes are noticed at once.
  *
  * @param seen the tip that is already known
- * @param options `timeout` in milliseconds, may be infinite; `look`: milliseconds between looks at
- *   the local clone, for processes that wait all day
+ * @param options `timeout` in milliseconds, may be infinite; `until` ends the waiting as the time
+ *   does; `look`: milliseconds between looks at the local clone, for processes that wait all day
  * @returns the new tip, or undefined when the time is over
  * @throws the reason of `signal` when that is aborted
  */
@@ -36,8 +36,9 @@ export async function waitForNews(
   {
     signal,
     timeout,
+    until,
     look: each = LOOK_MS,
-  }: { signal: AbortSignal; timeout: number; look?: number },
+  }: { signal: AbortSignal; timeout: number; until?: AbortSignal; look?: number },
 ): Promise<string | undefined> {
   signal.throwIfAborted();
   const over = new AbortController();
@@ -51,6 +52,8 @@ export async function waitForNews(
   };
   const timer = setTimeout(end, Math.min(Math.max(timeout, 0), LONGEST_MS));
   signal.addEventListener('abort', stop, { once: true });
+  until?.addEventListener('abort', end, { once: true });
+  if (until?.aborted === true) end();
   const ways = [
     look(context, seen, each, over.signal),
     bring(context, seen, over.signal, cut.signal),
@@ -66,6 +69,7 @@ export async function waitForNews(
     await Promise.allSettled(ways);
     clearTimeout(late);
     signal.removeEventListener('abort', stop);
+    until?.removeEventListener('abort', end);
   }
 }
 

@@ -50,7 +50,7 @@ export async function readMessage(context: Context, given: string): Promise<Read
  *   large
  */
 export async function findFile(context: Context, given: string): Promise<FoundFile> {
-  const { channel: id, relPath } = await resolve(context, given);
+  const { channel: id, relPath } = await findMessage(context, given);
   const path = messageFile(id, relPath);
   const tip = await tipOf(context);
   const object = await context.transport.objects.read(`${tip}:${path}`);
@@ -67,7 +67,8 @@ export async function findFile(context: Context, given: string): Promise<FoundFi
   return { channel, relPath, path, queued: object === undefined, bytes };
 }
 
-async function resolve(context: Context, given: string): Promise<MessageRef> {
+/** Finds a message's place, asking the remote for one that is not known locally. */
+export async function findMessage(context: Context, given: string): Promise<MessageRef> {
   try {
     return await resolveMessage(context, given);
   } catch (error) {

@@ -1,81 +1,106 @@
 import { messageFile } from '../../protocol/layout.ts';
-import type { Located } from '../../protocol/message.ts';
-import { arrivals } from '../lookup/arrivals.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
-import { withNaming } from '../lookup/naming.ts';
 import { waitForNews } from './news.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { type MessageRef } from '../../protocol/message-ref.ts';
+import { Board, type Followed } from '../waiting/board.ts';
 
-/** A message and its answers, oldest first; matched by `re` alone (cli.md). */
-export interface Replied {
-  ref: MessageRef;
-  replies: Located[];
-}
+export type { Followed as Replied };
 
 export interface RepliesInput {
-  messages: string[];
-  /** Whether to wait until all of them have a reply, or until any of them has one. */
+  messages: readonly (string | MessageRef)[];
+  /**
+   * Whether to wait until each of them has its answer, or until any of them has a reply. A word on
+   * the way to an answer is a reply and no answer (talk.md).
+   */
   wait?: 'all' | 'any';
   /** The longest wait in milliseconds. */
   timeout: number;
   signal: AbortSignal;
+  /** For messages that were just sent: a commit before them, so that the remote need not be asked first. */
+  since?: string;
+  /** Receives what holds an answer up, a line for each cause, each once. */
+  heldUp?: (line: string) => void;
+  /** Called before each wait with what is known by then. */
+  waits?: (found: readonly Followed[]) => void;
 }
 
 /**
- * The replies to some messages. A dispatched actor sees the replies that existed when it received
- * its batch; later ones wake it, so that of several runs only one is the first to see the last
- * reply (docs/decisions/0011). For messages it has sent since, and with `wait`, the view is live.
+ * How the waiting ended. `over`: with `wait`, nobody owes an answer any more although not all messages
+ * have one, because a delivery failed or an actor chose silence.
+ */
+export type Ending = 'complete' | 'over' | 'timed_out';
+
+/**
+ * The replies to some messages, matched by `re` alone (cli.md). A dispatched actor sees the replies that
+ * existed when it received its batch; later ones wake it, so that of several runs only one is the first
+ * to see the last reply (docs/decisions/0011). For messages it has sent since, and with `wait`, the view
+ * is live.
  *
- * @returns `complete` is false when waiting ended before there were enough
  * @throws CrosstalkError `not_found` for a message that does not exist
  */
 export async function replies(
   context: Context,
   input: RepliesInput,
-): Promise<{ complete: boolean; found: Replied[] }> {
-  const enough = (all: readonly Replied[]): boolean =>
-    input.wait === 'any' ? !all.every(pending) : !all.some(pending);
-  const handedOver = input.wait === undefined ? await snapshot(context, input.messages) : undefined;
-  if (handedOver !== undefined) return { complete: enough(handedOver), found: handedOver };
-  await refreshOrNote(context);
+): Promise<{ ending: Ending; found: Followed[] }> {
+  const { wait, signal } = input;
+  const inRun = context.agentMode !== undefined || context.dispatch.tip !== undefined;
+  const handedOver = wait === undefined ? await snapshot(context, input.messages) : undefined;
+  if (handedOver !== undefined) return { ending: 'complete', found: handedOver };
+  if (input.since === undefined) await refreshOrNote(context);
   const refs = await resolveAll(context, input.messages);
   const deadline = performance.now() + input.timeout;
-  let seen = await tipOf(context);
-  const found = await repliesAt(context, seen, refs);
-  while (input.wait !== undefined && !enough(found)) {
-    const { signal } = input;
-    const tip = await waitForNews(context, seen, { signal, timeout: deadline - performance.now() });
-    if (tip === undefined) break;
-    await addReplies(context, seen, tip, found);
-    seen = tip;
-  }
-  return { complete: enough(found), found };
-}
-
-/** Adds what arrived between two commits, without reading the rest of the channel again. */
-async function addReplies(
-  context: Context,
-  from: string,
-  to: string,
-  found: readonly Replied[],
-): Promise<void> {
-  for await (const arrived of arrivals(context, from, to)) {
-    for (const { ref, replies: list } of found) {
-      list.push(
-        ...arrived.filter(
-          ({ channel, message }) => channel === ref.channel && message.re.includes(ref.relPath),
-        ),
-      );
+  const board = await Board.at(context, input.since ?? (await tipOf(context)), refs);
+  const said = new Set<string>();
+  for (;;) {
+    const found = await board.look({ isLive: !inRun, explains: wait !== undefined });
+    const ending = endingOf(found, wait ?? 'all');
+    if (wait === undefined || ending !== undefined) return { ending: ending ?? 'timed_out', found };
+    const left = deadline - performance.now();
+    for (const line of found.flatMap(({ held_up: lines }) => lines))
+      if (!said.has(line)) {
+        said.add(line);
+        input.heldUp?.(line);
+      }
+    if (left <= 0) return { ending: 'timed_out', found };
+    input.waits?.(found);
+    const changed = new AbortController();
+    const watching = board.watch(changed).catch(() => undefined);
+    try {
+      const tip = await waitForNews(context, board.tip, {
+        signal,
+        timeout: left,
+        until: changed.signal,
+      });
+      if (tip !== undefined) await board.follow(tip);
+    } finally {
+      changed.abort();
+      await watching;
     }
   }
+}
+
+/** Whether there is nothing to wait for any more. */
+function endingOf(found: readonly Followed[], wait: 'all' | 'any'): Ending | undefined {
+  const isAnswered = ({ state }: Followed): boolean => state === 'REPLIED';
+  if (wait === 'any') {
+    if (found.some((one) => isAnswered(one) || hasSpoken(one))) return 'complete';
+    return found.some(({ isOver }) => isOver) ? 'over' : undefined;
+  }
+  if (found.every(isAnswered)) return 'complete';
+  return found.every(({ isOver }) => isOver) ? 'over' : undefined;
+}
+
+/** Whether somebody said something that is not the notice of a failure. */
+function hasSpoken({ replies: list }: Followed): boolean {
+  return list.some(({ message }) => message.failed === undefined);
 }
 
 /** The view of this command's dispatch, if all of the messages already existed in it. */
 async function snapshot(
   context: Context,
-  messages: readonly string[],
-): Promise<Replied[] | undefined> {
+  messages: RepliesInput['messages'],
+): Promise<Followed[] | undefined> {
   const { tip = '' } = context.dispatch;
   if (!/^[0-9a-f]{40,64}$/.test(tip)) return undefined;
   const refs = await resolveAll(context, messages).catch(() => []);
@@ -84,21 +109,16 @@ async function snapshot(
       context.transport.objects.read(`${tip}:${messageFile(channel, relPath)}`),
     ),
   );
-  return refs.length > 0 && !there.includes(undefined) ? repliesAt(context, tip, refs) : undefined;
+  if (refs.length === 0 || there.includes(undefined)) return undefined;
+  return (await Board.at(context, tip, refs)).look({ isLive: false, explains: false });
 }
 
-async function resolveAll(context: Context, messages: readonly string[]): Promise<MessageRef[]> {
+async function resolveAll(
+  context: Context,
+  messages: RepliesInput['messages'],
+): Promise<MessageRef[]> {
   const refs: MessageRef[] = [];
-  for (const given of messages) refs.push(await resolveMessage(context, given));
+  for (const given of messages)
+    refs.push(typeof given === 'string' ? await resolveMessage(context, given) : given);
   return refs;
-}
-
-function pending({ replies: list }: Replied): boolean {
-  return list.length === 0;
-}
-
-function repliesAt(context: Context, tip: string, refs: readonly MessageRef[]): Promise<Replied[]> {
-  return withNaming(context, tip, (naming) =>
-    Promise.all(refs.map(async (ref) => ({ ref, replies: await naming(ref, 're') }))),
-  );
 }

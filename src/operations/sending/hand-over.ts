@@ -1,9 +1,12 @@
 import { realpath } from 'node:fs/promises';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { likelySocket } from '../../state/directory.ts';
+import { findEar } from '../../dispatcher/socket/ear.ts';
+import { likelyState } from '../../state/directory.ts';
+import type { SideFiles } from '../../state/side-files.ts';
 import { locateTransport, type Surroundings } from '../locate.ts';
 import { parseSendAnswer } from './answer.ts';
+import type { Attachment } from './attachment.ts';
 import type { HandedSend } from './handed.ts';
 import type { Sent } from './input.ts';
 
@@ -12,6 +15,9 @@ const ANSWER_LIMIT_MS = 30_000;
 /**
  * Passes a `send` to the dispatcher of this machine, which already has everything it needs, so that
  * the command itself starts no git and reads nothing.
+ *
+ * The bytes of attached files are kept beside the outbox first, under the id of its entry, where the
+ * dispatcher finds them: a socket is no place for megabytes, and a path could change meanwhile.
  *
  * Nothing is lost or duplicated if the dispatcher dies meanwhile: the command then does the same
  * itself, under the same ids, and what was already published is recognised by its path.
@@ -23,17 +29,41 @@ export async function handOver(
   surroundings: Surroundings,
   transport: string | undefined,
   request: Omit<HandedSend, 'dir'>,
+  attachments: readonly Attachment[],
   note: (line: string) => void,
 ): Promise<Sent | 'timeout' | undefined> {
   const { env } = surroundings;
   const dir = await realpath(await locateTransport(surroundings, transport));
-  const socket = await likelySocket(env, dir);
-  if (socket === undefined) return undefined;
-  const asked = await ask(socket, { op: 'send', request: { ...request, dir } }, ANSWER_LIMIT_MS);
+  const state = await likelyState(env, dir);
+  if (state === undefined) return undefined;
+  const { socket, outbox } = state;
+  const [op, kept] = attachments.length === 0 ? ['send' as const] : ['send_files' as const, outbox];
+  if (kept !== undefined) {
+    if ((await findEar(socket)).kind !== 'found') return undefined;
+    await keepFor(kept, request.id, attachments);
+  }
+  const asked = await ask(socket, { op, request: { ...request, dir } }, ANSWER_LIMIT_MS);
   if (asked.kind === 'timeout') return 'timeout';
   const answer = asked.kind === 'answered' ? parseSendAnswer(asked.answer.send) : undefined;
+  if (kept !== undefined && answer?.sent === undefined)
+    await (await sideFilesOf(kept)).remove(request.id);
   if (answer === undefined) return undefined;
   for (const line of answer.notes) note(line);
   if (answer.error !== undefined) throw new CrosstalkError(answer.error.code, answer.error.message);
   return answer.sent;
+}
+
+async function keepFor(
+  outbox: string,
+  id: string,
+  attachments: readonly Attachment[],
+): Promise<void> {
+  const files = await sideFilesOf(outbox);
+  for (const { file, bytes } of attachments) await files.put(id, file.sha256, bytes);
+}
+
+/** Loaded only for a message with files: a command that hands its message over needs little else. */
+async function sideFilesOf(outbox: string): Promise<SideFiles> {
+  const { Outbox } = await import('../../state/outbox.ts');
+  return new Outbox(outbox).files;
 }

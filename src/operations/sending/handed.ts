@@ -1,11 +1,12 @@
-import { linkOf, type Dispatch, type DispatchLink } from '../../agents/dispatch-variables.ts';
+import { linkOf, type DispatchLink } from '../../agents/dispatch-variables.ts';
+import { filesIn } from '../../protocol/attached.ts';
 import { isRecord } from '../../state/files.ts';
 import { dispatchOf, writerOf, type Surroundings } from '../locate.ts';
 import type { SendInput } from './input.ts';
 import type { Marks } from './marks.ts';
 
 /** A {@link SendInput} for another process, which uses no environment. */
-export interface HandedInput extends Omit<SendInput, 'answers'> {
+export interface HandedInput extends SendInput {
   /** The dispatch that links the message; absent if there is none. */
   link?: DispatchLink;
 }
@@ -20,23 +21,14 @@ export interface HandedSend extends Marks {
   input: HandedInput;
 }
 
-/**
- * What links a message to others: the message it explicitly answers, otherwise the dispatch in
- * which it is written.
- */
-export function linkIn(dispatch: Dispatch, { answers }: SendInput): DispatchLink {
-  return answers === undefined ? linkOf(dispatch) : { triggers: [answers] };
-}
-
 /** The input of a command, completed from its surroundings: the sender, the channel and the link. */
 export function handedInput(surroundings: Surroundings, input: SendInput): HandedInput {
   const dispatch = dispatchOf(surroundings);
-  const link = linkIn(dispatch, input);
-  const { answers, ...said } = input;
-  const from = said.from ?? writerOf(surroundings);
-  const channel = said.channel ?? (answers === undefined ? dispatch.channel : undefined);
+  const link = linkOf(dispatch);
+  const from = input.from ?? writerOf(surroundings);
+  const channel = input.channel ?? dispatch.channel;
   return {
-    ...said,
+    ...input,
     ...(from !== undefined && { from }),
     ...(channel !== undefined && { channel }),
     ...(Object.keys(link).length > 0 && { link }),
@@ -51,6 +43,7 @@ export function isSendRequest(value: unknown): value is HandedSend {
   if (!isRecord(value) || !isRecord(value['input'])) return false;
   const { dir, id, at, seed, input } = value;
   if (input['link'] !== undefined && !isDispatchLink(input['link'])) return false;
+  if (input['files'] !== undefined && filesIn(input['files']) === undefined) return false;
   return [dir, id, at, seed, input['to'], input['body'], input['login']].every(
     (text) => typeof text === 'string',
   );

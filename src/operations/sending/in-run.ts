@@ -1,14 +1,16 @@
 import { constants } from 'node:fs';
-import { access, open, readFile, rename } from 'node:fs/promises';
+import { access, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from '../../dispatcher/socket/wake.ts';
 import { CrosstalkError, hasCode, reasonOf, type ErrorCode } from '../../errors.ts';
 import { isRecord } from '../../state/files.ts';
-import { RUN_HAS_ENDED } from '../../state/run-directory.ts';
+import type { AttachedFile } from '../../protocol/attached.ts';
+import { droppedName, RUN_HAS_ENDED } from '../../state/run-directory.ts';
 import type { AgentMode } from '../agent-mode.ts';
 import type { ChannelInput } from '../reading/channels.ts';
 import type { MemoryInput } from '../memory/add.ts';
+import type { Attachment } from './attachment.ts';
 import type { HandedInput } from './handed.ts';
 import type { Sent } from './input.ts';
 import { firstPath, type Marks } from './marks.ts';
@@ -16,6 +18,8 @@ import { firstPath, type Marks } from './marks.ts';
 /** The work that a run may request of the dispatcher, by name. */
 export interface RunWork {
   send: HandedInput;
+  /** A `send` with files; a dispatcher of an older version refuses it. */
+  send_files: HandedInput;
   channel: ChannelInput;
   memory: MemoryInput;
 }
@@ -68,13 +72,17 @@ export async function askDispatcher(
 export async function sendInRun(
   { runDir, actor, ended }: AgentMode,
   request: Omit<RunRequest<'send'>, 'kind'>,
+  attachments: readonly Attachment[],
   note: (line: string) => void,
 ): Promise<Sent | undefined> {
   if (runDir === undefined) {
     if (actor !== undefined) return undefined;
     throw ended === true ? runHasEnded() : noRun();
   }
-  const answered = await askDispatcher(runDir, { kind: 'send', ...request }, note);
+  const kind = attachments.length === 0 ? 'send' : 'send_files';
+  await dropFiles(runDir, request.id, attachments);
+  const answered = await askDispatcher(runDir, { kind, ...request }, note);
+  if (answered !== undefined) await removeFiles(runDir, request.id, attachments);
   if (answered !== undefined) return answered.result as Sent;
   const { input } = request;
   return {
@@ -106,6 +114,54 @@ async function askSocket(runDir: string, request: RunRequest): Promise<RunAnswer
   return asked.kind === 'answered' ? answerOf(asked.answer.send) : undefined;
 }
 
+/**
+ * Puts the bytes of files into the drop folder, where the dispatcher takes them from, in whichever way
+ * it is asked: it never reads a path that a run names.
+ */
+async function dropFiles(
+  runDir: string,
+  id: string,
+  attachments: readonly Attachment[],
+): Promise<void> {
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+  for (const { file, bytes } of attachments) {
+    try {
+      const path = droppedFile(runDir, id, file);
+      const handle = await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
+      try {
+        await handle.writeFile(bytes);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) throw runHasEnded();
+      throw cannotReach(join(runDir, 'drop'), error);
+    }
+  }
+}
+
+async function removeFiles(
+  runDir: string,
+  id: string,
+  attachments: readonly Attachment[],
+): Promise<void> {
+  for (const { file } of attachments)
+    await rm(droppedFile(runDir, id, file), { force: true }).catch(() => undefined);
+}
+
+function droppedFile(runDir: string, id: string, { sha256 }: AttachedFile): string {
+  return join(runDir, 'drop', droppedName(id, sha256));
+}
+
+function cannotReach(folder: string, error: unknown): CrosstalkError {
+  return new CrosstalkError(
+    'refused',
+    `cannot reach the dispatcher, nor write to ${folder}: ${reasonOf(error)}; nothing was sent: let the CLI's sandbox write to CROSSTALK_RUN_DIR`,
+    { cause: error },
+  );
+}
+
 /** Drops a request atomically: it is written to disk under another name and then renamed. */
 async function drop(runDir: string, request: RunRequest): Promise<RunAnswer | undefined> {
   const folder = join(runDir, 'drop');
@@ -124,11 +180,7 @@ async function drop(runDir: string, request: RunRequest): Promise<RunAnswer | un
   } catch (error) {
     // The drop folder is the first thing removed at the end of a run.
     if (hasCode(error, 'ENOENT')) throw runHasEnded();
-    throw new CrosstalkError(
-      'refused',
-      `cannot reach the dispatcher, nor write to ${folder}: ${reasonOf(error)}; nothing was sent: let the CLI's sandbox write to CROSSTALK_RUN_DIR`,
-      { cause: error },
-    );
+    throw cannotReach(folder, error);
   }
   const deadline = performance.now() + DROP_LIMIT_MS;
   while (performance.now() < deadline) {

@@ -1,7 +1,12 @@
+import type { AttachedFile } from '../../protocol/attached.ts';
+import type { Commit } from '../../protocol/commit.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { Message } from '../../protocol/message.ts';
 import type { Delivered } from '../deliver.ts';
 
 /** A message as its sender gives it, by any interface; it is not changed on its way. */
 export interface SendInput {
+  /** May be empty in a reply, which goes to the writer of what it answers. */
   to: string;
   body: string;
   channel?: string;
@@ -11,11 +16,18 @@ export interface SendInput {
   isNew: boolean;
   /** Which of the messages being processed it is about: a relPath, or the end of one. */
   for?: string;
-  /**
-   * relPath of the message in its channel that it answers, if that is named and no dispatch
-   * applies.
-   */
-  answers?: string;
+  /** The message to which it is a reply, as `<channel id>/<relPath>`; it goes to its channel. */
+  reply?: string;
+  /** The number of the option of that message which it chooses. */
+  option?: string;
+  /** The answers from which its addressees may choose. */
+  options?: readonly string[];
+  /** The message that it takes back, as `<channel id>/<relPath>`; it goes to its addressees. */
+  cancels?: string;
+  /** With `cancels`: the tasks that others were given for it go on. */
+  only?: boolean;
+  /** The files that go along; their bytes travel beside this. */
+  files?: AttachedFile[];
   wait: boolean;
   login: string;
 }
@@ -27,4 +39,14 @@ export interface Sent {
   /** `channel` is set if it differs: an answer goes to the channel in which its addressee asked. */
   messages: { relPath: string; channel?: string; to: string[]; re: string[]; cause: string[] }[];
   delivered: Delivered;
+}
+
+/** A `send` that is ready to be recorded: its content can no longer be refused. */
+export interface Prepared {
+  /** The id of its channel. */
+  channel: string;
+  from: string;
+  /** The id of the run that sends it. */
+  dispatch: string | undefined;
+  messages: (MessageRef & { message: Message; commit: Commit })[];
 }

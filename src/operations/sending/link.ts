@@ -1,12 +1,13 @@
-import type { DispatchLink } from '../../agents/dispatch-variables.ts';
+import { linkOf, type DispatchLink } from '../../agents/dispatch-variables.ts';
 import { CrosstalkError } from '../../errors.ts';
-import type { Lookup } from '../../protocol/causality.ts';
+import { chainLevels, type Lookup } from '../../protocol/causality.ts';
 import type { Located } from '../../protocol/message.ts';
 import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
+import { refFrom } from '../../protocol/reference.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { tipOf, type Context } from '../context.ts';
-import { linkIn } from './handed.ts';
 import type { SendInput } from './input.ts';
+import type { Target } from './target.ts';
 
 const OID = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 
@@ -25,32 +26,68 @@ export interface Linked {
   follows: boolean;
   /** The messages that the triggers answer, and those that caused them. */
   lookup: Lookup;
+  /** In a run: the only message that may be answered, because it was named. */
+  named?: Located;
 }
 
 /**
  * Determines how the dispatch in which a `send` is made links its messages.
  *
  * @param channel id of the channel it is for
+ * @param target the message to which it is a reply
  *
- * @throws CrosstalkError `usage` when `for` names none of the messages being processed, or several
+ * @throws CrosstalkError `usage` when `for` names none of the messages being processed, or several;
+ *   in a run, when `target` is none of those that led to it
  */
-export async function linked(context: Context, channel: string, input: SendInput): Promise<Linked> {
+export async function linked(
+  context: Context,
+  channel: string,
+  input: SendInput,
+  target?: Target,
+): Promise<Linked> {
   const { isNew } = input;
-  const link = linkIn(context.dispatch, input);
+  const link = linkOf(context.dispatch);
   const { id, host } = link;
+  if (target !== undefined && (id === undefined || isNew)) return answering(context, target);
   const home = isChannelId(link.channel) ? link.channel : channel;
   const paths = processed(link, input).filter(isRelPath);
   const isLinked = !isNew && paths.length > 0;
   const tip = await readAt(context, link.tip);
   const triggers = isLinked ? await context.reader.messages(tip, home, paths) : [];
+  const lookup = await context.reader.chain(tip, home, triggers);
   return {
     ...(id === undefined ? {} : { id }),
     ...(host === undefined || !isName(host) ? {} : { host }),
     triggers,
     home,
-    follows: id !== undefined && home === channel,
-    lookup: await context.reader.chain(tip, home, triggers),
+    follows: id !== undefined && (home === channel || target !== undefined),
+    lookup,
+    ...(target && { named: inChain(target, home, chainLevels(triggers, lookup).flat()) }),
   };
+}
+
+/** Links a reply that is written outside a run to the message that it answers, and to nothing else. */
+async function answering(context: Context, target: Target): Promise<Linked> {
+  const { channel, relPath, message } = target;
+  const triggers = [{ relPath, message }];
+  const behind = await context.reader.chain(await tipOf(context), channel, triggers);
+  // It may wait in the outbox, which the reader does not know.
+  const lookup: Lookup = (ref) => (ref === relPath ? message : behind(ref));
+  return { triggers, home: channel, follows: false, lookup };
+}
+
+/**
+ * A run replies to what it processes, and to what led to that: an answer to anything else would be
+ * one that nobody in this thread waits for.
+ */
+function inChain({ channel, relPath }: Target, home: string, chain: readonly Located[]): Located {
+  const ref = refFrom(home, channel, relPath);
+  const found = chain.find((located) => located.relPath === ref);
+  if (found !== undefined) return found;
+  throw new CrosstalkError(
+    'usage',
+    `${relPath} is none of the messages being processed, nor did it lead to them; write to its sender with: crosstalk send --to <name>`,
+  );
 }
 
 /**

@@ -1,9 +1,12 @@
 import { reasonOf } from '../../errors.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
-import { formatAddress } from '../../protocol/address.ts';
+import type { Blob, Commit } from '../../protocol/commit.ts';
+import { formatAddress, type Address } from '../../protocol/address.ts';
+import type { Located, Message } from '../../protocol/message.ts';
 import { wait } from '../../wait.ts';
 import type { Context } from '../context.ts';
 import { publish, recordEntry } from '../deliver.ts';
+import { keepFiles, type BytesFor } from './attached.ts';
 import type { SendInput, Sent } from './input.ts';
 import type { Marks } from './marks.ts';
 import { prepareMessages } from './prepare.ts';
@@ -15,7 +18,8 @@ import { noteSurprises, surprisesOf } from './surprises.ts';
  * messages, records them, and publishes them. Doing it twice with the same marks has the same
  * outcome.
  *
- * @param options `unanswered`: why no dispatcher is asked to push now (one that took too long
+ * @param options `bytesFor`: where the bytes of attached files are, unless they are kept under this id
+ *   already; `unanswered`: why no dispatcher is asked to push now (one that took too long
  *   continues with it); `onDurable`: called once it is safe on disk
  * @throws CrosstalkError `usage` for invalid input; nothing is written then
  */
@@ -26,27 +30,27 @@ export async function perform(
   options: {
     unanswered?: string;
     onDurable?: (messages: readonly MessageRef[]) => void;
+    bytesFor?: BytesFor | undefined;
   } = {},
 ): Promise<Sent> {
   const news = new RemoteNews(context);
   const { channel, from, dispatch, messages } = await prepareMessages(context, input, marks, news);
   // Who serves the addressees matters only for a warning, so it is looked up during the push.
   const asked = {
-    addressees: messages.flatMap(({ message: { re, to } }) => (re.length === 0 ? to : [])),
+    addressees: messages.flatMap(({ message }) => mustBeServed(message)),
     tier: input.tier,
   };
   const looking = surprisesOf(context, asked).catch(() => ({ unserved: [], untiered: [] }));
-  await recordEntry(
-    context,
-    marks.id,
-    messages.map(({ commit }) => commit),
-  );
+  const blobs = await keepFiles(context, marks.id, input.files ?? [], options.bytesFor);
+  const commits = messages.map(({ commit }) => commit);
+  await recordEntry(context, marks.id, withBlobs(commits, blobs));
   if (dispatch !== undefined)
-    for (const { relPath } of messages) await noteSent(context, dispatch, relPath);
+    for (const one of messages) await noteSent(context, dispatch, one.channel, one);
   options.onDurable?.(messages.map((one) => ({ channel: one.channel, relPath: one.relPath })));
   const delivered = await publish(context, marks.id, {
     wait: input.wait,
     unreachable: options.unanswered ?? news.problem,
+    withFiles: blobs.length > 0,
   });
   if (!delivered.published) news.isVain();
   // The message is sent, so a failure to find out who serves its addressees is not an error.
@@ -65,6 +69,20 @@ export async function perform(
   };
 }
 
+/** The addressees of which a sender expects that a host serves them; an answer may go to a person. */
+function mustBeServed({ re, asks, to }: Message): Address[] {
+  if (re.length === 0) return to;
+  // What a dispatcher wrote has a host, so its writer is an actor.
+  return asks === true ? to.filter(({ host }) => host !== undefined) : [];
+}
+
+/** The files leave with the first of the messages that name them, in one push with all. */
+function withBlobs(commits: Commit[], blobs: Blob[]): Commit[] {
+  return commits.map((commit, at) =>
+    at > 0 || blobs.length === 0 ? commit : { ...commit, blobs },
+  );
+}
+
 const NOTE_TRIES = 10;
 const NOTE_WAIT_MS = 500;
 
@@ -72,10 +90,15 @@ const NOTE_WAIT_MS = 500;
  * Adds a message to the list of what a run has sent. The message is in the outbox by then and will be
  * published, so a disk that fails for a moment must not make the agent believe that it was not sent.
  */
-async function noteSent({ runs, note }: Context, id: string, relPath: string): Promise<void> {
+async function noteSent(
+  { runs, note }: Context,
+  id: string,
+  channel: string,
+  located: Located,
+): Promise<void> {
   for (let tries = 1; tries <= NOTE_TRIES; tries++) {
     try {
-      await runs.noteSent(id, relPath);
+      await runs.noteSent(id, channel, located);
       return;
     } catch (error) {
       if (tries === 1)

@@ -1,5 +1,5 @@
-import type { MessageRef } from '../../protocol/message-ref.ts';
 import { CrosstalkError } from '../../errors.ts';
+import { optionsProblem } from '../../protocol/choice.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import {
   formatMessage,
@@ -8,29 +8,19 @@ import {
   MAX_MESSAGE_BYTES,
   type Message,
 } from '../../protocol/message.ts';
-import { isRelPath } from '../../protocol/names.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
 import { parseRecipients, sendMessages } from '../../protocol/reply.ts';
 import { shown } from '../../protocol/text/result.ts';
-import type { Commit } from '../../protocol/commit.ts';
 import type { Address } from '../../protocol/address.ts';
 import type { Context } from '../context.ts';
 import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
-import { linkIn } from './handed.ts';
-import type { SendInput } from './input.ts';
+import { assertFiles } from './attached.ts';
+import type { Prepared, SendInput } from './input.ts';
+import { prepareCancel } from './prepare-cancel.ts';
 import { linked } from './link.ts';
 import { suffixOf, type Marks } from './marks.ts';
+import { asQuestion, targetOf, textOf, writerOf, type Target } from './target.ts';
 import type { RemoteNews } from './remote-news.ts';
-
-/** A `send` that is ready to be recorded: its content can no longer be refused. */
-export interface Prepared {
-  /** The id of its channel. */
-  channel: string;
-  from: string;
-  /** The id of the run that sends it. */
-  dispatch: string | undefined;
-  messages: (MessageRef & { message: Message; commit: Commit })[];
-}
 
 /**
  * Creates the messages of a `send`. In a dispatch they are linked to the messages being processed.
@@ -43,17 +33,21 @@ export async function prepareMessages(
   { at, seed }: Marks,
   news: RemoteNews,
 ): Promise<Prepared> {
-  assertAnswered(input);
-  const to = recipients(context, input);
-  assertInput(input);
   const from = resolveFrom(context, input.from, input.login);
-  const channel = await channelOf(context, input.channel, news);
-  const dispatch = await linked(context, channel.id, input);
+  if (input.cancels !== undefined) return prepareCancel(context, input, from, { at, seed });
+  const target = await targetOf(context, input, from);
+  const to = recipients(context, input, target);
+  const body = textOf(context, input, target);
+  assertInput({ ...input, body });
+  const channel = await channelOf(context, target?.channel ?? input.channel, news);
+  const dispatch = await linked(context, channel.id, input, target);
+  const { files = [] } = input;
+  assertFiles(context, files);
   const messages = sendMessages(
     {
       ...dispatch,
       to,
-      body: input.body,
+      body,
       channel: channel.id,
       ...(input.tier === undefined ? {} : { tier: input.tier }),
     },
@@ -64,13 +58,20 @@ export async function prepareMessages(
     },
     dispatch.lookup,
   );
-  for (const { message } of messages) assertSize(message);
+  const asked = messages.map((one) => ({
+    ...one,
+    message: {
+      ...asQuestion(one.message, input, dispatch.id === undefined ? target : undefined),
+      ...(files.length > 0 && { files }),
+    },
+  }));
+  for (const { message } of asked) assertSize(message);
   const origin = dispatch.host ?? context.hostname;
   return {
     channel: channel.id,
     from,
     dispatch: dispatch.id,
-    messages: messages.map(({ channel: where, message }, serial) => ({
+    messages: asked.map(({ channel: where, message }, serial) => ({
       channel: where,
       message,
       ...outgoing(message, where, origin, suffixOf(seed, serial)),
@@ -78,8 +79,10 @@ export async function prepareMessages(
   };
 }
 
-function recipients({ dispatch }: Context, input: SendInput): Address[] {
-  const { to, problems } = parseRecipients(input.to, linkIn(dispatch, input).id !== undefined);
+function recipients({ dispatch }: Context, input: SendInput, target?: Target): Address[] {
+  if (target !== undefined && input.to === '') return [writerOf(target)];
+  const inAnswer = dispatch.id !== undefined || target !== undefined;
+  const { to, problems } = parseRecipients(input.to, inAnswer);
   if (problems.length === 0) return to;
   throw new CrosstalkError(
     'usage',
@@ -87,15 +90,9 @@ function recipients({ dispatch }: Context, input: SendInput): Address[] {
   );
 }
 
-function assertAnswered({ answers }: SendInput): void {
-  if (answers === undefined || isRelPath(answers)) return;
-  throw new CrosstalkError(
-    'usage',
-    `re is ${shown(answers)}, expected the path of a message: YYYY/MM/DD/HHMMSSmmmZ-<hex>.md`,
-  );
-}
-
-function assertInput({ tier, body }: SendInput): void {
+function assertInput({ tier, body, options = [] }: SendInput): void {
+  const problem = optionsProblem(options);
+  if (problem !== undefined) throw new CrosstalkError('usage', `--option: ${problem}`);
   if (tier !== undefined && !isTier(tier)) {
     throw new CrosstalkError(
       'usage',
@@ -133,11 +130,11 @@ function assertSize(message: Message): void {
     if (read.ok) return;
     throw new CrosstalkError(
       'usage',
-      `nobody could read this message: ${read.problems.join('; ')}; it names ${String(message.to.length)} addressees: send to fewer at a time`,
+      `nobody could read this message: ${read.problems.join('; ')}; it names ${String(message.to.length)} addressees and ${String(message.files?.length ?? 0)} files: send to fewer at a time, or pack the files into one`,
     );
   }
   throw new CrosstalkError(
     'usage',
-    `the message is ${String(size)} bytes long, more than the limit of 1 MiB; put the bulk in a file of the transport or elsewhere and send where it is`,
+    `the message is ${String(size)} bytes long, more than the limit of 1 MiB; attach the bulk as a file: crosstalk send --attach <file>`,
   );
 }

@@ -1,6 +1,7 @@
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Context } from '../context.ts';
 import type { Surroundings } from '../locate.ts';
+import { bytesIn, type Attachment } from './attachment.ts';
 import { handedInput } from './handed.ts';
 import { handOver } from './hand-over.ts';
 import { sendInRun } from './in-run.ts';
@@ -27,6 +28,8 @@ export interface Sender {
 export interface SendOptions {
   /** Given if the message's path has to be known in advance. */
   marks?: Marks;
+  /** The files that go along. */
+  attachments?: readonly Attachment[];
   /** Called once it is safe on this machine's disk, if this process writes it. */
   onDurable?: (messages: readonly MessageRef[]) => void;
   /** Receives the result before the housekeeping. */
@@ -55,10 +58,17 @@ export function senderIn(context: Context, hands: Sender['hands'] = 'whole'): Se
  */
 export async function send(
   sender: Sender,
-  input: SendInput,
-  { marks = newMarks(timeAndChanceOf(sender.surroundings)), onDurable, onSent }: SendOptions = {},
+  said: SendInput,
+  {
+    marks = newMarks(timeAndChanceOf(sender.surroundings)),
+    attachments = [],
+    onDurable,
+    onSent,
+  }: SendOptions = {},
 ): Promise<Sent> {
-  const taken = await takenOver(sender, input, marks);
+  const files = attachments.map(({ file }) => file);
+  const input = files.length === 0 ? said : { ...said, files };
+  const taken = await takenOver(sender, input, marks, attachments);
   if (typeof taken === 'object') {
     onSent?.(taken);
     return taken;
@@ -68,9 +78,14 @@ export async function send(
     const { perform } = await import('./perform.ts');
     const sent = await perform(context, input, marks, {
       ...(onDurable && { onDurable }),
+      bytesFor: (file) => bytesIn(attachments, file),
       ...(taken && { unanswered: 'the dispatcher has not answered yet, and goes on' }),
     });
     onSent?.(sent);
+    if (sender.hands === 'whole') {
+      const { noteIdle } = await import('./idle.ts');
+      await noteIdle(context, sent);
+    }
     if (sent.delivered.published && sent.delivered.direct) {
       const { followCheckout } = await import('../deliver.ts');
       await followCheckout(context);
@@ -84,10 +99,11 @@ async function takenOver(
   { surroundings, transport, note, hands }: Sender,
   input: SendInput,
   marks: Marks,
+  attachments: readonly Attachment[],
 ): Promise<Sent | 'timeout' | undefined> {
   if (hands === 'recorded') return undefined;
   const request = { ...marks, input: handedInput(surroundings, input) };
   const { agentMode } = surroundings;
-  const inRun = agentMode && (await sendInRun(agentMode, request, note));
-  return inRun ?? handOver(surroundings, transport, request, note);
+  const inRun = agentMode && (await sendInRun(agentMode, request, attachments, note));
+  return inRun ?? handOver(surroundings, transport, request, attachments, note);
 }

@@ -2,12 +2,14 @@ import { decodeTime } from 'ulid';
 import type { Dispatch } from '../../agents/dispatch-variables.ts';
 import type { PublishOutcome } from '../../bus/publisher.ts';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
-import type { RunFacts } from '../../dispatcher/run/desk.ts';
+import type { Handling, RunFacts } from '../../dispatcher/run/desk.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { filesIn, type AttachedFile } from '../../protocol/attached.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { isRecord } from '../../state/files.ts';
 import { createChannel } from '../reading/channels.ts';
 import type { Context } from '../context.ts';
+import type { BytesFor } from './attached.ts';
 import type { RunAnswer, RunRequest } from './in-run.ts';
 import { addMemory } from '../memory/add.ts';
 import { suffixOf, type Marks } from './marks.ts';
@@ -23,14 +25,15 @@ const SKEW_MS = 60_000;
  * model that was manipulated, through a file: the sender, the place and the subject are taken from
  * the dispatcher's own record, and the request is strictly validated.
  *
- * @param durable called once nothing of it can be lost
+ * The bytes of files come with the request, and are verified when they are kept: a run sends what it
+ * can read itself, and no path that it names is opened.
  */
 export async function serveRun(
   context: Context,
   publish: (id: string) => Promise<PublishOutcome>,
   run: RunFacts,
   request: unknown,
-  durable: () => void,
+  { durable, bytesOf }: Handling,
 ): Promise<RunAnswer> {
   const notes: string[] = [];
   try {
@@ -47,7 +50,9 @@ export async function serveRun(
         notes.push(line);
       },
     };
-    return { result: await work(theirs, run, { kind, input, ...marks }, durable), notes };
+    const bytesFor: BytesFor = ({ sha256, bytes }) => bytesOf(given.id, sha256, bytes);
+    const asked = { kind, input, ...marks };
+    return { result: await work(theirs, run, asked, { onDurable: durable, bytesFor }), notes };
   } catch (error) {
     const code = error instanceof CrosstalkError ? error.code : 'internal';
     return { error: { code, message: reasonOf(error) }, notes };
@@ -84,7 +89,7 @@ function work(
   context: Context,
   run: RunFacts,
   { kind, input, ...marks }: Asked,
-  onDurable: () => void,
+  { onDurable, bytesFor }: { onDurable: () => void; bytesFor: BytesFor },
 ): Promise<unknown> {
   const text = textIn(input);
   const optional = <K extends string>(...names: K[]): Partial<Record<K, string>> =>
@@ -94,18 +99,21 @@ function work(
   const common = { from: run.actor, login: run.actor };
   switch (kind) {
     case 'send':
+    case 'send_files':
       return perform(
         context,
         {
           ...common,
           to: text('to'),
           body: text('body'),
-          ...optional('channel', 'tier', 'for'),
+          ...optional('channel', 'tier', 'for', 'reply', 'option'),
+          options: words(input['options']),
           isNew: input['isNew'] === true,
           wait: input['wait'] !== false,
+          ...(kind === 'send_files' && { files: filesOf(input) }),
         },
         marks,
-        { onDurable },
+        { onDurable, bytesFor },
       );
     case 'channel':
       return createChannel(context, {
@@ -125,20 +133,22 @@ function work(
   }
 }
 
+const KINDS = ['send', 'send_files', 'channel', 'memory'] as const;
+
 /** A request whose input was not validated yet. */
 type Asked = Omit<RunRequest, 'input'> & { input: Record<string, unknown> };
 
 function requestOf(value: unknown): Asked {
   const { kind, id, at, seed, input } = isRecord(value) ? value : {};
-  const isKind = kind === 'send' || kind === 'channel' || kind === 'memory';
+  const known = KINDS.find((one) => one === kind);
   if (
-    isKind &&
+    known !== undefined &&
     matches(id, ULID) &&
     matches(seed, SEED) &&
     typeof at === 'string' &&
     isRecord(input)
   )
-    return { kind, id, at, seed, input };
+    return { kind: known, id, at, seed, input };
   throw new CrosstalkError('usage', 'this is no request of a run; use crosstalk send');
 }
 
@@ -156,6 +166,12 @@ function textIn(input: Record<string, unknown>): (name: string) => string {
     if (typeof value === 'string') return value;
     throw new CrosstalkError('usage', `${name} is ${shown(value)}, expected a text`);
   };
+}
+
+function filesOf({ files }: Record<string, unknown>): AttachedFile[] {
+  const named = filesIn(files);
+  if (named !== undefined) return named;
+  throw new CrosstalkError('usage', 'files cannot be read as a list; use crosstalk send --attach');
 }
 
 function words(value: unknown): string[] {

@@ -1,10 +1,11 @@
 import { readHosts } from '../../bus/host.ts';
-import { EVERYONE, formatAddress, type Address } from '../../protocol/address.ts';
+import { EVERYONE, type Address } from '../../protocol/address.ts';
 import type { HostFile, Tier } from '../../protocol/files/host-file.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
-import { someOf, unservedInWords } from '../../protocol/text/unserved.ts';
+import { someOf } from '../../protocol/text/unserved.ts';
 import { tipOf, type Context } from '../context.ts';
+import { unservedLine } from '../lookup/serving.ts';
 import type { RemoteNews } from './remote-news.ts';
 
 /** What the host files say of a message's addressees that its sender did not expect. */
@@ -46,26 +47,16 @@ export async function surprisesOf(
   if (named.length === 0) return { unserved: [], untiered: [] };
   const entries = await readHosts(context.transport, await tipOf(context));
   const hosts = entries.flatMap(({ result }) => (result.ok ? [result.value] : []));
+  const servers = hosts.map(({ alias, actors }) => ({ alias, actors: [...actors.keys()] }));
   const found: Surprises = { unserved: [], untiered: [] };
   for (const address of named) {
     const { name, host } = address;
     const serving = hosts.filter(({ actors }) => actors.has(name));
     const there = serving.filter(({ alias }) => host === undefined || alias === host);
-    if (there.length === 0) found.unserved.push(unservedLine(address, serving, hosts));
+    if (there.length === 0) found.unserved.push(unservedLine(address, servers));
     else if (tier !== undefined) found.untiered.push(...untieredLine(name, tier, there));
   }
   return found;
-}
-
-function unservedLine(
-  { name, host }: Address,
-  serving: readonly HostFile[],
-  hosts: readonly HostFile[],
-): string {
-  const address = formatAddress(host === undefined ? { name } : { name, host });
-  const names = hosts.flatMap(({ actors }) => [...actors.keys()]);
-  const aliases = serving.map(({ alias }) => alias);
-  return `${unservedInWords(address, aliases)}${aliases.length > 0 ? '' : didYouMean(name, names)}`;
 }
 
 function untieredLine(name: string, wanted: string, serving: readonly HostFile[]): string[] {

@@ -1,6 +1,7 @@
-import { chmod, chown, mkdir, rm } from 'node:fs/promises';
+import { chmod, chown, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
 import type { ServiceState } from '../../service/state.ts';
 import { stepsOf } from '../../service/steps.ts';
 import { writeDurably } from '../../state/files.ts';
@@ -62,7 +63,7 @@ async function write(
   owner: InstallInput['system'],
 ): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+    await makeFolder(dirname(path), 0o755);
     await writeDurably(path, content);
     await chmod(path, mode);
     // These files belong to the user, so that the next installation does not need root.

@@ -1,8 +1,10 @@
 import { desktopOf, runNotifier, type Desktop, type Notification } from '../../runner/notify.ts';
 import type { Announcement } from '../../runner/screen.ts';
 import { CrosstalkError } from '../../errors.ts';
+import { optionLines } from '../../protocol/choice.ts';
 import type { Message } from '../../protocol/message.ts';
 import { shown } from '../../protocol/text/result.ts';
+import { asksOnArrival } from '../lookup/inbox.ts';
 import { announceArrivals } from './announce.ts';
 import { tipOf, type Context } from '../context.ts';
 import { firstOnPath } from '../path.ts';
@@ -51,7 +53,7 @@ export async function announcerFor(
       name,
       since,
       (messages) => {
-        const notification = wording(messages);
+        const notification = wording(messages, name);
         announce({
           ...(ways.has('title') && { names: messages.map(({ from }) => from) }),
           bell: ways.has('bell'),
@@ -68,13 +70,26 @@ async function desktopHere(env: NodeJS.ProcessEnv): Promise<Desktop> {
   return desktopOf(env, process.platform, (program) => program === found);
 }
 
-/** The text of a notification: who wrote the messages, and how the last one begins. */
-export function wording(messages: readonly Message[]): Notification {
-  const names = [...new Set(messages.map(({ from }) => plain(from, MAX_BODY)))].join(', ');
+/**
+ * The text of a notification: who wrote the messages, whether one of them asks something, and how
+ * the last one begins, before which one that asks goes.
+ *
+ * @param name for whom they came
+ */
+export function wording(messages: readonly Message[], name: string): Notification {
+  const from = (some: readonly Message[]): string =>
+    [...new Set(some.map((message) => plain(message.from, MAX_BODY)))].join(', ');
+  const asking = messages.filter((message) => asksOnArrival(message, name));
+  const shown = asking.at(-1) ?? messages.at(-1);
+  const [only, ...more] = messages;
+  const news =
+    only !== undefined && more.length === 0
+      ? `New from ${from([only])}`
+      : `${String(messages.length)} new: ${from(messages)}`;
+  const asks = asking.length === 0 ? undefined : `${from(asking)} asked you something`;
   return {
-    summary:
-      messages.length === 1 ? `New from ${names}` : `${String(messages.length)} new: ${names}`,
-    body: plain(messages.at(-1)?.body ?? '', MAX_BODY),
+    summary: asks === undefined ? news : messages.length === 1 ? asks : `${news}; ${asks}`,
+    body: plain([shown?.body ?? '', ...optionLines(shown?.options ?? [])].join(' '), MAX_BODY),
   };
 }
 

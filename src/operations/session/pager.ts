@@ -23,7 +23,7 @@ export async function runPager(
   name: string,
 ): Promise<boolean> {
   const set = env['PAGER'];
-  if (set === '' || set === 'cat') return false;
+  if (set?.trim() === '' || set === 'cat') return false;
   if (set === undefined && (await firstOnPath([USUAL], env['PATH'] ?? '')) === undefined)
     return false;
   const folder = await mkdtemp(join(tmpdir(), 'crosstalk-page-'));

@@ -1,10 +1,11 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runPlain } from '../../runner/plain-session.ts';
 import { loadPty } from '../../runner/pty.ts';
 import { runOnPty } from '../../runner/pty-session.ts';
 import { openTerminal } from '../../runner/terminal.ts';
 import { CrosstalkError } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
 import { interactive } from '../../agents/interactive.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { announcerFor } from './announcer.ts';
@@ -44,7 +45,7 @@ export async function startInteractiveSession(
   input: InteractiveSession,
 ): Promise<number> {
   const { paths, transport, note } = context;
-  await mkdir(paths.sessions, { recursive: true, mode: 0o700 });
+  await makeFolder(paths.sessions, 0o700);
   const file = join(paths.sessions, `${input.name}.md`);
   await writeFile(file, input.text, { mode: 0o600 });
   const { argv, program, instructed } = interactive(input.command, input.text, file);

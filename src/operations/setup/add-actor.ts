@@ -55,7 +55,7 @@ export interface AddedActor {
  */
 export async function addActor(context: Context, input: AddActorInput): Promise<AddedActor> {
   const { name, tier } = input;
-  assertNames(input);
+  assertInput(input);
   const host = await thisHost(context, input.host);
   const { alias } = host.file;
   const from = resolveFrom(context, undefined, input.login);
@@ -103,7 +103,7 @@ async function replacing(
   }
 }
 
-function assertNames({ name, tier }: AddActorInput): void {
+function assertInput({ name, tier, cli }: AddActorInput): void {
   if (!isName(name))
     throw new CrosstalkError(
       'usage',
@@ -113,6 +113,11 @@ function assertNames({ name, tier }: AddActorInput): void {
     throw new CrosstalkError('usage', `${name} means everybody; choose another name for the actor`);
   if (!isTier(tier))
     throw new CrosstalkError('usage', `--tier ${shown(tier)} is not a tier name; choose another`);
+  if (cli.trim() === '')
+    throw new CrosstalkError(
+      'usage',
+      '--cli is empty; name an agent CLI or a command line, as in: --cli claude',
+    );
 }
 
 async function addProfile(

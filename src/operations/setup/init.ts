@@ -1,10 +1,11 @@
 import type { InitInput, Initialised } from './input.ts';
-import { mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Checkout } from '../../bus/checkout.ts';
 import { EVERYONE } from '../../protocol/address.ts';
 import { CrosstalkError } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
 import { headlessCommand, KNOWN_AGENTS, knownAgent } from '../../agents/agents.ts';
 import { channelNameProblem } from '../../protocol/files/channel.ts';
 import { hostFile, VERSION_FILE } from '../../protocol/layout.ts';
@@ -29,7 +30,7 @@ import { hostText, newActor, newChannel } from './starter-files.ts';
 import { noteMissingProgram } from './missing-program.ts';
 import { slotIn } from './tier-slot.ts';
 import { templateFiles } from './template.ts';
-import { assertRoom } from './room.ts';
+import { assertRoom, unusable } from './room.ts';
 import { timeAndChanceOf } from '../time-and-chance.ts';
 import { chooseWorkdir } from './workdir-option.ts';
 import { chooseWriter } from './writer.ts';
@@ -48,7 +49,9 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
   const dir = resolve(surroundings.cwd, input.dir ?? '.');
   checkInput(input);
   await assertRoom(dir);
-  const made = await mkdir(dir, { recursive: true });
+  const made = await makeFolder(dir).catch((error: unknown) => {
+    throw unusable(dir, error);
+  });
   try {
     const settings: { cli: string; actor: string; workdir?: string; from?: string } = {
       ...(await chooseCli(surroundings, input)),
@@ -87,7 +90,7 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
     return await create(surroundings, { ...input, ...settings }, dir, empty);
   } catch (error) {
     await emptyAgain(dir, made);
-    throw error;
+    throw unusable(dir, error);
   }
 }
 
@@ -108,7 +111,7 @@ async function create(
   });
   files.push(newChannel(channel, from, timeAndChanceOf(surroundings)));
   for (const { path, content } of files) {
-    await mkdir(dirname(join(dir, path)), { recursive: true });
+    await makeFolder(dirname(join(dir, path)));
     await writeFile(join(dir, path), content);
   }
   await createRepository(dir, surroundings.env, {

@@ -1,6 +1,6 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { CrosstalkError, hasCode } from '../../errors.ts';
+import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { transportAround } from '../locate.ts';
 
@@ -32,7 +32,7 @@ export async function assertRoom(dir: string): Promise<void> {
     if (hasCode(error, 'ENOENT')) return;
     if (hasCode(error, 'ENOTDIR'))
       throw new CrosstalkError('refused', `${dir} is not a folder; name another`);
-    throw error;
+    throw unusable(dir, error);
   }
   if (entries.includes('upstream')) {
     throw new CrosstalkError(
@@ -46,4 +46,15 @@ export async function assertRoom(dir: string): Promise<void> {
       `${dir} is not empty, it holds ${shown(entries[0])}; name a new or empty folder: crosstalk init <dir>`,
     );
   }
+}
+
+/** Says of an error of the system that it keeps a transport from being made here. */
+export function unusable(dir: string, error: unknown): unknown {
+  const { syscall } = error as { syscall?: unknown };
+  if (error instanceof CrosstalkError || typeof syscall !== 'string') return error;
+  return new CrosstalkError(
+    'refused',
+    `cannot make a transport at ${dir}: ${reasonOf(error)}; name another folder, or make this one yours and give it room: crosstalk init <dir>`,
+    { cause: error },
+  );
 }

@@ -1,15 +1,19 @@
 import { formatAddress } from '../../protocol/address.ts';
 import type { Located } from '../../protocol/message.ts';
+import type { Outcome } from '../../protocol/owed.ts';
+import { talkHeader, type TalkFields } from '../../protocol/talk.ts';
 import type { AddedMemory } from '../memory/add.ts';
 import type { ListedMemory } from '../memory/list.ts';
+import type { InboxEntry } from '../lookup/inbox.ts';
 import type { ReadMessage } from '../reading/read.ts';
 import type { Replied } from '../reading/replies.ts';
 import type { Sent } from '../sending/input.ts';
+import type { Failed } from '../waiting/standing.ts';
 
 // The output of `--json`; the MCP tools and the page use the same names.
 
 /** A message in a list. */
-export interface MessageJson {
+export interface MessageJson extends TalkFields {
   relPath: string;
   from: string;
   to: string[];
@@ -26,8 +30,24 @@ export function messageJson({ relPath, message }: Located): MessageJson {
     to: message.to.map(formatAddress),
     timestamp: message.timestamp,
     re: message.re,
+    ...talkHeader(message),
     body: message.body,
   };
+}
+
+/** A message of an inbox. */
+export interface InboxJson extends MessageJson {
+  channel: string;
+  channel_name: string;
+  unread: boolean;
+  /** Whether it asks something that was not answered yet. */
+  waits_for_you: boolean;
+}
+
+/** Converts a message of an inbox to JSON. */
+export function inboxJson({ channel, unread, asks, ...located }: InboxEntry): InboxJson {
+  const place = { channel: channel.id, channel_name: channel.name, unread, waits_for_you: asks };
+  return { ...place, ...messageJson(located) };
 }
 
 /** One complete message. */
@@ -55,17 +75,23 @@ export function readMessageJson(read: ReadMessage): ReadJson {
 export interface RepliedJson {
   channel: string;
   message: string;
-  state: 'PENDING' | 'REPLIED';
+  state: Outcome;
   replies: MessageJson[];
+  /** The deliveries that came to nothing, as long as there is no answer. */
+  failures: Failed[];
+  /** What holds the answer up, a line for each cause; empty unless it was waited for. */
+  held_up: string[];
 }
 
 /** Converts a message and its answers to JSON. */
-export function repliedJson({ ref, replies }: Replied): RepliedJson {
+export function repliedJson({ ref, state, replies, failures, held_up }: Replied): RepliedJson {
   return {
     channel: ref.channel,
     message: ref.relPath,
-    state: replies.length === 0 ? 'PENDING' : 'REPLIED',
+    state,
     replies: replies.map(messageJson),
+    failures,
+    held_up,
   };
 }
 

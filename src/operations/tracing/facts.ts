@@ -1,5 +1,6 @@
 import type { WebDelay } from '../../api/delay.ts';
 import { messageFile } from '../../protocol/layout.ts';
+import { isAnswer } from '../../protocol/owed.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { Cursors, cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
@@ -27,8 +28,10 @@ export interface Facts {
    */
   seen_by: string[];
   running: boolean;
-  /** Paths of the actor's messages that answer it. */
+  /** Paths of the actor's messages that answer it; a word on the way to an answer is none. */
   answered_by: string[];
+  /** Paths of the notices that it came to nothing. */
+  failed_in: string[];
   /** Paths of the tasks that the actor gave to others because of it. */
   delegated_in: string[];
   /** Whether a run on this machine handled it and chose to give no answer. */
@@ -90,11 +93,8 @@ export async function factsOf(
   const waits = heartbeat?.parked.find((one) => one.actor === actor && one.until > now);
   const mentions = await naming(ref, 're_or_cause');
   const own = mentions.filter(({ message }) => message.from === actor);
-  const [answers, tasks] = [true, false].map((isAnswer) =>
-    own
-      .filter(({ message }) => message.re.includes(relPath) === isAnswer)
-      .map((mention) => mention.relPath),
-  ) as [string[], string[]];
+  const answers = own.filter(({ message }) => message.re.includes(relPath) && isAnswer(message));
+  const tasks = own.filter(({ message }) => !message.re.includes(relPath) && isAnswer(message));
   // Only this machine's actors are in its heartbeat's host file, and only their mail is held here.
   const isHere = cursors.has(actor) || letter !== undefined;
   const holding = { paused: paused ?? null, holds, parked: heartbeat?.parked ?? [] };
@@ -107,8 +107,9 @@ export async function factsOf(
     on_the_bus: await exists(await tipOf(context)),
     seen_by: [...new Set(hosts.filter((host) => typeof host === 'string'))],
     running,
-    answered_by: answers,
-    delegated_in: tasks,
+    answered_by: answers.map((mention) => mention.relPath),
+    failed_in: own.flatMap((one) => (one.message.failed === undefined ? [] : one.relPath)),
+    delegated_in: tasks.map((mention) => mention.relPath),
     silent: wakes && settled && !running && own.length === 0 && letter === undefined,
     parked: waits === undefined || !waiting ? null : { reason: waits.reason, until: waits.until },
     delay: delayOf(
@@ -151,6 +152,7 @@ export function describeFacts(facts: Facts): string {
     facts.seen_by.length === 0 ? '' : `seen by ${facts.seen_by.join(', ')}`,
     facts.running ? 'running' : '',
     facts.delegated_in.length > 0 ? `passed on by ${facts.delegated_in.join(', ')}` : '',
+    facts.failed_in.length > 0 ? `failed, as ${facts.failed_in.join(', ')} tells` : '',
     facts.answered_by.length > 0 ? `answered by ${facts.answered_by.join(', ')}` : '',
     facts.parked === null
       ? ''

@@ -1,9 +1,12 @@
 import type { WebState, WebThread, WebThreadNode } from '../../api/messages.ts';
 import { readHosts } from '../../bus/host.ts';
+import { isQuestion } from '../../protocol/causality.ts';
 import { activation } from '../../protocol/activation.ts';
 import { EVERYONE, formatAddress } from '../../protocol/address.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
+import { isAnswer, markOf } from '../../protocol/owed.ts';
+import { withoutSequences } from '../../protocol/text/steering.ts';
 import { treesOf, type Branch } from '../../protocol/tree.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -11,6 +14,7 @@ import { factsOf, type Facts } from './facts.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { queuedMessages } from '../lookup/queued.ts';
+import { whyUnread } from './unread.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { type MessageRef } from '../../protocol/message-ref.ts';
 
@@ -123,6 +127,7 @@ function describe({ relPath, message }: Located): Omit<WebThreadNode, 'states' |
     re: message.re,
     cause: message.cause,
     excerpt: excerptOf(message.body, '', EXCERPT_BYTES).text,
+    mark: markOf(message),
   };
 }
 
@@ -145,11 +150,12 @@ export async function statesOf(
     thread.find((one) => one.relPath === path)?.message.from;
   const states: WebState[] = [];
   for (const { name, host } of message.to) {
-    if (name === EVERYONE || (message.re.length > 0 && !served.has(name))) continue;
+    if (name === EVERYONE || (!isQuestion(message) && !served.has(name))) continue;
     if (!activation(message, name, host ?? '', senderOf).wakes) continue;
-    const answer = thread.find(
+    const said = thread.filter(
       (one) => one.message.from === name && one.message.re.includes(relPath),
     );
+    const answer = said.find((one) => isAnswer(one.message));
     if (answer !== undefined) {
       const took = Date.parse(answer.message.timestamp) - Date.parse(message.timestamp);
       const seconds = Math.max(0, Math.round(took / 1000));
@@ -163,9 +169,53 @@ export async function statesOf(
       continue;
     }
     const facts = await factsOf(context, { channel, relPath }, name, { wakes: true }, naming);
-    states.push({ actor: name, took_s: null, ...openState(facts), delay: facts.delay });
+    const open = { actor: name, took_s: null, ...openState(facts), delay: facts.delay };
+    states.push(
+      open.state === 'waiting' ? await waiting(context, open, said, { name, host }) : open,
+    );
   }
   return states;
+}
+
+/** The state of an addressee that has not answered: it failed on another host, or something holds it up. */
+async function waiting(
+  context: Context,
+  open: WebState,
+  said: readonly Located[],
+  to: { name: string; host: string | undefined },
+): Promise<WebState> {
+  const failed = failedElsewhere(said, to.host);
+  if (failed !== undefined || open.delay !== null) return { ...open, ...failed };
+  const why = await whyUnread(context, to);
+  return why === undefined ? open : { ...open, held_up: why };
+}
+
+/** That it failed on another host, by the notice of that host's dispatcher. */
+function failedElsewhere(
+  said: readonly Located[],
+  host: string | undefined,
+): Pick<WebState, 'state' | 'detail' | 'failed_on' | 'delay'> | undefined {
+  const notice = said.findLast(({ message }) => {
+    const { failed } = message;
+    return failed?.host === message.host && (host === undefined || host === failed?.host);
+  });
+  const { failed, timestamp, body } = notice?.message ?? {};
+  if (failed === undefined || timestamp === undefined) return undefined;
+  const { reason, attempts } = failed;
+  const [line = ''] = (body ?? '').trim().split('\n');
+  return {
+    state: 'failed',
+    detail: failed.dead_letter,
+    failed_on: failed.host,
+    delay: {
+      since: timestamp,
+      until: null,
+      reason,
+      said: withoutSequences(line),
+      attempts,
+      attempts_allowed: null,
+    },
+  };
 }
 
 function openState(facts: Facts): Pick<WebState, 'state' | 'detail'> {

@@ -1,11 +1,12 @@
 import { type MessageRef, messageKey } from '../../protocol/message-ref.ts';
 import { readHosts } from '../../bus/host.ts';
 import { splitAt, type Beyond, type ServedActor, type Split } from '../../protocol/epoch.ts';
-import { CHANNELS, messageFile, placeOf } from '../../protocol/layout.ts';
+import { attachedPath, CHANNELS, messageFile, placeOf } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import { byChannel } from '../../protocol/reference.ts';
 import { seenFrom } from '../../protocol/seen-from.ts';
 import type { Context } from '../context.ts';
+import { NamedFiles } from './named-files.ts';
 
 /** The number of files read at a time. */
 const CHUNK = 500;
@@ -17,6 +18,8 @@ export interface ArchivePlan {
   /** The number of messages before that day that wait for an answer. */
   waiting: number;
   kept: number;
+  /** The attached files that leave with them, because no message that stays names them. */
+  files: number;
 }
 
 /** A message, with names relative to its channel. */
@@ -51,8 +54,10 @@ export async function planAt(
   const all = await context.reader.channels(tip);
   const splits = new Map<string, Split>();
   const crossings: Crossing[] = [];
+  const named = new NamedFiles();
   for (const { id } of all) {
     const messages = await headersOf(context, tip, id);
+    named.note(id, messages);
     splits.set(id, splitAt(messages, before, served, withWaiting));
     crossings.push(...messages.flatMap((located) => crossingsOf(id, located)));
   }
@@ -75,10 +80,21 @@ export async function planAt(
     for (const relPath of ended) removed.push(messageFile(id, relPath));
     return { id, name, archived: ended.length, waiting: waiting.length, kept };
   });
-  const sum = (part: Exclude<keyof ArchivePlan, 'channels'>): number =>
+  const files = await transportFiles(context, tip, named.onlyIn(splits));
+  removed.push(...files);
+  const sum = (part: 'archived' | 'waiting' | 'kept'): number =>
     channels.reduce((total, channel) => total + channel[part], 0);
-  const plan = { channels, archived: sum('archived'), waiting: sum('waiting'), kept: sum('kept') };
-  return { plan, removed };
+  const counts = { archived: sum('archived'), waiting: sum('waiting'), kept: sum('kept') };
+  return { plan: { channels, ...counts, files: files.length }, removed };
+}
+
+/** Those of some attached files that are on the bus, by their paths. */
+async function transportFiles(
+  { transport }: Context,
+  tip: string,
+  sha256s: readonly string[],
+): Promise<string[]> {
+  return [...(await transport.entriesAt(tip, sha256s.map(attachedPath))).keys()];
 }
 
 function crossingsOf(channel: string, located: Located): Crossing[] {

@@ -2,7 +2,7 @@ import { rm, stat } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
 import { Checkout } from '../../bus/checkout.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { CHANNELS, placeOf } from '../../protocol/layout.ts';
+import { attachedPath, CHANNELS, placeOf } from '../../protocol/layout.ts';
 import { shown } from '../../protocol/text/result.ts';
 import type { Failure, TreeEntry } from '../../transport/transport.ts';
 import { planAt, type ArchivePlan } from './archive-plan.ts';
@@ -51,7 +51,7 @@ export async function archive(context: Context, input: ArchiveInput): Promise<Ar
     const result = { ...plan, before: input.before };
     if (file === undefined || removed.length === 0) return result;
     const sha256 = await transport.epochs.bundle(tip, file);
-    const text = `Archive ${String(removed.length)} messages before ${input.before}`;
+    const text = `Archive ${String(plan.archived)} messages before ${input.before}`;
     await permission(context.budget)('push');
     const moved = await transport.epochs
       .begin(tip, removed, text, sha256)
@@ -73,6 +73,8 @@ export async function archive(context: Context, input: ArchiveInput): Promise<Ar
 export interface Restored {
   archived: string;
   restored: number;
+  /** The attached files that came back with them. */
+  files: number;
   tip: string;
 }
 
@@ -97,12 +99,14 @@ export async function restore(context: Context, bundle: string): Promise<Restore
     const files: TreeEntry[] = [];
     for await (const some of transport.walk(archived, CHANNELS))
       for (const file of some) if (isOfBus(file) && !there.has(file.path)) files.push(file);
-    if (files.length === 0) return { archived, restored: 0, tip };
+    if (files.length === 0) return { archived, restored: 0, files: 0, tip };
+    const attached = await attachedTo(context, files, archived, tip);
     await permission(context.budget)('push');
-    const moved = await transport.epochs.restore(tip, archived, files);
+    const moved = await transport.epochs.restore(tip, archived, [...files, ...attached]);
     if (moved.ok) {
       await new Checkout(transport, context.now).follow();
-      return { archived, restored: files.length, tip: moved.tip };
+      const counts = { restored: files.length, files: attached.length };
+      return { archived, ...counts, tip: moved.tip };
     }
     if (tries === MAX_TRIES || !isRace(moved.failure)) throw refusedBy(context, moved.failure);
   }
@@ -114,6 +118,24 @@ export async function restore(context: Context, bundle: string): Promise<Restore
  */
 function isOfBus({ path, type }: TreeEntry): boolean {
   return type === 'blob' && /^(message|channel)$/.test(placeOf(path).kind);
+}
+
+/** The files that messages of an archive name and the bus lacks, as they were archived. */
+async function attachedTo(
+  { transport, reader }: Context,
+  messages: readonly TreeEntry[],
+  archived: string,
+  tip: string,
+): Promise<TreeEntry[]> {
+  const paths = new Set<string>();
+  for (const message of messages) {
+    const parsed = await reader.parse(message);
+    const files = parsed?.ok === true ? (parsed.value.files ?? []) : [];
+    for (const { sha256 } of files) paths.add(attachedPath(sha256));
+  }
+  const there = await transport.entriesAt(tip, [...paths]);
+  const found = await transport.entriesAt(archived, [...paths]);
+  return [...found.values()].filter(({ path, type }) => type === 'blob' && !there.has(path));
 }
 
 async function askRemote(context: Context): Promise<void> {

@@ -20,7 +20,7 @@ export function listDeadLetters({ deadLetters }: Context): Promise<DeadLetter[]>
  */
 export async function findDeadLetter({ deadLetters }: Context, id: string): Promise<DeadLetter> {
   const all = await deadLetters.all();
-  const wanted = id.toUpperCase();
+  const wanted = id.trim().toUpperCase();
   const exact = all.filter((letter) => letter.id === wanted);
   const matches =
     exact.length > 0
@@ -59,22 +59,36 @@ function holds({ channel, messages }: DeadLetter, given: string): boolean {
 /**
  * Releases dead letters for another round of attempts and wakes the dispatcher.
  *
- * @param id an id, or `all`
+ * @param id an id, or `all`, which leaves out what was cancelled
  * @returns the released letters, and whether a running dispatcher was woken
+ * @throws CrosstalkError `usage` for what was cancelled: it would be cancelled again
  */
 export async function retryDeadLetters(
   context: Context,
   id: string,
 ): Promise<{ released: DeadLetter[]; woken: boolean }> {
-  const letters =
-    id === 'all' ? await context.deadLetters.all() : [await findDeadLetter(context, id)];
-  const released = letters.map((letter) => ({
-    ...letter,
-    state: 'retrying' as const,
-    attempts_since_release: 0,
-    next_retry_at: context.now().toISOString(),
-  }));
-  for (const letter of released) await context.deadLetters.put(letter);
+  const { deadLetters, now } = context;
+  const letters = id === 'all' ? await deadLetters.all() : [await findDeadLetter(context, id)];
+  const [only] = letters;
+  if (id !== 'all' && only?.state === 'cancelled')
+    throw new CrosstalkError(
+      'usage',
+      `${only.id} was cancelled, and stays so; send the message again, or forget it with: crosstalk dlq --drop ${only.id}`,
+    );
+  const released: DeadLetter[] = [];
+  for (const listed of letters) {
+    // Read again: writing many takes long, and one that was answered meanwhile must not come back.
+    const letter = await deadLetters.get(listed.id);
+    if (letter === undefined || letter.state === 'cancelled') continue;
+    const due = {
+      ...letter,
+      state: 'retrying' as const,
+      attempts_since_release: 0,
+      next_retry_at: now().toISOString(),
+    };
+    await deadLetters.put(due);
+    released.push(due);
+  }
   const asked = await ask(context.paths.socket, { op: 'wake' }, 2000);
   return { released, woken: asked.kind === 'answered' };
 }

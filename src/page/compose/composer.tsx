@@ -6,6 +6,7 @@ import { LiveContext, useModel } from '../live/use-live.ts';
 import { Problem } from '../parts/view.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { EMPTY, keepDraft, loadDraft, type Draft } from '../live/drafts.ts';
+import { AttachedFiles, useAttaching } from './attached.tsx';
 import { Unserved } from './unserved.tsx';
 import { RecipientField } from './recipient-field.tsx';
 import { listed, recipientProblem } from './recipients.ts';
@@ -31,6 +32,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
   const [preview, setPreview] = useState(false);
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [notes, setNotes] = useState('');
+  const attaching = useAttaching();
   const text = useRef<HTMLTextAreaElement>(null);
   const left = useRef(new AbortController());
   const id = useId();
@@ -52,7 +54,9 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
   const send = async (): Promise<void> => {
     // What is said of the send under way stays.
     if (sending) return;
-    const wrong = problemOf(draft, session?.message_limit ?? Infinity);
+    const wrong = attaching.isBusy
+      ? 'A file is still being attached; send when it is there.'
+      : problemOf(draft, session?.message_limit ?? Infinity);
     setProblem(wrong);
     if (wrong !== undefined) return;
     setSending(true);
@@ -65,6 +69,9 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
         body,
         channel,
         ...(tiers.includes(tier) && { tier }),
+        ...(attaching.files.length > 0 && {
+          files: attaching.files.map(({ sha256, name }) => ({ sha256, name })),
+        }),
       };
       const sent = await sendOnce(live.ways, channel, request, {
         unsure: (error) => {
@@ -73,12 +80,13 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
         stop,
       });
       const name = channels?.find((one) => one.id === sent.channel)?.name ?? '';
-      const messages = queuedMessages(sent, draft, name);
+      const messages = queuedMessages(sent, draft, name, attaching.files);
       if (sent.state === 'queued') live.sent(messages);
       keepDraft(localStorage, channel, EMPTY);
       // Another channel's draft is shown by now.
       if (stop.aborted) return;
       setProblem(undefined);
+      attaching.clear();
       setDraft({ ...EMPTY, to: draft.to });
       setPreview(false);
       setNotes(['Queued.', ...sent.notes].join(' '));
@@ -97,6 +105,15 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
       onSubmit={(event) => {
         event.preventDefault();
         void send();
+      }}
+      onDragOver={(event) => {
+        if (event.dataTransfer?.types.includes('Files') === true) event.preventDefault();
+      }}
+      onDrop={(event) => {
+        const dropped = [...(event.dataTransfer?.files ?? [])];
+        if (dropped.length === 0) return;
+        event.preventDefault();
+        if (!sending) attaching.add(dropped);
       }}
     >
       <RecipientField
@@ -156,6 +173,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
           }}
         />
       </div>
+      <AttachedFiles attaching={attaching} disabled={sending} />
       <div class="actions">
         <p class="dim notes" role="status">
           {sending ? 'Sending…' : notes}

@@ -1,4 +1,4 @@
-import type { WebActor, WebMessage, WebSent } from '../../api/api.ts';
+import type { WebActor, WebFile, WebMessage, WebSent } from '../../api/api.ts';
 import { ApiError, wordsOf } from '../live/api.ts';
 import { listed } from './recipients.ts';
 import type { Draft } from '../live/drafts.ts';
@@ -27,7 +27,12 @@ export function tiersOf(actors: readonly WebActor[], to: string): string[] {
 }
 
 /** The messages as they will be on the bus, to show them until they are there. */
-export function queuedMessages(sent: WebSent, draft: Draft, channelName: string): WebMessage[] {
+export function queuedMessages(
+  sent: WebSent,
+  draft: Draft,
+  channelName: string,
+  files: WebFile[] = [],
+): WebMessage[] {
   return sent.messages.map(({ relPath, to, re, cause }) => ({
     channel: sent.channel,
     channel_name: channelName,
@@ -42,7 +47,9 @@ export function queuedMessages(sent: WebSent, draft: Draft, channelName: string)
     host: null,
     body: draft.body,
     body_cut: false,
+    options: [],
     queued: true,
+    files,
   }));
 }
 

@@ -6,8 +6,11 @@ import { get, wordsOf } from '../live/api.ts';
 import { Link } from '../route/link.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Problem } from '../parts/view.tsx';
+import { CancelButton } from '../compose/cancel-button.tsx';
+import { ReplyBox, useMayReply } from '../compose/reply-box.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { clockOf, dayOf, wholeTimeOf } from '../text/time.ts';
+import { MessageFiles } from './files.tsx';
 import { Speaker, type Kind } from '../parts/speaker.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
 import type { Shown } from '../live/states.ts';
@@ -39,6 +42,8 @@ export function MessageItem(props: Props): JSX.Element {
   const { message, kind, position, count, states, answered, current, newDay, firstUnread } = props;
   const { channel, relPath, from, to, timestamp, tier, host, type } = message;
   const place = { channel, relPath };
+  const [replying, setReplying] = useState(false);
+  const mayReply = useMayReply(from);
   const title = `message-${relPath.replace(/[^\w]/g, '-')}`;
   return (
     <article
@@ -64,6 +69,19 @@ export function MessageItem(props: Props): JSX.Element {
         {host !== null && <span class="dim host">on {host}</span>}
         {type !== 'text' && <span class="chip dim">{type}</span>}
         <span class="links">
+          {mayReply && (
+            <button
+              type="button"
+              title="Reply"
+              aria-label={`Reply to ${from}`}
+              aria-expanded={replying}
+              onClick={() => {
+                setReplying(!replying);
+              }}
+            >
+              <Icon name="reply" />
+            </button>
+          )}
           <Link to={{ view: 'thread', ...place }} label="Thread of this message" title="Thread">
             <Icon name="thread" />
           </Link>
@@ -86,11 +104,16 @@ export function MessageItem(props: Props): JSX.Element {
         </p>
       ))}
       <Body message={message} />
+      <MessageFiles message={message} />
+      {(replying || message.options.length > 0) && (
+        <ReplyBox {...place} from={from} options={message.options} opened={replying} />
+      )}
       {states.length > 0 && (
         <p class="states">
           {states.map((shown) => (
             <StateChip key={`${shown.state} ${shown.actor ?? ''}`} shown={shown} />
           ))}
+          <CancelButton {...place} from={from} mark={message.mark} states={states} />
         </p>
       )}
     </article>
@@ -132,9 +155,10 @@ function Body({ message }: { message: WebMessage }): JSX.Element {
 }
 
 /** An estimate of a message's height in pixels, used until it was shown. */
-export function guessedHeight({ body, re }: WebMessage): number {
+export function guessedHeight({ body, re, files, options }: WebMessage): number {
   const lines = body
     .split('\n', MANY_LINES)
     .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 75)), 0);
-  return 72 + 26 * re.length + Math.min(MANY_LINES, lines) * 24;
+  const rows = 26 * (re.length + files.length) + (options.length > 0 ? 48 : 0);
+  return 72 + rows + Math.min(MANY_LINES, lines) * 24;
 }

@@ -2,7 +2,9 @@ import { messageKey } from '../../protocol/message-ref.ts';
 import type { JSX } from 'preact';
 import type { WebThread, WebThreadNode } from '../../api/api.ts';
 import { get } from '../live/api.ts';
-import { useLoaded } from '../live/use-live.ts';
+import { CancelButton } from '../compose/cancel-button.tsx';
+import { ReplyBox } from '../compose/reply-box.tsx';
+import { useLoaded, useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { Problem, View } from '../parts/view.tsx';
 import { plainOf } from '../text/plain.ts';
@@ -21,6 +23,8 @@ export function ThreadView({
   relPath: string;
 }): JSX.Element {
   const ref = messageKey({ channel, relPath });
+  // Whether there is a field for a reply is known with the session, and moves what is below it.
+  const isReady = useModel().session !== undefined;
   const { value: thread, problem } = useLoaded(
     ref,
     (signal) => get<WebThread>('thread', { ref }, signal),
@@ -49,7 +53,7 @@ export function ThreadView({
         <p class="dim">The thread is very long; this is a part of it.</p>
       )}
       <div class="thread" role="group" aria-label="The messages of the thread" aria-live="polite">
-        {thread !== undefined && <Branches nodes={thread.roots} thread={thread} />}
+        {thread !== undefined && isReady && <Branches nodes={thread.roots} thread={thread} />}
       </div>
     </View>
   );
@@ -87,15 +91,19 @@ function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX
           {excerpt === '' ? 'empty message' : plainOf(excerpt)}
         </Link>
       </p>
+      <ReplyBox channel={thread.channel} relPath={relPath} from={from} />
       {states.length > 0 && (
         <p class="states">
-          {states.map(({ actor, state, detail, took_s: took, delay }) => (
-            <StateChip
-              key={actor}
-              shown={{ actor, state, detail, delay, since: timestamp }}
-              took={took}
-            />
+          {states.map(({ took_s: took, ...state }) => (
+            <StateChip key={state.actor} shown={{ ...state, since: timestamp }} took={took} />
           ))}
+          <CancelButton
+            channel={thread.channel}
+            relPath={relPath}
+            from={from}
+            mark={node.mark}
+            states={states}
+          />
         </p>
       )}
     </div>

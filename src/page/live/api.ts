@@ -51,21 +51,27 @@ export function get<T>(
   });
 }
 
-/** Sends a request that writes. @throws ApiError as {@link get} */
+/**
+ * Sends a request that writes.
+ *
+ * @param limit milliseconds that the answer may take
+ * @throws ApiError as {@link get}
+ */
 export function post<T>(
   path: string,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
+  limit = WRITE_LIMIT_MS,
 ): Promise<T> {
-  return call<T>(`/api/${path}`, {
+  const init = {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
-  });
+  };
+  return call<T>(`/api/${path}`, init, limit);
 }
 
-async function call<T>(address: string, init: RequestInit): Promise<T> {
-  const limit = init.method === 'POST' ? WRITE_LIMIT_MS : READ_LIMIT_MS;
+async function call<T>(address: string, init: RequestInit, limit = READ_LIMIT_MS): Promise<T> {
   const ended = new AbortController();
   const { signal } = ended;
   const timer = setTimeout(() => {

@@ -11,6 +11,10 @@ export interface Shown {
   since: string;
   /** Why it goes on later, or since when it runs. */
   delay?: WebDelay | null;
+  /** The other host on which it failed. */
+  failed_on?: string | undefined;
+  /** Why nobody reads it at the moment. */
+  held_up?: string | undefined;
 }
 
 /**
@@ -45,8 +49,9 @@ export function shownStatesOf(
       ...(delay !== undefined && { delay }),
     });
   }
-  for (const { from, relPath } of answers)
-    states.set(from, { state: 'answered', actor: from, detail: relPath, since });
+  for (const { from, relPath, mark } of answers)
+    if (mark === undefined)
+      states.set(from, { state: 'answered', actor: from, detail: relPath, since });
   if (states.size > 0) return [...states.values()];
   const self = { actor: null, detail: null, since };
   if (message.queued && facts?.self !== 'sent') return [{ state: 'queued', ...self }];

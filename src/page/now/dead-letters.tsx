@@ -108,7 +108,12 @@ export function DeadLetters({ now }: { now: WebNow }): JSX.Element {
 const HELD = SIGNS.held;
 
 /** What a dead letter is called where it is mail. */
-const STANDINGS = { retrying: 'failing', quarantined: 'failed', parked: 'parked' } as const;
+const STANDINGS = {
+  retrying: 'failing',
+  quarantined: 'failed',
+  parked: 'parked',
+  cancelled: 'failed',
+} as const;
 
 function Letter(props: { letter: WebDeadLetter; children: JSX.Element | false }): JSX.Element {
   const { letter, children } = props;
@@ -154,5 +159,7 @@ function historyOf(letter: WebDeadLetter, now: number): string {
       return `quarantined after ${String(attempts)} ${attempts === 1 ? 'attempt' : 'attempts'}, ${last}; tried again only if you say so`;
     case 'parked':
       return `parked ${last}; runs only if you say so`;
+    case 'cancelled':
+      return `cancelled ${last}`;
   }
 }

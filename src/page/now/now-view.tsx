@@ -3,6 +3,7 @@ import type { WebNow } from '../../api/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { View } from '../parts/view.tsx';
 import { Actors, Hosts } from './hosts.tsx';
+import { ForYou } from './for-you.tsx';
 import { DeadLetters } from './dead-letters.tsx';
 import { Budget, Malformed, OutboxCard } from './outgoing.tsx';
 import { Verdict } from './verdict.tsx';
@@ -29,6 +30,7 @@ function Known({ now }: { now: WebNow }): JSX.Element {
     <>
       <Verdict now={now} />
       <div class="cards">
+        <ForYou />
         <Actors now={now} />
         <Waiting now={now} />
         <DeadLetters now={now} />

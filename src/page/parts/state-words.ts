@@ -66,7 +66,9 @@ export function stateInWords(shown: Shown, took: number | null, now: number): st
     case 'sent':
       return 'sent';
     case 'waiting':
-      return `waiting for ${who}`;
+      return shown.held_up === undefined
+        ? `waiting for ${who}`
+        : `waiting for ${who}: ${shown.held_up}`;
     case 'held':
       return `${who} is held: ${whyHeld(delay)}`;
     case 'running':
@@ -78,7 +80,7 @@ export function stateInWords(shown: Shown, took: number | null, now: number): st
     case 'failing':
       return `${who} is failing: ${attemptsInWords(delay)}, ${nextInWords(delay?.until ?? null, now)}`;
     case 'failed':
-      return `${who} failed${detail === null ? '' : `, dead letter ${detail.slice(-6)}`}`;
+      return `${who} failed${shown.failed_on === undefined ? '' : ` on ${shown.failed_on}`}${detail === null ? '' : `, dead letter ${detail.slice(-6)}`}`;
     case 'parked':
       return `${who}: parked, ${reasonInWords('too_deep')}`;
   }

@@ -1,6 +1,7 @@
 import { formatDocument, parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
 import { fileText } from '../message.ts';
 import { isChannelId, isSender } from '../names.ts';
+import { isOneLine } from '../text/one-line.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 import { utcOf } from '../text/timestamp.ts';
 
@@ -43,11 +44,6 @@ export function memoryFileAt(at: Date, suffix: string): string {
 /** The hex suffix of a memory's file name, by which it may be named if it is unique. */
 export function memorySuffix(file: string): string {
   return FILE.exec(file)?.[1] ?? '';
-}
-
-/** Whether a text can be a subject or an alias: on one line, and not blank. */
-export function isOneLine(value: unknown): value is string {
-  return typeof value === 'string' && value.trim() !== '' && !/\p{Cc}/u.test(value);
 }
 
 /**

@@ -7,8 +7,10 @@ const FAILURES: Readonly<Record<string, string>> = {
   too_much_output: 'the command printed too much',
   empty_answer: 'the command gave no answer',
   bad_workdir: 'the working directory cannot be used',
+  misconfigured: 'the command cannot work as it is configured',
   interrupted: 'the dispatcher ended in the middle of the run',
   too_deep: 'the thread is too deep',
+  cancelled: 'it was cancelled',
 };
 
 /** Why mail waits although its actor could run. */

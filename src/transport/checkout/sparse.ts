@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
 import { exists, isLink, isPlain, listText } from '../clone/clone-file.ts';
 import { replace } from '../clone/own-git.ts';
 import type { Repository } from '../clone/handle.ts';
@@ -39,7 +39,7 @@ export async function prepareClone(
     const set = await git.run(['config', '--file', config, name, String(value)]);
     if (!set.ok) return;
   }
-  await mkdir(join(clone.gitDir, 'info'), { recursive: true });
+  await makeFolder(join(clone.gitDir, 'info'));
   await replace(file, wanted);
 }
 

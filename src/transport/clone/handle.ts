@@ -30,6 +30,8 @@ export interface Repository {
   partial?: boolean;
   /** `crosstalk.window`: how many days of messages the checkout shows. */
   window?: string;
+  /** `crosstalk.maxFileBytes`: how large an attached file may be. */
+  maxFileBytes?: string;
   /** What the remote should be asked for at most. */
   limits?: RemoteLimits;
   /** The branch that is the bus. */

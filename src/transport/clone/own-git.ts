@@ -1,5 +1,6 @@
-import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../folder.ts';
 import { accessOf, accessSettings, credentialsText, type Setting } from './access.ts';
 import { readPlainFile } from '../../plain-file.ts';
 import type { Clone } from './clone.ts';
@@ -105,7 +106,7 @@ export async function writeOwnGit(
 ): Promise<void> {
   const { gitDir } = own;
   for (const folder of ['refs/heads', 'info', 'objects'])
-    await mkdir(join(gitDir, folder), { recursive: true, mode: 0o700 });
+    await makeFolder(join(gitDir, folder), 0o700);
   await chmod(gitDir, 0o700);
   const settings = [...FIXED, ...(await forOwn(own, clone, recorded)), LAST];
   await replace(join(gitDir, 'info', 'attributes'), ATTRIBUTES);
@@ -122,7 +123,7 @@ async function seed(gitDir: string, clone: Clone, ref: string): Promise<void> {
   const packed = await ownText(join(gitDir, 'packed-refs'));
   const oid = (await loggedTip(gitDir, ref)) ?? (await readRef(clone, ref).catch(() => undefined));
   if (oid === undefined || packed.includes(` ${ref}\n`)) return;
-  await mkdir(join(path, '..'), { recursive: true, mode: 0o700 });
+  await makeFolder(join(path, '..'), 0o700);
   await replace(path, `${oid}\n`);
 }
 

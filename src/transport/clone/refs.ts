@@ -1,8 +1,9 @@
 import { constants } from 'node:fs';
-import { mkdir, open, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
+import { open, rename, rm, rmdir, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, reasonOf } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
 import type { Clone } from './clone.ts';
 import { linkOnTheWay, packedText, smallText } from './clone-file.ts';
 
@@ -130,7 +131,7 @@ export async function noteMove(
   let file: FileHandle | undefined;
   try {
     const modes = modesOf(isPrivate);
-    await mkdir(dirname(join(commonDir, log)), { recursive: true, mode: modes.folder });
+    await makeFolder(dirname(join(commonDir, log)), modes.folder);
     // With this flag a named pipe is opened at once, or not at all.
     file = await open(join(commonDir, log), flags, modes.file);
     if ((await file.stat()).isFile()) await file.appendFile(line);
@@ -145,7 +146,7 @@ export async function noteMove(
 async function takeLock(lock: string, isPrivate?: boolean): Promise<FileHandle | string> {
   const modes = modesOf(isPrivate);
   try {
-    await mkdir(dirname(lock), { recursive: true, mode: modes.folder });
+    await makeFolder(dirname(lock), modes.folder);
     return await open(lock, 'wx', modes.file);
   } catch (error) {
     return hasCode(error, 'EEXIST') ? 'locked' : `${lock} cannot be made: ${reasonOf(error)}`;

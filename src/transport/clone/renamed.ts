@@ -1,5 +1,6 @@
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../../folder.ts';
 import type { Git } from '../git/git.ts';
 import { mergeBase } from '../objects/lineage.ts';
 import { readRef, writeRef } from './refs.ts';
@@ -30,7 +31,7 @@ export async function carryOver(git: Git, gitDir: string, from: string, to: stri
     (await mergeBase(git, oid, tip).catch(() => oid)) === undefined;
   if (known !== undefined && (await isAnother(known))) return;
   const log = join(gitDir, 'logs', after);
-  await mkdir(dirname(log), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(log), 0o700);
   // The branch without its log is as good as a clone that was just made.
   await copyFile(join(gitDir, 'logs', before), log).catch(() => undefined);
   await writeRef(own, after, tip);

@@ -1,5 +1,5 @@
+import { makeFolder } from '../../folder.ts';
 import type { Repository } from './handle.ts';
-import { mkdir } from 'node:fs/promises';
 import { accessOf, assertOrigin, type Setting } from './access.ts';
 import { configStamp, type Clone } from './clone.ts';
 import { remoteLimits } from './forges.ts';
@@ -104,7 +104,7 @@ async function recordAnew(
   stamp: string,
   made: boolean,
 ): Promise<Recording> {
-  await mkdir(own.gitDir, { recursive: true, mode: 0o700 });
+  await makeFolder(own.gitDir, 0o700);
   const theirs = await readClone(git, clone);
   if (!made) await writeOwnGit(own, clone, known?.recorded ?? [], known && branchOf(known));
   const settings = ofClone(theirs, await listOwn(git));
@@ -151,6 +151,7 @@ export async function openRepository(
     channel: settings.get('crosstalk.channel'),
     agent: settings.get('crosstalk.agent'),
     window: settings.get('crosstalk.window'),
+    maxFileBytes: settings.get('crosstalk.maxfilebytes'),
     limits: remoteLimits(origin, settings),
     objectsDir: isShared ? undefined : clone.objectsDir,
     partial: settings.get('remote.origin.promisor') === 'true' ? true : undefined,

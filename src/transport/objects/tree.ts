@@ -129,7 +129,19 @@ export async function listTree(
   folders: readonly string[],
 ): Promise<TreeEntry[]> {
   if (folders.length === 0) return [];
-  const paths = folders.map((folder) => `${folder}/`);
+  return listPaths(
+    git,
+    commit,
+    folders.map((folder) => `${folder}/`),
+  );
+}
+
+/** What stands at some paths; for a path that ends with a slash, what is in that folder. */
+export async function listPaths(
+  git: Git,
+  commit: string,
+  paths: readonly string[],
+): Promise<TreeEntry[]> {
   const out = await git.must(['ls-tree', '-z', commit, ...paths]);
   return out
     .toString('utf8')

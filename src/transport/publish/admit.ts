@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Commit, Requirement } from '../../protocol/commit.ts';
+import type { Blob, Commit, Requirement } from '../../protocol/commit.ts';
 import type { Objects } from '../objects/objects.ts';
 import { readFolder } from '../objects/tree.ts';
 
@@ -53,8 +53,14 @@ export async function admit(
 
 async function unmet(
   standing: Standing,
-  { requires = [] }: Commit,
+  { requires = [], blobs = [] }: Commit,
 ): Promise<Omit<Refused, 'entry'> | undefined> {
+  const lost = blobs.find(({ oid }) => oid === undefined);
+  if (lost !== undefined)
+    return {
+      path: lost.path,
+      reason: `the bytes of ${lost.path} are not in the outbox any more, or are not what was attached; send the message again`,
+    };
   for (const { path, oid } of requires) {
     const there = await standing.oidAt(path);
     if (there !== oid) return { path, reason: unmetReason({ path, oid }, there) };
@@ -75,6 +81,7 @@ class Standing {
   readonly #tip: string | undefined;
   readonly #folders = new Map<string, Promise<Set<string> | undefined>>();
   readonly #written = new Map<string, string>();
+  readonly #blobs = new Map<string, string>();
   #cleared: string[] = [];
 
   constructor(objects: Objects, tip: string | undefined) {
@@ -83,18 +90,21 @@ class Standing {
   }
 
   /** Takes note of a commit that is going to be built. */
-  write({ files, clear }: Commit): void {
+  write({ files, blobs = [], clear }: Commit): void {
     if (clear !== undefined) {
       this.#cleared.push(`${clear}/`);
       for (const path of this.#written.keys())
         if (path.startsWith(`${clear}/`)) this.#written.delete(path);
     }
     for (const { path, content } of files) this.#written.set(path, content);
+    for (const { path, oid = '' } of blobs) this.#blobs.set(path, oid);
   }
 
   /** Whether a commit has nothing to do: all its files are there, to the byte. */
-  async hasAll({ files, clear }: Commit): Promise<boolean> {
+  async hasAll({ files, blobs = [], clear }: Commit): Promise<boolean> {
     if (clear !== undefined) return false;
+    // Whatever else is at the path of an attached file is replaced: its name says what belongs there.
+    for (const blob of blobs) if (!(await this.#hasBlob(blob))) return false;
     const isLong = files.length > FEW_FILES;
     // Most often all or none of the files are there: the names tell this without a look at
     // contents.
@@ -113,6 +123,15 @@ class Standing {
     // For many files that must be new, the names in their folder tell whether they are.
     if (this.#folders.has(folderOf(path)) && !(await this.#mayStand(path))) return null;
     return (await this.#objects.read(`${this.#tip}:${path}`))?.oid ?? null;
+  }
+
+  async #hasBlob({ path, oid }: Blob): Promise<boolean> {
+    if (this.#blobs.has(path)) return this.#blobs.get(path) === oid;
+    if (this.#tip === undefined || oid === undefined) return false;
+    const there = await readFolder(this.#objects, this.#tip, folderOf(path));
+    return (
+      there?.some((one) => one.path === path && one.oid === oid && one.type === 'blob') === true
+    );
   }
 
   async #text(path: string): Promise<string | undefined> {

@@ -24,7 +24,10 @@ export async function build(
   commits: readonly Commit[],
 ): Promise<{ ok: true; oid: string } | { ok: false; failure: Failure }> {
   const { objectsDir, committer } = repository;
-  const files = commits.reduce((sum, commit) => sum + commit.files.length, 0);
+  const files = commits.reduce(
+    (sum, { files, blobs = [] }) => sum + files.length + blobs.length,
+    0,
+  );
   const few = files <= MAX_LOOSE_FILES && commits.every(({ clear }) => clear === undefined);
   if (few && tip !== undefined && objectsDir !== undefined) {
     // What this cannot do, git does, or says why it cannot be done.
@@ -86,6 +89,7 @@ function importCommand(
     data(`${commit.subject}\n`),
     parent,
     commit.clear === undefined ? '' : `D ${commit.clear}\n`,
+    ...(commit.blobs ?? []).map(({ path, oid = '' }) => `M 100644 ${oid} ${path}\n`),
     ...commit.files.map(({ path, content }) => `M 100644 inline ${path}\n${data(content)}`),
     '\n',
   ].join('');

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
 import { data, fastImport } from './build.ts';
 import type { Failure } from '../git/failure.ts';
 import { writeRef } from '../clone/refs.ts';
@@ -51,7 +52,7 @@ export class Epochs extends EpochReading {
       // This is a repository whose only branch is the bus, with the objects of this one.
       const view = join(scratch, 'view.git');
       await git.elsewhere(scratch).must(['init', '--quiet', '--bare', view]);
-      await mkdir(join(view, 'objects', 'info'), { recursive: true });
+      await makeFolder(join(view, 'objects', 'info'));
       await writeFile(join(view, 'objects', 'info', 'alternates'), `${clone.objectsDir}\n`);
       const branch = `refs/heads/${this.#repository.branch}`;
       const inView = git.elsewhere(view);
@@ -124,7 +125,7 @@ export class Epochs extends EpochReading {
     const changes = files.map(
       ({ mode, oid, path }) => `M ${knownMode(mode)} ${oid} ${quoted(path)}\n`,
     );
-    const message = `Restore ${String(files.length)} messages\n\n${RESTORED}: ${archived}\n`;
+    const message = `Restore ${String(files.length)} files\n\n${RESTORED}: ${archived}\n`;
     const commit = await this.#commit(tip, changes, message, [tip, archived]);
     const failure = await this.#move(tip, commit, 'forward');
     return failure === undefined ? { ok: true, tip: commit } : { ok: false, failure };

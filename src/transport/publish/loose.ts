@@ -32,7 +32,8 @@ export async function writeLoose(
   const writer = new Writer(objectsDir, objects, tip.length === 64 ? 'sha256' : 'sha1');
   let root = (await objects.read(`${tip}^{tree}`))?.oid;
   let parent = tip;
-  for (const { author, at, subject, files } of commits) {
+  for (const { author, at, subject, files, blobs = [] } of commits) {
+    for (const { path, oid = '' } of blobs) root = await writer.place(root, path.split('/'), oid);
     for (const { path, content } of files) {
       const blob = writer.write('blob', Buffer.from(content));
       root = await writer.place(root, Buffer.from(path).toString('latin1').split('/'), blob);

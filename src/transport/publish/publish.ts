@@ -1,5 +1,5 @@
 import { passed } from '../../crash-points.ts';
-import type { Commit } from '../../protocol/commit.ts';
+import type { Blob, Commit } from '../../protocol/commit.ts';
 import { wait, type Wait } from '../../wait.ts';
 import type { Fetched } from '../clone/remote.ts';
 import type { Failure } from '../git/failure.ts';
@@ -25,6 +25,8 @@ export interface PublishOptions {
   wait?: Wait | undefined;
   /** Numbers from 0 to 1, for the wait after a lost race. */
   random?: (() => number) | undefined;
+  /** Where the bytes of attached files are until git has them. */
+  bytesOf?: ((blob: Blob) => Promise<Buffer | undefined>) | undefined;
 }
 
 /** What is asked of whoever coordinates. */

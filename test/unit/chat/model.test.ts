@@ -258,7 +258,7 @@ it('commands change the addressee, ask for reports and say what they lack', () =
   chat.type('/thread').press('return');
   expect(chat.screen.join('\n')).toContain('which thread?');
   chat.press('ctrl-c').type('/help').press('return');
-  expect(chat.screen.join('\n')).toContain('PgUp, PgDn');
+  expect(chat.screen.join('\n')).toContain('Alt-Enter');
   chat.press('escape').type('/quit').press('return');
   expect(chat.did('quit')).toHaveLength(1);
 });
@@ -312,4 +312,52 @@ it('every frame has exactly the lines and at most the columns of its terminal, w
       }
     }
   }
+});
+
+it('/reply answers the newest of others, in the thread selected or in the channel, or the one it names', () => {
+  const asked = entry(1, 'carol', 'anna', { body: 'which?', options: ['yes\u202e', 'no'] });
+  const chat = new Model().loaded(asked, entry(2, 'anna', 'tester'), entry(3, 'dan', 'anna'));
+  expect(chat.screen.join('\n')).toContain('1) yes\\u202e\n  2) no');
+  chat.type('/reply and then?').press('return');
+  expect(chat.did('reply')).toEqual([
+    {
+      do: 'reply',
+      channel: GENERAL,
+      message: `${GENERAL}/${relPath(3)}`,
+      body: 'and then?',
+      typed: '/reply and then?',
+    },
+  ]);
+  chat.press('alt-up', 'alt-up', 'alt-up').type('/reply 2').press('return');
+  expect(chat.did('reply')).toMatchObject([{ message: `${GENERAL}/${relPath(1)}`, body: '2' }]);
+  chat.type('/reply 0123abcd dead sure').press('return');
+  expect(chat.did('reply')).toMatchObject([{ message: '0123abcd', body: 'dead sure' }]);
+  chat.type('/reply').press('return');
+  expect(chat.did('reply')).toEqual([]);
+  expect(chat.screen.join('\n')).toContain('the reply is empty');
+  expect(chat.state.input.text).toBe('/reply');
+});
+
+it('how many messages ask something stands above the conversation, and /inbox shows them', () => {
+  const chat = new Model().loaded(entry(1, 'carol', 'anna'));
+  expect(chat.screen[0]).not.toContain('ask');
+  chat.on({ type: 'asking', asking: 2 });
+  expect(chat.screen[0]).toContain('2 messages ask you: /inbox');
+  chat.type('/inbox').press('return');
+  expect(chat.did('inbox')).toHaveLength(1);
+});
+
+it('/cancel takes back what somebody works on for the user, or the message it names', () => {
+  const chat = new Model().loaded(entry(1, 'anna', 'tester'), entry(2, 'anna', 'tester'));
+  chat.type('/cancel').press('return');
+  expect(chat.did('cancel')).toEqual([]);
+  expect(chat.screen.join('\n')).toContain('nobody works on a message of yours here');
+  const states = [
+    { actor: 'tester', state: 'running' as const, detail: null, took_s: null, delay: null },
+  ];
+  chat.on({ type: 'standings', standings: [{ relPath: relPath(1), states }] });
+  chat.type('').press('return');
+  expect(chat.did('cancel')).toEqual([{ do: 'cancel', message: `${GENERAL}/${relPath(1)}` }]);
+  chat.type('/cancel 0123abcd').press('return');
+  expect(chat.did('cancel')).toEqual([{ do: 'cancel', message: '0123abcd' }]);
 });

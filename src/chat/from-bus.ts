@@ -1,0 +1,62 @@
+import { fileInWords } from '../protocol/attached.ts';
+import { knownActors } from '../operations/setup/actors.ts';
+import type { Arrival } from '../operations/lookup/arrivals.ts';
+import type { Context } from '../operations/context.ts';
+import { formatAddress, parseAddress } from '../protocol/address.ts';
+import type { Located } from '../protocol/message.ts';
+import { isAnswer } from '../protocol/owed.ts';
+import { oneLine } from './clean.ts';
+import type { ChannelRow, Entry } from './port.ts';
+
+/** The default addressee when hosts serve several actors and one has this name. */
+const USUAL = 'concierge';
+
+/** The channel in which something was seen last. */
+export function lastSeen<C extends ChannelRow>(
+  channels: readonly C[],
+  seen: Readonly<Record<string, string>>,
+): C | undefined {
+  const at = ({ id }: C): string => seen[id] ?? '';
+  return [...channels].sort((a, b) => (at(a) < at(b) ? 1 : at(a) > at(b) ? -1 : 0))[0];
+}
+
+export function rowOf({ id, name, depth }: ChannelRow): ChannelRow {
+  return { id, name: oneLine(name), depth };
+}
+
+export function entryOf({ channel, relPath, message }: Arrival): Entry {
+  const { from, to, timestamp, re, cause, body, options, files = [] } = message;
+  const { interim, failed, host } = message;
+  const marks = { ...(interim && { interim }), ...(failed && { failed }), ...(host && { host }) };
+  return {
+    channel,
+    relPath,
+    from,
+    to: to.map(formatAddress),
+    at: Date.parse(timestamp),
+    re,
+    cause,
+    body: files.length === 0 ? body : `${body.trimEnd()}\n\n${files.map(fileInWords).join('\n')}\n`,
+    ...(options && { options }),
+    ...(isAnswer(message) ? {} : { notYet: marks }),
+  };
+}
+
+/** The only actor that hosts serve, or the one that usually answers; empty if there is none. */
+export async function usualAddressee(context: Context): Promise<string> {
+  const served = (await knownActors(context)).filter(({ hosts }) => hosts.length > 0);
+  const [only, ...others] = served;
+  if (only !== undefined && others.length === 0) return only.name;
+  return served.some(({ name }) => name === USUAL) ? USUAL : '';
+}
+
+/** The message of an entry. */
+export function messageOf({ relPath, from, to, at, re, cause, body, notYet }: Entry): Located {
+  const addresses = to.flatMap((text) => {
+    const address = parseAddress(text);
+    return address.ok ? [address.value] : [];
+  });
+  const timestamp = new Date(at).toISOString();
+  const message = { from, to: addresses, type: 'text', timestamp, re, cause, extra: {}, body };
+  return { relPath, message: { ...message, ...notYet } };
+}

@@ -1,0 +1,94 @@
+import { ask, type Asked } from '../../operations/sending/ask.ts';
+import type { SendInput } from '../../operations/sending/input.ts';
+import { firstPath, newMarks } from '../../operations/sending/marks.ts';
+import { timeAndChanceOf } from '../../operations/time-and-chance.ts';
+import { messageJson, repliedJson } from '../../operations/shapes/as-json.ts';
+import { isAnswer } from '../../protocol/owed.ts';
+import { readAttachments } from '../command/attach.ts';
+import { noteLeftOut, readBody } from '../command/body.ts';
+import { given, inTransport, note, print, type Call } from '../command/command.ts';
+import { EXIT } from '../command/exit.ts';
+import { body } from '../view/message.ts';
+import { painter } from '../view/render.ts';
+import { ended, timeoutOf } from '../view/replied.ts';
+import { Talk } from '../view/talk.ts';
+
+export async function run(asGiven: Call): Promise<number> {
+  const call = withoutRepeats(asGiven);
+  const { io } = call;
+  const [to = '', ...rest] = call.args;
+  const words: Call = { ...call, args: rest };
+  const timeout = timeoutOf(call);
+  const input: SendInput = {
+    to,
+    body: await readBody(words, 'question'),
+    ...given(call, 'channel', 'from', 'tier'),
+    isNew: false,
+    wait: true,
+    login: io.login,
+  };
+  const attachments = await readAttachments(call);
+  const marks = newMarks(timeAndChanceOf(io));
+  const talk = new Talk(call);
+  const sender = {
+    surroundings: io,
+    note: (line: string) => {
+      note(call, line);
+    },
+    open: <T>(work: Parameters<typeof inTransport<T>>[1]) => inTransport(call, work),
+    hands: 'whole' as const,
+    ...given(call, 'transport'),
+  };
+  try {
+    const asked = await ask(
+      sender,
+      input,
+      { timeout, signal: io.stop, marks, attachments },
+      talk.events,
+    );
+    await noteLeftOut(words);
+    return report(call, asked);
+  } catch (error) {
+    if (!io.stop.aborted) throw error;
+    return interrupted(call, firstPath(marks), talk.isSent);
+  } finally {
+    talk.end();
+  }
+}
+
+/** The answer alone, or why there is none. */
+function report(call: Call, { ending, question }: Asked): number {
+  const { io } = call;
+  const { ref, replies } = question;
+  const answer = replies.find(({ message }) => isAnswer(message));
+  const json = { ...repliedJson(question), answer: answer ? messageJson(answer) : null };
+  print(call, json, () => (answer === undefined ? '' : bodyOf(call, answer.message.body)));
+  if (ending === 'timed_out')
+    note(call, `no answer yet; go on waiting with: crosstalk wait ${ref.relPath}`);
+  return io.stop.aborted ? EXIT.interrupted : ended(call, ending, [question]);
+}
+
+/** As it was written, except that a terminal shows headings and code. */
+function bodyOf({ io }: Call, text: string): string {
+  return io.outIsTty ? body(painter(io), text) : text.replace(/\n$/, '');
+}
+
+/** What Ctrl-C leaves: the question stands, and its answer can be waited for again. */
+function interrupted(call: Call, relPath: string, isSent: boolean): number {
+  const what = isSent ? 'the question stays' : 'the question may be on its way';
+  note(
+    call,
+    `interrupted; ${what}: go on waiting with: crosstalk wait ${relPath}, or take it back with: crosstalk cancel ${relPath}`,
+  );
+  return EXIT.interrupted;
+}
+
+/** The same call, in which no line is said twice on stderr: sending and waiting find the same things. */
+function withoutRepeats(call: Call): Call {
+  const said = new Set<string>();
+  const err = (text: string): void => {
+    if (!said.has(text)) call.io.err(text);
+    said.add(text);
+  };
+  return { ...call, io: { ...call.io, err } };
+}

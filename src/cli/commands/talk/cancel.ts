@@ -1,0 +1,30 @@
+import { cancel } from '../../../operations/sending/cancel.ts';
+import { sentJson } from '../../../operations/shapes/as-json.ts';
+import { given, inTransport, note, print, flag, text, type Call } from '../../command/command.ts';
+import { EXIT } from '../../command/exit.ts';
+import { durableWord } from '../../view/sent.ts';
+
+export async function run(call: Call): Promise<number> {
+  const { io } = call;
+  const input = {
+    message: call.args[0] ?? '',
+    reason: text(call, 'reason'),
+    only: flag(call, 'only'),
+    ...given(call, 'from'),
+    wait: call.options['wait'] !== false,
+    login: io.login,
+  };
+  await inTransport(call, async (context) => {
+    const { cancelled, ...sent } = await cancel(context, input, {
+      onDurable: () => {
+        durableWord(call);
+      },
+    });
+    io.lastWord('');
+    const { delivered } = sent;
+    if (!delivered.published)
+      note(call, `other hosts go on until this is on the remote: ${delivered.reason}`);
+    print(call, { ...sentJson(sent), cancelled }, () => `Cancelled: ${cancelled}`);
+  });
+  return EXIT.ok;
+}

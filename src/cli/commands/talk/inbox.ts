@@ -1,0 +1,85 @@
+import { CrosstalkError } from '../../../errors.ts';
+import { optionLines } from '../../../protocol/choice.ts';
+import { excerptOf } from '../../../protocol/text/excerpt.ts';
+import { resolveFrom } from '../../../operations/lookup/resolve.ts';
+import { MOST_ASKING, type Inbox, type InboxEntry } from '../../../operations/lookup/inbox.ts';
+import { followInbox, inbox } from '../../../operations/reading/inbox.ts';
+import { markSeen } from '../../../operations/session/seen.ts';
+import { inboxJson } from '../../../operations/shapes/as-json.ts';
+import { flag, inTransport, note, print, text, type Call } from '../../command/command.ts';
+import { limitOf } from '../../command/limit.ts';
+import { EXIT } from '../../command/exit.ts';
+import { actor, body, localTime, shortName } from '../../view/message.ts';
+import { colourless, indent, painter } from '../../view/render.ts';
+
+/** The most bytes of a message's text in the list, and of its lines. */
+const EXCERPT_BYTES = 400;
+const EXCERPT_LINES = 4;
+
+export function run(call: Call): Promise<number> {
+  const { io } = call;
+  const isCount = flag(call, 'count');
+  if (isCount && flag(call, 'follow'))
+    throw new CrosstalkError('usage', '--count and --follow were given; give one of them');
+  const limit = limitOf(call);
+  return inTransport(call, async (context) => {
+    const name = resolveFrom(context, text(call, 'from'), io.login);
+    const input = { name, questions: flag(call, 'questions'), limit: isCount ? 0 : limit };
+    const found = await inbox(context, input, io.stop);
+    if (isCount) return printCount(call, found);
+    for (const entry of found.entries) show(call, entry);
+    if (io.outIsTty && !flag(call, 'json')) await markSeen(context, found);
+    if (flag(call, 'follow')) {
+      for await (const entry of followInbox(context, found.tip, input, io.stop)) show(call, entry);
+    } else conclude(call, found);
+    return EXIT.ok;
+  });
+}
+
+function printCount(call: Call, { unread, questions }: Inbox): number {
+  const count = flag(call, 'questions') ? questions : unread;
+  return print(call, { unread, questions }, () => String(count));
+}
+
+/** Says what the list leaves out. */
+function conclude(call: Call, { entries, cut, questions }: Inbox): void {
+  const only = flag(call, 'questions');
+  if (entries.length === 0) note(call, only ? 'nobody asks you anything' : 'no messages');
+  if (cut) note(call, `only ${String(entries.length)} are shown; more with: --limit <n>`);
+  const left = questions - entries.filter(({ asks }) => asks).length;
+  const many = questions === MOST_ASKING ? `${String(left)} or more` : String(left);
+  if (left > 0 && !only)
+    note(call, `${many} more ask you something; see them with: crosstalk inbox --questions`);
+}
+
+function show(call: Call, entry: InboxEntry): void {
+  const { io } = call;
+  io.out(
+    flag(call, 'json') ? `${JSON.stringify(inboxJson(entry))}\n` : `${render(call, entry)}\n\n`,
+  );
+}
+
+/** One line of facts with the beginning of the text, and what may be answered, indented below it. */
+function render({ io }: Call, entry: InboxEntry): string {
+  const { relPath, message, channel, unread, asks } = entry;
+  const paint = painter(io);
+  const facts = [
+    unread ? paint('bold', 'new') : '   ',
+    paint('dim', localTime(new Date(message.timestamp))),
+    actor(paint, message.from),
+    `#${colourless(channel.name)}`,
+    paint('dim', shortName(relPath)),
+    ...(asks ? [paint('yellow', 'asks you')] : []),
+    ...(message.failed === undefined ? [] : [paint('red', `failed: ${message.failed.reason}`)]),
+  ];
+  const options = optionLines(message.options ?? []);
+  const lines = [...excerpt(paint, message.body), ...options];
+  return [facts.join('  '), ...lines.map((line) => indent(line, '      '))].join('\n').trimEnd();
+}
+
+function excerpt(paint: ReturnType<typeof painter>, words: string): string[] {
+  const lines = excerptOf(words, '', EXCERPT_BYTES).text.split('\n');
+  const shown = lines.slice(0, EXCERPT_LINES);
+  if (lines.length > shown.length) shown.push('…');
+  return body(paint, shown.join('\n')).split('\n');
+}

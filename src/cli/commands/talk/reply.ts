@@ -1,0 +1,40 @@
+import { reply } from '../../../operations/sending/reply.ts';
+import { readAttachments } from '../../command/attach.ts';
+import { noteLeftOut, readBody } from '../../command/body.ts';
+import { given, inTransport, text, type Call } from '../../command/command.ts';
+import { EXIT } from '../../command/exit.ts';
+import { durableWord, printSent } from '../../view/sent.ts';
+
+export async function run(call: Call): Promise<number> {
+  const [message = '', ...words] = call.args;
+  const said: Call = { ...call, args: words };
+  const input = {
+    message,
+    body: await bodyOf(said),
+    ...given(call, 'from', 'tier', 'option'),
+    isNew: false,
+    wait: call.options['wait'] !== false,
+    login: call.io.login,
+  };
+  const attachments = await readAttachments(call);
+  await inTransport(call, (context) =>
+    reply(context, input, {
+      attachments,
+      onDurable: () => {
+        durableWord(call);
+      },
+      onSent: (sent) => {
+        printSent(call, sent);
+      },
+    }),
+  );
+  if (input.body !== '') await noteLeftOut(said);
+  return EXIT.ok;
+}
+
+/** An option needs no text, so stdin is read only where it is asked for. */
+async function bodyOf(call: Call): Promise<string> {
+  const isChosen = text(call, 'option') !== undefined;
+  const hasText = call.args[0] !== undefined || text(call, 'file') !== undefined;
+  return isChosen && !hasText ? '' : readBody(call, 'reply');
+}

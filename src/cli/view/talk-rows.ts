@@ -1,0 +1,20 @@
+import { optionLines } from '../../protocol/choice.ts';
+import { reasonInWords } from '../../protocol/text/reasons.ts';
+import type { Failure, TalkFields } from '../../protocol/talk.ts';
+
+/** What a message says of its part in an exchange (talk.md), as rows of a name and a text. */
+export function talkRows(fields: TalkFields): [string, string | undefined][] {
+  const { asks, options = [], interim, final, failed, cancels } = fields;
+  return [
+    ['asks', asks && 'anew, in an old thread'],
+    ...optionLines(options).map((line): [string, string] => ['option', line]),
+    ['interim', interim && 'the answer is still to come'],
+    ['final', final],
+    ['failed', failed && whyFailed(failed)],
+    ['cancels', cancels],
+  ];
+}
+
+function whyFailed({ reason, attempts, host, dead_letter: id }: Failure): string {
+  return `${reasonInWords(reason)} after ${String(attempts)} ${attempts === 1 ? 'attempt' : 'attempts'} on ${host}, dead letter ${id}`;
+}

@@ -1,0 +1,85 @@
+import type { AskEvents } from '../../operations/sending/ask.ts';
+import type { Replied } from '../../operations/reading/replies.ts';
+import type { Sent } from '../../operations/sending/input.ts';
+import { replyCommand } from '../../operations/waiting/words.ts';
+import { reasonOf } from '../../errors.ts';
+import type { Located } from '../../protocol/message.ts';
+import { note, type Call } from '../command/command.ts';
+import { harmless, indent } from './render.ts';
+import { heldUpTo } from './replied.ts';
+
+/** What is said on stderr between a question and its answer, and asked on a terminal. */
+export class Talk {
+  /** Whether the question is on the bus, or safely queued. */
+  isSent = false;
+  readonly events: AskEvents;
+  readonly #call: Call;
+  /** Ends the prompt for a reply. */
+  #prompt = new AbortController();
+  /** Whether the person has replied to the last word. */
+  #replied: Promise<'replied' | 'silent'> = Promise.resolve('silent');
+
+  constructor(call: Call) {
+    this.#call = call;
+    this.events = {
+      onDurable: () => {
+        this.isSent = true;
+      },
+      onSent: (_, { delivered }) => {
+        this.isSent = true;
+        if (!delivered.published) note(call, `queued, not on the remote yet: ${delivered.reason}`);
+      },
+      heldUp: heldUpTo(call),
+      waits: (question) => {
+        this.#tell(question);
+      },
+      spoke: (word, answer) => {
+        this.#hear(word, answer);
+      },
+      isOver: async ({ state }) => state === 'FAILED' || (await this.#replied) === 'silent',
+    };
+  }
+
+  /** Takes the prompt away. */
+  end(): void {
+    this.#prompt.abort();
+  }
+
+  /** Says on a terminal what happens meanwhile. */
+  #tell({ owing }: Replied): void {
+    const { io } = this.#call;
+    if (!io.errIsTty) return;
+    const at = owing.find(({ runs_since: since }) => since !== undefined);
+    const whom = [...new Set(owing.map(({ actor }) => actor))].slice(0, 3).join(', ');
+    if (at !== undefined) io.err(`(${at.actor} is working on it…)\n`);
+    else if (whom !== '') io.err(`(waiting for ${whom}…)\n`);
+  }
+
+  #hear({ relPath, message }: Located, answer: (body: string) => Promise<Sent>): void {
+    const { io } = this.#call;
+    const text = harmless(message.body);
+    note(this.#call, `${message.from} says on the way, in ${relPath}:\n${indent(text)}`);
+    this.#prompt.abort();
+    this.#prompt = new AbortController();
+    if (io.ask === undefined) note(this.#call, replyCommand(relPath));
+    else this.#replied = this.#take(message.from, answer, this.#prompt.signal);
+  }
+
+  /** Takes a reply on the terminal, while the waiting goes on. */
+  async #take(
+    from: string,
+    answer: (body: string) => Promise<Sent>,
+    signal: AbortSignal,
+  ): Promise<'replied' | 'silent'> {
+    const { io } = this.#call;
+    try {
+      const text = (await io.ask?.(`reply to ${from} (Enter: none): `, signal)) ?? '';
+      if (signal.aborted || text.trim() === '') return 'silent';
+      await answer(text);
+      return 'replied';
+    } catch (error) {
+      if (!signal.aborted) note(this.#call, `the reply was not sent: ${reasonOf(error)}`);
+      return 'silent';
+    }
+  }
+}

@@ -1,0 +1,245 @@
+import type { ChannelLinks } from '../bus/channel-links.ts';
+import type { Crossings } from '../bus/crossings.ts';
+import type { MessageReader } from '../bus/message-reader.ts';
+import type { ActiveHost } from '../bus/approvals.ts';
+import { passed } from '../crash-points.ts';
+import { reasonOf } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { cancelMessage, CANCELLED, isFor, mayCancel } from '../protocol/cancel.ts';
+import { placeOf } from '../protocol/layout.ts';
+import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
+import { parseMessage, type Located, type Message } from '../protocol/message.ts';
+import { outgoing } from '../protocol/outgoing.ts';
+import { owedTasks } from '../protocol/pending.ts';
+import { placeOfRef } from '../protocol/reference.ts';
+import { escapeInvisible } from '../protocol/text/quoted.ts';
+import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
+import type { DueNotices } from '../state/notices.ts';
+import type { Outbox, OutboxEntry } from '../state/outbox.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Deliveries } from './intake/deliveries.ts';
+import type { CancelFound } from './intake/scan-findings.ts';
+import { brief, type Briefing } from './run/briefing.ts';
+
+export interface CancellationsParts {
+  transport: Transport;
+  reader: MessageReader;
+  links: ChannelLinks;
+  crossings: Crossings;
+  deliveries: Deliveries;
+  deadLetters: DeadLetters;
+  notices: DueNotices;
+  outbox: Outbox;
+  /** Ends what runs for a message; returns how many runs. */
+  end: (actor: string, message: MessageRef) => number;
+  /** Publishes an entry of the outbox, without waiting for it. */
+  publish: (id: string) => void;
+  log: Log;
+  now: () => Date;
+  newId: () => string;
+  suffix: () => string;
+}
+
+/** The most characters of a given reason that a dead letter keeps. */
+const MAX_REASON = 200;
+
+/**
+ * Takes back what its writer does not want any more (talk.md, "Cancelling"): what waits is settled,
+ * what runs is ended, and the tasks that an actor gave to others for it are taken back in its name.
+ *
+ * Crash order: a file that a notice is due → the dead letter → the delivery is settled → the tasks. The
+ * message that cancels is on record, and no cursor is saved before all of this is done, so the next
+ * start does what is left. Doing it twice changes nothing.
+ */
+export class Cancellations {
+  readonly #parts: CancellationsParts;
+
+  constructor(parts: CancellationsParts) {
+    this.#parts = parts;
+  }
+
+  /** Honours what scans have found. @param tip the commit scanned last */
+  async honour(host: ActiveHost, tip: string): Promise<void> {
+    const { cancels } = this.#parts.deliveries.reports;
+    for (let found = cancels[0]; found !== undefined; found = cancels[0]) {
+      await this.#honour(host, tip, found);
+      cancels.shift();
+    }
+  }
+
+  /** Ends at once what an entry of the outbox takes back here; the bus may be out of reach. */
+  async foresee(host: ActiveHost, tip: string, { commits }: OutboxEntry): Promise<void> {
+    for (const { path, content } of commits.flatMap(({ files }) => files)) {
+      const place = placeOf(path);
+      if (place.kind !== 'message' || !content.includes('\ncancels:')) continue;
+      const parsed = parseMessage(Buffer.from(content));
+      if (!parsed.ok) continue;
+      const { channel, relPath } = place;
+      const target = await this.#targetOf(tip, { channel, relPath, message: parsed.value });
+      if (target === undefined) continue;
+      for (const actor of host.actors.keys())
+        if (isFor(target.message, actor, host.alias)) await this.#drop(actor, target, parsed.value);
+    }
+  }
+
+  async #honour(host: ActiveHost, tip: string, found: CancelFound): Promise<void> {
+    const target = await this.#targetOf(tip, found);
+    if (target === undefined) return;
+    const { channel, relPath } = found;
+    for (const actor of host.actors.keys()) {
+      if (!isFor(target.message, actor, host.alias)) continue;
+      const batch = { actor, host: host.alias, channel, tip, messages: [relPath] };
+      const briefing = await brief(this.#parts, batch);
+      await this.#drop(actor, target, found.message, briefing);
+      if (found.message.only !== true) await this.#cancelTasks(actor, host.alias, target, briefing);
+    }
+  }
+
+  /** What a message takes back, if it may: only its writer can. */
+  async #targetOf(
+    tip: string,
+    { channel, relPath, message }: CancelFound,
+  ): Promise<CancelFound | undefined> {
+    const place = placeOfRef(channel, message.cancels ?? '');
+    if (place.channel !== channel) return undefined;
+    const target = await this.#parts.reader.message(tip, channel, place.relPath);
+    if (target === undefined) return undefined;
+    if (mayCancel(message, target)) return { ...place, message: target };
+    this.#parts.log('cancel_ignored', {
+      message: relPath,
+      cancels: place.relPath,
+      reason: 'somebody else wrote the message that it cancels',
+    });
+    return undefined;
+  }
+
+  /**
+   * Ends and settles what an actor was given.
+   *
+   * @param briefing what is on the bus about it; without it, only what waits or runs here counts
+   */
+  async #drop(
+    actor: string,
+    target: CancelFound,
+    cancel: Message,
+    briefing?: Briefing,
+  ): Promise<void> {
+    const { deliveries, notices, deadLetters, log, end } = this.#parts;
+    const { channel, relPath } = target;
+    const ended = end(actor, target);
+    const isOpen = ended > 0 || isWaiting(deliveries, actor, target);
+    const letters = await deadLetters.all();
+    const known = letters.find(
+      (one) => one.actor === actor && one.channel === channel && one.messages.includes(relPath),
+    );
+    const isDue = briefing === undefined ? isOpen : isUnsaid(actor, relPath, briefing);
+    if (known === undefined ? isDue : known.state !== 'cancelled') {
+      const letter = this.#letter(actor, target, cancel, known);
+      await notices.before(letter.id, () => deadLetters.put(letter));
+      passed('letter_written');
+      log('cancelled', { id: letter.id, actor, channel, messages: letter.messages, ended });
+    }
+    if (isOpen) deliveries.mailboxes.settle(actor, channel, [relPath]);
+    // It may have begun meanwhile.
+    end(actor, target);
+  }
+
+  #letter(
+    actor: string,
+    { channel, relPath }: MessageRef,
+    { from, body }: Message,
+    known: DeadLetter | undefined,
+  ): DeadLetter {
+    const { now, newId } = this.#parts;
+    const at = now().toISOString();
+    const [why = ''] = body.trim().split('\n');
+    const said = why === '' ? '' : `: ${escapeInvisible(why.slice(0, MAX_REASON))}`;
+    const letter: DeadLetter = {
+      ...(known ?? {
+        id: newId(),
+        actor,
+        channel,
+        messages: [relPath],
+        tier: '',
+        command: '',
+        exit_code: null,
+        signal: null,
+        stderr_tail: '',
+        attempts: 0,
+        attempts_since_release: 0,
+        first_failed_at: at,
+      }),
+      state: 'cancelled',
+      reason: CANCELLED,
+      detail: `${from} took it back${said}`,
+      last_failed_at: at,
+    };
+    delete letter.next_retry_at;
+    return letter;
+  }
+
+  /** Takes back, in an actor's name, the tasks for a question to which others still owe an answer. */
+  async #cancelTasks(
+    actor: string,
+    host: string,
+    { channel, relPath }: MessageRef,
+    { channel: thread, lookup }: Briefing,
+  ): Promise<void> {
+    const { outbox, now, newId, suffix, publish } = this.#parts;
+    const owed = owedTasks(actor, [relPath], thread, lookup);
+    if (owed.length === 0) return;
+    const queued = await this.#queuedCancels();
+    const known = new Map(thread.map((one) => [one.relPath, one.message]));
+    const commits = owed.flatMap((ref) => {
+      const place = placeOfRef(channel, ref);
+      const task = known.get(ref);
+      if (task?.host !== host || queued.has(messageKey(place))) return [];
+      const target: Located = { relPath: place.relPath, message: task };
+      const writer = { actor, host, at: now() };
+      const message = cancelMessage(target, BECAUSE, writer, { only: false });
+      return [outgoing(message, place.channel, host, suffix()).commit];
+    });
+    if (commits.length === 0) return;
+    const entry = { id: newId(), commits };
+    await outbox.put(entry);
+    publish(entry.id);
+  }
+
+  /** What entries of the outbox take back already. */
+  async #queuedCancels(): Promise<Set<string>> {
+    const found = new Set<string>();
+    for (const { commits } of await this.#parts.outbox.all())
+      for (const { path, content } of commits.flatMap(({ files }) => files)) {
+        const place = placeOf(path);
+        if (place.kind !== 'message' || !content.includes('\ncancels:')) continue;
+        const parsed = parseMessage(Buffer.from(content));
+        if (parsed.ok && parsed.value.cancels !== undefined)
+          found.add(messageKey(placeOfRef(place.channel, parsed.value.cancels)));
+      }
+    return found;
+  }
+
+  /** Reports what could not be done now; the scan finds the message, and it is done then. */
+  failed(error: unknown): void {
+    this.#parts.log('internal_error', { error: reasonOf(error) });
+  }
+}
+
+const BECAUSE = 'Cancelled, because the question that it was for was cancelled.\n';
+
+function isWaiting({ mailboxes }: Deliveries, actor: string, message: MessageRef): boolean {
+  const key = messageKey(message);
+  const waiting = mailboxes.waiting().flatMap(({ messages }) => messages);
+  return [...waiting, ...mailboxes.awaitingContent()].some(
+    (one) => one.actor === actor && messageKey(one) === key,
+  );
+}
+
+/** Whether an actor has neither answered a message nor said that there will be no answer. */
+function isUnsaid(actor: string, relPath: string, { answered, channel }: Briefing): boolean {
+  if (answered.has(relPath)) return false;
+  return !channel.some(
+    ({ message }) =>
+      message.from === actor && message.failed !== undefined && message.re.includes(relPath),
+  );
+}

@@ -1,0 +1,174 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { reasonOf } from '../../errors.ts';
+import { openQuestionsOfBatch } from '../../protocol/causality.ts';
+import { awaitsAsker, lastWord, withInterim } from '../../protocol/interim.ts';
+import { linksBytes, MAX_LINKS_BYTES } from '../../protocol/links.ts';
+import { formatMessage, MAX_MESSAGE_BYTES, type Located } from '../../protocol/message.ts';
+import { awaitsPeers, mayBeSilent } from '../../protocol/pending.ts';
+import { placeOfRef, refFrom } from '../../protocol/reference.ts';
+import { answerMessages, askersOf, type Placed, type Writer } from '../../protocol/reply.ts';
+import { seenFrom } from '../../protocol/seen-from.ts';
+import type { CliOutcome } from '../../runner/outcome.ts';
+import type { InvocationResult } from '../../runner/runner.ts';
+import type { Briefing } from './briefing.ts';
+import type { Job, JobResult, RunParts } from './job.ts';
+
+/** What a CLI said of its own accord: something, or nothing. */
+type Said = Extract<CliOutcome, { kind: 'answered' | 'silent' }>;
+
+/** Decides what becomes of the text of a run, or of its silence. */
+export async function conclude(
+  parts: RunParts,
+  job: Job,
+  briefing: Briefing,
+  said: Said,
+  result: InvocationResult,
+): Promise<JobResult> {
+  const now = withSent(briefing, job, await sentIn(parts, job));
+  const writer = { actor: job.actor, host: job.host, at: parts.now() };
+  const { lacking, absent } = briefing;
+  if (said.kind === 'answered') {
+    const { plans, answered, batch } = briefing;
+    const marked = withInterim(plans, job.actor, answered, now.channel, now.lookup);
+    const answers = answerMessages(marked, batch, said.text, writer, job.channel);
+    return answeredOrTooLong(answers, briefing, result);
+  }
+  const last = await lastWords(parts, job, now, writer);
+  if (last.length > 0) return { kind: 'answered', answers: last, result, lacking, absent };
+  return silenceIsFine(job, now)
+    ? { kind: 'silent', result, lacking, absent }
+    : failed(result, 'empty_answer', 'printed nothing, and one question was waiting for an answer');
+}
+
+/** A run that failed for a reason that its CLI did not give. */
+export function failed(
+  result: InvocationResult,
+  reason: (CliOutcome & { kind: 'failed' })['reason'],
+  detail: string,
+): JobResult {
+  return { kind: 'failed', failure: { kind: 'failed', reason, detail }, result };
+}
+
+/** Whether all that a batch asks was answered before. */
+export function hasAnswered(actor: string, briefing: Briefing): boolean {
+  const questions = questionsOf(actor, briefing);
+  return questions.length > 0 && questions.every((question) => briefing.answered.has(question));
+}
+
+/** Whether all that a batch asks was taken back. */
+export function isCancelled(actor: string, briefing: Briefing): boolean {
+  const questions = questionsOf(actor, briefing);
+  return questions.length > 0 && questions.every((question) => briefing.cancelled.has(question));
+}
+
+/** Whether a peer still owes its part of what a batch asks. */
+export function stillAwaits(actor: string, briefing: Briefing): boolean {
+  const { channel, lookup } = briefing;
+  return awaitsPeers(actor, questionsOf(actor, briefing), channel, lookup);
+}
+
+function questionsOf(actor: string, { batch, lookup }: Briefing): string[] {
+  return openQuestionsOfBatch(batch, actor, lookup).map(({ relPath }) => relPath);
+}
+
+function answeredOrTooLong(
+  answers: Placed[],
+  { lacking, absent }: Briefing,
+  result: InvocationResult,
+): JobResult {
+  const size = Math.max(...answers.map(({ message }) => Buffer.byteLength(formatMessage(message))));
+  const links = Math.max(
+    ...answers.map(({ message: { re, cause } }) => linksBytes(re) + linksBytes(cause)),
+  );
+  if (links > MAX_LINKS_BYTES) {
+    const detail = 'the answer would name more messages than a header of 64 KiB has room for';
+    return failed(result, 'too_much_output', detail);
+  }
+  return size > MAX_MESSAGE_BYTES
+    ? failed(
+        result,
+        'too_much_output',
+        `the answer would be a message of ${String(size)} bytes; the limit is 1 MiB`,
+      )
+    : { kind: 'answered', answers, result, lacking, absent };
+}
+
+/** A briefing with what its run has sent. */
+interface Now extends Briefing {
+  /** How many messages the run has sent. */
+  sent: number;
+}
+
+function withSent(briefing: Briefing, job: Job, sent: readonly Sent[]): Now {
+  const seen = sent.map(([channel, located]) => seenFrom(job.channel, channel, located));
+  const known = new Map(seen.map(({ relPath, message }) => [relPath, message]));
+  return {
+    ...briefing,
+    channel: [...briefing.channel, ...seen],
+    lookup: (ref) => briefing.lookup(ref) ?? known.get(ref),
+    sent: sent.length,
+  };
+}
+
+/**
+ * What the actor printed on the way, said again as the answer: where it has nothing to add and
+ * nobody owes it anything, that is what there is.
+ */
+async function lastWords(
+  { reader }: RunParts,
+  { actor, channel, tip }: Job,
+  { batch, answered, channel: thread, lookup }: Now,
+  writer: Writer,
+): Promise<Placed[]> {
+  const questions = openQuestionsOfBatch(batch, actor, lookup);
+  const open = questions.filter(({ relPath }) => !answered.has(relPath));
+  const found: Placed[] = [];
+  for (const plan of askersOf(open)) {
+    const ref = lastWord(plan, actor, thread, lookup);
+    if (ref === undefined) continue;
+    const place = placeOfRef(channel, ref);
+    const [word] = await reader.messages(tip, place.channel, [place.relPath]);
+    if (word === undefined) continue;
+    for (const answer of answerMessages([plan], batch, word.message.body, writer, channel))
+      found.push({
+        ...answer,
+        message: {
+          ...answer.message,
+          final: refFrom(answer.channel, place.channel, place.relPath),
+        },
+      });
+  }
+  return found;
+}
+
+function silenceIsFine({ actor }: Job, now: Now): boolean {
+  const questions = questionsOf(actor, now);
+  return mayBeSilent({
+    openQuestions: questions.length,
+    batchSize: now.batch.length,
+    sentDuringRun: now.sent,
+    awaitsPeers: stillAwaits(actor, now) || awaitsAsker(actor, questions, now.channel),
+    answeredBefore: questions.every((question) => now.answered.has(question)),
+  });
+}
+
+type Sent = [channel: string, located: Located];
+
+const READ_TRIES = 10;
+const READ_WAIT_MS = 500;
+
+/**
+ * What a run has sent. The run has been paid for, so a disk that fails for a moment does not cause it
+ * to be repeated.
+ */
+async function sentIn({ runs, log, signal }: RunParts, { id }: Job): Promise<Sent[]> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await runs.sent(id);
+    } catch (error) {
+      if (tries === READ_TRIES || signal.aborted) throw error;
+      log('internal_error', { id, error: reasonOf(error) });
+      await sleep(READ_WAIT_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}

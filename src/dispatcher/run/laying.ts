@@ -1,0 +1,86 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { takeFiles } from '../../bus/attached-files.ts';
+import { passed } from '../../crash-points.ts';
+import { reasonOf } from '../../errors.ts';
+import { harmlessName, sizeInWords, type AttachedFile } from '../../protocol/attached.ts';
+import type { Located } from '../../protocol/message.ts';
+import type { BatchFiles, LaidFile } from '../../protocol/prompt-files.ts';
+import type { Transport } from '../../transport/transport.ts';
+
+/** What one run gets at most, whoever sent it: a batch may be of 3,000 messages. */
+const MAX_LAID = { files: 1000, bytes: 100 * 1024 * 1024 };
+
+/** A file of the batch, before it is laid. */
+interface Wanted extends Omit<LaidFile, 'problem' | 'name'> {
+  number: number;
+}
+
+/**
+ * Lays the files of a batch into the directory of its run, read-only, each verified. One that cannot
+ * be laid is said with the reason, and does not hold up the run.
+ *
+ * @param at the commit at which the batch is read
+ * @param runDir the directory of the run, which no run can reach yet
+ */
+export async function layFiles(
+  transport: Transport,
+  at: string,
+  batch: readonly Located[],
+  runDir: string,
+): Promise<BatchFiles | undefined> {
+  const wanted = batch.flatMap(({ relPath, message: { files = [] } }) =>
+    files.map((file) => ({ ref: relPath, file })),
+  );
+  const unreadable = batch
+    .filter(({ message: { extra } }) => extra['files'] !== undefined)
+    .map(({ relPath }) => relPath);
+  if (wanted.length + unreadable.length === 0) return undefined;
+  const dir = join(runDir, 'files');
+  await mkdir(dir, { mode: 0o700 });
+  const numbered = wanted.map((one, index): Wanted => ({ ...one, number: index + 1 }));
+  const { within, beyond } = limited(numbered);
+  const waiting = new Map<AttachedFile, Wanted>(within.map((one) => [one.file, one]));
+  const laid: (LaidFile & { number: number })[] = beyond.map((one) => ({
+    ...one,
+    problem: `is not here, because the files of these messages are more than ${String(MAX_LAID.files)} or have more than ${sizeInWords(MAX_LAID.bytes)}; get it with: crosstalk read ${one.ref} --files <dir>`,
+  }));
+  const files = within.map(({ file }) => file);
+  let failure = 'could not be read';
+  try {
+    for await (const taken of takeFiles(transport, at, files)) {
+      const one = waiting.get(taken.file);
+      if (one === undefined) continue;
+      waiting.delete(taken.file);
+      const name = harmlessName(one.number, one.file.name);
+      const problem = taken.ok ? await lay(join(dir, name), taken.bytes) : taken.problem;
+      laid.push({ ...one, ...(problem === undefined ? { name } : { problem }) });
+    }
+  } catch (error) {
+    // Whatever somebody has pushed in the place of files, the message itself can be dealt with.
+    failure = `could not be read: ${reasonOf(error)}`;
+  }
+  for (const one of waiting.values()) laid.push({ ...one, problem: failure });
+  passed('files_laid');
+  return { dir, unreadable, laid: laid.sort((a, b) => a.number - b.number) };
+}
+
+function limited(all: readonly Wanted[]): { within: Wanted[]; beyond: Wanted[] } {
+  const [within, beyond]: [Wanted[], Wanted[]] = [[], []];
+  let bytes = 0;
+  for (const one of all) {
+    const fits = within.length < MAX_LAID.files && bytes + one.file.bytes <= MAX_LAID.bytes;
+    (fits ? within : beyond).push(one);
+    if (fits) bytes += one.file.bytes;
+  }
+  return { within, beyond };
+}
+
+async function lay(path: string, bytes: Buffer): Promise<string | undefined> {
+  try {
+    await writeFile(path, bytes, { mode: 0o400, flag: 'wx' });
+    return undefined;
+  } catch (error) {
+    return `could not be laid here: ${reasonOf(error)}`;
+  }
+}

@@ -1,0 +1,35 @@
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { hasCode } from './errors.ts';
+
+/**
+ * Makes a folder and those above it that are missing; one that exists is left as it is. Node's own
+ * `recursive` never ends below a folder like /proc, which exists and says of a new entry that there
+ * is no such file.
+ *
+ * @param mode of the folders that are made, before the umask
+ * @returns the first folder that was made; undefined if there was nothing to make
+ * @throws the error of the system when the folder cannot be made
+ */
+export async function makeFolder(path: string, mode = 0o777): Promise<string | undefined> {
+  const folder = resolve(path);
+  try {
+    await mkdir(folder, mode);
+    return folder;
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) return ifFolder(folder, error);
+    const above = await makeFolder(dirname(folder), mode);
+    // Once only, because the parent is there now.
+    const made = await mkdir(folder, mode).then(
+      () => folder,
+      (again: unknown) => ifFolder(folder, again),
+    );
+    return above ?? made;
+  }
+}
+
+/** Nothing had to be made if the folder is there; every other error stays one. */
+async function ifFolder(folder: string, error: unknown): Promise<undefined> {
+  const found = await stat(folder).catch(() => undefined);
+  if (found?.isDirectory() !== true) throw error;
+}

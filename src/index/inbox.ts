@@ -1,0 +1,123 @@
+import type { MessageRef } from '../protocol/message-ref.ts';
+import { EVERYONE } from '../protocol/address.ts';
+import { number, text, type Database, type Row } from './database.ts';
+import type { Index } from './index.ts';
+import { columnsOf, hashOf, relPathIn } from './keys.ts';
+import { MAY_ASK } from './tags.ts';
+
+/** The most questions to a name that are examined, the newest first: most were answered long ago. */
+const MOST_QUESTIONS = 2000;
+/** The most messages that are examined to find out whether a name answered a question. */
+const MOST_LINKS = 1000;
+
+/**
+ * What is unread for a name in a channel: messages to it, directly or to all, that arrived since the
+ * name last wrote there, and that are newer than what was seen of the channel on this machine.
+ */
+interface UnreadQuery {
+  /** Id of the channel. */
+  channel: string;
+  name: string;
+  /** The newest relPath that was seen; may be empty. */
+  seen?: string;
+}
+
+/** The number of unread messages. */
+export function countUnread({ database }: Index, query: UnreadQuery): number {
+  const row = unreadRows(database, query, 'count(*) AS count', '')[0];
+  return number(row ?? {}, 'count');
+}
+
+/** The unread messages, the newest first. */
+export function listUnread({ database }: Index, query: UnreadQuery, limit: number): MessageRef[] {
+  const order = 'ORDER BY m.id DESC LIMIT ?';
+  return unreadRows(database, query, 'm.*', order, limit).map((row) => ({
+    channel: query.channel,
+    relPath: relPathIn(row),
+  }));
+}
+
+function unreadRows(
+  database: Database,
+  { channel, name, seen = '' }: UnreadQuery,
+  columns: string,
+  end: string,
+  ...values: number[]
+): Row[] {
+  const here = `tags : c${idOf(database, 'channels', 'uuid', channel)}`;
+  const [own, all] = [nameId(database, name), nameId(database, EVERYONE)];
+  const last = database.get(
+    'SELECT rowid AS id FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT 1',
+    `${here} AND tags : s${own}`,
+  );
+  const { day, clock, suffix } = seen === '' ? { day: 0, clock: 0, suffix: '' } : columnsOf(seen);
+  return database.all(
+    `SELECT ${columns} FROM texts JOIN messages m ON m.id = texts.rowid
+     WHERE texts MATCH ? AND texts.rowid > ? AND (m.day, m.clock, m.suffix) > (?, ?, ?) ${end}`,
+    `(${here} AND (tags : t${own} OR tags : t${all})) NOT tags : s${own}`,
+    last === undefined ? 0 : number(last, 'id'),
+    day,
+    clock,
+    suffix,
+    ...values,
+  );
+}
+
+/** The newest messages to a name, directly or to all, in all channels, the newest first. */
+export function addressedTo({ database }: Index, name: string, limit: number): MessageRef[] {
+  const [own, all] = [nameId(database, name), nameId(database, EVERYONE)];
+  return placesOf(database, `(tags : t${own} OR tags : t${all}) NOT tags : s${own}`, limit);
+}
+
+/**
+ * The messages that may ask a name something and that none of its messages names, the newest first.
+ * What is to all asks nobody in particular.
+ */
+export function unansweredBy({ database }: Index, name: string, limit: number): MessageRef[] {
+  const own = nameId(database, name);
+  const wanted = `(tags : t${own} AND tags : ${MAY_ASK}) NOT tags : s${own}`;
+  const found: MessageRef[] = [];
+  for (const place of placesOf(database, wanted, MOST_QUESTIONS)) {
+    if (!isNamedBy(database, place, own)) found.push(place);
+    if (found.length === limit) break;
+  }
+  return found;
+}
+
+function isNamedBy(database: Database, { channel, relPath }: MessageRef, own: string): boolean {
+  const naming = database.all(
+    'SELECT DISTINCT message FROM links WHERE target = ? LIMIT ?',
+    hashOf(channel, relPath),
+    MOST_LINKS,
+  );
+  const byOwn = 'SELECT 1 FROM texts WHERE texts MATCH ? AND rowid = ?';
+  return naming.some(
+    (row) => database.get(byOwn, `tags : s${own}`, number(row, 'message')) !== undefined,
+  );
+}
+
+function placesOf(database: Database, wanted: string, limit: number): MessageRef[] {
+  const rows = database.all(
+    `SELECT c.uuid, m.* FROM texts JOIN messages m ON m.id = texts.rowid
+     JOIN channels c ON c.id = m.channel
+     WHERE texts MATCH ? ORDER BY texts.rowid DESC LIMIT ?`,
+    wanted,
+    limit,
+  );
+  return rows.map((row) => ({ channel: text(row, 'uuid'), relPath: relPathIn(row) }));
+}
+
+/** The number of a name in `tags`; 0, which no name has, for one that never occurred. */
+function nameId(database: Database, name: string): string {
+  return idOf(database, 'names', 'name', name);
+}
+
+function idOf(
+  database: Database,
+  table: 'names' | 'channels',
+  column: string,
+  value: string,
+): string {
+  const row = database.get(`SELECT id FROM ${table} WHERE ${column} = ?`, value);
+  return String(number(row ?? {}, 'id'));
+}

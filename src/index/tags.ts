@@ -1,0 +1,27 @@
+import { isQuestion } from '../protocol/causality.ts';
+import type { Message } from '../protocol/message.ts';
+
+/** The word in `tags` of a message that may ask its addressees something. */
+export const MAY_ASK = 'q';
+
+/**
+ * The words by which messages are filtered in a search.
+ *
+ * @param channel its number
+ * @param people the numbers of the sender and the addressees
+ */
+export function tagsOf(
+  channel: number,
+  [sender = 0, ...addressees]: readonly number[],
+  message: Message,
+): string {
+  const tags = [`c${String(channel)}`, `s${String(sender)}`];
+  for (const addressee of addressees) tags.push(`t${String(addressee)}`);
+  if (mayAsk(message)) tags.push(MAY_ASK);
+  return tags.join(' ');
+}
+
+/** Whether a message asks its addressees something, or does so unless an answer follows it. */
+function mayAsk(message: Message): boolean {
+  return message.type === 'text' && (isQuestion(message) || message.interim === true);
+}

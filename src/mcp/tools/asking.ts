@@ -1,0 +1,83 @@
+import { CrosstalkError } from '../../errors.ts';
+import { ask, type Asked } from '../../operations/sending/ask.ts';
+import type { Context } from '../../operations/context.ts';
+import { messageJson } from '../../operations/shapes/as-json.ts';
+import { reasonsOf } from '../../operations/waiting/words.ts';
+import { isAnswer } from '../../protocol/owed.ts';
+import { defined, shapes, tool, type Tool, type Z } from '../kit/tool.ts';
+import { reporting } from '../kit/waiting.ts';
+import { markedMessage } from '../kit/message.ts';
+import { DEFAULT_WAIT_S, sharedInput } from './messages.ts';
+
+/** The tool that asks a question and waits for its answer. */
+export function askingTools(z: Z): Tool[] {
+  const { result, message } = shapes(z);
+  return [
+    tool({
+      name: 'ask',
+      title: 'Ask and wait for the answer',
+      description:
+        'Send a question to an actor and wait for its answer: send and wait in one call. If "answer" is null when the time is over, nothing is wrong: call wait with "message". If state is FAILED, no answer will come: tell the operator why, as notes say. To ask several at once use send, then wait.',
+      input: z.strictObject({
+        to: z.string().min(1).describe('actor, or actor@host'),
+        body: z.string().min(1).describe('the question, as markdown'),
+        ...sharedInput(z),
+      }),
+      output: result({
+        channel: z.string(),
+        message: z.string().describe('name of the question, for wait, replies and thread'),
+        state: z.enum(['PENDING', 'REPLIED', 'FAILED']),
+        answer: message.nullable(),
+        interim: z.array(message).describe('words on the way to the answer'),
+      }),
+      hints: {},
+      run: async ({ to, body, channel, tier, timeout = DEFAULT_WAIT_S }, call) => {
+        const { surroundings, note, signal, progress, marks } = call;
+        const { transport, login, agentMode } = surroundings;
+        if (agentMode !== undefined)
+          throw new CrosstalkError(
+            'usage',
+            'not for a run, which would wait for ever: send, and end; you are woken by the answer',
+          );
+        const input = {
+          to,
+          body,
+          ...defined({ channel, tier, from: surroundings.from }),
+          isNew: false,
+          wait: true,
+          login,
+        };
+        const open = <T>(work: (context: Context) => Promise<T>): Promise<T> =>
+          call.open((context) =>
+            reporting(context, { progress, timeout, whom: to }, () => work(context)),
+          );
+        const asked = await ask(
+          { surroundings, transport, note, open, hands: 'whole' },
+          input,
+          { timeout: timeout * 1000, signal },
+          { heldUp: note },
+        );
+        tell(asked, note);
+        const { ref, replies, state } = asked.question;
+        const shown = replies.map((reply) => ({
+          reply,
+          json: markedMessage(marks, messageJson(reply)),
+        }));
+        return {
+          channel: ref.channel,
+          message: ref.relPath,
+          state,
+          answer: shown.find(({ reply }) => isAnswer(reply.message))?.json ?? null,
+          interim: shown.flatMap(({ reply, json }) => (reply.message.interim ? [json] : [])),
+        };
+      },
+    }),
+  ];
+}
+
+/** Says what the caller has to know beside the answer. */
+function tell({ sent, ending, question }: Asked, note: (line: string) => void): void {
+  if (!sent.delivered.published) note(`queued, not on the remote yet: ${sent.delivered.reason}`);
+  if (ending === 'timed_out') note('no answer yet; call wait with message to go on waiting');
+  for (const line of reasonsOf(question)) note(line);
+}

@@ -1,0 +1,92 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { takeFiles, type TakenFile } from '../../bus/attached-files.ts';
+import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
+import { harmlessName, type AttachedFile } from '../../protocol/attached.ts';
+import type { Outbox } from '../../state/outbox.ts';
+import { sha256Of } from '../../state/side-files.ts';
+import { tipOf, type Context } from '../context.ts';
+import type { ReadMessage } from './read.ts';
+
+/**
+ * The files that a message brings along, one after the other, each verified: from the bus, or from the
+ * outbox while the message waits there.
+ *
+ * @param some those of its files that are wanted; all unless given
+ */
+export async function* filesOfMessage(
+  context: Context,
+  { message, path, queued }: ReadMessage,
+  some: readonly AttachedFile[] = message.files ?? [],
+): AsyncGenerator<TakenFile> {
+  if (some.length === 0) return;
+  if (queued) yield* filesInOutbox(context.outbox, path, some);
+  else yield* takeFiles(context.transport, await tipOf(context), some);
+}
+
+async function* filesInOutbox(
+  outbox: Outbox,
+  path: string,
+  files: readonly AttachedFile[],
+): AsyncGenerator<TakenFile> {
+  const entry = (await outbox.all()).find(({ commits }) =>
+    commits.some((commit) => commit.files.some((file) => file.path === path)),
+  );
+  for (const file of files) {
+    const bytes = entry && (await outbox.files.get(entry.id, file.sha256, file.bytes));
+    yield bytes === undefined
+      ? { file, ok: false, problem: 'is not in the outbox any more; look again' }
+      : { file, ok: true, bytes };
+  }
+}
+
+/** What became of one file of a message. */
+export interface PutFile {
+  file: AttachedFile;
+  /** Where it is now; undefined if it could not be put there. */
+  path?: string;
+  problem?: string;
+}
+
+/**
+ * Puts the files of a message into a folder, under harmless names.
+ *
+ * @throws CrosstalkError `usage` for a folder that cannot be written to
+ */
+export async function putFiles(
+  context: Context,
+  read: ReadMessage,
+  dir: string,
+): Promise<PutFile[]> {
+  const folder = resolve(context.cwd, dir);
+  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw new CrosstalkError(
+      'usage',
+      `--files ${folder} cannot be made: ${reasonOf(error)}; name another folder`,
+      { cause: error },
+    );
+  });
+  const files = read.message.files ?? [];
+  const put = new Map<AttachedFile, PutFile>();
+  for await (const taken of filesOfMessage(context, read)) {
+    const { file } = taken;
+    const path = join(folder, harmlessName(files.indexOf(file) + 1, file.name));
+    const problem = taken.ok ? await write(path, taken.bytes) : taken.problem;
+    put.set(file, problem === undefined ? { file, path } : { file, problem });
+  }
+  return files.map((file) => put.get(file) ?? { file, problem: 'could not be read' });
+}
+
+/** The problem, if any; a file that is there already with these bytes is none. */
+async function write(path: string, bytes: Buffer): Promise<string | undefined> {
+  try {
+    await writeFile(path, bytes, { mode: 0o600, flag: 'wx' });
+    return undefined;
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) return `cannot be written to ${path}: ${reasonOf(error)}`;
+  }
+  const there = await readFile(path).catch(() => undefined);
+  return there !== undefined && sha256Of(there) === sha256Of(bytes)
+    ? undefined
+    : `is not written: ${path} is another file; name an empty folder`;
+}

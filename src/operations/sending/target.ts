@@ -1,0 +1,82 @@
+import { CrosstalkError } from '../../errors.ts';
+import type { Address } from '../../protocol/address.ts';
+import { isFinalAnswer, replyText } from '../../protocol/choice.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
+import type { Located, Message } from '../../protocol/message.ts';
+import { isOrigin } from '../../protocol/reference.ts';
+import { shown } from '../../protocol/text/result.ts';
+import type { Context } from '../context.ts';
+import { readMessage } from '../reading/read.ts';
+import type { SendInput } from './input.ts';
+
+/** The message to which another one is a reply, and its channel. */
+export interface Target extends Located {
+  channel: string;
+}
+
+/**
+ * Reads the message to which a message is a reply; it may wait in the outbox here.
+ *
+ * @returns undefined if it is not a reply
+ * @throws CrosstalkError `usage` when it is one's own, `not_found` or `invalid` when it cannot be read
+ */
+export async function targetOf(
+  context: Context,
+  { reply }: SendInput,
+  from: string,
+): Promise<Target | undefined> {
+  if (reply === undefined) return undefined;
+  const problem = `${shown(reply)} is no message to reply to: expected <channel id>/<relPath>`;
+  if (!isOrigin(reply)) throw new CrosstalkError('usage', problem);
+  const { channel, relPath, message } = await readMessage(context, reply);
+  if (message.from === from)
+    throw new CrosstalkError(
+      'usage',
+      `${relPath} is from ${from}, the sender of this reply, which would wake nobody; write to those it is to with: crosstalk send --to <name>, or reply to what they answered`,
+    );
+  return { channel: channel.id, relPath, message };
+}
+
+/** Whom a reply goes to: the writer of what it answers, on its host (talk.md). */
+export function writerOf({ message }: Target): Address {
+  const { from: name, host } = message;
+  return host === undefined ? { name } : { name, host };
+}
+
+/**
+ * The text of a message: what was given, or the chosen option of the message that it answers, of
+ * which the sender is told.
+ *
+ * @throws CrosstalkError `usage` for an option that does not exist
+ */
+export function textOf(
+  { note }: Pick<Context, 'note'>,
+  { option, body }: SendInput,
+  target: Target | undefined,
+): string {
+  const options = target?.message.options ?? [];
+  const text = replyText(options, { body, ...(option === undefined ? {} : { option }) });
+  if (!text.ok) throw new CrosstalkError('usage', text.problems.join('; '));
+  const { chosen } = text.value;
+  if (chosen !== undefined)
+    note(`option ${String(chosen)}: ${escapeInvisible(options[chosen - 1] ?? '')}`);
+  return text.value.body;
+}
+
+/**
+ * The message with what it says of itself as a question: the options it offers, and whether it asks
+ * anew in an old thread, as a reply to a final answer does that is written outside a run (talk.md).
+ */
+export function asQuestion(
+  message: Message,
+  { options = [] }: SendInput,
+  target: Target | undefined,
+): Message {
+  const isAnew =
+    target !== undefined && isFinalAnswer(target.message) && message.re.includes(target.relPath);
+  return {
+    ...message,
+    ...(isAnew && { asks: true as const }),
+    ...(options.length > 0 && { options: [...options] }),
+  };
+}

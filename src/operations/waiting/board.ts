@@ -1,0 +1,203 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { stat } from 'node:fs/promises';
+import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
+import { CHANNELS } from '../../protocol/layout.ts';
+import { parseMessage, type Message } from '../../protocol/message.ts';
+import { isAnswer } from '../../protocol/owed.ts';
+import { tipOf, type Context } from '../context.ts';
+import { arrivals, type Arrival } from '../lookup/arrivals.ts';
+import { queuedMessages } from '../lookup/queued.ts';
+import { servedBy } from '../lookup/serving.ts';
+import { findServed } from '../setup/hosts.ts';
+import { askedAt } from './asked.ts';
+import { lastHeard } from './heard.ts';
+import { holdUps } from './hold-ups.ts';
+import { letterOf, readLocal, runOf, silentHere } from './local.ts';
+import { interimOf, standingOf, type Asked, type Standing, type World } from './standing.ts';
+
+/** A message with its answers, and how far it is. */
+export interface Followed extends Asked, Standing {
+  /** What holds the answer up, a line for each cause. */
+  held_up: string[];
+}
+
+/** Milliseconds between looks at this machine's state, which no change of the bus announces. */
+const LOOK_MS = 1000;
+/** The age in milliseconds at which a host that has written nothing since is worth a word. */
+const QUIET_MS = 60_000;
+
+/**
+ * Follows some messages: what is on the bus about them at the newest commit that was looked at, what
+ * this machine's state says, and what holds their answers up. Looking at the state starts no git.
+ */
+export class Board {
+  readonly #context: Context;
+  readonly #asked: Asked[];
+  #tip: string;
+  #world: World = { serving: [], unreadable: [], alias: undefined, local: undefined };
+  #mark = '';
+  readonly #heard = new Map<string, string | null>();
+
+  private constructor(context: Context, tip: string, asked: Asked[]) {
+    this.#context = context;
+    this.#tip = tip;
+    this.#asked = asked;
+  }
+
+  /** The board for some messages at a commit. */
+  static async at(context: Context, tip: string, refs: readonly MessageRef[]): Promise<Board> {
+    return new Board(context, tip, await askedAt(context, tip, refs));
+  }
+
+  /** The commit that was looked at. */
+  get tip(): string {
+    return this.#tip;
+  }
+
+  /** Adds what arrived since, without reading the rest of the channels again. */
+  async follow(tip: string): Promise<void> {
+    for await (const arrived of arrivals(this.#context, this.#tip, tip))
+      for (const one of arrived) this.#add(one);
+    const { reader } = this.#context;
+    for (const one of this.#asked)
+      one.question ??= await reader.message(tip, one.ref.channel, one.ref.relPath);
+    this.#tip = tip;
+  }
+
+  #add({ channel, relPath, message }: Arrival): void {
+    if (message.host !== undefined) this.#heard.delete(message.host);
+    for (const { ref, question, replies, caused, returned } of this.#asked) {
+      if (channel === ref.channel && message.from === question?.from)
+        if (interimOf({ replies }).some((word) => message.re.includes(word.relPath)))
+          returned.push({ relPath, message });
+      const key = messageKey(ref);
+      const isHere = channel === ref.channel;
+      if (isHere && message.re.includes(ref.relPath)) replies.push({ relPath, message });
+      else if ((isHere && message.cause.includes(ref.relPath)) || message.origin?.includes(key))
+        caused.push({ relPath, message });
+    }
+  }
+
+  /**
+   * How far each message is. Silence is believed only if what the actor wrote is on the bus.
+   *
+   * @param isLive whether this machine's state counts, and not only what is on the bus
+   * @param explains whether to find out what holds the answers up
+   */
+  async look({ isLive, explains }: { isLive: boolean; explains: boolean }): Promise<Followed[]> {
+    const isPlain = this.#asked.every(({ replies }) =>
+      replies.some(({ message }) => isAnswer(message)),
+    );
+    if (!isPlain) await this.#readWorld(isLive);
+    const found: Followed[] = [];
+    for (const asked of this.#asked) {
+      const standing = await this.#standing(asked, isLive);
+      const held_up = explains ? await this.#explain(asked, standing) : [];
+      found.push({ ...asked, ...standing, held_up });
+    }
+    return found;
+  }
+
+  async #readWorld(isLive: boolean): Promise<void> {
+    const [served, local] = await Promise.all([
+      servedBy(this.#context),
+      isLive ? readLocal(this.#context) : undefined,
+    ]);
+    const alias = local && (await aliasHere(this.#context));
+    this.#world = { ...served, alias, local };
+    this.#mark = await this.#markOf();
+  }
+
+  async #explain(asked: Asked, standing: Standing): Promise<string[]> {
+    const heard = await this.#quiet(asked, standing);
+    return holdUps(asked, standing, this.#world, heard, this.#context.now());
+  }
+
+  async #standing(asked: Asked, isLive: boolean): Promise<Standing> {
+    const believed = standingOf(asked, this.#world, new Set());
+    if (!isLive || believed.isOver) return believed;
+    const { alias } = this.#world;
+    if (!believed.owing.some(({ host }) => host !== undefined && host === alias)) return believed;
+    const silent = await silentHere(this.#context, asked.ref);
+    for (const actor of [...silent])
+      if (await this.#mayStillSpeak(asked.ref, actor)) silent.delete(actor);
+    const standing = standingOf(asked, this.#world, silent);
+    if (standing.silent.length === 0 || (await tipOf(this.#context)) === this.#tip) return standing;
+    // What it wrote before it fell silent may have come since.
+    return believed;
+  }
+
+  /** Whether something of an actor about a message waits in the outbox, or is in another channel. */
+  async #mayStillSpeak(ref: MessageRef, actor: string): Promise<boolean> {
+    const key = messageKey(ref);
+    for (const { channel, content } of await queuedMessages(this.#context)) {
+      const parsed = parseMessage(Buffer.from(content));
+      if (!parsed.ok || parsed.value.from !== actor) continue;
+      const { re, cause, origin = [] } = parsed.value;
+      if (channel === ref.channel && [...re, ...cause].includes(ref.relPath)) return true;
+      if (origin.includes(key)) return true;
+    }
+    const { transport } = this.#context;
+    return (await transport.filesContaining(this.#tip, CHANNELS, key)).length > 0;
+  }
+
+  /** The other hosts that owe an answer and have written nothing since the question was asked. */
+  async #quiet({ question }: Asked, { owing }: Standing): Promise<Map<string, string | null>> {
+    const quiet = new Map<string, string | null>();
+    const { alias, local } = this.#world;
+    if (question === undefined || local === undefined) return quiet;
+    if (!this.#isOld(question)) return quiet;
+    const hosts = new Set(owing.flatMap(({ host }) => (host === alias ? [] : (host ?? []))));
+    const unknown = new Set([...hosts].filter((host) => !this.#heard.has(host)));
+    if (unknown.size > 0)
+      for (const [host, last] of await lastHeard(this.#context, this.#tip, unknown))
+        this.#heard.set(host, last);
+    for (const host of hosts) {
+      const last = this.#heard.get(host) ?? null;
+      if (last === null || last < question.timestamp) quiet.set(host, last);
+    }
+    return quiet;
+  }
+
+  #isOld({ timestamp }: Message): boolean {
+    return this.#context.now().getTime() - Date.parse(timestamp) >= QUIET_MS;
+  }
+
+  /** Aborts the given controller once this machine's state says something else of the messages. */
+  async watch(changed: AbortController): Promise<void> {
+    if (this.#world.local === undefined) return;
+    while (!changed.signal.aborted) {
+      if (await rest(changed.signal)) return;
+      this.#world = { ...this.#world, local: await readLocal(this.#context) };
+      if ((await this.#markOf()) !== this.#mark) changed.abort();
+    }
+  }
+
+  /** What the answers to the messages depend on, besides the bus. */
+  async #markOf(): Promise<string> {
+    const { local } = this.#world;
+    if (local === undefined) return '';
+    const { runs, heartbeat, paused, letters } = local;
+    const silences = await stat(this.#context.paths.silences).catch(() => undefined);
+    return JSON.stringify([
+      [runs, paused, heartbeat?.parked, heartbeat?.fetch_failing_since, silences?.size],
+      this.#asked.map(({ ref, question }) => [
+        question !== undefined && this.#isOld(question),
+        letters.flatMap(({ actor }) => letterOf(local, ref, actor) ?? []),
+        question?.to.map(({ name }) => runOf(local, ref, name)?.since),
+      ]),
+    ]);
+  }
+}
+
+/** Waits for the next look; returns whether there is none. */
+async function rest(signal: AbortSignal): Promise<boolean> {
+  await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
+  return signal.aborted;
+}
+
+/** The alias under which this machine serves, if it serves at all. */
+async function aliasHere(context: Context): Promise<string | undefined> {
+  const { found, served } = await findServed(context, undefined);
+  return found.kind === 'found' ? found.file.alias : served;
+}

@@ -1,0 +1,107 @@
+import { EVERYONE } from '../../protocol/address.ts';
+import { noDispatcher } from '../../protocol/text/dispatcher.ts';
+import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { withoutSequences } from '../../protocol/text/steering.ts';
+import { unservedLine } from '../lookup/serving.ts';
+import { heldDelay } from '../tracing/held-mail.ts';
+import { letterOf, type Local } from './local.ts';
+import type { Asked, Owing, Standing, World } from './standing.ts';
+
+/** When another host was last heard of, by its alias: ISO 8601 in UTC, or null for never. */
+export type Heard = ReadonlyMap<string, string | null>;
+
+/** The most lines about one message: whoever can push can make any number of hosts. */
+const MOST_LINES = 10;
+
+/**
+ * What holds an answer up, one line for each cause. A pure function.
+ *
+ * @param heard the hosts that should have been heard of by now, and were not
+ */
+export function holdUps(
+  { ref, question }: Asked,
+  { owing, isOver }: Pick<Standing, 'owing' | 'isOver'>,
+  world: World,
+  heard: Heard,
+  now: Date,
+): string[] {
+  if (isOver || question === undefined) return [];
+  const lines = owing.flatMap((debtor): string[] => {
+    const { actor, host } = debtor;
+    if (host === undefined) return nobody(actor, world);
+    if (host !== world.alias) return elsewhere(debtor, world, heard, now);
+    if (world.local === undefined || debtor.runs_since !== undefined) return [];
+    return here(debtor, world.local, {
+      letter: letterOf(world.local, ref, actor),
+      tier: question.tier ?? null,
+      now,
+    });
+  });
+  return [...new Set([...remote(world.local), ...lines])].slice(0, MOST_LINES);
+}
+
+function nobody(actor: string, { serving, unreadable }: World): string[] {
+  if (serving.some(({ actors }) => actors.includes(actor)) || unreadable.length > 0)
+    return unreadable.map(
+      (path) => `${path} cannot be read, so whether its host serves ${actor} is not known`,
+    );
+  if (actor === EVERYONE) return ['no host serves any actor; the message waits until one does'];
+  return [unservedLine({ name: actor }, serving)];
+}
+
+function elsewhere(
+  { actor, host = '' }: Owing,
+  { serving }: World,
+  heard: Heard,
+  now: Date,
+): string[] {
+  const isServed = serving.some(({ alias, actors }) => alias === host && actors.includes(actor));
+  if (!isServed) return [unservedLine({ name: actor, host }, serving)];
+  const last = heard.get(host);
+  if (last === undefined) return [];
+  const since = last === null ? 'lately' : `for ${ago(last, now)}`;
+  return [
+    `${host}, which serves ${actor}, has not been heard of ${since}; its dispatcher may not be running`,
+  ];
+}
+
+function here(
+  { actor, host = '' }: Owing,
+  local: Local,
+  { letter, tier, now }: { letter: ReturnType<typeof letterOf>; tier: string | null; now: Date },
+): string[] {
+  if (!local.runs) return [noDispatcher(host)];
+  const parked = local.heartbeat?.parked ?? [];
+  const held = heldDelay(
+    { paused: local.paused, holds: local.holds, parked },
+    { actor, tier },
+    now,
+  );
+  if (held?.reason === 'paused')
+    return [`paused ${held.said ?? ''}, so mail for ${actor} waits; go on with: crosstalk resume`];
+  if (held !== undefined) {
+    const until = held.until === null ? '' : ` until ${held.until}`;
+    const said = held.said === null ? '' : ` (it says: ${withoutSequences(held.said)})`;
+    return [`${actor} is held${until}: ${reasonInWords(held.reason ?? '')}${said}`];
+  }
+  if (letter?.state !== 'retrying') return [];
+  const { attempts_since_release: made, attempts_allowed: allowed, next_retry_at: next } = letter;
+  const count = `${String(made)}${allowed === undefined ? '' : ` of ${String(allowed)}`}`;
+  const again = next === undefined ? 'it is tried again' : `it is tried again at ${next}`;
+  return [`${actor} has failed, attempt ${count}: ${withoutSequences(letter.detail)}; ${again}`];
+}
+
+/** Whether the dispatcher of this machine reaches the remote, by which all answers come. */
+function remote(local: Local | undefined): string[] {
+  const { fetch_failing_since: since, fetch_error: error = '' } = local?.heartbeat ?? {};
+  return since === undefined
+    ? []
+    : [`the remote cannot be reached since ${since}: ${withoutSequences(error)}`];
+}
+
+function ago(time: string, now: Date): string {
+  const minutes = Math.max(1, Math.round((now.getTime() - Date.parse(time)) / 60_000));
+  if (minutes < 120) return `${String(minutes)} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48 ? `${String(hours)} h` : `${String(Math.round(hours / 24))} d`;
+}

@@ -1,0 +1,72 @@
+import { loadHeartbeat, type Heartbeat } from '../../state/heartbeat.ts';
+import { DeadLetters, type DeadLetter } from '../../state/dead-letters.ts';
+import { Holds, type Hold } from '../../state/holds.ts';
+import { holderOf } from '../../state/lock.ts';
+import { readPause, type Pause } from '../../state/pause.ts';
+import { Silences } from '../../state/silences.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { Context } from '../context.ts';
+
+/** What this machine's own files say of mail that somebody waits for. They are read without git. */
+export interface Local {
+  /** Whether a dispatcher process holds the lock. */
+  runs: boolean;
+  /** The heartbeat of that process. */
+  heartbeat: Heartbeat | undefined;
+  paused: Pause | null;
+  holds: readonly Hold[];
+  letters: readonly DeadLetter[];
+}
+
+/** Reads the files of this machine's state. */
+export async function readLocal({ paths }: Context): Promise<Local> {
+  const [holder, heartbeat, paused, holds, letters] = await Promise.all([
+    holderOf(paths.root, 'dispatcher'),
+    loadHeartbeat(paths.heartbeat),
+    readPause(paths.pause),
+    new Holds(paths.holds).all(),
+    new DeadLetters(paths.deadLetters).all(),
+  ]);
+  const runs = holder !== undefined;
+  return {
+    runs,
+    heartbeat: runs && heartbeat?.pid === holder.pid ? heartbeat : undefined,
+    paused: paused ?? null,
+    holds,
+    letters,
+  };
+}
+
+/** The dead letter of a message for an actor of this machine. */
+export function letterOf(
+  { letters }: Pick<Local, 'letters'>,
+  { channel, relPath }: MessageRef,
+  actor: string,
+): DeadLetter | undefined {
+  return letters.find(
+    (one) => one.actor === actor && one.channel === channel && one.messages.includes(relPath),
+  );
+}
+
+/** The run on this machine that works on a message for an actor. */
+export function runOf(
+  { heartbeat }: Pick<Local, 'heartbeat'>,
+  { channel, relPath }: MessageRef,
+  actor: string,
+): Heartbeat['running'][number] | undefined {
+  return heartbeat?.running.find(
+    (one) => one.actor === actor && one.channel === channel && one.messages.includes(relPath),
+  );
+}
+
+/** The actors of this machine that are on record to have had nothing to say to a message. */
+export async function silentHere(
+  { paths }: Context,
+  { channel, relPath }: MessageRef,
+): Promise<Set<string>> {
+  const silent = new Set<string>();
+  await new Silences(paths.silences).each((actor, where, path, { isAgain }) => {
+    if (where === channel && path === relPath && !isAgain) silent.add(actor);
+  });
+  return silent;
+}

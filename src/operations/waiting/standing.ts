@@ -1,0 +1,122 @@
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { Located, Message } from '../../protocol/message.ts';
+import { debtorsOf, isAnswer, noticeOf, type Debtor, type Outcome } from '../../protocol/owed.ts';
+import type { Served } from '../lookup/serving.ts';
+import { letterOf, runOf, type Local } from './local.ts';
+
+/** A message, and what is on the bus about it. */
+export interface Asked {
+  ref: MessageRef;
+  /** Undefined for a file that is no message: nobody knows who owes an answer to it. */
+  question: Message | undefined;
+  /** The messages that name it in `re`, oldest first. */
+  replies: Located[];
+  /** The messages that name it only in `cause`. */
+  caused: Located[];
+  /** What its writer has answered to words on the way to the answer. */
+  returned: Located[];
+}
+
+/** What is known besides: who serves whom, and the state of this machine. */
+export interface World extends Served {
+  /** The alias of this machine; undefined where it serves nobody. */
+  alias: string | undefined;
+  /** Undefined where this machine's state is none of the reader's business, as in a run. */
+  local: Local | undefined;
+}
+
+/** A delivery that came to nothing. Stored and shown under these names. */
+export interface Failed {
+  actor: string;
+  host: string;
+  /** A code, such as `exit_code`. */
+  reason: string;
+  attempts: number;
+  dead_letter: string;
+  /** What happened, in one line. */
+  detail: string;
+}
+
+/** Somebody who still owes an answer. */
+export interface Owing extends Debtor {
+  /** When its run began; absent unless it runs on this machine. */
+  runs_since?: string;
+}
+
+/** How far a message is. */
+export interface Standing {
+  state: Outcome;
+  owing: Owing[];
+  failures: Failed[];
+  /** The actors of this machine that chose to say nothing. */
+  silent: Debtor[];
+  /** Whether there is nothing to wait for any more. */
+  isOver: boolean;
+}
+
+/**
+ * How far a message is. A pure function.
+ *
+ * @param silent the actors of this machine that are on record to have had nothing to say to it
+ */
+export function standingOf(asked: Asked, world: World, silent: ReadonlySet<string>): Standing {
+  const { ref, question, replies } = asked;
+  const { alias, local } = world;
+  const standing: Standing = {
+    state: 'PENDING',
+    owing: [],
+    failures: [],
+    silent: [],
+    isOver: false,
+  };
+  if (replies.some(({ message }) => isAnswer(message)))
+    return { ...standing, state: 'REPLIED', isOver: true };
+  if (question === undefined) return standing;
+  for (const debtor of debtorsOf(question, world)) {
+    const { actor, host } = debtor;
+    const here = host !== undefined && host === alias ? local : undefined;
+    const letter = here && letterOf(here, ref, actor);
+    const run = here && runOf(here, ref, actor);
+    const notice = noticeOf(debtor, replies);
+    const isTried = letter?.state === 'retrying' || run !== undefined;
+    const failed =
+      letter === undefined || isTried ? undefined : failedHere(letter, actor, host ?? '');
+    if (failed !== undefined) standing.failures.push(failed);
+    else if (isTried)
+      standing.owing.push({ ...debtor, ...(run !== undefined && { runs_since: run.since }) });
+    else if (notice !== undefined) standing.failures.push(failedThere(notice, actor));
+    else if (here !== undefined && silent.has(actor) && !goesOn(asked, actor))
+      standing.silent.push(debtor);
+    else standing.owing.push(debtor);
+  }
+  const isOver = standing.owing.length === 0;
+  const hasFailed = isOver && standing.failures.length > 0;
+  return { ...standing, isOver, state: hasFailed ? 'FAILED' : 'PENDING' };
+}
+
+/** Whether an actor that fell silent gave a task to another, or was answered since. */
+function goesOn({ replies, caused, returned }: Asked, actor: string): boolean {
+  if (caused.some(({ message }) => message.from === actor)) return true;
+  const theirs = replies.filter(({ message }) => message.from === actor);
+  return returned.some(({ message }) => theirs.some(({ relPath }) => message.re.includes(relPath)));
+}
+
+/** The words on the way to an answer, oldest first. */
+export function interimOf({ replies }: Pick<Asked, 'replies'>): Located[] {
+  return replies.filter(({ message }) => message.interim === true);
+}
+
+function failedHere(
+  letter: NonNullable<ReturnType<typeof letterOf>>,
+  actor: string,
+  host: string,
+): Failed {
+  const { reason, attempts, id, detail } = letter;
+  return { actor, host, reason, attempts, dead_letter: id, detail };
+}
+
+function failedThere({ message: { failed, body } }: Located, actor: string): Failed {
+  const { reason = '', attempts = 0, host = '', dead_letter = '' } = failed ?? {};
+  const [line = ''] = body.trim().split('\n');
+  return { actor, host, reason, attempts, dead_letter, detail: line };
+}

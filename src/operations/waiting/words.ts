@@ -1,0 +1,33 @@
+import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { withoutSequences } from '../../protocol/text/steering.ts';
+import type { Followed } from './board.ts';
+import type { Failed } from './standing.ts';
+
+/** Why nobody owes an answer to a message any more, a line for each of those who owed one. */
+export function reasonsOf({ failures, silent, isOver, replies }: Followed): string[] {
+  if (!isOver) return [];
+  return [
+    ...failures.map(
+      (one) =>
+        `${failureLine(one)}; look at it on ${one.host} with: crosstalk dlq --show ${one.dead_letter}`,
+    ),
+    ...silent.map(({ actor }) => {
+      const word = replies.findLast(({ message }) => message.from === actor);
+      return word === undefined
+        ? `${actor} has dealt with it, and had nothing to say`
+        : `${actor} has said no more than ${word.relPath}; ${replyCommand(word.relPath)}`;
+    }),
+  ];
+}
+
+/** How to answer a question back. */
+export function replyCommand(relPath: string): string {
+  return `if it asks something, answer with: crosstalk reply ${relPath} "<text>"`;
+}
+
+/** A failure in one line. */
+export function failureLine({ actor, host, reason, attempts, detail }: Failed): string {
+  const tries = attempts === 1 ? '1 attempt' : `${String(attempts)} attempts`;
+  const said = withoutSequences(detail.replace(/\s+/g, ' ').trim());
+  return `${actor} failed on ${host} after ${tries}: ${reasonInWords(reason)}${said === '' ? '' : `: ${said}`}`;
+}

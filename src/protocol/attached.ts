@@ -1,0 +1,165 @@
+/** A file that a message brings along (talk.md). What it says of itself is what its sender claims. */
+export interface AttachedFile {
+  /** Of its bytes, in lower-case hex; its only name in the transport. */
+  sha256: string;
+  /** What it was called where it was attached; never part of a path as it is. */
+  name: string;
+  bytes: number;
+  /** A media type, such as `image/png`; a hint for readers. */
+  type: string;
+}
+
+const MIB = 1024 * 1024;
+
+/** The most files of one message: their descriptions have to fit into a header of 64 KiB. */
+export const MAX_FILES = 200;
+/** Bytes of all files of one message, unless the limit of one file is higher. */
+const MAX_TOTAL_BYTES = 25 * MIB;
+/** Bytes of one file, where `crosstalk.maxFileBytes` says nothing else. */
+const MAX_FILE_BYTES = 10 * MIB;
+/** The highest limit that can be set: forges take no larger file. */
+export const HIGHEST_BYTES = 100 * MIB;
+
+/** Characters of a name. */
+const MAX_NAME = 255;
+const SHA256 = /^[0-9a-f]{64}$/;
+const NUMBER = /^\d{1,15}$/;
+const TYPE = /^[a-z0-9][a-z0-9.+-]{0,60}\/[a-z0-9][a-z0-9.+-]{0,60}$/;
+const UNKNOWN_TYPE = 'application/octet-stream';
+
+export interface FileLimits {
+  /** Bytes of one file. */
+  file: number;
+  /** Bytes of all files of a message. */
+  total: number;
+}
+
+/**
+ * How large files may be in a clone, for those who attach and for those who take them out.
+ *
+ * @param configured `git config crosstalk.maxFileBytes`; ignored unless it is a number
+ */
+export function fileLimits(configured: string | undefined): FileLimits {
+  const wanted = NUMBER.test(configured ?? '') ? Number(configured) : MAX_FILE_BYTES;
+  const file = Math.min(wanted, HIGHEST_BYTES);
+  return { file, total: Math.max(MAX_TOTAL_BYTES, file) };
+}
+
+export function isSha256(value: unknown): value is string {
+  return typeof value === 'string' && SHA256.test(value);
+}
+
+/** The files that a header names; undefined when the value cannot be read as a list of files. */
+export function filesIn(value: unknown): AttachedFile[] | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_FILES) return undefined;
+  const files = value.map(fileIn);
+  return files.every((file) => file !== undefined) ? files : undefined;
+}
+
+function fileIn(value: unknown): AttachedFile | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { sha256, name, bytes, type } = value as Record<string, unknown>;
+  const isCount = typeof bytes === 'number' || typeof bytes === 'string';
+  if (!isSha256(sha256) || !isCount || !NUMBER.test(String(bytes))) return undefined;
+  if (typeof name !== 'string' || name === '' || name.length > MAX_NAME) return undefined;
+  const known = typeof type === 'string' && TYPE.test(type) ? type : UNKNOWN_TYPE;
+  return { sha256, name, bytes: Number(bytes), type: known };
+}
+
+/** Whether a text can be the name of an attached file: shown as it is, it deceives nobody. */
+export function isFileName(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.trim() !== '' &&
+    value.length <= MAX_NAME &&
+    !/[\p{C}\u2028\u2029/\\]/u.test(value)
+  );
+}
+
+/** Why the files of a message cannot be sent, with what to do instead; undefined when they can. */
+export function filesProblem(
+  files: readonly AttachedFile[],
+  limits: FileLimits,
+): string | undefined {
+  if (files.length > MAX_FILES)
+    return `${String(files.length)} files are more than ${String(MAX_FILES)}; pack them into one archive, or send several messages`;
+  const large = files.find(({ bytes }) => bytes > limits.file);
+  if (large !== undefined) return tooLarge(large.name, large.bytes, limits);
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (total > limits.total)
+    return `the files have ${inMib(total)} together, more than the ${inMib(limits.total)} of a message; send several messages`;
+  return undefined;
+}
+
+/** Why a file of this size is not taken. */
+function tooLarge(name: string, bytes: number, { file }: FileLimits): string {
+  return `${JSON.stringify(name)} has ${inMib(bytes)}, more than ${inMib(file)}; every clone keeps a file for ever, so put large ones elsewhere and send where they are, or raise the limit of this clone: git config crosstalk.maxFileBytes ${String(bytes)}`;
+}
+
+function inMib(bytes: number): string {
+  return bytes < MIB ? `${String(bytes)} bytes` : `${(bytes / MIB).toFixed(1)} MiB`;
+}
+
+/** A size for people, such as `1.5 MiB`. */
+export function sizeInWords(bytes: number): string {
+  if (bytes < 1024) return `${String(bytes)} ${bytes === 1 ? 'byte' : 'bytes'}`;
+  return bytes < MIB ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / MIB).toFixed(1)} MiB`;
+}
+
+/** A file in one line, such as `[file "a.png", image/png, 1.5 MiB]`. */
+export function fileInWords({ name, type, bytes }: AttachedFile): string {
+  return `[file ${JSON.stringify(name.replace(/[\p{C}\u2028\u2029]+/gu, ' '))}, ${type}, ${sizeInWords(bytes)}]`;
+}
+
+/** Characters of a name on disk; with its number it stays far below what file systems take. */
+const MAX_KEPT = 100;
+
+/**
+ * The name under which a file is put on somebody's disk: its number, and of its name only letters,
+ * digits, points and dashes. So it is no path, not hidden, no option and no name of another file.
+ *
+ * @param number counted from 1
+ */
+export function harmlessName(number: number, name: string): string {
+  const reduced = name.replace(/[^A-Za-z0-9._-]+/g, '_');
+  const short =
+    reduced.length <= MAX_KEPT
+      ? reduced
+      : `${reduced.slice(0, MAX_KEPT - 20)}_${reduced.slice(-19)}`;
+  return `${String(number)}-${short}`;
+}
+
+/** The first bytes of the pictures that a browser may show. */
+const PICTURES: readonly [type: string, matches: (head: Uint8Array) => boolean][] = [
+  ['image/png', (head) => hasAt(head, 0, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])],
+  ['image/jpeg', (head) => hasAt(head, 0, [0xff, 0xd8, 0xff])],
+  ['image/gif', (head) => hasAt(head, 0, [0x47, 0x49, 0x46, 0x38])],
+  [
+    'image/webp',
+    (head) => hasAt(head, 0, [0x52, 0x49, 0x46, 0x46]) && hasAt(head, 8, [0x57, 0x45, 0x42, 0x50]),
+  ],
+];
+
+/** The media type of a picture, by its first bytes and by nothing else; undefined for others. */
+export function pictureType(bytes: Uint8Array): string | undefined {
+  return PICTURES.find(([, matches]) => matches(bytes))?.[0];
+}
+
+function hasAt(head: Uint8Array, at: number, expected: readonly number[]): boolean {
+  return expected.every((byte, index) => head[at + index] === byte);
+}
+
+/** What a file is said to be: a picture, text, or bytes of any kind. */
+export function typeOfBytes(bytes: Uint8Array): string {
+  return pictureType(bytes) ?? (isText(bytes) ? 'text/plain' : UNKNOWN_TYPE);
+}
+
+function isText(bytes: Uint8Array): boolean {
+  if (bytes.includes(0)) return false;
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}

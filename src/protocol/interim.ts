@@ -1,0 +1,91 @@
+import { openQuestions, type Lookup } from './causality.ts';
+import type { Located, Message } from './message.ts';
+import { owedTasks } from './pending.ts';
+import { byTime, placeOfRef } from './reference.ts';
+import type { AnswerPlan } from './reply.ts';
+
+/**
+ * What a run printed is a word on the way where a peer that was asked for the same question still
+ * owes its part (talk.md, "Interim answers"). A person is told; for an asker that is an actor the
+ * text names the actor's own task, so that it wakes, and costs, nobody.
+ *
+ * @param plans what the text answers
+ * @param answered paths of what the actor has answered: what it adds to an answer is no word on the way
+ * @param channel the messages of the thread, with what the run itself has sent
+ */
+export function withInterim(
+  plans: readonly AnswerPlan[],
+  actor: string,
+  answered: ReadonlySet<string>,
+  channel: readonly Located[],
+  lookup: Lookup,
+): AnswerPlan[] {
+  return plans.map((plan) => {
+    if (!plan.answers || plan.re.every((question) => answered.has(question))) return plan;
+    const owed = owedTasks(actor, plan.re, channel, lookup);
+    if (owed.length === 0) return plan;
+    const home = placeOfRef('', plan.re[0] ?? '').channel;
+    const near = owed.filter((task) => placeOfRef('', task).channel === home);
+    const task = (near.length > 0 ? near : owed).at(-1) ?? '';
+    return { ...plan, re: plan.to.host === undefined ? plan.re : [task], interim: true };
+  });
+}
+
+/**
+ * Whether the asker of a question owes an answer itself: a run sent it something for the question,
+ * and it has not replied to that.
+ */
+export function awaitsAsker(
+  actor: string,
+  questions: readonly string[],
+  channel: readonly Located[],
+): boolean {
+  const replied = new Set(
+    channel.flatMap(({ message }) => (message.from === actor ? [] : message.re)),
+  );
+  return channel.some(
+    ({ relPath, message }) =>
+      message.from === actor &&
+      isSentInterim(message) &&
+      message.re.some((ref) => questions.includes(ref)) &&
+      !replied.has(relPath),
+  );
+}
+
+/**
+ * The last text that was printed as a word on the way to an answer, if it is all that there will be:
+ * nobody owes the actor anything any more.
+ *
+ * @param plan the questions of one asker that are still open
+ */
+export function lastWord(
+  plan: AnswerPlan,
+  actor: string,
+  channel: readonly Located[],
+  lookup: Lookup,
+): string | undefined {
+  if (owedTasks(actor, plan.re, channel, lookup).length > 0) return undefined;
+  if (awaitsAsker(actor, plan.re, channel)) return undefined;
+  const leadsHere = (ref: string): boolean => {
+    const message = lookup(ref);
+    const found =
+      message === undefined ? [] : openQuestions({ relPath: ref, message }, actor, lookup);
+    return found.some(({ relPath }) => plan.re.includes(relPath));
+  };
+  const words = channel.filter(
+    ({ message }) =>
+      message.from === actor &&
+      message.interim === true &&
+      message.printed === true &&
+      message.to.some(({ name }) => name === plan.to.name) &&
+      (message.re.some((ref) => plan.re.includes(ref)) || message.cause.some(leadsHere)),
+  );
+  return words
+    .map(({ relPath }) => relPath)
+    .sort(byTime)
+    .at(-1);
+}
+
+function isSentInterim({ interim, printed }: Message): boolean {
+  return interim === true && printed !== true;
+}

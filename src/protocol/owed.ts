@@ -1,0 +1,86 @@
+import { EVERYONE, type Address } from './address.ts';
+import type { Located, Message } from './message.ts';
+
+/** Whoever owes an answer to a message. */
+export interface Debtor {
+  actor: string;
+  /** Absent where nobody is known to serve the name, so that any host may come to do so. */
+  host?: string;
+}
+
+/** A host, and the actors that its host file declares. */
+export interface Serving {
+  alias: string;
+  actors: readonly string[];
+}
+
+/** What became of a message: a word on the way to an answer, and a failure, are no answer (talk.md). */
+export type Outcome = 'PENDING' | 'REPLIED' | 'FAILED';
+
+/** Whether a message is an answer, rather than one that only names another message; see {@link Mark}. */
+export function isAnswer(message: Pick<Message, 'interim' | 'failed' | 'cancels'>): boolean {
+  return markOf(message) === null;
+}
+
+/**
+ * What a message is that only looks like an answer: a word on the way to one, the notice of a failure, or
+ * one that takes another message back.
+ */
+export type Mark = 'interim' | 'failure' | 'cancel' | null;
+
+/** The mark of a message; null for an ordinary one. */
+export function markOf({
+  interim,
+  failed,
+  cancels,
+}: Pick<Message, 'interim' | 'failed' | 'cancels'>): Mark {
+  if (cancels !== undefined) return 'cancel';
+  if (failed !== undefined) return 'failure';
+  return interim === true ? 'interim' : null;
+}
+
+/**
+ * Those who owe an answer to a message: each addressee on each host that serves it.
+ *
+ * @param served `unreadable`: host files of which it is not known what they serve
+ */
+export function debtorsOf(
+  { from, to }: { from: string; to: readonly Address[] },
+  { serving, unreadable }: { serving: readonly Serving[]; unreadable: readonly string[] },
+): Debtor[] {
+  const found = new Map<string, Debtor>();
+  const add = (actor: string, host?: string): void => {
+    found.set(`${actor}@${host ?? ''}`, host === undefined ? { actor } : { actor, host });
+  };
+  for (const { name, host } of to) {
+    if (host !== undefined && name !== EVERYONE) {
+      add(name, host);
+      continue;
+    }
+    const there = serving.filter(({ alias }) => host === undefined || alias === host);
+    let served = false;
+    for (const { alias, actors } of there)
+      for (const actor of actors)
+        if (name === EVERYONE ? actor !== from : actor === name) {
+          add(actor, alias);
+          served = true;
+        }
+    if (!served || (unreadable.length > 0 && host === undefined)) add(name);
+  }
+  return [...found.values()];
+}
+
+/**
+ * The notice of a debtor's failure: whoever was not asked, and whoever writes on another host, can say
+ * nothing of it.
+ */
+export function noticeOf(
+  { actor, host }: Debtor,
+  replies: readonly Located[],
+): Located | undefined {
+  if (host === undefined) return undefined;
+  return replies.findLast(
+    ({ message }) =>
+      message.from === actor && message.host === host && message.failed?.host === host,
+  );
+}

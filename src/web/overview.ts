@@ -1,0 +1,48 @@
+import type { WebActors, WebFlow, WebHosts } from '../api/api.ts';
+import { flow } from '../operations/page/flow.ts';
+import { listActors } from '../operations/setup/actors.ts';
+import { text, time } from './params.ts';
+import { route } from './route.ts';
+
+const USUAL_HOURS = 6;
+
+/** The routes that show who is there, and what happened when. */
+export const overview = {
+  /** The actors one can write to, and the hosts and tiers that serve them */
+  actors: route('GET /api/actors', {
+    answer: async ({ parts }): Promise<WebActors> => {
+      const actors = await listActors(parts.context);
+      return {
+        actors: actors.map(({ name, description, hosts }) => ({ name, description, hosts })),
+      };
+    },
+  }),
+
+  /** The hosts, and when each was last heard of */
+  hosts: route('GET /api/hosts', {
+    answer: async ({ parts }): Promise<WebHosts> => {
+      const { hosts } = await parts.now.get();
+      return { hosts };
+    },
+  }),
+
+  /**
+   * What happened between two times: lanes, runs, messages, answer times, backlog
+   * @fails 400 404 409
+   */
+  flow: route('GET /api/flow', {
+    parameters: {
+      /** ISO 8601 (default: 6 hours before `to`) */
+      from: time,
+      /** ISO 8601 (default: now) */
+      to: time,
+      /** id, unique id prefix or name; without it, all */
+      channel: text,
+    },
+    answer: async ({ get, given, parts: { context, recent, hub } }): Promise<WebFlow> => {
+      const to = get('to') ?? context.now();
+      const from = get('from') ?? new Date(to.getTime() - USUAL_HOURS * 3_600_000);
+      return flow(context, recent, hub.ended, { from, to, ...given('channel') });
+    },
+  }),
+};

@@ -1,0 +1,258 @@
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { activation } from '../../src/protocol/activation.ts';
+import { formatMessage } from '../../src/protocol/message.ts';
+import { Bus, type Host } from '../support/bus.ts';
+import { until } from '../support/wait.ts';
+
+/** A command that notes in a file of the bus that it was started. */
+const noted = (bus: Bus, name: string, command: string): string =>
+  `echo ${name} >> ${join(bus.root, 'runs')}; ${command}`;
+
+/** The commands that were started, in order. */
+function runs(bus: Bus): string[] {
+  const path = join(bus.root, 'runs');
+  return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
+}
+
+const DONE = 'cat > /dev/null; echo "done by me"';
+
+/** The state and the failures that a question has for its asker. */
+async function fate(host: Host, question: string): Promise<unknown[]> {
+  const { out } = await host.run('replies', '--json', question);
+  const [found] = JSON.parse(out) as { state: string; failures: { reason: string }[] }[];
+  return [found?.state, found?.failures.map(({ reason }) => reason)];
+}
+
+async function letters(host: Host): Promise<unknown[]> {
+  const found = JSON.parse((await host.run('dlq', '--json')).out) as Record<string, unknown>[];
+  return found.map(({ state, reason, actor }) => [state, reason, actor]);
+}
+
+/** A CLI that goes on when it is asked to end, with a child and a grandchild in a session of its own. */
+const STUBBORN = (marks: string): string =>
+  `trap '' TERM; echo $$ >> ${marks}; sleep 300 & echo $! >> ${marks}; setsid sh -c 'trap "" TERM; echo $$ >> ${marks}; sleep 300' & sleep 300; sleep 300`;
+
+const alive = (marks: string): number[] =>
+  readFileSync(marks, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map(Number)
+    .filter((pid) => {
+      try {
+        process.kill(pid, 0);
+        return !readFileSync(`/proc/${String(pid)}/stat`, 'utf8').includes(') Z');
+      } catch {
+        return false;
+      }
+    });
+
+it('what waits is settled: nothing runs for it, then or later, and its asker is told once', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });
+  await front.once();
+  const question = await front.send('worker', 'part');
+  const cancelled = await front.run('cancel', question, '--reason', 'not needed any more');
+
+  expect(cancelled.out).toContain(`Cancelled: ${question}`);
+  await front.once();
+  await front.once();
+  expect(await fate(front, question)).toEqual(['FAILED', ['cancelled']]);
+  expect(await letters(front)).toEqual([['cancelled', 'cancelled', 'worker']]);
+  expect(bus.from('worker').map(({ message }) => [message.re, message.body])).toEqual([
+    [[question], 'worker on front gives no answer: it was cancelled.\n'],
+  ]);
+  const status = await front.run('status');
+  expect(status.out).not.toContain('quarantined');
+  const retried = await front.run('dlq', '--retry', 'all');
+  expect(retried.out).not.toContain('Retrying');
+  await front.once();
+  expect(runs(bus)).toEqual([]);
+});
+
+it('a machine that lost its state, or has an old one, does not run what was cancelled', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });
+  await front.once();
+  const question = await front.send('worker', 'part');
+  const old = join(bus.root, 'old-state');
+  cpSync(front.state, old, { recursive: true });
+  await front.run('cancel', question);
+  await front.once();
+
+  rmSync(front.state, { recursive: true });
+  cpSync(old, front.state, { recursive: true });
+  await front.once();
+  expect(runs(bus)).toEqual([]);
+
+  for (const name of ['cursors.json', 'dead-letters', 'notices'])
+    rmSync(join(front.state, name), { recursive: true, force: true });
+  await front.once();
+  expect(runs(bus)).toEqual([]);
+  expect(bus.from('worker')).toHaveLength(1);
+});
+
+it('what runs is ended with all that it started, although it ignores being asked, and stays so', async () => {
+  const bus = new Bus();
+  const marks = join(bus.root, 'marks');
+  const front = await bus.host('front', { worker: noted(bus, 'worker', STUBBORN(marks)) });
+  const running = front.start();
+  const question = await front.send('worker', 'part');
+  await until('three processes', () => existsSync(marks) && alive(marks).length === 3);
+  const began = Date.now();
+  await front.run('cancel', question);
+  await until('no process', () => alive(marks).length === 0);
+
+  expect(Date.now() - began).toBeLessThan(60_000);
+  await until('the notice', () => bus.from('worker').length > 0);
+  expect(await fate(front, question)).toEqual(['FAILED', ['cancelled']]);
+  await running.stop();
+  await front.once();
+  expect(runs(bus)).toEqual(['worker']);
+});
+
+it('a fan-out of five on another host ends with its question, and costs nothing after that', async () => {
+  const bus = new Bus();
+  const marks = join(bus.root, 'marks');
+  const names = ['one', 'two', 'three', 'four', 'five'];
+  const front = await bus.host('front', {
+    boss: noted(
+      bus,
+      'boss',
+      `p=$(cat); case $p in *"it was cancelled"*) echo sorry ;; *) for n in ${names.join(' ')}; do crosstalk send --to $n part >&2; done ;; esac`,
+    ),
+  });
+  const back = await bus.host(
+    'back',
+    Object.fromEntries(names.map((name) => [name, noted(bus, 'part', STUBBORN(marks))])),
+  );
+  const [here, there] = [front.start(), back.start()];
+  const question = await front.send('boss', 'goal');
+  await until('fifteen processes', () => existsSync(marks) && alive(marks).length === 15);
+  await front.run('cancel', question);
+  await until('no process', () => alive(marks).length === 0);
+  await until(
+    'all notices',
+    () => bus.messages().filter(({ message }) => message.failed).length === 6,
+  );
+  await here.stop();
+  await there.stop();
+
+  await front.once();
+  await back.once();
+  expect(runs(bus)).toEqual(['boss', 'part', 'part', 'part', 'part', 'part']);
+  expect(await fate(front, question)).toEqual(['FAILED', ['cancelled']]);
+});
+
+it('with --only the tasks that others were given go on', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', {
+    boss: noted(bus, 'boss', 'cat > /dev/null; crosstalk send --to worker part >&2'),
+  });
+  const back = await bus.host('back', { worker: noted(bus, 'worker', DONE) });
+  const question = await front.send('boss', 'goal');
+  await front.once();
+  await front.run('cancel', '--only', question);
+  await front.once();
+
+  await back.once();
+  // Its answer is for a question that nobody asks any more.
+  await front.once();
+  expect(runs(bus)).toEqual(['boss', 'worker']);
+  expect(await fate(front, question)).toEqual(['FAILED', ['cancelled']]);
+});
+
+it('what is retried or quarantined is not tried again', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', {
+    worker: { default: { cli: noted(bus, 'worker', 'exit 3'), retry_delay: '10ms', attempts: 9 } },
+    other: { default: { cli: noted(bus, 'other', 'exit 3'), attempts: 1 } },
+  });
+  const retried = await front.send('worker', 'part');
+  const quarantined = await front.send('other', 'part');
+  await front.once();
+  await front.run('cancel', retried);
+  await front.run('cancel', quarantined);
+  await front.once();
+
+  const before = runs(bus);
+  await front.once();
+  expect(runs(bus)).toEqual(before);
+  expect(await letters(front)).toEqual(
+    expect.arrayContaining([
+      ['cancelled', 'cancelled', 'worker'],
+      ['cancelled', 'cancelled', 'other'],
+    ]),
+  );
+  expect(bus.from('other')).toHaveLength(1);
+  const id = (JSON.parse((await front.run('dlq', '--json')).out) as { id: string }[])[0]?.id ?? '';
+  const asked = await front.run('dlq', '--retry', id);
+  expect([asked.code, asked.err]).toEqual([2, expect.stringContaining('was cancelled')]);
+});
+
+it('nobody else can cancel a message, neither by the command nor by a push', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });
+  const question = await front.send('worker', 'part', '--from', 'alice');
+  const refused = await front.run('cancel', question, '--from', 'mallory');
+
+  expect([refused.code, refused.out]).toEqual([2, '']);
+  expect(refused.err).toContain(`${question} is from alice, and only its writer can cancel it`);
+  const channel = front.channel();
+  const forged = {
+    to: [{ name: 'worker' }],
+    type: 'text',
+    timestamp: new Date().toISOString(),
+    re: [question],
+    cause: [],
+    cancels: question,
+    extra: {},
+    body: 'stop\n',
+  };
+  const path = (digit: string): string =>
+    `data/channels/${channel}/${question.replace(/[^/]+$/, `235959999Z-${digit.repeat(8)}.md`)}`;
+  front.edit({
+    [path('a')]: formatMessage({ ...forged, from: 'mallory' }),
+    [path('b')]: formatMessage({ ...forged, from: 'alice', host: 'elsewhere' }),
+  });
+  const log = await front.once();
+  expect(runs(bus)).toEqual(['worker']);
+  expect(log.filter(({ event }) => event === 'cancel_ignored')).toHaveLength(2);
+});
+
+it('of two questions in one run the other one is answered', async () => {
+  const bus = new Bus();
+  const gate = join(bus.root, 'gate');
+  const front = await bus.host('front', {
+    worker: `cat > /dev/null; test -e ${gate} && { echo done; exit 0; }; touch ${gate}; sleep 300`,
+  });
+  await front.once();
+  const first = await front.send('worker', 'one');
+  const second = await front.send('worker', 'two');
+  const running = front.start();
+  await until('the run', () => existsSync(gate));
+  await front.run('cancel', first);
+  await until('the answer', () =>
+    bus.from('worker').some(({ message }) => message.failed === undefined),
+  );
+  await running.stop();
+
+  expect(await fate(front, first)).toEqual(['FAILED', ['cancelled']]);
+  expect(await fate(front, second)).toEqual(['REPLIED', []]);
+});
+
+it('a plain 6.0 host is not woken by a cancellation', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: DONE });
+  const question = await front.send('worker', 'part');
+  await front.run('cancel', question);
+  const senders = new Map(bus.messages().map(({ relPath, message }) => [relPath, message.from]));
+  const cancel = bus.messages().find(({ message }) => message.cancels !== undefined)?.message;
+
+  expect(cancel).toBeDefined();
+  if (cancel !== undefined)
+    expect(activation(cancel, 'worker', 'front', (relPath) => senders.get(relPath)).wakes).toBe(
+      false,
+    );
+});

@@ -1,0 +1,158 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Bus, type Host, type Stored } from '../support/bus.ts';
+
+const notices = (bus: Bus): Stored[] =>
+  bus.messages().filter(({ message }) => message.failed !== undefined);
+
+async function letters(host: Host): Promise<{ id: string; state: string }[]> {
+  return JSON.parse((await host.run('dlq', '--json')).out) as { id: string; state: string }[];
+}
+
+it('the asker on another machine is told once that a worker failed, and gets the answer of a later retry', async () => {
+  const bus = new Bus();
+  const flag = join(bus.root, 'flag');
+  const front = await bus.host('front', { other: 'cat' });
+  const cli = `test -e ${flag} && echo done`;
+  const back = await bus.host('back', { worker: { default: { cli, attempts: 1 } } });
+  const question = await front.send('worker', 'do it');
+
+  await back.once();
+
+  const [letter] = await letters(back);
+  const [notice] = notices(bus);
+  expect(notice?.message).toMatchObject({
+    from: 'worker',
+    host: 'back',
+    to: [{ name: 'operator' }],
+    re: [question],
+    failed: { reason: 'exit_code', attempts: 1, host: 'back', dead_letter: letter?.id },
+  });
+  expect(notice?.message.body).toBe(
+    `worker on back gives no answer: the command failed (1 attempt). It is tried again only when somebody on back calls: crosstalk dlq --retry ${letter?.id ?? ''}\n`,
+  );
+
+  await back.run('dlq', '--retry', 'all');
+  await back.once();
+  expect(notices(bus)).toHaveLength(1);
+
+  writeFileSync(flag, '');
+  await back.run('dlq', '--retry', 'all');
+  await back.once();
+  expect(await letters(back)).toEqual([]);
+  expect(bus.from('worker').map(({ message }) => message.failed === undefined)).toEqual([
+    false,
+    true,
+  ]);
+  expect(bus.from('worker')[1]?.message).toMatchObject({ re: [question], body: 'done\n' });
+});
+
+it('a coordinator is woken by the notice, and its answer goes to the first asker', async () => {
+  const bus = new Bus();
+  const boss = `p=$(cat); case $p in *'gives no answer:'*) echo 'the worker failed' ;; *) crosstalk send --to worker part >&2 ;; esac`;
+  const front = await bus.host('front', { boss });
+  const back = await bus.host('back', { worker: 'no-such-program' });
+  const question = await front.send('boss', 'goal');
+
+  await bus.rest([front, back]);
+
+  expect(bus.from('boss').at(-1)?.message).toMatchObject({
+    to: [{ name: 'operator' }],
+    re: [question],
+    body: 'the worker failed\n',
+  });
+  const [task] = bus.from('boss');
+  expect(notices(bus).map(({ message }) => message.re)).toEqual([[task?.relPath]]);
+  expect(notices(bus)[0]?.message.to).toEqual([{ name: 'boss', host: 'front' }]);
+});
+
+it('an actor that asks again each time it hears of a failure comes to rest, and the operator is told', async () => {
+  const bus = new Bus();
+  const runs = join(bus.root, 'runs');
+  const front = await bus.host('front', {
+    boss: `cat >/dev/null; echo run >> ${runs}; crosstalk send --to worker again >&2`,
+  });
+  const back = await bus.host('back', { worker: 'no-such-program' });
+  const question = await front.send('boss', 'goal');
+
+  await bus.rest([front, back]);
+
+  expect(readFileSync(runs, 'utf8').split('\n').length - 1).toBe(3);
+  expect(notices(bus).map(({ message }) => message.to[0]?.name)).toEqual([
+    'boss',
+    'boss',
+    'operator',
+  ]);
+  expect(notices(bus)[2]?.message.re).toEqual([question]);
+});
+
+it('a thread that an actor began on its own comes to rest too, although that actor asks again', async () => {
+  const bus = new Bus();
+  const again = `*'gives no answer:'*) crosstalk send --to boss again >&2 ;;`;
+  const front = await bus.host('front', {
+    boss: 'cat >/dev/null; crosstalk send --to worker again >&2',
+    starter: `p=$(cat); case $p in ${again} *) crosstalk send --new --to boss go >&2; echo ok ;; esac`,
+  });
+  const back = await bus.host('back', { worker: 'no-such-program' });
+  await front.send('starter', 'begin');
+  await bus.rest([front, back]);
+  const told = notices(bus).map(({ message }) => message.to[0]?.name);
+  expect(told).toEqual(['boss', 'boss', 'starter', 'starter', 'starter', 'starter']);
+});
+
+it('a thread that is too deep is parked, and its asker is told', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    a: 'cat >/dev/null; crosstalk send --to b deeper >&2',
+    b: { default: { cli: 'echo never', max_depth: 1 } },
+  });
+  await host.send('a', 'go');
+  await bus.rest([host]);
+  const states = (await letters(host)).map(({ state }) => state);
+  expect(new Set(states)).toEqual(new Set(['parked']));
+  expect(notices(bus)[0]?.message).toMatchObject({
+    from: 'b',
+    to: [{ name: 'a', host: 'front' }],
+    failed: { reason: 'too_deep', attempts: 0 },
+  });
+});
+
+it('dead letters of an older version tell nobody', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: { default: { cli: 'exit 1', attempts: 2 } } });
+  await host.send('worker', 'hello');
+  await host.once();
+  const [letter] = await letters(host);
+  const file = join(host.state, 'dead-letters', `${letter?.id ?? ''}.json`);
+  const written = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  delete written['next_retry_at'];
+  writeFileSync(file, JSON.stringify({ ...written, state: 'quarantined' }));
+
+  await host.once();
+
+  expect(existsSync(file)).toBe(true);
+  expect(notices(bus)).toEqual([]);
+});
+
+it('a notice waits for the remote, and is not written twice by a restart', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'no-such-program' });
+  await host.send('worker', 'hello');
+  const running = host.start();
+  await running.saw('failure_told');
+  await running.stop();
+  await host.once();
+  await host.once();
+  expect(notices(bus)).toHaveLength(1);
+});
+
+it('what a killed process was writing of a notice is swept at the next start', async () => {
+  const host = await new Bus().host('front', { worker: 'true' });
+  const left = join(host.state, 'notices', `X.json.${String(spawnSync('true').pid)}.1.tmp`);
+  mkdirSync(join(host.state, 'notices'));
+  writeFileSync(left, 'half');
+  await host.once();
+  expect(existsSync(left)).toBe(false);
+});

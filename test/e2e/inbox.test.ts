@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import { Bus, type Host } from '../support/bus.ts';
+import { until } from '../support/wait.ts';
+
+interface Row {
+  relPath: string;
+  from: string;
+  body: string;
+  unread: boolean;
+  waits_for_you: boolean;
+}
+
+async function rows(host: Host, ...argv: string[]): Promise<Row[]> {
+  const { code, out, err } = await host.run('inbox', '--json', ...argv);
+  if (code !== 0) throw new Error(err);
+  const lines = out.split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line) as Row);
+}
+
+/** What the list says of each message: whether it is new, whether it asks, and its text. */
+async function listed(host: Host, ...argv: string[]): Promise<string[]> {
+  return (await rows(host, ...argv)).map(
+    ({ unread, waits_for_you: asks, body }) =>
+      `${unread ? 'new ' : ''}${asks ? 'asks ' : ''}${body.trim()}`,
+  );
+}
+
+const relPath = (n: number): string => `2026/06/09/19000000${String(n)}Z-${String(n).repeat(8)}.md`;
+
+/** Puts messages into the channel "general" by hand, one commit for each, in this order. */
+function put(host: Host, ...messages: [n: number, fields: string, body: string][]): void {
+  for (const [n, fields, body] of messages)
+    host.edit({
+      [`data/channels/${host.channel()}/${relPath(n)}`]: `---\ntype: text\ntimestamp: 2026-06-09T19:00:00Z\n${fields}\n---\n${body}\n`,
+    });
+}
+
+it('shows what came, unread first, and what asks something until a message of one’s own names it', async () => {
+  const bus = new Bus();
+  const mac = await bus.host('mac', { worker: 'echo done' });
+  const carol = (...argv: string[]): ReturnType<Host['run']> =>
+    mac.runWith({ login: 'carol' }, ...argv);
+  const empty = await mac.run('inbox');
+  expect([empty.code, empty.out, empty.err]).toEqual([0, '', 'crosstalk inbox: no messages\n']);
+
+  await carol('send', '--to', 'operator', 'lunch?');
+  await mac.send('worker', 'work');
+  await mac.once();
+  await carol('send', '--to', 'operator,worker', 'who is on duty?');
+  await carol('send', '--to', 'all', 'the office is closed');
+  await carol('send', '--to', 'worker', 'not for the operator');
+
+  expect(await listed(mac)).toEqual([
+    'new the office is closed',
+    'new asks who is on duty?',
+    'new done',
+    'asks lunch?',
+  ]);
+  expect(await listed(mac, '--questions')).toEqual(['new asks who is on duty?', 'asks lunch?']);
+  expect((await mac.run('inbox', '--count')).out).toBe('3\n');
+  expect((await mac.run('inbox', '--count', '--questions')).out).toBe('2\n');
+  expect(JSON.parse((await mac.run('inbox', '--count', '--json')).out)).toEqual({
+    unread: 3,
+    questions: 2,
+  });
+  const limited = await mac.run('inbox', '--limit', '1');
+  expect(limited.err).toContain('only 1 are shown');
+  expect(limited.err).toContain('2 more ask you something');
+
+  const [, lunch] = await rows(mac, '--questions');
+  await mac.run('reply', lunch?.relPath ?? '', 'yes');
+  expect(await listed(mac, '--questions')).toEqual(['asks who is on duty?']);
+  expect(await listed(mac)).toEqual([
+    'the office is closed',
+    'asks who is on duty?',
+    'done',
+    'lunch?',
+  ]);
+  const worker = await mac.run('inbox', '--from', 'worker', '--questions', '--json');
+  expect(worker.out).toContain('not for the operator');
+});
+
+it('on a terminal what was shown is read from then on, as in the chat; elsewhere nothing changes', async () => {
+  const bus = new Bus();
+  const mac = await bus.host('mac', { worker: 'echo done' });
+  for (const body of ['one', 'two'])
+    await mac.runWith({ login: 'carol' }, 'send', '--to', 'operator', body);
+  const unread = async (): Promise<string> => (await mac.run('inbox', '--count')).out;
+  await mac.run('inbox');
+  await mac.runWith({ outIsTty: true, env: { CROSSTALK_PAGER: '' } }, 'inbox', '--limit', '1');
+  expect(await unread()).toBe('2\n');
+  const shown = await mac.runWith({ outIsTty: true, env: { NO_COLOR: '1' } }, 'inbox');
+  expect(shown.out).toMatch(/^new .*carol {2}#general .*asks you\n {6}two\n\nnew /);
+  expect(await unread()).toBe('0\n');
+  expect((await mac.run('inbox', '--count', '--questions')).out).toBe('2\n');
+});
+
+describe('asks you', () => {
+  it('is said of a question in an old thread and of a question back, not of answers and progress', async () => {
+    const bus = new Bus();
+    const mac = await bus.host('mac', { worker: 'cat' });
+    put(
+      mac,
+      [1, 'from: operator\nto: worker', 'my question'],
+      [2, `from: worker\nto: operator\nhost: mac\nre: ${relPath(1)}\ninterim: true`, 'which one?'],
+      [3, 'from: operator\nto: lead', 'my other question'],
+      [4, `from: lead\nto: tester\nhost: mac\ncause: ${relPath(3)}`, 'test it'],
+      [5, `from: lead\nto: operator\nhost: mac\nre: ${relPath(3)}\ninterim: true`, 'I will report'],
+      [6, `from: operator\nto: dan`, 'an answer of mine'],
+      [7, `from: dan\nto: operator\nre: ${relPath(6)}\nasks: true`, 'and then?'],
+      [8, `from: dan\nto: operator\nre: ${relPath(6)}`, 'thanks'],
+      [9, `from: dan\nto: operator\ntype: event`, 'not a message'],
+    );
+    const asking = async (): Promise<string[]> =>
+      (await rows(mac, '--questions')).map(({ body }) => body.trim());
+    expect(await asking()).toEqual(['and then?', 'which one?']);
+    put(mac, [0, `from: tester\nto: lead@mac\nhost: x\nre: ${relPath(4)}`, 'it fails']);
+    expect(await asking()).toEqual(['and then?', 'I will report', 'which one?']);
+    const final = `from: worker\nto: operator\nhost: mac\nre: ${relPath(1)}`;
+    const later = `data/channels/${mac.channel()}/2026/06/10/190000000Z-99999999.md`;
+    mac.edit({
+      [later]: `---\ntype: text\ntimestamp: 2026-06-10T19:00:00Z\n${final}\n---\ndone\n`,
+    });
+    expect(await asking()).toEqual(['and then?', 'I will report']);
+  });
+
+  it('with --follow of what arrives, until it is stopped', async () => {
+    const bus = new Bus();
+    const mac = await bus.host('mac', { worker: 'cat' });
+    const stop = new AbortController();
+    let out = '';
+    const following = mac.runWith(
+      { stop: stop.signal, onOut: (text) => (out += text) },
+      ...['inbox', '--follow', '--questions', '--json'],
+    );
+    const carol = (to: string, body: string): Promise<unknown> =>
+      mac.runWith({ login: 'carol' }, 'send', '--to', to, body);
+    await carol('worker', 'not this');
+    await carol('operator', 'this one?');
+    await until('the question', () => out.includes('this one?'));
+    stop.abort();
+    expect((await following).code).toBe(0);
+    expect(out.trim().split('\n')).toHaveLength(1);
+    expect(JSON.parse(out)).toMatchObject({ from: 'carol', waits_for_you: true, unread: true });
+  });
+});
+
+it('counting together with following is refused', async () => {
+  const bus = new Bus();
+  const mac = await bus.host('mac', { worker: 'cat' });
+  const { code, err } = await mac.run('inbox', '--count', '--follow');
+  expect([code, err]).toEqual([
+    2,
+    'crosstalk inbox: --count and --follow were given; give one of them\n',
+  ]);
+});
