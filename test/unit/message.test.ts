@@ -71,6 +71,15 @@ it('a value that is left out reads as the empty text, however deep, and stays th
   expect(parse(formatMessage(parsed.value))).toEqual(parsed);
 });
 
+it('a tag of YAML changes no value: it stays the text that was written', () => {
+  const tagged = 'a: !!binary /w==\nb: !!set {p, q}\nc: !!omap [p: 1]\nd: !!int 5\ne: !x y\n';
+  const parsed = parse(`---\n${header}${tagged}---\n\nhi`);
+  if (!parsed.ok) throw new Error(parsed.problems.join());
+  const values = { a: '/w==', b: { p: '', q: '' }, c: [{ p: '1' }], d: '5', e: 'y' };
+  expect(parsed.value.extra).toEqual(values);
+  expect(parse(formatMessage(parsed.value))).toEqual(parsed);
+});
+
 it('the body is kept byte for byte, without the one blank line after the header', () => {
   const body = (text: string): string => (parse(text) as { value: Message }).value.body;
   expect(body(`---\n${header}---\n\n\n  two\r\n---\n`)).toBe('\n  two\r\n---\n');

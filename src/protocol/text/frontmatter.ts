@@ -39,6 +39,9 @@ export function parseFields(header: string): HeaderFields {
   const composer = new Composer({
     schema: 'failsafe',
     version: '1.2',
+    // A tag such as !!binary or !!set would make bytes or a Set of a value, which cannot be written
+    // as it was read.
+    resolveKnownTags: false,
     // Its warnings would go to stderr, and quote the file.
     logLevel: 'error',
     // This would compare each key with all others; refuseDuplicates does it in one pass.
