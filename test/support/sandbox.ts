@@ -18,6 +18,13 @@ Object.assign(process.env, {
   NO_COLOR: '1',
 });
 
+// CI decides by the same generated examples each time; elsewhere each run explores others.
+const seed = process.env['PROPERTY_SEED'];
+if (seed !== undefined) {
+  const { configureGlobal } = await import('fast-check');
+  configureGlobal({ seed: Number(seed) });
+}
+
 /** Milliseconds for cleaning up, because a long run of faults leaves many buses. */
 const CLEANING_MS = 600_000;
 
