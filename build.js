@@ -26,6 +26,7 @@ const APART = [
   { entry: 'src/chat/screen.tsx', door: ['openChat', 'prepareScreen'] },
   { entry: 'src/mcp/kit/sdk.ts' },
   { entry: 'src/web/web-packages.ts' },
+  { entry: 'src/runner/schema-packages.ts' },
 ];
 const apart = new Map(APART.map(({ entry }) => [resolve(entry), nameOf(entry)]));
 

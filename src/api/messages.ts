@@ -35,6 +35,10 @@ export interface WebMessage extends MessageRef {
   body_cut: boolean;
   /** The answers that it offers, to choose one by its number, from 1. */
   options: string[];
+  /** The body is JSON that fits the schema of what it answers. */
+  json?: boolean;
+  /** The JSON Schema that an answer to it has to fit, as JSON text. */
+  schema?: string;
   /** Whether it waits in this machine's outbox and is not on the bus yet. */
   queued: boolean;
   /** The files that it brings along, in order. */

@@ -17,16 +17,17 @@ export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
  * the same name may go to one run (protocol.md §5). New tasks belong together when one asker on one
  * host sent them; if the asker is an actor, which asks on behalf of others, it must have sent them
  * for the same first messages. Questions in old threads belong together when one asker asks them in
- * one thread, and not to new tasks of that asker. Answers of peers belong together when they lead to the same open
- * questions, and, if `actor` began the exchange itself, when they descend from the same first
- * message.
+ * one thread, and not to new tasks of that asker. What asks for JSON is apart from what asks for
+ * another form. Answers of peers belong together when they lead to the same open questions, and, if
+ * `actor` began the exchange itself, when they descend from the same first message.
  */
 export function conversationOf(delivered: Located, actor: string, lookup: Lookup): string {
   const { message } = delivered;
   if (isQuestion(message)) {
     const isFirst = message.re.length + message.cause.length === 0;
     const behind = isFirst ? [] : threadRoots([delivered], lookup);
-    return `asked by ${message.from}@${message.host ?? ''} for ${behind.join()}`;
+    const form = message.schema === undefined ? '' : ` as ${message.schema}`;
+    return `asked by ${message.from}@${message.host ?? ''} for ${behind.join()}${form}`;
   }
   const questions = openQuestions(delivered, actor, lookup).map(({ relPath }) => relPath);
   return questions.length > 0

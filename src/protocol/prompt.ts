@@ -24,6 +24,10 @@ export interface PromptParts {
    */
   workdir: { path: string; workspace: boolean };
   answers: AnswerPlan[];
+  /** The JSON Schemas that what it prints has to fit. */
+  schemas?: readonly string[];
+  /** What was wrong with the JSON of the attempt before. */
+  misfit?: string;
   /** The causal chain of the batch and the messages it led to, oldest first. */
   thread: Located[];
   batch: Located[];
@@ -49,6 +53,7 @@ export function formatPrompt(parts: PromptParts): string {
     section(`${HEADINGS.channel}: ${inLine(channel.name)}`, foreign(channel.body)),
     section(HEADINGS.place, whereYouAre(parts)),
     section(`${HEADINGS.thread}, oldest first`, formatThread(parts.thread, actor)),
+    section(HEADINGS.form, formOf(parts)),
   ];
   const head = sections.filter((text) => text !== '');
   return `${head.join('\n\n')}\n\n${formatBatch(parts.batch, word)}`;
@@ -85,6 +90,19 @@ function stdoutGoesTo(answers: readonly AnswerPlan[]): string {
   return answers.some((plan) => plan.answers)
     ? `goes to ${text}.`
     : `is only put on record, as a message to ${text}: nobody waits for an answer and nobody will be woken.`;
+}
+
+/** What an answer for a program has to look like (talk.md): a schema is somebody's text, on one line. */
+function formOf({ schemas = [], misfit, word }: PromptParts): string {
+  if (schemas.length === 0) return '';
+  const many = schemas.length > 1;
+  return [
+    `A program reads your answer. Print nothing but JSON that fits ${many ? 'each of these JSON Schemas' : 'this JSON Schema'}: no sentence before or after it. Only a word on the way, while others still owe you their part, may be plain text.`,
+    ...schemas.map((schema) => quoted(inLine(schema), word)),
+    ...(misfit === undefined
+      ? []
+      : [`Your last attempt failed: ${quoted(inLine(misfit), word)}. Correct that.`]),
+  ].join('\n\n');
 }
 
 /** The batch, with the line of the word and a delimiter line before each message (cli.md). */

@@ -1,6 +1,7 @@
 import { filesIn, type AttachedFile } from './attached.ts';
 import { isName, isRelPath } from './names.ts';
 import { isOrigin } from './reference.ts';
+import { schemaIn } from './schema.ts';
 import type { HeaderFields } from './text/frontmatter.ts';
 import { isOneLine } from './text/one-line.ts';
 
@@ -27,6 +28,10 @@ export interface TalkFields {
   only?: true;
   /** The files that it brings along. */
   files?: AttachedFile[];
+  /** The JSON Schema that an answer to it has to fit, as JSON text. */
+  schema?: string;
+  /** It is JSON that fits the schema of what it answers. */
+  json?: true;
 }
 
 /** Why a delivery came to nothing. */
@@ -61,6 +66,8 @@ const READERS: Readers = {
   cancels: refIn,
   only: isTrue,
   files: filesIn,
+  schema: schemaIn,
+  json: isTrue,
 };
 
 /** The keys of {@link TalkFields}, in the order in which they are written. */

@@ -16,7 +16,11 @@ export type CliOutcome =
         | 'too_much_output'
         | 'empty_answer'
         | 'bad_workdir'
-        | 'misconfigured';
+        | 'misconfigured'
+        /** The answer is not the JSON for which the question asks. */
+        | 'misfit'
+        /** The JSON Schema of the question cannot be used. */
+        | 'bad_schema';
       detail: string;
     };
 

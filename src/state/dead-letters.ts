@@ -9,6 +9,8 @@ type FailureReason =
   | 'empty_answer'
   | 'bad_workdir'
   | 'misconfigured'
+  | 'misfit'
+  | 'bad_schema'
   | 'interrupted'
   | 'too_deep'
   | 'cancelled';

@@ -12,9 +12,14 @@ import { utf8 } from './stdin.ts';
  *
  * @throws CrosstalkError `usage`
  */
-export async function readInRun(mode: AgentMode, cwd: string, file: string): Promise<string> {
-  const bytes = await bytesInRun(mode, cwd, file, { option: '--file', limit: MAX_MESSAGE_BYTES });
-  return utf8(bytes, `--file ${shown(file)}`);
+export async function readInRun(
+  mode: AgentMode,
+  cwd: string,
+  file: string,
+  option: '--file' | '--schema' = '--file',
+): Promise<string> {
+  const bytes = await bytesInRun(mode, cwd, file, { option, limit: MAX_MESSAGE_BYTES });
+  return utf8(bytes, `${option} ${shown(file)}`);
 }
 
 /**
@@ -29,7 +34,7 @@ export async function bytesInRun(
   mode: AgentMode,
   cwd: string,
   file: string,
-  { option, limit }: { option: '--file' | '--attach'; limit: number },
+  { option, limit }: { option: '--file' | '--attach' | '--schema'; limit: number },
 ): Promise<Buffer> {
   const refused = (why: string): CrosstalkError =>
     new CrosstalkError(

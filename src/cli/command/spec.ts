@@ -43,6 +43,10 @@ export const ATTACH = [
   'send this file along; may be given again',
   'repeatable',
 ] as const;
+export const SCHEMA = [
+  '--schema <file>',
+  'ask for an answer as JSON that fits this JSON Schema',
+] as const;
 export const HOST = ['--host <alias>', 'this machine’s host file, by alias'] as const;
 const TRANSPORT = [
   '--transport <dir>',

@@ -6,6 +6,7 @@ import { messageJson, repliedJson } from '../../operations/shapes/as-json.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { readAttachments } from '../command/attach.ts';
 import { noteLeftOut, readBody } from '../command/body.ts';
+import { readSchema } from '../command/schema.ts';
 import { given, inTransport, note, print, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
 import { body } from '../view/message.ts';
@@ -23,6 +24,7 @@ export async function run(asGiven: Call): Promise<number> {
     to,
     body: await readBody(words, 'question'),
     ...given(call, 'channel', 'from', 'tier'),
+    ...(await readSchema(call)),
     isNew: false,
     wait: true,
     login: io.login,

@@ -3,6 +3,7 @@ import type { SendInput } from '../../operations/sending/input.ts';
 import { send, type Sender } from '../../operations/sending/send.ts';
 import { readAttachments } from '../command/attach.ts';
 import { noteLeftOut, readBody } from '../command/body.ts';
+import { readSchema } from '../command/schema.ts';
 import { EXIT } from '../command/exit.ts';
 import { flag, given, inTransport, list, note, text, type Call } from '../command/command.ts';
 import { durableWord, printSent } from '../view/sent.ts';
@@ -20,6 +21,7 @@ export async function run(call: Call): Promise<number> {
     body: await readBody(call, 'message'),
     ...given(call, 'channel', 'from', 'tier', 'for'),
     options: list(call, 'option'),
+    ...(await readSchema(call)),
     isNew: flag(call, 'new'),
     wait: call.options['wait'] !== false,
     login: io.login,

@@ -63,6 +63,7 @@ export const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--supersedes': live('memories'),
   '--file': { kind: 'files' },
   '--attach': { kind: 'files' },
+  '--schema': { kind: 'files' },
   '--files': { kind: 'folders' },
   '--log': { kind: 'files' },
   '--bundle': { kind: 'files' },

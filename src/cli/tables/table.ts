@@ -4,7 +4,7 @@ import { CHAT_COMMANDS } from './chat.ts';
 import { completionCommands } from './completion.ts';
 import { MCP_COMMANDS } from './mcp.ts';
 import { MEMORY_COMMANDS } from './memory.ts';
-import { ATTACH, CHANNEL, FROM, HOST, type CommandSpec } from '../command/spec.ts';
+import { ATTACH, CHANNEL, FROM, HOST, SCHEMA, type CommandSpec } from '../command/spec.ts';
 import { NO_WAITING, READING_COMMANDS, TIMEOUT } from './reading.ts';
 import { TALKING_COMMANDS } from './talking.ts';
 import { SERVICE_COMMANDS } from './service.ts';
@@ -46,6 +46,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--option <text>', 'an answer to choose from; may be given several times', 'repeatable'],
       ['--file <path>', 'take the text from a file, or from stdin with -'],
       ATTACH,
+      SCHEMA,
       ['--no-wait', 'return as soon as the message is safely queued'],
     ],
     inRun: true,
@@ -64,6 +65,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--tier <tier>', 'the model tier asked for'],
       ['--file <path>', 'take the text from a file'],
       ATTACH,
+      SCHEMA,
       TIMEOUT,
     ],
     details:

@@ -1,13 +1,16 @@
 import { optionLines } from '../../protocol/choice.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import type { Failure, TalkFields } from '../../protocol/talk.ts';
 
 /** What a message says of its part in an exchange (talk.md), as rows of a name and a text. */
 export function talkRows(fields: TalkFields): [string, string | undefined][] {
-  const { asks, options = [], interim, final, failed, cancels } = fields;
+  const { asks, options = [], interim, final, failed, cancels, schema, json } = fields;
   return [
     ['asks', asks && 'anew, in an old thread'],
     ...optionLines(options).map((line): [string, string] => ['option', line]),
+    ['schema', schema && escapeInvisible(schema)],
+    ['json', json && 'fits the schema of what it answers'],
     ['interim', interim && 'the answer is still to come'],
     ['final', final],
     ['failed', failed && whyFailed(failed)],

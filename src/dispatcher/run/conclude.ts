@@ -11,6 +11,7 @@ import { seenFrom } from '../../protocol/seen-from.ts';
 import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import type { Briefing } from './briefing.ts';
+import { fittedTo, type Unfit } from './fitting.ts';
 import type { Job, JobResult, RunParts } from './job.ts';
 
 /** What a CLI said of its own accord: something, or nothing. */
@@ -30,10 +31,13 @@ export async function conclude(
   if (said.kind === 'answered') {
     const { plans, answered, batch } = briefing;
     const marked = withInterim(plans, job.actor, answered, now.channel, now.lookup);
-    const answers = answerMessages(marked, batch, said.text, writer, job.channel);
-    return answeredOrTooLong(answers, briefing, result);
+    const fitted = await fittedTo(now, marked, said.text);
+    if (!fitted.ok) return failed(result, fitted.reason, fitted.detail);
+    const answers = answerMessages(marked, batch, fitted.text, writer, job.channel);
+    return answeredOrTooLong(answers.map(fitted.mark), briefing, result);
   }
   const last = await lastWords(parts, job, now, writer);
+  if ('reason' in last) return failed(result, last.reason, last.detail);
   if (last.length > 0) return { kind: 'answered', answers: last, result, lacking, absent };
   return silenceIsFine(job, now)
     ? { kind: 'silent', result, lacking, absent }
@@ -117,9 +121,10 @@ function withSent(briefing: Briefing, job: Job, sent: readonly Sent[]): Now {
 async function lastWords(
   { reader }: RunParts,
   { actor, channel, tip }: Job,
-  { batch, answered, channel: thread, lookup }: Now,
+  now: Now,
   writer: Writer,
-): Promise<Placed[]> {
+): Promise<Placed[] | Unfit> {
+  const { batch, answered, channel: thread, lookup } = now;
   const questions = openQuestionsOfBatch(batch, actor, lookup);
   const open = questions.filter(({ relPath }) => !answered.has(relPath));
   const found: Placed[] = [];
@@ -129,14 +134,14 @@ async function lastWords(
     const place = placeOfRef(channel, ref);
     const [word] = await reader.messages(tip, place.channel, [place.relPath]);
     if (word === undefined) continue;
-    for (const answer of answerMessages([plan], batch, word.message.body, writer, channel))
-      found.push({
-        ...answer,
-        message: {
-          ...answer.message,
-          final: refFrom(answer.channel, place.channel, place.relPath),
-        },
-      });
+    const fitted = await fittedTo(now, [plan], word.message.body);
+    if (!fitted.ok) return fitted;
+    for (const answer of answerMessages([plan], batch, fitted.text, writer, channel).map(
+      fitted.mark,
+    )) {
+      const final = refFrom(answer.channel, place.channel, place.relPath);
+      found.push({ ...answer, message: { ...answer.message, final } });
+    }
   }
   return found;
 }

@@ -16,11 +16,11 @@ const BUSY = /text file busy/i;
 
 /**
  * Whether another attempt would fail in the same way (talk.md, "Bad news"): there is no such program,
- * it may not be executed, or it cannot work as it is configured. What the system refused for a
+ * it may not be executed, it cannot work as it is configured, or no answer can be checked. What the system refused for a
  * moment, such as a process too many, is not hopeless.
  */
 export function isHopeless({ failure, result }: FailedJob): boolean {
-  if (failure.reason === 'misconfigured') return true;
+  if (failure.reason === 'misconfigured' || failure.reason === 'bad_schema') return true;
   const isBusy = result.startError !== undefined || BUSY.test(result.stderrTail);
   return failure.reason === 'not_started' && !isBusy;
 }

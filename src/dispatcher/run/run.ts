@@ -13,6 +13,8 @@ import { threadRoot } from '../../protocol/thread.ts';
 import { brief, shownThread, type Briefing } from './briefing.ts';
 import { Beginning } from '../../bus/beginning.ts';
 import { profileInForce } from '../../bus/profiles.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
+import { schemasOf } from './fitting.ts';
 import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';
 import { misconfiguredIfSo } from './hopeless.ts';
 import { refusedIfSo } from './refusals.ts';
@@ -20,15 +22,27 @@ import { NOTHING_RAN, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
 import { workplaceOf, type Workplace } from './workplace.ts';
 
-/** Runs an actor's CLI on a batch and returns the result. It writes nothing except the run record. */
-export async function runJob(parts: RunParts, job: Job): Promise<JobResult> {
-  const ended = await runCli(parts, job);
+/**
+ * Runs an actor's CLI on a batch and returns the result. It writes nothing except the run record.
+ *
+ * @param letter of the attempt that failed before, if this is another one
+ */
+export async function runJob(
+  parts: RunParts,
+  job: Job,
+  letter: DeadLetter | undefined,
+): Promise<JobResult> {
+  const ended = await runCli(parts, job, letter);
   if (ended.kind !== 'failed') return ended;
   const judged = refusedIfSo(job.tier.cli, ended, parts.now(), parts.zone);
   return judged.kind === 'failed' ? misconfiguredIfSo(job.tier.cli, judged) : judged;
 }
 
-async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
+async function runCli(
+  parts: RunParts,
+  job: Job,
+  letter: DeadLetter | undefined,
+): Promise<JobResult> {
   const briefing = await brief(parts, job);
   if (briefing.unread.length > 0) return { kind: 'unread', messages: briefing.unread };
   const { absent } = briefing;
@@ -59,7 +73,7 @@ async function runCli(parts: RunParts, job: Job): Promise<JobResult> {
   let result: InvocationResult;
   try {
     result = await runIn(parts, job, place, {
-      input: (files) => promptOf(parts, job, briefing, place, files),
+      input: (files) => promptOf(parts, job, briefing, { place, files, letter }),
       batch: briefing.batch,
       maxOutput,
     });
@@ -93,12 +107,18 @@ async function isAnswered(parts: RunParts, job: Job, batch: readonly Located[]):
   return (await stillOpen(parts, job, batch, ownOf(job.actor))).size === 0;
 }
 
+/** What a prompt tells beside the messages. */
+interface Circumstances {
+  place: Workplace;
+  files: BatchFiles | undefined;
+  letter: DeadLetter | undefined;
+}
+
 async function promptOf(
   parts: RunParts,
   job: Job,
   briefing: Briefing,
-  place: Workplace,
-  files: BatchFiles | undefined,
+  { place, files, letter }: Circumstances,
 ): Promise<string> {
   const { reader, log, secret } = parts;
   const { batch, plans } = briefing;
@@ -119,6 +139,8 @@ async function promptOf(
     tier: job.tier.name,
     workdir: { path: place.dir, workspace: place.workspace },
     answers: plans,
+    schemas: schemasOf(briefing, plans),
+    ...(letter?.reason === 'misfit' && { misfit: letter.detail }),
     thread,
     batch,
     files,

@@ -48,7 +48,7 @@ export async function work(
   const batch = { actor: job.actor, channel: job.channel, incomplete: job.messages };
   parts.lacking.begin(batch);
   try {
-    const outcome = await runJob(parts, job);
+    const outcome = await runJob(parts, job, letter);
     await beside(parts, job, () => parts.guards.learn(job, outcome));
     const absent = 'absent' in outcome ? outcome.absent : [];
     const isMoved = mailboxes.scanned !== job.tip;

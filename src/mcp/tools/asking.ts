@@ -7,7 +7,7 @@ import { isAnswer } from '../../protocol/owed.ts';
 import { defined, shapes, tool, type Tool, type Z } from '../kit/tool.ts';
 import { reporting } from '../kit/waiting.ts';
 import { markedMessage } from '../kit/message.ts';
-import { DEFAULT_WAIT_S, sharedInput } from './messages.ts';
+import { DEFAULT_WAIT_S, schemaInput, sharedInput } from './messages.ts';
 
 /** The tool that asks a question and waits for its answer. */
 export function askingTools(z: Z): Tool[] {
@@ -22,6 +22,7 @@ export function askingTools(z: Z): Tool[] {
         to: z.string().min(1).describe('actor, or actor@host'),
         body: z.string().min(1).describe('the question, as markdown'),
         ...sharedInput(z),
+        schema: schemaInput(z),
       }),
       output: result({
         channel: z.string(),
@@ -31,7 +32,7 @@ export function askingTools(z: Z): Tool[] {
         interim: z.array(message).describe('words on the way to the answer'),
       }),
       hints: {},
-      run: async ({ to, body, channel, tier, timeout = DEFAULT_WAIT_S }, call) => {
+      run: async ({ to, body, channel, tier, schema, timeout = DEFAULT_WAIT_S }, call) => {
         const { surroundings, note, signal, progress, marks } = call;
         const { transport, login, agentMode } = surroundings;
         if (agentMode !== undefined)
@@ -43,6 +44,7 @@ export function askingTools(z: Z): Tool[] {
           to,
           body,
           ...defined({ channel, tier, from: surroundings.from }),
+          ...(schema && { schema: JSON.stringify(schema) }),
           isNew: false,
           wait: true,
           login,

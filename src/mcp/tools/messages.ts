@@ -34,6 +34,14 @@ export function sharedInput(z: Z) {
   };
 }
 
+/** What a tool that asks lets a caller say of the form of the answer. */
+export function schemaInput(z: Z) {
+  return z
+    .looseObject({})
+    .optional()
+    .describe('a JSON Schema of at most 16 KiB: the answer is then JSON that fits it');
+}
+
 /** The tools that send messages, wait for their answers and read them. */
 export function messageTools(z: Z): Tool[] {
   const { result, message, marked, sent } = shapes(z);
@@ -73,10 +81,11 @@ export function messageTools(z: Z): Tool[] {
           .array(z.string())
           .optional()
           .describe('answers to choose from, at most 20, each one line; people choose by number'),
+        schema: schemaInput(z),
       }),
       output: sent,
       hints: {},
-      run: async ({ to, body, channel, tier, new: isNew, options }, call) => {
+      run: async ({ to, body, channel, tier, new: isNew, options, schema }, call) => {
         const { surroundings, note, open } = call;
         const { transport, login } = surroundings;
         const done = await send(
@@ -85,6 +94,7 @@ export function messageTools(z: Z): Tool[] {
             to,
             body,
             ...defined({ channel, tier, from: surroundings.from, options }),
+            ...(schema && { schema: JSON.stringify(schema) }),
             isNew: isNew ?? false,
             wait: true,
             login,

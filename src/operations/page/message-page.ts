@@ -103,7 +103,7 @@ export function webMessage(
   { queued }: { queued: boolean },
   characters = BODY_CHARACTERS,
 ): WebMessage {
-  const { from, type, timestamp, re, cause, tier, host, body } = message;
+  const { from, type, timestamp, re, cause, tier, host, body, json, schema } = message;
   const mark = markOf(message);
   return {
     channel: channel.id,
@@ -120,6 +120,8 @@ export function webMessage(
     body: body.length <= characters ? body : beginning(body, characters),
     body_cut: body.length > characters,
     options: message.options ?? [],
+    ...(json && { json }),
+    ...(schema !== undefined && { schema }),
     queued,
     files: message.files ?? [],
     ...(mark !== null && { mark }),

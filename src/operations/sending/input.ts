@@ -22,6 +22,8 @@ export interface SendInput {
   option?: string;
   /** The answers from which its addressees may choose. */
   options?: readonly string[];
+  /** The JSON Schema that an answer has to fit, as JSON text. */
+  schema?: string;
   /** The message that it takes back, as `<channel id>/<relPath>`; it goes to its addressees. */
   cancels?: string;
   /** With `cancels`: the tasks that others were given for it go on. */

@@ -29,11 +29,12 @@ import type { RemoteNews } from './remote-news.ts';
  */
 export async function prepareMessages(
   context: Context,
-  input: SendInput,
+  given: SendInput,
   { at, seed }: Marks,
   news: RemoteNews,
 ): Promise<Prepared> {
-  const from = resolveFrom(context, input.from, input.login);
+  const from = resolveFrom(context, given.from, given.login);
+  const input = await withSchema(given);
   if (input.cancels !== undefined) return prepareCancel(context, input, from, { at, seed });
   const target = await targetOf(context, input, from);
   const to = recipients(context, input, target);
@@ -66,6 +67,11 @@ export async function prepareMessages(
     },
   }));
   for (const { message } of asked) assertSize(message);
+  if (input.schema !== undefined && asked.every(({ message }) => message.schema === undefined))
+    throw new CrosstalkError(
+      'usage',
+      '--schema is for a question, and this goes to its addressee as an answer; leave --schema out, or ask anew with --new',
+    );
   const origin = dispatch.host ?? context.hostname;
   return {
     channel: channel.id,
@@ -77,6 +83,15 @@ export async function prepareMessages(
       ...outgoing(message, where, origin, suffixOf(seed, serial)),
     })),
   };
+}
+
+/** The input with its schema as a message carries it; a schema that nothing could fit is refused. */
+async function withSchema(input: SendInput): Promise<SendInput> {
+  if (input.schema === undefined) return input;
+  const { schemaText } = await import('../../runner/schema.ts');
+  const schema = await schemaText(input.schema);
+  if (schema.ok) return { ...input, schema: schema.value };
+  throw new CrosstalkError('usage', `--schema: ${schema.problems.join('; ')}`);
 }
 
 function recipients({ dispatch }: Context, input: SendInput, target?: Target): Address[] {

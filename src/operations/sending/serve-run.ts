@@ -106,7 +106,7 @@ function work(
           ...common,
           to: text('to'),
           body: text('body'),
-          ...optional('channel', 'tier', 'for', 'reply', 'option'),
+          ...optional('channel', 'tier', 'for', 'reply', 'option', 'schema'),
           options: words(input['options']),
           isNew: input['isNew'] === true,
           wait: input['wait'] !== false,

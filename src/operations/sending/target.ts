@@ -1,5 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
 import type { Address } from '../../protocol/address.ts';
+import { isQuestion } from '../../protocol/causality.ts';
 import { isFinalAnswer, replyText } from '../../protocol/choice.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import type { Located, Message } from '../../protocol/message.ts';
@@ -64,19 +65,20 @@ export function textOf(
 }
 
 /**
- * The message with what it says of itself as a question: the options it offers, and whether it asks
- * anew in an old thread, as a reply to a final answer does that is written outside a run (talk.md).
+ * The message with what it says of itself as a question: the options it offers, the form of its
+ * answer, and whether it asks anew in an old thread, as a reply to a final answer does that is written outside a run (talk.md).
  */
 export function asQuestion(
   message: Message,
-  { options = [] }: SendInput,
+  { options = [], schema }: SendInput,
   target: Target | undefined,
 ): Message {
   const isAnew =
     target !== undefined && isFinalAnswer(target.message) && message.re.includes(target.relPath);
+  const asking = { ...message, ...(isAnew && { asks: true as const }) };
   return {
-    ...message,
-    ...(isAnew && { asks: true as const }),
+    ...asking,
     ...(options.length > 0 && { options: [...options] }),
+    ...(schema !== undefined && isQuestion(asking) && { schema }),
   };
 }

@@ -40,7 +40,7 @@ const MANY_LINES = 40;
 /** One message of a conversation. */
 export function MessageItem(props: Props): JSX.Element {
   const { message, kind, position, count, states, answered, current, newDay, firstUnread } = props;
-  const { channel, relPath, from, to, timestamp, tier, host, type } = message;
+  const { channel, relPath, from, to, timestamp, tier, host, type, schema } = message;
   const place = { channel, relPath };
   const [replying, setReplying] = useState(false);
   const mayReply = useMayReply(from);
@@ -68,6 +68,11 @@ export function MessageItem(props: Props): JSX.Element {
         {tier !== null && <span class="chip dim">{tier}</span>}
         {host !== null && <span class="dim host">on {host}</span>}
         {type !== 'text' && <span class="chip dim">{type}</span>}
+        {schema !== undefined && (
+          <span class="chip dim" title={schema}>
+            asks for JSON
+          </span>
+        )}
         <span class="links">
           {mayReply && (
             <button
@@ -122,7 +127,7 @@ export function MessageItem(props: Props): JSX.Element {
 
 /** The text of a message; a long one is folded until the reader unfolds it. */
 function Body({ message }: { message: WebMessage }): JSX.Element {
-  const { channel, relPath, body, body_cut: cut } = message;
+  const { channel, relPath, body, body_cut: cut, json } = message;
   const [whole, setWhole] = useState<string | undefined>(undefined);
   const [open, setOpen] = useState(false);
   const [problem, setProblem] = useState<string | undefined>(undefined);
@@ -142,7 +147,10 @@ function Body({ message }: { message: WebMessage }): JSX.Element {
   return (
     <>
       <div class={isLong && !open ? 'body folded' : 'body'}>
-        <Markdown text={whole ?? body} channel={channel} />
+        <Markdown
+          text={json === true ? asCode(whole ?? body) : (whole ?? body)}
+          channel={channel}
+        />
       </div>
       {isLong && (
         <button type="button" class="unfold" onClick={unfold} aria-expanded={open}>
@@ -152,6 +160,13 @@ function Body({ message }: { message: WebMessage }): JSX.Element {
       <Problem words={problem} />
     </>
   );
+}
+
+/** JSON as a block of code, with a fence that is longer than any run of backticks in it. */
+function asCode(json: string): string {
+  const runs = json.match(/`+/g) ?? [];
+  const fence = '`'.repeat(Math.max(3, ...runs.map((run) => run.length + 1)));
+  return `${fence}json\n${json.trimEnd()}\n${fence}`;
 }
 
 /** An estimate of a message's height in pixels, used until it was shown. */

@@ -10,6 +10,7 @@ export const HEADINGS = {
   channel: 'This channel',
   place: 'Where you are',
   thread: 'The thread so far',
+  form: 'The form of your answer',
 };
 
 /** Inserted before a foreign line that looks like one of Crosstalk's. */
