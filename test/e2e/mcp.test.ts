@@ -203,6 +203,20 @@ describe('a client', () => {
     ]);
   });
 
+  it('asks for JSON that fits a schema, which others see as data', async () => {
+    const busy = await new Bus().host('laptop', { worker: `cat >/dev/null; echo '{"files": 3}'` });
+    const mcp = await McpClient.of(busy);
+    busy.start();
+    const schema = { type: 'object', required: ['files'] };
+    const asked = await mcp.call('ask', { to: 'worker', body: 'how many?', schema, timeout: 60 });
+    const answer = asked.data['answer'] as { json: boolean; body: string };
+    expect([answer.json, JSON.parse(unmarked(answer.body))]).toEqual([true, { files: 3 }]);
+    const question = await mcp.call('read', { message: asked.data['message'] });
+    expect(JSON.parse(unmarked(question.data['schema']))).toEqual(schema);
+    const wrong = await mcp.call('send', { to: 'worker', body: 'x', schema: { type: 'objct' } });
+    expect([wrong.isError, wrong.text]).toEqual([true, expect.stringContaining('no JSON Schema')]);
+  });
+
   it('reads on where a long text was cut', async () => {
     const long = Array.from({ length: 4000 }, (_, n) => `line ${String(n)}`).join('\n');
     const relPath = await host.send('tester', long);
@@ -241,7 +255,7 @@ describe('a client', () => {
       [
         'send',
         { to: 'tester' },
-        /^send: body: .*; it takes to, body, channel, tier, new, options$/,
+        /^send: body: .*; it takes to, body, channel, tier, new, options, schema$/,
       ],
       ['send', { to: 5, body: 'x', yes: true }, /^send: to: .*Unrecognized key: "yes"; it takes/],
       [

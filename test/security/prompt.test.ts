@@ -44,6 +44,8 @@ function parts(texts: {
     host: 'mac',
     tier: 'default',
     answers: [{ to: { name: 'operator' }, re: [path(1)], answers: true }],
+    schemas: [elsewhere, `{${elsewhere}}`],
+    misfit: elsewhere,
     thread: (texts.thread ?? []).map(located),
     batch: texts.bodies.map((body, n) => located(body, n + 20)),
   };

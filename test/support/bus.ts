@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,7 +9,7 @@ import { openTransport } from '../../src/operations/context.ts';
 import { placeOf } from '../../src/protocol/layout.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import { command, type Ran, type RunOptions } from './command.ts';
-import { git } from './git.ts';
+import { git, readBlobs } from './git.ts';
 import { until } from './wait.ts';
 
 type Tiers = Record<string, string | Record<string, string | number>>;
@@ -325,21 +324,4 @@ export function events(log: string): Event[] {
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Event);
-}
-
-/** Blobs by name, with one git process for all. */
-function readBlobs(dir: string, names: readonly string[]): Buffer[] {
-  const out = execFileSync('git', ['-C', dir, 'cat-file', '--batch'], {
-    input: `${names.join('\n')}\n`,
-    maxBuffer: 1024 * 1024 * 1024,
-  });
-  const blobs: Buffer[] = [];
-  for (let at = 0; at < out.length && blobs.length < names.length;) {
-    const end = out.indexOf(10, at);
-    const size = Number(out.subarray(at, end).toString().split(' ')[2] ?? Number.NaN);
-    const none = Number.isNaN(size);
-    blobs.push(none ? Buffer.alloc(0) : out.subarray(end + 1, end + 1 + size));
-    at = none ? end + 1 : end + 1 + size + 1;
-  }
-  return blobs;
 }

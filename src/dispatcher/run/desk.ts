@@ -123,7 +123,7 @@ export class RunDesk {
     if (Buffer.byteLength(socket) <= MAX_SOCKET_PATH) {
       this.#ear = await listen(socket, async (request, gone) => {
         if (request.op === 'ping') return { pid: process.pid };
-        if (request.op !== 'send' && request.op !== 'send_files') throw new Error('not for a run');
+        if (request.op !== 'send' && request.op !== 'send_talk') throw new Error('not for a run');
         if (this.#ended) return { pid: process.pid, send: HAS_ENDED };
         return { pid: process.pid, send: await this.#serve(request.request, { gone }) };
       });

@@ -7,7 +7,7 @@ export function parseRequest(line: string): WakeRequest | undefined {
   const { op, ids, request, tip } = parseRecord(line);
   if (op === 'ping' || op === 'wake') return { op };
   if (op === 'news') return typeof tip === 'string' ? { op, tip } : undefined;
-  if (op === 'send' || op === 'send_files') return { op, request };
+  if (op === 'send' || op === 'send_talk') return { op, request };
   if ((op !== 'publish' && op !== 'publish_files') || !Array.isArray(ids)) return undefined;
   return { op, ids: ids.filter((id): id is string => typeof id === 'string') };
 }
@@ -70,7 +70,7 @@ export type WakeRequest =
   /** Answered once the bus's tip differs from this one, which may be immediately. */
   | { op: 'news'; tip: string }
   /** Write and publish a message; the creator of the dispatcher supplies the function for this. */
-  | { op: 'send' | 'send_files'; request: unknown };
+  | { op: 'send' | 'send_talk'; request: unknown };
 
 export interface WakeAnswer {
   pid: number;

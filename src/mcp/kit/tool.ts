@@ -75,6 +75,7 @@ export function shapes(z: Z) {
     timestamp: z.string(),
     re: z.array(z.string()).describe('the messages it answers'),
     body: marked,
+    schema: marked.optional().describe('the JSON Schema that an answer has to fit'),
     options: z.array(marked).optional().describe('answers that it offers, to choose with reply'),
   });
   const sent = result({

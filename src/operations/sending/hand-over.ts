@@ -7,7 +7,7 @@ import type { SideFiles } from '../../state/side-files.ts';
 import { locateTransport, type Surroundings } from '../locate.ts';
 import { parseSendAnswer } from './answer.ts';
 import type { Attachment } from './attachment.ts';
-import type { HandedSend } from './handed.ts';
+import { sendOp, type HandedSend } from './handed.ts';
 import type { Sent } from './input.ts';
 
 const ANSWER_LIMIT_MS = 30_000;
@@ -37,7 +37,8 @@ export async function handOver(
   const state = await likelyState(env, dir);
   if (state === undefined) return undefined;
   const { socket, outbox } = state;
-  const [op, kept] = attachments.length === 0 ? ['send' as const] : ['send_files' as const, outbox];
+  const op = sendOp(request.input);
+  const kept = attachments.length === 0 ? undefined : outbox;
   if (kept !== undefined) {
     if ((await findEar(socket)).kind !== 'found') return undefined;
     await keepFor(kept, request.id, attachments);

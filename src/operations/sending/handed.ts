@@ -35,6 +35,19 @@ export function handedInput(surroundings: Surroundings, input: SendInput): Hande
   };
 }
 
+/** What a message may say since talk.md; a dispatcher of 6.0.0 would leave it out, and say nothing. */
+const SINCE = ['reply', 'option', 'schema', 'cancels', 'only'] as const;
+
+/**
+ * The name under which a `send` is handed over. One with anything of talk.md has a name that an older
+ * dispatcher does not understand; the command then does the work itself.
+ */
+export function sendOp({ options = [], files = [], ...input }: SendInput): 'send' | 'send_talk' {
+  const isPlain =
+    options.length + files.length === 0 && SINCE.every((key) => input[key] === undefined);
+  return isPlain ? 'send' : 'send_talk';
+}
+
 /**
  * Whether a value is a request; it comes from a command of the same user, perhaps of another
  * version.

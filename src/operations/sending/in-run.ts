@@ -11,15 +11,15 @@ import type { AgentMode } from '../agent-mode.ts';
 import type { ChannelInput } from '../reading/channels.ts';
 import type { MemoryInput } from '../memory/add.ts';
 import type { Attachment } from './attachment.ts';
-import type { HandedInput } from './handed.ts';
+import { sendOp, type HandedInput } from './handed.ts';
 import type { Sent } from './input.ts';
 import { firstPath, type Marks } from './marks.ts';
 
 /** The work that a run may request of the dispatcher, by name. */
 export interface RunWork {
   send: HandedInput;
-  /** A `send` with files; a dispatcher of an older version refuses it. */
-  send_files: HandedInput;
+  /** A `send` with anything that a dispatcher of an older version does not know; it refuses it. */
+  send_talk: HandedInput;
   channel: ChannelInput;
   memory: MemoryInput;
 }
@@ -79,7 +79,7 @@ export async function sendInRun(
     if (actor !== undefined) return undefined;
     throw ended === true ? runHasEnded() : noRun();
   }
-  const kind = attachments.length === 0 ? 'send' : 'send_files';
+  const kind = sendOp(request.input);
   await dropFiles(runDir, request.id, attachments);
   const answered = await askDispatcher(runDir, { kind, ...request }, note);
   if (answered !== undefined) await removeFiles(runDir, request.id, attachments);

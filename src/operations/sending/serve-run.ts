@@ -99,7 +99,7 @@ function work(
   const common = { from: run.actor, login: run.actor };
   switch (kind) {
     case 'send':
-    case 'send_files':
+    case 'send_talk':
       return perform(
         context,
         {
@@ -110,7 +110,7 @@ function work(
           options: words(input['options']),
           isNew: input['isNew'] === true,
           wait: input['wait'] !== false,
-          ...(kind === 'send_files' && { files: filesOf(input) }),
+          ...(input['files'] !== undefined && { files: filesOf(input) }),
         },
         marks,
         { onDurable, bytesFor },
@@ -133,7 +133,7 @@ function work(
   }
 }
 
-const KINDS = ['send', 'send_files', 'channel', 'memory'] as const;
+const KINDS = ['send', 'send_talk', 'channel', 'memory'] as const;
 
 /** A request whose input was not validated yet. */
 type Asked = Omit<RunRequest, 'input'> & { input: Record<string, unknown> };

@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { activation } from '../../src/protocol/activation.ts';
+import { Bus } from '../support/bus.ts';
+import { plainlyWoken, plainMessages } from '../support/plain-six.ts';
+
+it('to a plain 6.0 reader every new message is an ordinary one, which wakes the same actors', async () => {
+  const bus = new Bus();
+  const form = join(bus.root, 'form.json');
+  writeFileSync(form, '{"type":"array"}');
+  const boss = `p=$(cat); case $p in *'done by'*) echo summary ;; *) crosstalk send --to worker part >&2; echo 'I have asked the worker.' ;; esac`;
+  const asks = `p=$(cat); case $p in *staging*) echo deployed ;; *) crosstalk send --to operator --option staging --option live 'where?' >&2 ;; esac`;
+  const says = `crosstalk send --to worker part >&2; echo 'On its way.'`;
+  const actors = {
+    front: {
+      boss,
+      asks,
+      last: `p=$(cat); case $p in *'done by'*) ;; *) ${says} ;; esac`,
+      form: `cat >/dev/null; echo '[1]'`,
+      idle: 'true',
+    },
+    back: { worker: 'cat >/dev/null; echo "done by me"', broken: 'no-such-program' },
+  };
+  const front = await bus.host('front', actors.front);
+  const back = await bus.host('back', actors.back);
+  const rest = (): Promise<void> => bus.rest([front, back]);
+
+  await front.send('boss', 'goal');
+  await front.send('last', 'goal');
+  await front.send('broken', 'goal', '--attach', form);
+  await front.send('form', 'goal', '--schema', form, '--option', 'one');
+  const deploy = await front.send('asks', 'deploy');
+  await rest();
+  const question = bus.from('asks')[0]?.relPath ?? '';
+  await front.run('reply', question, '--option', '1');
+  await rest();
+  const answer = bus.from('boss').at(-1)?.relPath ?? '';
+  await front.run('reply', answer, 'and now?');
+  const wrong = await back.send('idle', 'a mistake');
+  await back.run('cancel', wrong, '--only');
+  await rest();
+
+  const fields = new Set(bus.messages().flatMap(({ message }) => Object.keys(message)));
+  const news = ['asks', 'options', 'interim', 'printed', 'final', 'failed', 'cancels', 'only'];
+  expect([...fields]).toEqual(expect.arrayContaining([...news, 'files', 'schema', 'json']));
+  expect(bus.messages().some(({ message }) => message.re.includes(deploy))).toBe(true);
+
+  const seen = plainMessages(bus.hub);
+  expect(seen.map(({ relPath, body }) => [relPath, body])).toEqual(
+    bus.messages().map(({ relPath, message }) => [relPath, message.body]),
+  );
+  const served = Object.entries(actors).flatMap(([host, of]) =>
+    Object.keys(of).map((name) => ({ name, host })),
+  );
+  const writers = new Map(bus.messages().map(({ relPath, message }) => [relPath, message.from]));
+  for (const { relPath, message } of bus.messages()) {
+    const ours = served.filter(
+      ({ name, host }) => activation(message, name, host, (ref) => writers.get(ref)).wakes,
+    );
+    const plain = seen.find((one) => one.relPath === relPath);
+    expect(plain && plainlyWoken(plain, served, seen), JSON.stringify(message)).toEqual(
+      ours.map(({ name, host }) => `${name}@${host}`),
+    );
+    if (message.cancels !== undefined) expect(ours).toEqual([]);
+  }
+});
