@@ -48,3 +48,23 @@ export function reach(to: readonly Address[], from: string, actor: string, host:
   }
   return result;
 }
+
+/**
+ * Parses a comma-separated list of addressees; duplicates count once.
+ *
+ * @param inAnswer whether the sender of an answered message may be named as in its header, which
+ *   need not be a valid name
+ */
+export function parseRecipients(
+  text: string,
+  inAnswer = false,
+): { to: Address[]; problems: string[] } {
+  const to: Address[] = [];
+  const problems: string[] = [];
+  for (const part of new Set(text.split(',').map((item) => item.trim()))) {
+    const address = parseAddress(part);
+    if (address.ok && (inAnswer || isName(address.value.name))) to.push(address.value);
+    else problems.push(addressProblem(part));
+  }
+  return { to, problems };
+}

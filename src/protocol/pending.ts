@@ -1,5 +1,5 @@
 import { EVERYONE } from './address.ts';
-import { isQuestion, openQuestions, type Lookup } from './causality.ts';
+import { isQuestion, MAX_STEPS, openQuestions, type Lookup } from './causality.ts';
 import { isAnswer } from './owed.ts';
 import type { Located, Message } from './message.ts';
 
@@ -70,7 +70,9 @@ export function mayBeSilent(facts: {
  * Whether an addressee of a message that `actor` wrote for one of these questions still owes an
  * answer. An answer to a peer's counter-question makes a new answer due; a message back to the
  * actor that names what it wrote, in `re` or `cause`, counts as that answer, and so does the notice
- * that there will be none, whoever is told. What is interim pays nothing.
+ * that there will be none, whoever is told. What is interim pays nothing. The final answer to a task
+ * pays for the replies to what was asked back about it, too: by whatever detour it came, it need not
+ * name them.
  *
  * @param channel messages of the channel since the oldest of the questions
  */
@@ -109,13 +111,39 @@ export function owedTasks(
   return channel.flatMap(({ relPath, message }) => {
     if (message.from !== actor || message.interim === true) return [];
     if (message.cancels !== undefined || takenBack.has(relPath)) return [];
-    if (!owed(message, payers.get(relPath) ?? [])) return [];
+    const isTo = ({ from }: Message): boolean => message.to.some(({ name }) => name === from);
+    const behind = tasksBehind(message, actor, lookup).flatMap((ref) => payers.get(ref) ?? []);
+    if (!owed(message, [...(payers.get(relPath) ?? []), ...behind.filter(isTo)])) return [];
     if (message.re.some((answered) => questions.includes(answered))) return [];
     const answer = { relPath: '', message: { ...message, from: '', re: [relPath] } };
     delete answer.message.asks;
     const asked = openQuestions(answer, actor, lookup);
     return asked.some((open) => questions.includes(open.relPath)) ? [relPath] : [];
   });
+}
+
+/**
+ * The tasks of an actor about which peers asked back what the actor's message replies to. It is a new
+ * demand where it replies to the final answer of a task.
+ */
+function tasksBehind(reply: Message, actor: string, lookup: Lookup): string[] {
+  const isTask = (ref: string): boolean => {
+    const message = lookup(ref);
+    return message?.from === actor && isQuestion(message);
+  };
+  const tasks = new Set<string>();
+  const seen = new Set(reply.re);
+  for (const ref of seen) {
+    if (seen.size > MAX_STEPS) break;
+    const back = lookup(ref);
+    if (back === undefined) continue;
+    if (back.from === actor) back.re.forEach((answered) => seen.add(answered));
+    else if (back.interim === true || !back.re.some(isTask))
+      for (const answered of back.re)
+        if (isTask(answered)) tasks.add(answered);
+        else if (lookup(answered)?.from === actor) seen.add(answered);
+  }
+  return [...tasks];
 }
 
 /**

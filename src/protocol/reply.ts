@@ -1,16 +1,15 @@
-import { addressProblem, parseAddress, type Address } from './address.ts';
+import type { Address } from './address.ts';
 import {
   answeredBySend,
+  isQuestion,
   isTo,
   openQuestionsOfBatch,
   stillOpen,
   type Lookup,
   type Question,
 } from './causality.ts';
-import { linksIn, type Links } from './links.ts';
-import { linksBytes, MAX_LINKS_BYTES } from './links.ts';
+import { linksBytes, linksIn, MAX_LINKS_BYTES, type Links } from './links.ts';
 import type { Located, Message } from './message.ts';
-import { isName } from './names.ts';
 import { isForeign, placeOfRef } from './reference.ts';
 
 /** Who writes, and when; the caller supplies the time. */
@@ -140,8 +139,9 @@ export interface SendRequest {
 
 /**
  * The messages of a `send`: addressees who sent something in the causal chain receive an answer to
- * it, the others a new task, so there are at most two messages in one channel (protocol.md §4). An
- * answer goes to another channel only if its addressee wrote to the sender there.
+ * it, the others a new task, so there are at most two messages in one channel (protocol.md §4). What
+ * an addressee answered to others does not count: woken by an answer to it, it would answer them
+ * (decision 36). An answer goes to another channel only if its addressee wrote to the sender there.
  *
  * What a run sends to whoever asked is interim: a question back, or a word on the way. The answer is
  * what it prints (talk.md, "Interim answers").
@@ -152,9 +152,12 @@ export function sendMessages(request: SendRequest, writer: Writer, lookup: Looku
   const start = request.named === undefined ? triggers : [request.named];
   const channelOf = (ref: string): string => placeOfRef(home, ref).channel;
   const isEligible = (ref: string): boolean => {
-    if (!follows) return channelOf(ref) === channel;
-    const message = isForeign(ref) ? lookup(ref) : undefined;
-    return !isForeign(ref) || (message !== undefined && isTo(message, writer.actor));
+    if (!follows && channelOf(ref) !== channel) return false;
+    const message = lookup(ref);
+    if (message !== undefined && isTo(message, writer.actor)) return true;
+    if (follows && isForeign(ref)) return false;
+    const isGiven = start.some(({ relPath }) => relPath === ref);
+    return isGiven || message === undefined || isQuestion(message);
   };
   const tasks: Address[] = [];
   const answers = new Map<string, { to: Address[]; re: string[] }>();
@@ -218,26 +221,6 @@ function compose(
     extra: {},
     body,
   };
-}
-
-/**
- * Parses a comma-separated list of addressees; duplicates count once.
- *
- * @param inAnswer whether the sender of an answered message may be named as in its header, which
- *   need not be a valid name
- */
-export function parseRecipients(
-  text: string,
-  inAnswer = false,
-): { to: Address[]; problems: string[] } {
-  const to: Address[] = [];
-  const problems: string[] = [];
-  for (const part of new Set(text.split(',').map((item) => item.trim()))) {
-    const address = parseAddress(part);
-    if (address.ok && (inAnswer || isName(address.value.name))) to.push(address.value);
-    else problems.push(addressProblem(part));
-  }
-  return { to, problems };
 }
 
 function union(a: readonly string[], b: readonly string[]): string[] {

@@ -2,7 +2,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { formatMessage } from '../../src/protocol/message.ts';
-import { parseRecipients } from '../../src/protocol/reply.ts';
+import { parseRecipients } from '../../src/protocol/address.ts';
 import { until } from '../support/wait.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { ChatTerminal, hasTmux } from '../support/chat-terminal.ts';

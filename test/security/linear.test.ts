@@ -28,7 +28,7 @@ import { parsePlainHeader } from '../../src/protocol/text/plain-header.ts';
 import { formatPrompt } from '../../src/protocol/prompt.ts';
 import { misconfigurationOf } from '../../src/agents/misconfigured.ts';
 import { refusalOf } from '../../src/agents/refusal.ts';
-import { parseRecipients } from '../../src/protocol/reply.ts';
+import { parseRecipients } from '../../src/protocol/address.ts';
 import { statedTime } from '../../src/agents/reset-time.ts';
 import { shown } from '../../src/protocol/text/result.ts';
 import { colourless, withoutSequences } from '../../src/protocol/text/steering.ts';

@@ -1,6 +1,6 @@
 import type { Lookup } from '../../src/protocol/causality.ts';
 import type { Located, Message } from '../../src/protocol/message.ts';
-import { parseRecipients } from '../../src/protocol/reply.ts';
+import { parseRecipients } from '../../src/protocol/address.ts';
 
 /** The relPath of the n-th message of an invented channel. */
 export function path(n: number): string {

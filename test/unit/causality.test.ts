@@ -1,16 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { activation } from '../../src/protocol/activation.ts';
-import { formatAddress } from '../../src/protocol/address.ts';
+import { formatAddress, parseRecipients } from '../../src/protocol/address.ts';
 import { depthOf, isQuestion, openQuestions } from '../../src/protocol/causality.ts';
 import type { Located } from '../../src/protocol/message.ts';
 import { answeredOn, awaitsPeers, mayBeSilent, unanswered } from '../../src/protocol/pending.ts';
-import {
-  answerMessages,
-  parseRecipients,
-  planAnswers,
-  sendMessages,
-} from '../../src/protocol/reply.ts';
+import { answerMessages, planAnswers, sendMessages } from '../../src/protocol/reply.ts';
 import { threadOf } from '../../src/protocol/thread.ts';
 import { lookupIn, path, said } from '../support/messages.ts';
 

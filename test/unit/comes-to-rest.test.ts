@@ -4,18 +4,23 @@ import { activation } from '../../src/protocol/activation.ts';
 import type { Lookup } from '../../src/protocol/causality.ts';
 import { openQuestionsOfBatch } from '../../src/protocol/causality.ts';
 import { lastWord, withInterim } from '../../src/protocol/interim.ts';
+import { conversationOf } from '../../src/protocol/conversation.ts';
 import type { Located, Message } from '../../src/protocol/message.ts';
 import { relPathAt } from '../../src/protocol/names.ts';
 import { answeredOn } from '../../src/protocol/pending.ts';
 import { answerMessages, askersOf, planAnswers, sendMessages } from '../../src/protocol/reply.ts';
 
-const ACTORS = ['a', 'b', 'c'];
+/** Stands for whoever asked, and is asked back. */
+const BACK = 'asker';
+const ACTORS = ['a', 'b', 'c', 'd'];
 const CHANNEL = '00000000-0000-4000-8000-000000000000';
 
 /** What an actor does in a run: whom it sends something, and whether it prints. */
 interface Habit {
   sends: string[];
   prints: boolean;
+  /** Whether it sends something to whoever asked it back. */
+  replies?: true;
 }
 
 /** A bus in memory: actors whose habits repeat, and a person who asks once. */
@@ -50,16 +55,19 @@ class Conversation {
     return relPath;
   }
 
-  /** Runs an actor with all that waits for it; false when nothing waits. */
+  /** Runs an actor with one conversation that waits for it; false when nothing waits. */
   step(): boolean {
     const actor = this.#pending[0]?.actor;
     if (actor === undefined) return false;
     this.runs++;
-    const batch = this.#pending.flatMap(({ actor: of, relPath }) => {
+    const waiting = this.#pending.flatMap(({ actor: of, relPath }) => {
       const message = of === actor ? this.#messages.get(relPath) : undefined;
       return message === undefined ? [] : [{ relPath, message }];
     });
-    this.#pending = this.#pending.filter((one) => one.actor !== actor);
+    const named = waiting.map((one) => conversationOf(one, actor, this.#lookup));
+    const batch = waiting.filter((_, at) => named[at] === named[0]);
+    const taken = new Set(batch.map(({ relPath }) => relPath));
+    this.#pending = this.#pending.filter((one) => one.actor !== actor || !taken.has(one.relPath));
     const habits = this.#habits[actor] ?? [];
     const turn = (this.#runs[actor] = (this.#runs[actor] ?? 0) + 1);
     const habit = habits[Math.min(turn, habits.length) - 1];
@@ -67,7 +75,26 @@ class Conversation {
     return true;
   }
 
-  #run(actor: string, batch: readonly Located[], { sends, prints }: Habit): void {
+  /** Lets the person reply to what asks back; false when nothing does. */
+  reply(): boolean {
+    const replied = new Set(
+      this.all().flatMap(({ message }) => (message.from === 'person' ? message.re : [])),
+    );
+    const open = this.all().filter(
+      ({ relPath, message: { to, interim, printed } }) =>
+        to[0]?.name === 'person' && interim && printed !== true && !replied.has(relPath),
+    );
+    for (const { relPath, message } of open)
+      this.write({ ...question, to: [{ name: message.from }], re: [relPath] });
+    return open.length > 0;
+  }
+
+  #run(actor: string, batch: readonly Located[], habit: Habit): void {
+    const { prints } = habit;
+    const back = batch.filter(({ message }) => message.interim).map(({ message }) => message.from);
+    const [asker = ''] = batch.map(({ message }) => message.from);
+    const named = habit.sends.map((name) => (name === BACK ? asker : name));
+    const sends = new Set([...named, ...(habit.replies ? back : [])]);
     const writer = { actor, host: 'h', at: new Date(0) };
     const before = this.all();
     const answered = answeredOn(actor, 'h', before);
@@ -133,7 +160,10 @@ it('a conversation in which nobody begins anything new comes to rest', () => {
 });
 
 it('where every actor prints once it is asked, the person gets exactly one answer that is final', () => {
-  const first = fc.record({ sends: fc.subarray(ACTORS, { maxLength: 2 }), prints: fc.boolean() });
+  const first = fc.record({
+    sends: fc.subarray(['a', 'b', 'c'], { maxLength: 2 }),
+    prints: fc.boolean(),
+  });
   const sometimes = fc.record({ a: first, b: first, c: first });
   fc.assert(
     fc.property(sometimes, (all) => {
@@ -149,5 +179,45 @@ it('where every actor prints once it is asked, the person gets exactly one answe
       expect(finals).toHaveLength(delegated || all.a.prints ? 1 : 0);
     }),
     { numRuns: 300 },
+  );
+});
+
+it('where actors ask back and chatter, and each reply is given, the person gets a final answer', () => {
+  // What is printed beside a question back is an answer, unless others owe a part.
+  const asks = (names: string[]): fc.Arbitrary<Habit> =>
+    fc
+      .record({ sends: fc.subarray(names, { maxLength: 2 }), prints: fc.boolean() })
+      .map(({ sends, prints }) => {
+        const gives = sends.some((name) => name !== BACK);
+        return { sends, prints: sends.length === 0 || (prints && gives) };
+      });
+  // Work is given downwards, and asked back upwards: nobody waits for himself.
+  const each = fc.record({
+    a: asks([BACK, 'b', 'c', 'd']),
+    b: asks([BACK, 'c', 'd']),
+    c: asks([BACK, 'd']),
+    talks: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(each, ({ talks, ...all }) => {
+      const then: Habit = { sends: [], prints: true, replies: true };
+      const talk: Habit = { ...then, sends: ['d'], prints: talks };
+      const conversation = new Conversation({
+        a: [all.a, then],
+        b: [all.b, talk, then],
+        c: [all.c, talk, then],
+        d: [then],
+      });
+      const asked = conversation.write(question);
+      do while (conversation.runs < 400 && conversation.step());
+      while (conversation.reply());
+      const finals = conversation
+        .all()
+        .filter(({ message }) => message.re.includes(asked) && message.interim === undefined);
+      expect(conversation.runs).toBeLessThan(400);
+      // Whoever prints before a reply has come may add to that answer later.
+      expect(finals.length).toBeGreaterThan(0);
+    }),
+    { numRuns: 1000 },
   );
 });

@@ -2,7 +2,7 @@ import { chatByLines, entryLines } from '../../chat/lines.ts';
 import type { Entry } from '../../chat/port.ts';
 import { BusPort, type BusPortInput } from '../../chat/bus-port.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { parseRecipients } from '../../protocol/reply.ts';
+import { parseRecipients } from '../../protocol/address.ts';
 import { flag, given, inTransport, note, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
 import { timeoutOf } from '../view/replied.ts';

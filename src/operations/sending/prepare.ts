@@ -9,9 +9,9 @@ import {
   type Message,
 } from '../../protocol/message.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
-import { parseRecipients, sendMessages } from '../../protocol/reply.ts';
+import { sendMessages } from '../../protocol/reply.ts';
 import { shown } from '../../protocol/text/result.ts';
-import type { Address } from '../../protocol/address.ts';
+import { parseRecipients, type Address } from '../../protocol/address.ts';
 import type { Context } from '../context.ts';
 import { resolveChannel, resolveFrom } from '../lookup/resolve.ts';
 import { assertFiles } from './attached.ts';
