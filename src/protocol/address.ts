@@ -22,7 +22,7 @@ export function parseAddress(text: string): Parsed<Address> {
 }
 
 /** The problem of a text that is not an address. */
-export function addressProblem(text: string): string {
+function addressProblem(text: string): string {
   return `${shown(text)} is not an address: expected name or name@host`;
 }
 
