@@ -5,7 +5,7 @@ import type { ActiveHost } from '../bus/approvals.ts';
 import { passed } from '../crash-points.ts';
 import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { cancelMessage, CANCELLED, isFor, mayCancel } from '../protocol/cancel.ts';
+import { cancelMessage, isFor, mayCancel } from '../protocol/cancel.ts';
 import { placeOf } from '../protocol/layout.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
 import { parseMessage, type Located, type Message } from '../protocol/message.ts';
@@ -13,13 +13,14 @@ import { outgoing } from '../protocol/outgoing.ts';
 import { owedTasks } from '../protocol/pending.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import { escapeInvisible } from '../protocol/text/quoted.ts';
-import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
+import type { DeadLetters } from '../state/dead-letters.ts';
 import type { DueNotices } from '../state/notices.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { CancelFound } from './intake/scan-findings.ts';
 import { brief, type Briefing } from './run/briefing.ts';
+import { cancelledLetter } from './run/letters.ts';
 
 export interface CancellationsParts {
   transport: Transport;
@@ -40,6 +41,8 @@ export interface CancellationsParts {
   suffix: () => string;
 }
 
+/** How often a cancellation that fails is tried, unless the system refused something. */
+const TRIES = 5;
 /** The most characters of a given reason that a dead letter keeps. */
 const MAX_REASON = 200;
 
@@ -53,18 +56,39 @@ const MAX_REASON = 200;
  */
 export class Cancellations {
   readonly #parts: CancellationsParts;
+  #tries = 0;
 
   constructor(parts: CancellationsParts) {
     this.#parts = parts;
   }
 
-  /** Honours what scans have found. @param tip the commit scanned last */
+  /**
+   * Honours what scans have found, each kind once: anybody can push a thousand that say the same.
+   *
+   * @param tip the commit scanned last
+   * @throws what should be tried again at the next tick, because of a full disk for instance
+   */
   async honour(host: ActiveHost, tip: string): Promise<void> {
     const { cancels } = this.#parts.deliveries.reports;
+    const done = new Set<string>();
     for (let found = cancels[0]; found !== undefined; found = cancels[0]) {
-      await this.#honour(host, tip, found);
+      const { channel, message } = found;
+      const { from, host: on, cancels: target, only } = message;
+      const kind = JSON.stringify([channel, from, on, target, only]);
+      if (!done.has(kind)) await this.#honour(host, tip, found).catch(this.#orGiveUp(found));
+      done.add(kind);
+      this.#tries = 0;
       cancels.shift();
     }
+  }
+
+  /** Throws an error, but not for ever: one message must not stop all that is delivered here. */
+  #orGiveUp({ relPath }: CancelFound): (error: unknown) => void {
+    return (error) => {
+      const { code } = error as { code?: unknown };
+      if (code !== undefined || ++this.#tries < TRIES) throw error;
+      this.#parts.log('internal_error', { error: `cancelling by ${relPath}: ${reasonOf(error)}` });
+    };
   }
 
   /** Ends at once what an entry of the outbox takes back here; the bus may be out of reach. */
@@ -134,7 +158,8 @@ export class Cancellations {
     );
     const isDue = briefing === undefined ? isOpen : isUnsaid(actor, relPath, briefing);
     if (known === undefined ? isDue : known.state !== 'cancelled') {
-      const letter = this.#letter(actor, target, cancel, known);
+      const delivery = { actor, channel, messages: [relPath] };
+      const letter = cancelledLetter(this.#parts, delivery, whyCancelled(cancel), known);
       await notices.before(letter.id, () => deadLetters.put(letter));
       passed('letter_written');
       log('cancelled', { id: letter.id, actor, channel, messages: letter.messages, ended });
@@ -142,40 +167,6 @@ export class Cancellations {
     if (isOpen) deliveries.mailboxes.settle(actor, channel, [relPath]);
     // It may have begun meanwhile.
     end(actor, target);
-  }
-
-  #letter(
-    actor: string,
-    { channel, relPath }: MessageRef,
-    { from, body }: Message,
-    known: DeadLetter | undefined,
-  ): DeadLetter {
-    const { now, newId } = this.#parts;
-    const at = now().toISOString();
-    const [why = ''] = body.trim().split('\n');
-    const said = why === '' ? '' : `: ${escapeInvisible(why.slice(0, MAX_REASON))}`;
-    const letter: DeadLetter = {
-      ...(known ?? {
-        id: newId(),
-        actor,
-        channel,
-        messages: [relPath],
-        tier: '',
-        command: '',
-        exit_code: null,
-        signal: null,
-        stderr_tail: '',
-        attempts: 0,
-        attempts_since_release: 0,
-        first_failed_at: at,
-      }),
-      state: 'cancelled',
-      reason: CANCELLED,
-      detail: `${from} took it back${said}`,
-      last_failed_at: at,
-    };
-    delete letter.next_retry_at;
-    return letter;
   }
 
   /** Takes back, in an actor's name, the tasks for a question to which others still owe an answer. */
@@ -226,6 +217,12 @@ export class Cancellations {
 }
 
 const BECAUSE = 'Cancelled, because the question that it was for was cancelled.\n';
+
+function whyCancelled({ from, body }: Message): string {
+  const [why = ''] = body.trim().split('\n');
+  const said = why === '' ? '' : `: ${escapeInvisible(why.slice(0, MAX_REASON))}`;
+  return `${from} took it back${said}`;
+}
 
 function isWaiting({ mailboxes }: Deliveries, actor: string, message: MessageRef): boolean {
   const key = messageKey(message);

@@ -26,7 +26,7 @@ const MAX_RECENT = 5000;
 
 /**
  * Removes workspaces whose thread has had no message and no run for seven days and that no delivery
- * needs. It runs at the start and every hour, beside the delivery of messages, and reads messages
+ * needs, and the letters of what was cancelled so long ago. It runs at the start and every hour, beside the delivery of messages, and reads messages
  * only if a workspace has not been used for that long.
  */
 export class WorkspaceSweep {
@@ -60,6 +60,7 @@ export class WorkspaceSweep {
   async #sweep(tip: string): Promise<void> {
     const { workspaces, now, log } = this.#parts;
     const edge = new Date(now().getTime() - KEPT_MS);
+    await this.#forgetCancelled(edge);
     const unused = await workspaces.unusedSince(edge);
     if (unused.length === 0) return;
     const alive = new Set<string>();
@@ -79,6 +80,13 @@ export class WorkspaceSweep {
     if (removed.length > 0) log('workspaces_removed', { count: removed.length, threads: removed });
   }
 
+  /** Removes the letters of what was cancelled before a time: the cancellation is on record. */
+  async #forgetCancelled(edge: Date): Promise<void> {
+    const { deadLetters } = this.#parts;
+    for (const { id, state, last_failed_at: at } of await deadLetters.all())
+      if (state === 'cancelled' && at < edge.toISOString()) await deadLetters.remove(id);
+  }
+
   /**
    * The first messages, with their channels, of the threads that are active in a channel; undefined
    * when the channel has too many messages.
@@ -90,7 +98,7 @@ export class WorkspaceSweep {
     const needed = [
       ...deliveries.mailboxes.unsettled(channel),
       ...(await deadLetters.all())
-        .filter((letter) => letter.channel === channel)
+        .filter((letter) => letter.channel === channel && letter.state !== 'cancelled')
         .flatMap(({ messages }) => messages),
     ];
     const all = [...recent, ...(await reader.messages(tip, channel, needed))];

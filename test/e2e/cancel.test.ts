@@ -256,3 +256,33 @@ it('a plain 6.0 host is not woken by a cancellation', async () => {
       false,
     );
 });
+
+it('of hundreds of cancellations that say the same each kind is looked at once', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: noted(bus, 'worker', DONE), other: DONE });
+  const question = await front.send('worker', 'part', '--from', 'alice');
+  const channel = front.channel();
+  const at = (n: number): string =>
+    `data/channels/${channel}/${question.replace(/[^/]+$/, `235959999Z-${String(n).padStart(8, '0')}.md`)}`;
+  const forged = {
+    from: 'mallory',
+    to: [{ name: 'worker' }],
+    type: 'text',
+    timestamp: new Date().toISOString(),
+    re: [question],
+    cause: [],
+    cancels: question,
+    extra: {},
+    body: 'stop\n',
+  };
+  const files = Array.from({ length: 300 }, (_, n): [string, string] => [
+    at(n),
+    formatMessage(forged),
+  ]);
+  front.edit(Object.fromEntries(files));
+
+  const log = await front.once();
+
+  expect(log.filter(({ event }) => event === 'cancel_ignored')).toHaveLength(1);
+  expect(runs(bus)).toEqual(['worker']);
+});

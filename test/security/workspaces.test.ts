@@ -231,31 +231,36 @@ test('init and actor add take a working directory; init asks on a terminal, and 
   expect(git(dir, 'show', 'HEAD:hosts/laptop.md').match(/workdir: .*/g)).toHaveLength(2);
 });
 
+/** Sweeps as a dispatcher would that many days later. */
+function sweep(host: Host, days: number, unsettled: string[] = []): Promise<void> {
+  const channel = host.channel();
+  return withContext(
+    { env: { ...process.env, ...host.env }, cwd: host.dir },
+    { note: () => undefined },
+    async (context) => {
+      const mailboxes = new Mailboxes();
+      const deliveries = unsettled.map((relPath) => ({ actor: 'worker', channel, relPath }));
+      mailboxes.addScan('', '', deliveries as never);
+      const swept = new WorkspaceSweep({
+        ...context,
+        workspaces: new Workspaces(context.paths.work),
+        deliveries: { mailboxes },
+        log: () => undefined,
+        now: () => new Date(Date.now() + days * DAY_MS),
+      });
+      swept.tidy(await context.transport.tip());
+      await swept.finish();
+    },
+  );
+}
+
 test('a workspace goes seven days after the last message and run of its thread, and not while mail needs it', async () => {
   const { host } = await machine({ worker: 'cat >/dev/null; touch here; echo done' });
   const question = await host.send('worker', 'hello');
   await host.once();
   const [dir = ''] = workspaces(host);
-  const channel = host.channel();
-  const sweepAt = (days: number, unsettled: string[] = []): Promise<void> =>
-    withContext(
-      { env: { ...process.env, ...host.env }, cwd: host.dir },
-      { note: () => undefined },
-      async (context) => {
-        const mailboxes = new Mailboxes();
-        const deliveries = unsettled.map((relPath) => ({ actor: 'worker', channel, relPath }));
-        mailboxes.addScan('', '', deliveries as never);
-        const sweep = new WorkspaceSweep({
-          ...context,
-          workspaces: new Workspaces(context.paths.work),
-          deliveries: { mailboxes },
-          log: () => undefined,
-          now: () => new Date(Date.now() + days * DAY_MS),
-        });
-        sweep.tidy(await context.transport.tip());
-        await sweep.finish();
-      },
-    );
+  const sweepAt = (...of: [days: number, unsettled?: string[]]): Promise<void> =>
+    sweep(host, ...of);
 
   await sweepAt(6);
   expect(existsSync(dir)).toBe(true);
@@ -264,4 +269,24 @@ test('a workspace goes seven days after the last message and run of its thread, 
   await sweepAt(9);
   expect(workspaces(host)).toEqual([]);
   expect(readdirSync(join(host.state, 'work', 'worker'))).toEqual([]);
+});
+
+test('what was cancelled is forgotten after seven days, with the workspace of its thread', async () => {
+  const { host } = await machine({ worker: 'cat >/dev/null; exit 7' });
+  const question = await host.send('worker', 'hello');
+  await host.once();
+  await host.run('cancel', question);
+  await host.once();
+  const listed = async (): Promise<unknown[]> =>
+    JSON.parse((await host.run('dlq', '--json')).out) as unknown[];
+  expect([workspaces(host).length, await listed()]).toMatchObject([1, [{ state: 'cancelled' }]]);
+
+  await sweep(host, 6);
+  expect((await listed()).length).toBe(1);
+  await sweep(host, 9);
+  expect([workspaces(host), await listed()]).toEqual([[], []]);
+  // The cancellation is on record: nothing runs again, and its asker is not told again.
+  const count = host.bus.messages().length;
+  await host.once();
+  expect(host.bus.messages()).toHaveLength(count);
 });

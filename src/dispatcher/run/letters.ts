@@ -118,19 +118,54 @@ export function interruptedLetter(
 /**
  * The letters of a batch that a guard stopped before it ran; `crosstalk dlq --retry` releases them.
  */
-export function parkedLetter({ now, newId }: LetterParts, job: Job, detail: string): DeadLetter {
-  const at = now().toISOString();
+export function parkedLetter(parts: Now, job: Job, detail: string): DeadLetter {
   const { actor, channel, messages, tier } = job;
+  const letter = untried(parts, { actor, channel, messages });
   return {
-    id: newId(),
+    ...letter,
     state: 'parked',
-    actor,
-    channel,
-    messages,
     tier: tier.name,
     command: tier.cli,
     reason: 'too_deep',
     detail,
+  };
+}
+
+/**
+ * The letter of a message that was taken back.
+ *
+ * @param known the letter that the message has already
+ */
+export function cancelledLetter(
+  parts: Now,
+  delivery: Pick<DeadLetter, 'actor' | 'channel' | 'messages'>,
+  detail: string,
+  known: DeadLetter | undefined,
+): DeadLetter {
+  const letter: DeadLetter = {
+    ...(known ?? untried(parts, delivery)),
+    state: 'cancelled',
+    reason: 'cancelled',
+    detail,
+    last_failed_at: parts.now().toISOString(),
+  };
+  delete letter.next_retry_at;
+  return letter;
+}
+
+type Now = Pick<LetterParts, 'now' | 'newId'>;
+
+/** What the letters of deliveries have in common that never ran. */
+function untried(
+  { now, newId }: Now,
+  delivery: Pick<DeadLetter, 'actor' | 'channel' | 'messages'>,
+): Omit<DeadLetter, 'state' | 'reason' | 'detail'> {
+  const at = now().toISOString();
+  return {
+    id: newId(),
+    ...delivery,
+    tier: '',
+    command: '',
     exit_code: null,
     signal: null,
     stderr_tail: '',

@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { Cancellations, type CancellationsParts } from '../../src/dispatcher/cancellations.ts';
+import type { ActiveHost } from '../../src/bus/approvals.ts';
+import { path, said } from '../support/messages.ts';
+
+/** Cancellations that cannot read what they are about. */
+function broken(error: Error): { honour: () => Promise<void>; left: () => number; log: string[] } {
+  const { relPath, message } = said(2, 'alice', 'worker');
+  const cancels = [{ channel: 'c', relPath, message: { ...message, cancels: path(1) } }];
+  const log: string[] = [];
+  const parts = {
+    deliveries: { reports: { cancels } },
+    reader: { message: () => Promise.reject(error) },
+    log: (event: string) => log.push(event),
+  };
+  const cancellations = new Cancellations(parts as unknown as CancellationsParts);
+  const host = { actors: new Map(), alias: 'mac' } as unknown as ActiveHost;
+  return {
+    honour: () => cancellations.honour(host, 'tip'),
+    left: () => cancels.length,
+    log,
+  };
+}
+
+it('a cancellation that fails each time is given up and reported, and what follows is delivered', async () => {
+  const { honour, left, log } = broken(new TypeError('no such thing'));
+  for (let tick = 1; tick < 5; tick++) await expect(honour()).rejects.toThrow('no such thing');
+  expect(left()).toBe(1);
+  await honour();
+  expect([left(), log]).toEqual([0, ['internal_error']]);
+});
+
+it('one that a full disk prevents is tried until it is done', async () => {
+  const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+  const { honour, left } = broken(full);
+  for (let tick = 0; tick < 20; tick++) await expect(honour()).rejects.toThrow('no space left');
+  expect(left()).toBe(1);
+});
