@@ -5,12 +5,13 @@ import type { ActiveHost } from '../bus/approvals.ts';
 import { passed } from '../crash-points.ts';
 import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { isQuestion } from '../protocol/causality.ts';
 import { cancelMessage, isFor, mayCancel } from '../protocol/cancel.ts';
 import { placeOf } from '../protocol/layout.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
 import { parseMessage, type Located, type Message } from '../protocol/message.ts';
 import { outgoing } from '../protocol/outgoing.ts';
-import { owedTasks } from '../protocol/pending.ts';
+import { owedTasks, questionsBehind } from '../protocol/pending.ts';
 import { placeOfRef } from '../protocol/reference.ts';
 import { escapeInvisible } from '../protocol/text/quoted.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
@@ -160,7 +161,9 @@ export class Cancellations {
     if (known === undefined ? isDue : known.state !== 'cancelled') {
       const delivery = { actor, channel, messages: [relPath] };
       const letter = cancelledLetter(this.#parts, delivery, whyCancelled(cancel), known);
-      await notices.before(letter.id, () => deadLetters.put(letter));
+      // A reply that is taken back leaves its question open, so there is nothing to tell.
+      if (!isQuestion(target.message)) await deadLetters.put(letter);
+      else await notices.before(letter.id, () => deadLetters.put(letter));
       passed('letter_written');
       log('cancelled', { id: letter.id, actor, channel, messages: letter.messages, ended });
     }
@@ -174,7 +177,7 @@ export class Cancellations {
     actor: string,
     host: string,
     { channel, relPath }: MessageRef,
-    { channel: thread, lookup }: Briefing,
+    { channel: thread, lookup, cancelled }: Briefing,
   ): Promise<void> {
     const { outbox, now, newId, suffix, publish } = this.#parts;
     const owed = owedTasks(actor, [relPath], thread, lookup);
@@ -185,6 +188,11 @@ export class Cancellations {
       const place = placeOfRef(channel, ref);
       const task = known.get(ref);
       if (task?.host !== host || queued.has(messageKey(place))) return [];
+      // It may be for a question, too, that nobody took back.
+      const unread = task.cause.filter((origin) => lookup(origin) === undefined);
+      const behind = questionsBehind({ relPath: ref, message: task }, actor, lookup);
+      const others = [...behind, ...unread].filter((open) => open !== relPath);
+      if (others.some((open) => !cancelled.has(open))) return [];
       const target: Located = { relPath: place.relPath, message: task };
       const writer = { actor, host, at: now() };
       const message = cancelMessage(target, BECAUSE, writer, { only: false });

@@ -115,11 +115,20 @@ export function owedTasks(
     const behind = tasksBehind(message, actor, lookup).flatMap((ref) => payers.get(ref) ?? []);
     if (!owed(message, [...(payers.get(relPath) ?? []), ...behind.filter(isTo)])) return [];
     if (message.re.some((answered) => questions.includes(answered))) return [];
-    const answer = { relPath: '', message: { ...message, from: '', re: [relPath] } };
-    delete answer.message.asks;
-    const asked = openQuestions(answer, actor, lookup);
-    return asked.some((open) => questions.includes(open.relPath)) ? [relPath] : [];
+    const served = questionsBehind({ relPath, message }, actor, lookup);
+    return served.some((open) => questions.includes(open)) ? [relPath] : [];
   });
+}
+
+/** The open questions for which an actor wrote something. */
+export function questionsBehind(
+  { relPath, message }: Located,
+  actor: string,
+  lookup: Lookup,
+): string[] {
+  const answer = { relPath: '', message: { ...message, from: '', re: [relPath] } };
+  delete answer.message.asks;
+  return openQuestions(answer, actor, lookup).map((open) => open.relPath);
 }
 
 /**

@@ -286,3 +286,67 @@ it('of hundreds of cancellations that say the same each kind is looked at once',
   expect(log.filter(({ event }) => event === 'cancel_ignored')).toHaveLength(1);
   expect(runs(bus)).toEqual(['worker']);
 });
+
+it('a reply that is taken back leaves its question open, and the next one is heard', async () => {
+  const bus = new Bus();
+  const cli = `p=$(cat); case $p in *ZULU*) echo done ;; *) crosstalk send --to operator 'which?' >&2 ;; esac`;
+  const front = await bus.host('front', { worker: cli });
+  const question = await front.send('worker', 'deploy');
+  await front.once();
+  const back = bus.from('worker')[0]?.relPath ?? '';
+  await front.run('reply', back, 'a wrong one');
+  const wrong = bus.from('operator').at(-1)?.relPath ?? '';
+  await front.run('cancel', wrong);
+  await front.once();
+  await front.once();
+  expect(await fate(front, question)).toEqual(['PENDING', []]);
+  await front.run('reply', back, 'ZULU');
+  await front.once();
+  expect(await fate(front, question)).toEqual(['REPLIED', []]);
+});
+
+it('a task for two questions goes on when one of them is taken back', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', {
+    boss: `p=$(cat); case $p in *'done by'*) echo summary ;; *) crosstalk send --to worker part >&2 ;; esac`,
+  });
+  const back = await bus.host('back', { worker: noted(bus, 'worker', DONE) });
+  const first = await front.send('boss', 'one');
+  const second = await front.send('boss', 'two');
+  await front.once();
+  await front.run('cancel', first);
+  await front.once();
+  await bus.rest([front, back]);
+  expect(runs(bus)).toEqual(['worker']);
+  expect((await fate(front, second))[0]).toBe('REPLIED');
+});
+
+it('a run that is ended sends nothing more, and a failure that comes late is not tried again', async () => {
+  const bus = new Bus();
+  const marks = join(bus.root, 'marks');
+  const sent = join(bus.root, 'sent');
+  const front = await bus.host('front', {
+    worker: {
+      default: {
+        cli: noted(
+          bus,
+          'worker',
+          `trap 'crosstalk send --to other late > ${sent} 2>&1; exit 3' TERM; touch ${marks}; sleep 300 & wait`,
+        ),
+        retry_delay: '10ms',
+      },
+    },
+    other: DONE,
+  });
+  const running = front.start();
+  const question = await front.send('worker', 'part');
+  await until('the run', () => existsSync(marks));
+  await front.run('cancel', question);
+  await until('the end of the run', () => existsSync(sent));
+  await until('the notice', async () => (await fate(front, question))[0] === 'FAILED');
+  await running.stop();
+  await front.once();
+  expect(bus.from('worker').map(({ message }) => message.failed?.reason)).toEqual(['cancelled']);
+  expect(runs(bus)).toEqual(['worker']);
+  expect(await letters(front)).toEqual([['cancelled', 'cancelled', 'worker']]);
+});

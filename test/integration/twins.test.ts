@@ -43,5 +43,7 @@ it('a copy of a machine with its state answers everything twice, and both say so
   await host.send('worker', 'together');
   expect(await first.saw('alias_shared')).toMatchObject({ alias: 'front' });
   await second.saw('alias_shared');
-  expect((await host.run('status')).out).toContain('somebody else writes as this host, front');
+  await until('status says it', async () =>
+    (await host.run('status')).out.includes('somebody else writes as this host, front'),
+  );
 });

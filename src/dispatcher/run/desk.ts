@@ -22,6 +22,8 @@ export interface RunFacts {
   messages: readonly string[];
   /** The commit at which the batch was read; absent in records of earlier versions. */
   tip?: string | undefined;
+  /** Aborted when what it is for was taken back: then it sends nothing more. */
+  cancel?: AbortSignal;
 }
 
 /** What whoever carries out a request is given. */
@@ -169,6 +171,7 @@ export class RunDesk {
   ): Promise<unknown> {
     let durable: () => void = () => undefined;
     const safe = new Promise<void>((resolve) => (durable = resolve));
+    if (this.#run.cancel?.aborted === true) return Promise.resolve(HAS_ENDED);
     const named =
       dropped === undefined || (request as { id?: unknown } | null)?.id === dropped
         ? request

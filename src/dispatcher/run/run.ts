@@ -33,6 +33,8 @@ export async function runJob(
   letter: DeadLetter | undefined,
 ): Promise<JobResult> {
   const ended = await runCli(parts, job, letter);
+  // It was taken back while it came to its end: its asker is told that, and nothing else.
+  if (job.cancel.aborted && ended.kind !== 'gone') return { kind: 'stopped' };
   if (ended.kind !== 'failed') return ended;
   const judged = refusedIfSo(job.tier.cli, ended, parts.now(), parts.zone);
   return judged.kind === 'failed' ? misconfiguredIfSo(job.tier.cli, judged) : judged;
