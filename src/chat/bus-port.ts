@@ -1,8 +1,6 @@
 import { inboxHere } from '../operations/lookup/inbox.ts';
 import { readMessage } from '../operations/reading/read.ts';
 import { cancel } from '../operations/sending/cancel.ts';
-import { reply } from '../operations/sending/reply.ts';
-import { writerOf } from '../operations/sending/target.ts';
 import { knownActors } from '../operations/setup/actors.ts';
 import { arrivals } from '../operations/lookup/arrivals.ts';
 import { ChannelHistory } from '../operations/reading/channel-history.ts';
@@ -12,22 +10,21 @@ import { refreshOrNote, tipOf, type Context } from '../operations/context.ts';
 import { retryDeadLetters } from '../operations/upkeep/dlq.ts';
 import { waitForNews } from '../operations/reading/news.ts';
 import { resolveChannel, resolveFrom } from '../operations/lookup/resolve.ts';
-import { firstPath, newMarks } from '../operations/sending/marks.ts';
-import { send, senderIn } from '../operations/sending/send.ts';
-import type { Sent } from '../operations/sending/input.ts';
 import { standings } from '../operations/tracing/standings.ts';
 import { queuedIn } from '../operations/tracing/thread.ts';
-import { EVERYONE, formatAddress } from '../protocol/address.ts';
+import { EVERYONE } from '../protocol/address.ts';
+import { BusSending } from './bus-sending.ts';
 import { clean } from './clean.ts';
+import { actorLines, attach, memoryLines } from './directory.ts';
 import { entryOf, lastSeen, messageOf, rowOf, usualAddressee } from './from-bus.ts';
 import type {
+  Attachment,
   ChannelRow,
   ChatPort,
   Choice,
   Entry,
   EntryStanding,
   Opening,
-  SentEntry,
 } from './port.ts';
 import { inboxLines, messageLines, searchLines, statusLines, threadLines } from './reports.ts';
 
@@ -53,7 +50,7 @@ export class BusPort implements ChatPort {
   readonly #context: Context;
   readonly #input: BusPortInput;
   readonly #histories = new Map<string, ChannelHistory>();
-  readonly #sending = new Set<Promise<unknown>>();
+  readonly #sending: BusSending;
   /** The commit up to which news were delivered. */
   #told: string;
   readonly #seen: Record<string, string>;
@@ -65,6 +62,7 @@ export class BusPort implements ChatPort {
   ) {
     this.#context = context;
     this.#input = input;
+    this.#sending = new BusSending(context, { me: made.opening.me, login: input.login });
     this.opening = made.opening;
     this.remember = made.remember;
     this.#told = made.tip;
@@ -145,50 +143,28 @@ export class BusPort implements ChatPort {
     return standings(this.#context, channel, known.map(messageOf), new Set(wanted));
   }
 
-  send(channel: string, to: string, body: string): { entry: Entry; sent: Promise<SentEntry> } {
-    const { me } = this.opening;
-    const { login } = this.#input;
-    const marks = newMarks(this.#context);
-    const relPath = firstPath(marks);
-    const addressees = to.split(',').map((name) => name.trim());
-    const entry = { channel, relPath, from: me, to: addressees, re: [], cause: [], body };
-    // An operator starts a new conversation, even if the chat was opened inside a dispatch.
-    const input = { to, body, channel, from: me, login, isNew: true, wait: true };
-    const sent = this.#sent(relPath, (onSent) =>
-      send(senderIn(this.#context), input, { marks, onSent }),
-    );
-    return { entry: { ...entry, at: Date.parse(marks.at) }, sent };
+  send(...said: Parameters<ChatPort['send']>): ReturnType<ChatPort['send']> {
+    return this.#sending.send(...said);
   }
 
-  async reply(message: string, body: string): Promise<{ entry: Entry; sent: Promise<SentEntry> }> {
-    const { me } = this.opening;
-    const { login } = this.#input;
-    const found = await readMessage(this.#context, message);
-    const marks = newMarks(this.#context);
-    const relPath = firstPath(marks);
-    const channel = found.channel.id;
-    const to = [formatAddress(writerOf({ ...found, channel }))];
-    const input = { message: `${channel}/${found.relPath}`, body, from: me, login };
-    const sent = this.#sent(relPath, (onSent) =>
-      reply(this.#context, { ...input, isNew: true, wait: true }, { marks, onSent }),
-    );
-    const at = Date.parse(marks.at);
-    return {
-      entry: { channel, relPath, from: me, to, at, re: [found.relPath], cause: [], body },
-      sent,
-    };
+  reply(...said: Parameters<ChatPort['reply']>): ReturnType<ChatPort['reply']> {
+    return this.#sending.reply(...said);
   }
 
-  #sent(
-    relPath: string,
-    work: (onSent: (sent: Sent) => void) => Promise<unknown>,
-  ): Promise<SentEntry> {
-    return new Promise<SentEntry>((resolve, reject) => {
-      const onSent = ({ delivered }: Sent): void => {
-        resolve({ relPath, queued: delivered.published ? undefined : delivered.reason });
-      };
-      this.#track(work(onSent).catch(reject));
-    });
+  attach(file: string, waiting: readonly Attachment[]): Promise<Attachment> {
+    return attach(this.#context, file, waiting);
+  }
+
+  async body(message: string): Promise<string> {
+    return (await readMessage(this.#context, message)).message.body;
+  }
+
+  actors(): Promise<string[]> {
+    return actorLines(this.#context);
+  }
+
+  memory(words: string): Promise<string[]> {
+    return memoryLines(this.#context, words);
   }
 
   async asking(): Promise<number> {
@@ -233,17 +209,7 @@ export class BusPort implements ChatPort {
 
   /** Waits for messages that are being sent; slower ones are safe in the outbox or the dispatcher. */
   async end(patience: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const enough = new Promise((resolve) => (timer = setTimeout(resolve, patience)));
-    await Promise.race([Promise.allSettled(this.#sending), enough]);
-    clearTimeout(timer);
+    await this.#sending.end(patience);
     await this.remember.flush();
-  }
-
-  #track(work: Promise<unknown>): void {
-    const tracked: Promise<unknown> = work
-      .catch(() => undefined)
-      .then(() => this.#sending.delete(tracked));
-    this.#sending.add(tracked);
   }
 }

@@ -10,10 +10,14 @@ const INVISIBLE = /(?![\u200c\u200d])\p{Cf}/gu;
  * terminal, is hidden, or has another width than the one computed here.
  */
 export function clean(text: string): string {
+  return harmless(text).replaceAll('\t', '    ');
+}
+
+/** As {@link clean}, with tabs: for what does not go to the screen. */
+export function harmless(text: string): string {
   return colourless(text)
     .replace(INVISIBLE, '')
-    .replace(/[\u2028\u2029]/g, ' ')
-    .replaceAll('\t', '    ');
+    .replace(/[\u2028\u2029]/g, ' ');
 }
 
 /** As {@link clean}, on one line. */

@@ -1,7 +1,8 @@
+import { ask } from './asking.ts';
 import { begin, step, type ChatEvent, type ChatState, type Effect, type Step } from './model.ts';
 import { isWaiting, lookAll } from './looking.ts';
 import type { ChatPort, Opening } from './port.ts';
-import { panel, reason, told } from './outcomes.ts';
+import { reason } from './outcomes.ts';
 import { update } from './update.ts';
 
 /**
@@ -20,6 +21,8 @@ interface DriverOptions {
   show: (state: ChatState) => void;
   /** Draws everything anew, because something else wrote on the terminal. */
   redraw: () => void;
+  /** Writes to the terminal without showing anything. */
+  write: (sequence: string) => void;
   /** Aborting it ends the chat. */
   signal: AbortSignal;
 }
@@ -73,9 +76,6 @@ export class Driver {
       case 'reply':
         this.#reply(effect);
         return;
-      case 'inbox':
-        this.#ask(port.inbox(), (lines) => panel('inbox', lines));
-        return;
       case 'older':
         port.older(effect.channel).then(
           ({ entries, more }) => {
@@ -99,59 +99,46 @@ export class Driver {
       case 'seen':
         port.remember.seen(effect.channel, effect.relPath);
         return;
-      case 'thread':
-        this.#ask(port.thread(effect.message), (lines) => panel('thread', lines));
-        return;
-      case 'read':
-        this.#ask(port.read(effect.message), (lines) => panel('message', lines));
-        return;
-      case 'search':
-        this.#ask(port.search(effect.channel, effect.words), (lines) =>
-          panel(`search: ${effect.words}`, lines),
-        );
-        return;
-      case 'status':
-        this.#ask(port.status(), (lines) => panel('status', lines));
-        return;
-      case 'retry':
-        this.#ask(port.retry(effect.id), told);
-        return;
-      case 'cancel':
-        this.#ask(port.cancel(effect.message), told);
-        return;
       case 'redraw':
         this.#options.redraw();
         return;
       case 'quit':
         this.#quit();
+        return;
+      default:
+        this.#ask(ask(port, effect, this.#options.write), (event) => event);
     }
   }
 
-  #send({ channel, to, body, typed }: Extract<Effect, { do: 'send' }>): void {
-    this.#show(this.#options.port.send(channel, to, body), typed);
+  #send({ channel, typed, ...said }: Extract<Effect, { do: 'send' }>): void {
+    this.#show(this.#options.port.send(channel, said), { typed, ...said });
   }
 
-  #reply({ channel, message, body, typed }: Extract<Effect, { do: 'reply' }>): void {
-    this.#options.port.reply(message, body).then(
+  #reply({ channel, message, typed, ...said }: Extract<Effect, { do: 'reply' }>): void {
+    const { body, attached = [] } = said;
+    this.#options.port.reply(message, said).then(
       (sending) => {
-        this.#show(sending, typed);
+        this.#show(sending, { typed, attached });
       },
       (error: unknown) => {
         const nothing = { channel, relPath: '', from: '', to: [], at: 0, re: [], cause: [], body };
-        this.dispatch({ type: 'refused', entry: nothing, typed, text: reason(error) });
+        this.dispatch({ type: 'refused', entry: nothing, typed, attached, text: reason(error) });
       },
     );
   }
 
   /** Shows a message, and what becomes of it. */
-  #show({ entry, sent }: ReturnType<ChatPort['send']>, typed: string): void {
+  #show(
+    { entry, sent }: ReturnType<ChatPort['send']>,
+    { typed, attached = [] }: Pick<Extract<Effect, { do: 'send' }>, 'typed' | 'attached'>,
+  ): void {
     sent.then(
       (outcome) => {
         this.dispatch({ type: 'sent', sent: outcome });
         this.#countAsking();
       },
       (error: unknown) => {
-        this.dispatch({ type: 'refused', entry, typed, text: reason(error) });
+        this.dispatch({ type: 'refused', entry, typed, attached, text: reason(error) });
       },
     );
     this.dispatch({ type: 'sending', entry });

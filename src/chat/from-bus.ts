@@ -1,4 +1,4 @@
-import { fileInWords } from '../protocol/attached.ts';
+import { fileInWords, type AttachedFile } from '../protocol/attached.ts';
 import { knownActors } from '../operations/setup/actors.ts';
 import type { Arrival } from '../operations/lookup/arrivals.ts';
 import type { Context } from '../operations/context.ts';
@@ -36,10 +36,16 @@ export function entryOf({ channel, relPath, message }: Arrival): Entry {
     at: Date.parse(timestamp),
     re,
     cause,
-    body: files.length === 0 ? body : `${body.trimEnd()}\n\n${files.map(fileInWords).join('\n')}\n`,
+    body: bodyShown(body, files),
     ...(options && { options }),
     ...(isAnswer(message) ? {} : { notYet: marks }),
   };
+}
+
+/** A text above the files that go along with it. */
+export function bodyShown(body: string, files: readonly AttachedFile[]): string {
+  if (files.length === 0) return body;
+  return `${body.trimEnd()}\n\n${files.map(fileInWords).join('\n')}\n`;
 }
 
 /** The only actor that hosts serve, or the one that usually answers; empty if there is none. */

@@ -92,7 +92,7 @@ async function sendAll(
       else input.note(`/${said.name} needs a screen; here are /to <names> and /quit`);
     } else if (said.kind === 'wrong') input.note(said.problem);
     else if (said.kind === 'message') {
-      const { entry, sent } = port.send(port.opening.current, said.to, said.body);
+      const { entry, sent } = port.send(port.opening.current, said);
       onSend(entry.relPath);
       const { queued } = await sent;
       if (queued !== undefined) input.note(`queued, not on the remote yet: ${queued}`);

@@ -1,6 +1,14 @@
 import type { Input } from './editing.ts';
 import { EMPTY, typed } from './editing.ts';
-import type { ChannelRow, Choice, Entry, EntryStanding, Opening, SentEntry } from './port.ts';
+import type {
+  Attachment,
+  ChannelRow,
+  Choice,
+  Entry,
+  EntryStanding,
+  Opening,
+  SentEntry,
+} from './port.ts';
 
 /** The loaded part of a channel. */
 export interface Room {
@@ -50,6 +58,10 @@ export interface ChatState {
   /** Default addressees. */
   to: string;
   input: Input;
+  /** The files that go along with the next message. */
+  attached: readonly Attachment[];
+  /** The number of files that are being read. */
+  reading: number;
   drafts: Record<string, string>;
   history: string[];
   /** The position in the history that the input came from, and the text that was typed before. */
@@ -95,14 +107,34 @@ export type ChatEvent =
   | { type: 'standings'; standings: EntryStanding[] }
   | { type: 'sending'; entry: Entry }
   | { type: 'sent'; sent: SentEntry }
-  | { type: 'refused'; entry: Entry; typed: string; text: string }
+  | {
+      type: 'refused';
+      entry: Entry;
+      typed: string;
+      text: string;
+      attached?: readonly Attachment[];
+    }
+  | { type: 'attached'; attachment: Attachment }
+  | { type: 'notAttached'; text: string }
   | { type: 'notice'; text: string; bad: boolean }
   | { type: 'panel'; title: string; lines: string[] };
 
+/** What is said in a channel; `typed` comes back when it cannot be sent. */
+interface Spoken {
+  channel: string;
+  body: string;
+  typed: string;
+  attached?: readonly Attachment[];
+}
+
 /** The effects to carry out outside of the state. */
 export type Effect =
-  | { do: 'send'; channel: string; to: string; body: string; typed: string }
-  | { do: 'reply'; channel: string; message: string; body: string; typed: string }
+  | ({ do: 'send'; to: string } & Spoken)
+  | ({ do: 'reply'; message: string } & Spoken)
+  | { do: 'attach'; file: string; waiting: readonly Attachment[] }
+  | { do: 'copy'; message: string }
+  | { do: 'actors' }
+  | { do: 'memory'; words: string }
   | { do: 'inbox' }
   | { do: 'older'; channel: string }
   | { do: 'look'; channel: string; known: Entry[]; wanted: string[] }
@@ -157,6 +189,8 @@ export function begin(
     addresses: [],
     to,
     input: typed(drafts[current] ?? ''),
+    attached: [],
+    reading: 0,
     drafts,
     history,
     browsing: undefined,

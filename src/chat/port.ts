@@ -1,5 +1,8 @@
 import type { Message } from '../protocol/message.ts';
+import type { Attachment } from '../operations/sending/attachment.ts';
 import type { NodeState } from '../operations/tracing/thread.ts';
+
+export type { Attachment };
 
 /** A message on the screen. Texts are as they were written; the view makes them safe to print. */
 export interface Entry {
@@ -78,13 +81,31 @@ export interface ChatPort {
    * @returns immediately the entry to show, and `sent`, which rejects when the message cannot be
    *   sent at all
    */
-  send(channel: string, to: string, body: string): { entry: Entry; sent: Promise<SentEntry> };
+  send(
+    channel: string,
+    said: { to: string; body: string; attached?: readonly Attachment[] },
+  ): { entry: Entry; sent: Promise<SentEntry> };
   /**
    * Replies to a message, in any form in which one may be named.
    *
    * @returns the entry to show once the message is found; rejects when it cannot be answered
    */
-  reply(message: string, body: string): Promise<{ entry: Entry; sent: Promise<SentEntry> }>;
+  reply(
+    message: string,
+    said: { body: string; attached?: readonly Attachment[] },
+  ): Promise<{ entry: Entry; sent: Promise<SentEntry> }>;
+  /**
+   * Reads a file that is to go along with a message, besides others that wait.
+   *
+   * @param file relative to the current folder, or to the home folder after `~/`
+   */
+  attach(file: string, waiting: readonly Attachment[]): Promise<Attachment>;
+  /** The text of a message as it was written. */
+  body(message: string): Promise<string>;
+  /** Who can be written to, and where. */
+  actors(): Promise<string[]>;
+  /** The shared notes with some words, best first; without words the newest ones. */
+  memory(words: string): Promise<string[]>;
   /** The number of messages that ask the user something; waits for the index. */
   asking(): Promise<number>;
   /** What came for the user. */

@@ -81,6 +81,9 @@ export async function openChat(options: ScreenOptions): Promise<void> {
     size: terminal.size,
     signal,
     redraw: () => setImmediate(anew),
+    write: (sequence) => {
+      terminal.write(sequence);
+    },
     // Keys that arrive together lead to one redraw.
     show: () => {
       if (isDue) return;

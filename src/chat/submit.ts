@@ -1,10 +1,11 @@
 import { parseAddress } from '../protocol/address.ts';
 import { help, read, type CommandName } from './commands.ts';
-import { cleared, noticed, roomOf, step, type ChatState, type Effect, type Step } from './model.ts';
+import { cleared, noticed, step, type ChatState, type Effect, type Step } from './model.ts';
+import { newestOf, toCopy, toRead } from './choosing.ts';
+import { attachedFile, forMessage, waitsForFile, withoutFiles } from './attaching.ts';
 import type { Entry } from './port.ts';
 import { answersFold, switchedTo } from './moves.ts';
 import { isOpen } from './states.ts';
-import { threadsOf } from './threads.ts';
 
 /**
  * Handles the typed text: sends it, or executes it as a command. A text with an error stays in the
@@ -21,12 +22,14 @@ export function submitted(state: ChatState): Step {
       return step(noticed(state, said.problem, 'bad'));
     case 'message': {
       const { to, body } = said;
-      return kept(state, cleared(state), {
+      if (state.reading > 0) return waitsForFile(state);
+      return kept(state, withoutFiles(cleared(state)), {
         do: 'send',
         channel: state.current,
         to,
         body,
         typed: text,
+        ...forMessage(state),
       });
     }
     case 'command': {
@@ -49,21 +52,14 @@ function replied(state: ChatState, argument: string): Step {
   if (message === undefined)
     return wrong(state, 'reply to which message? name one: /reply 1f2e3d4c <text>');
   if (body === '') return wrong(state, 'the reply is empty; write /reply <text>');
+  if (state.reading > 0) return waitsForFile(state);
   const { text } = state.input;
-  const channel = state.current;
-  return kept(state, cleared(state), { do: 'reply', channel, message, body, typed: text });
-}
-
-/** The newest message of a kind, in the selected thread or in the channel. */
-function newestOf(state: ChatState, isMeant: (entry: Entry) => boolean): string | undefined {
-  const { entries } = roomOf(state, state.current);
-  const selected = threadsOf(entries).find(({ root }) => root.relPath === state.selected);
-  const all =
-    selected === undefined
-      ? entries
-      : [selected.root, ...selected.others.map(({ entry }) => entry)];
-  const newest = all.filter(isMeant).at(-1);
-  return newest && `${newest.channel}/${newest.relPath}`;
+  const said = { channel: state.current, message, body, typed: text };
+  return kept(state, withoutFiles(cleared(state)), {
+    do: 'reply',
+    ...said,
+    ...forMessage(state),
+  });
 }
 
 /** Adds the typed text to the history, without repeating the last entry, and forgets the draft. */
@@ -104,6 +100,14 @@ function obeyed(state: ChatState, name: Exclude<CommandName, 'reply'>, argument:
         : step(state, { do: 'search', channel: state.current, words: argument });
     case 'cancel':
       return cancelled(state, argument);
+    case 'attach':
+      return attachedFile(state, argument);
+    case 'copy':
+      return copied(state, argument);
+    case 'actors':
+      return step(state, { do: 'actors' });
+    case 'memory':
+      return step(state, { do: 'memory', words: argument });
     case 'inbox':
       return step(state, { do: 'inbox' });
     case 'status':
@@ -177,11 +181,15 @@ function showThread(state: ChatState, argument: string): Step {
 }
 
 function readWhole(state: ChatState, argument: string): Step {
-  if (argument !== '') return step(state, { do: 'read', message: argument });
-  const { entries } = roomOf(state, state.current);
-  const thread = threadsOf(entries).find(({ root }) => root.relPath === state.selected);
-  const newest = thread?.others.at(-1)?.entry ?? thread?.root ?? entries.at(-1);
-  return newest === undefined
+  const message = argument === '' ? toRead(state) : argument;
+  return message === undefined
     ? wrong(state, 'which message? name one: /read 1f2e3d4c')
-    : step(state, { do: 'read', message: `${newest.channel}/${newest.relPath}` });
+    : step(state, { do: 'read', message });
+}
+
+function copied(state: ChatState, argument: string): Step {
+  const message = argument === '' ? toCopy(state) : argument;
+  return message === undefined
+    ? wrong(state, 'no answer here to copy; name a message: /copy 1f2e3d4c')
+    : step(state, { do: 'copy', message });
 }

@@ -47,6 +47,11 @@ export class ChatTerminal {
     };
   }
 
+  /** Writes a sequence that moves nothing on the screen. */
+  write(sequence: string): void {
+    this.#stdout.write(sequence);
+  }
+
   clear(): void {
     this.#stdout.write(CLEAR);
   }

@@ -1,3 +1,4 @@
+import { restored, withFile } from './attaching.ts';
 import { pressed } from './keys.ts';
 import { lookAfter, lookAll, seen } from './looking.ts';
 import {
@@ -45,7 +46,11 @@ export function update(state: ChatState, event: ChatEvent): Step {
     case 'sent':
       return sent(state, event.sent.relPath, event.sent.queued);
     case 'refused':
-      return refused(state, event.entry, event.typed, event.text);
+      return refused(restored(state, event.attached), event.entry, event.typed, event.text);
+    case 'attached':
+      return step(withFile(state, event.attachment));
+    case 'notAttached':
+      return step(noticed({ ...state, reading: state.reading - 1 }, event.text, 'bad'));
     case 'notice':
       return step(noticed(state, event.text, event.bad ? 'bad' : 'plain'));
     case 'panel':

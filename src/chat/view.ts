@@ -1,3 +1,4 @@
+import { attachedLine } from './attaching.ts';
 import { clean, oneLine } from './clean.ts';
 import { cut, fit, widthOf, wrap } from './columns.ts';
 import { conversationLines, fitted, SELECTED, type Line, type Segment } from './conversation.ts';
@@ -25,6 +26,7 @@ interface Layout {
   title: number;
   body: number;
   bar: number;
+  attached: number;
   input: InputRows;
   prompt: string;
 }
@@ -50,7 +52,10 @@ function layoutOf(state: ChatState): Layout {
   const used = input.rows.length;
   const bar = height - used >= 1 ? 1 : 0;
   const title = height - used - bar >= 3 ? 1 : 0;
-  return { sidebar, width, title, bar, body: height - used - bar - title, input, prompt };
+  const isShown = attachedLine(state) !== undefined && height - used - bar - title >= 2;
+  const attached = isShown ? 1 : 0;
+  const body = height - used - bar - title - attached;
+  return { sidebar, width, title, bar, attached, body, input, prompt };
 }
 
 /** The line of the conversation at which the selected thread begins; negative if none is selected. */
@@ -86,6 +91,7 @@ export function view(state: ChatState): Frame {
     ...(layout.title === 1 ? [titleLine(state, width)] : []),
     ...bodyLines(state, layout),
     ...(layout.bar === 1 ? [barLine(state, width)] : []),
+    ...(layout.attached === 1 ? [withLine(state, width)] : []),
   ];
   const typed = input.rows.map((text, at): Line => [
     { text: at === 0 ? prompt : ' '.repeat(widthOf(prompt)), style: 'bold' },
@@ -97,6 +103,10 @@ export function view(state: ChatState): Frame {
     lines: [...above, ...typed],
     cursor: { x: Math.min(x, state.columns - 1), y: above.length + input.row },
   };
+}
+
+function withLine(state: ChatState, width: number): Line {
+  return fitted([{ text: attachedLine(state) ?? '', style: 'busy' }], width);
 }
 
 function titleLine(state: ChatState, width: number): Line {

@@ -1,10 +1,8 @@
-import { constants } from 'node:fs';
-import { open, realpath } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
-import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { basename } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
 import { attachmentOf, type Attachment } from '../../operations/sending/attachment.ts';
-import { HIGHEST_BYTES, MAX_FILES, sizeInWords } from '../../protocol/attached.ts';
-import { shown } from '../../protocol/text/result.ts';
+import { bytesOnDisk } from '../../operations/sending/file-on-disk.ts';
+import { HIGHEST_BYTES, MAX_FILES } from '../../protocol/attached.ts';
 import { list, type Call } from './command.ts';
 import { bytesInRun } from './run-files.ts';
 
@@ -35,33 +33,6 @@ export async function readAttachments(call: Call): Promise<Attachment[]> {
 function contentOf({ io }: Call, file: string, limit: number): Promise<Buffer> {
   const { agentMode: mode, cwd } = io;
   return mode === undefined
-    ? contentFor(cwd, file, limit)
+    ? bytesOnDisk(cwd, file, { asked: '--attach', limit })
     : bytesInRun(mode, cwd, file, { option: '--attach', limit });
-}
-
-async function contentFor(cwd: string, file: string, limit: number): Promise<Buffer> {
-  const refused = (why: string): CrosstalkError =>
-    new CrosstalkError('usage', `--attach ${shown(file)} ${why}`);
-  const { O_RDONLY, O_NONBLOCK } = constants;
-  const path = await realpath(resolve(cwd, file)).catch((error: unknown) => {
-    throw refused(`cannot be read: ${reasonOf(error)}; name another`);
-  });
-  // Opening a named pipe would wait until somebody writes into it.
-  const handle = await open(path, O_RDONLY | O_NONBLOCK).catch((error: unknown) => {
-    throw refused(`cannot be read: ${reasonOf(error)}; name another`);
-  });
-  try {
-    const stats = await handle.stat();
-    if (!stats.isFile())
-      throw refused('is no regular file; pack a folder into an archive, and attach that');
-    if (stats.size > limit)
-      throw refused(
-        `has ${sizeInWords(stats.size)}, and all files of a message at most ${sizeInWords(HIGHEST_BYTES)}; put it elsewhere and send where it is`,
-      );
-    const bytes = await handle.readFile();
-    if (bytes.length !== stats.size) throw refused('was changed while it was read; try again');
-    return bytes;
-  } finally {
-    await handle.close();
-  }
 }

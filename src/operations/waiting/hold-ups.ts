@@ -99,7 +99,8 @@ function remote(local: Local | undefined): string[] {
     : [`the remote cannot be reached since ${since}: ${withoutSequences(error)}`];
 }
 
-function ago(time: string, now: Date): string {
+/** How long ago something was, such as `5 min`. @param time ISO 8601 */
+export function ago(time: string, now: Date): string {
   const minutes = Math.max(1, Math.round((now.getTime() - Date.parse(time)) / 60_000));
   if (minutes < 120) return `${String(minutes)} min`;
   const hours = Math.round(minutes / 60);

@@ -1,0 +1,104 @@
+import { readMessage } from '../operations/reading/read.ts';
+import type { Context } from '../operations/context.ts';
+import { firstPath, newMarks } from '../operations/sending/marks.ts';
+import { reply } from '../operations/sending/reply.ts';
+import { send, senderIn } from '../operations/sending/send.ts';
+import { writerOf } from '../operations/sending/target.ts';
+import type { Sent } from '../operations/sending/input.ts';
+import { formatAddress } from '../protocol/address.ts';
+import { bodyShown } from './from-bus.ts';
+import type { Attachment, Entry, SentEntry } from './port.ts';
+
+interface Sending {
+  entry: Entry;
+  sent: Promise<SentEntry>;
+}
+
+/** Sends what a user says, and keeps track of what is on its way. */
+export class BusSending {
+  readonly #context: Context;
+  readonly #who: { me: string; login: string };
+  readonly #sending = new Set<Promise<unknown>>();
+
+  constructor(context: Context, who: { me: string; login: string }) {
+    this.#context = context;
+    this.#who = who;
+  }
+
+  send(
+    channel: string,
+    {
+      to,
+      body,
+      attached: attachments = [],
+    }: { to: string; body: string; attached?: readonly Attachment[] },
+  ): Sending {
+    const { me, login } = this.#who;
+    const marks = newMarks(this.#context);
+    const relPath = firstPath(marks);
+    const addressees = to.split(',').map((name) => name.trim());
+    const shown = bodyShown(
+      body,
+      attachments.map(({ file }) => file),
+    );
+    const entry = { channel, relPath, from: me, to: addressees, re: [], cause: [], body: shown };
+    // An operator starts a new conversation, even if the chat was opened inside a dispatch.
+    const input = { to, body, channel, from: me, login, isNew: true, wait: true };
+    const sent = this.#sent(relPath, (onSent) =>
+      send(senderIn(this.#context), input, { marks, onSent, attachments }),
+    );
+    return { entry: { ...entry, at: Date.parse(marks.at) }, sent };
+  }
+
+  async reply(
+    message: string,
+    { body, attached: attachments = [] }: { body: string; attached?: readonly Attachment[] },
+  ): Promise<Sending> {
+    const { me, login } = this.#who;
+    const found = await readMessage(this.#context, message);
+    const marks = newMarks(this.#context);
+    const relPath = firstPath(marks);
+    const channel = found.channel.id;
+    const to = [formatAddress(writerOf({ ...found, channel }))];
+    const input = { message: `${channel}/${found.relPath}`, body, from: me, login };
+    const sent = this.#sent(relPath, (onSent) =>
+      reply(this.#context, { ...input, isNew: true, wait: true }, { marks, onSent, attachments }),
+    );
+    const at = Date.parse(marks.at);
+    const shown = bodyShown(
+      body,
+      attachments.map(({ file }) => file),
+    );
+    return {
+      entry: { channel, relPath, from: me, to, at, re: [found.relPath], cause: [], body: shown },
+      sent,
+    };
+  }
+
+  /** Waits for messages that are being sent; slower ones are safe in the outbox or the dispatcher. */
+  async end(patience: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise((resolve) => (timer = setTimeout(resolve, patience)));
+    await Promise.race([Promise.allSettled(this.#sending), enough]);
+    clearTimeout(timer);
+  }
+
+  #sent(
+    relPath: string,
+    work: (onSent: (sent: Sent) => void) => Promise<unknown>,
+  ): Promise<SentEntry> {
+    return new Promise<SentEntry>((resolve, reject) => {
+      const onSent = ({ delivered }: Sent): void => {
+        resolve({ relPath, queued: delivered.published ? undefined : delivered.reason });
+      };
+      this.#track(work(onSent).catch(reject));
+    });
+  }
+
+  #track(work: Promise<unknown>): void {
+    const tracked: Promise<unknown> = work
+      .catch(() => undefined)
+      .then(() => this.#sending.delete(tracked));
+    this.#sending.add(tracked);
+  }
+}
