@@ -203,3 +203,39 @@ it.skipIf(!hasTmux)(
     await chat.shows('left with 0, terminal as before');
   },
 );
+
+it.skipIf(!hasTmux)(
+  `a file goes along, an answer is copied, and actors and notes are looked up${unless}`,
+  async () => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: `cat >/dev/null; echo 'It is done.'` });
+    await host.run('memory', 'add', '--subject', 'Zebras are striped', 'All of them.');
+    await host.start().saw('host_file_loaded');
+    const notes = join(bus.root, 'notes.txt');
+    writeFileSync(notes, 'by the way\n');
+    const chat = new ChatTerminal(host, ['general', '--from', 'anna', '--to', 'worker']);
+    chat.takeClipboard();
+    await chat.shows(READY);
+    chat.say('/attach nothing');
+    await chat.shows('cannot be read');
+    chat.say(`/attach ${notes}`);
+    await chat.shows('with: notes.txt, 11 bytes');
+    chat.say('look at it');
+    await chat.shows('It is done.');
+    expect(bus.from('anna')[0]?.message).toMatchObject({
+      body: 'look at it',
+      files: [{ name: 'notes.txt', bytes: 11 }],
+    });
+    chat.say('/copy');
+    await chat.shows('clipboard: 11 bytes');
+    expect(chat.clipboard()).toBe('It is done.');
+    chat.say('/actors');
+    await chat.shows(/worker@front {2}last wrote .* ago/);
+    chat.say('/memory zebras');
+    await chat.shows('Zebras are striped');
+    chat.press('Escape');
+    await chat.until('the panel to close', (text) => !text.includes('Esc closes'));
+    chat.press('C-c');
+    await chat.shows('left with 0, terminal as before');
+  },
+);

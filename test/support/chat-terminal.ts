@@ -102,6 +102,16 @@ export class ChatTerminal {
     return this.#tmux('display-message', '-p', format).trim();
   }
 
+  /** Lets the terminal take what programs put on its clipboard, as most terminals do. */
+  takeClipboard(): void {
+    this.#tmux('set-option', '-s', 'set-clipboard', 'on');
+  }
+
+  /** What is on the terminal's clipboard. */
+  clipboard(): string {
+    return this.#tmux('show-buffer');
+  }
+
   /** Waits until the screen shows something; returns its lines. */
   shows(what: string | RegExp): Promise<string[]> {
     return this.until(`${String(what)} on the screen`, (text) =>

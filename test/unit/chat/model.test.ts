@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { widthOf } from '../../../src/chat/columns.ts';
+import { toClipboard } from '../../../src/chat/clipboard.ts';
+import { attachmentOf, type Attachment } from '../../../src/operations/sending/attachment.ts';
 import { threadsOf } from '../../../src/chat/threads.ts';
 import { view } from '../../../src/chat/view.ts';
 import { entry, GENERAL, Model, RELEASE, relPath } from '../../support/chat-state.ts';
@@ -257,7 +259,7 @@ it('commands change the addressee, ask for reports and say what they lack', () =
   expect(chat.did('status')).toHaveLength(1);
   chat.type('/thread').press('return');
   expect(chat.screen.join('\n')).toContain('which thread?');
-  chat.press('ctrl-c').type('/help').press('return');
+  chat.press('ctrl-c').type('/help').press('return', 'pagedown');
   expect(chat.screen.join('\n')).toContain('Alt-Enter');
   chat.press('escape').type('/quit').press('return');
   expect(chat.did('quit')).toHaveLength(1);
@@ -360,4 +362,65 @@ it('/cancel takes back what somebody works on for the user, or the message it na
   expect(chat.did('cancel')).toEqual([{ do: 'cancel', message: `${GENERAL}/${relPath(1)}` }]);
   chat.type('/cancel 0123abcd').press('return');
   expect(chat.did('cancel')).toEqual([{ do: 'cancel', message: '0123abcd' }]);
+});
+
+const file = (name: string): Attachment => attachmentOf(name, Buffer.from('12345'));
+
+it('/attach sends files with the next message, and what is refused brings them back', () => {
+  const chat = new Model().loaded();
+  chat.type('/attach').press('return');
+  expect(chat.screen.join('\n')).toContain('no file waits');
+  chat.type('/attach ~/notes.txt').press('return');
+  expect(chat.did('attach')).toEqual([{ do: 'attach', file: '~/notes.txt', waiting: [] }]);
+  chat.type('look at it').press('return');
+  expect([chat.did('send'), chat.state.input.text]).toEqual([[], 'look at it']);
+  expect(chat.screen.join('\n')).toContain('a file is still being read; press Enter again');
+  chat.on({ type: 'attached', attachment: file('notes.txt') });
+  expect(chat.screen.join('\n')).toContain('with: notes.txt, 5 bytes');
+  chat.press('return');
+  expect(chat.did('send')).toMatchObject([{ body: 'look at it', attached: [{}] }]);
+  expect(chat.screen.join('\n')).not.toContain('with: ');
+  const sent = entry(5, 'anna', 'concierge');
+  const refused = { entry: sent, typed: 'look at it', text: 'no', attached: [file('notes.txt')] };
+  chat.on({ type: 'sending', entry: sent }).on({ type: 'refused', ...refused });
+  expect(chat.state.input.text).toBe('look at it');
+  expect(chat.screen.join('\n')).toContain('with: notes.txt, 5 bytes');
+  chat.press('ctrl-c').type('/attach nowhere').press('return');
+  chat.on({ type: 'notAttached', text: 'no such file' });
+  expect(chat.screen.join('\n')).toContain('no such file');
+  chat.type('/attach -').press('return').type('without').press('return');
+  expect(chat.did('send')).toMatchObject([{ body: 'without' }]);
+  expect(chat.state.attached).toEqual([]);
+});
+
+it('/copy takes the last answer of somebody else, or the message it names', () => {
+  const chat = new Model().loaded();
+  chat.type('/copy').press('return');
+  expect(chat.screen.join('\n')).toContain('no answer here to copy');
+  chat
+    .press('ctrl-c')
+    .loaded(
+      entry(1, 'anna', 'concierge'),
+      entry(2, 'concierge', 'anna', { re: [relPath(1)] }),
+      entry(3, 'anna', 'concierge'),
+    );
+  chat.type('/copy').press('return').type('/copy 0123abcd').press('return');
+  expect(chat.did('copy').map(({ message }) => message)).toEqual([
+    `${GENERAL}/${relPath(2)}`,
+    '0123abcd',
+  ]);
+});
+
+it('a copied text is between the marks of a terminal in base64 alone, and a long one is refused', () => {
+  const copied = toClipboard('a\u001b]52;c;AAAA\u0007\u202eb\n\tc\n');
+  const sequence = copied.ok ? copied.sequence : '';
+  expect([sequence.slice(0, 7), sequence.at(-1)]).toEqual(['\u001b]52;c;', '\u0007']);
+  const base64 = sequence.slice(7, -1);
+  expect(base64).toMatch(/^[A-Za-z0-9+/=]*$/);
+  const text = Buffer.from(base64, 'base64').toString();
+  expect(text).toMatch(/^a.*b\n\tc$/s);
+  // eslint-disable-next-line no-control-regex -- what must not be there
+  expect(text).not.toMatch(/[\u001b\u0007\u202e]/);
+  const long = toClipboard('x'.repeat(80_000));
+  expect(long.ok ? '' : long.problem).toContain('a terminal takes 73');
 });
