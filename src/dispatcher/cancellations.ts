@@ -13,13 +13,13 @@ import { parseMessage, type Located, type Message } from '../protocol/message.ts
 import { outgoing } from '../protocol/outgoing.ts';
 import { owedTasks, questionsBehind } from '../protocol/pending.ts';
 import { placeOfRef } from '../protocol/reference.ts';
-import { escapeInvisible } from '../protocol/text/quoted.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { DueNotices } from '../state/notices.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { CancelFound } from './intake/scan-findings.ts';
+import { EarlyCancels, targetOf } from './early-cancels.ts';
 import { brief, type Briefing } from './run/briefing.ts';
 import { cancelledLetter } from './run/letters.ts';
 
@@ -44,8 +44,6 @@ export interface CancellationsParts {
 
 /** How often a cancellation that fails is tried, unless the system refused something. */
 const TRIES = 5;
-/** The most characters of a given reason that a dead letter keeps. */
-const MAX_REASON = 200;
 
 /**
  * Takes back what its writer does not want any more (talk.md, "Cancelling"): what waits is settled,
@@ -57,6 +55,7 @@ const MAX_REASON = 200;
  */
 export class Cancellations {
   readonly #parts: CancellationsParts;
+  readonly #early = new EarlyCancels();
   #tries = 0;
 
   constructor(parts: CancellationsParts) {
@@ -71,6 +70,7 @@ export class Cancellations {
    */
   async honour(host: ActiveHost, tip: string): Promise<void> {
     const { cancels } = this.#parts.deliveries.reports;
+    cancels.push(...this.#early.due(this.#parts.deliveries));
     const done = new Set<string>();
     for (let found = cancels[0]; found !== undefined; found = cancels[0]) {
       const { channel, message } = found;
@@ -121,14 +121,15 @@ export class Cancellations {
   }
 
   /** What a message takes back, if it may: only its writer can. */
-  async #targetOf(
-    tip: string,
-    { channel, relPath, message }: CancelFound,
-  ): Promise<CancelFound | undefined> {
-    const place = placeOfRef(channel, message.cancels ?? '');
+  async #targetOf(tip: string, found: CancelFound): Promise<CancelFound | undefined> {
+    const { channel, relPath, message } = found;
+    const place = targetOf(found);
     if (place.channel !== channel) return undefined;
     const target = await this.#parts.reader.message(tip, channel, place.relPath);
-    if (target === undefined) return undefined;
+    if (target === undefined) {
+      this.#early.keep(found);
+      return undefined;
+    }
     if (mayCancel(message, target)) return { ...place, message: target };
     this.#parts.log('cancel_ignored', {
       message: relPath,
@@ -160,7 +161,7 @@ export class Cancellations {
     const isDue = briefing === undefined ? isOpen : isUnsaid(actor, relPath, briefing);
     if (known === undefined ? isDue : known.state !== 'cancelled') {
       const delivery = { actor, channel, messages: [relPath] };
-      const letter = cancelledLetter(this.#parts, delivery, whyCancelled(cancel), known);
+      const letter = cancelledLetter(this.#parts, delivery, cancel, known);
       // A reply that is taken back leaves its question open, so there is nothing to tell.
       if (!isQuestion(target.message)) await deadLetters.put(letter);
       else await notices.before(letter.id, () => deadLetters.put(letter));
@@ -225,12 +226,6 @@ export class Cancellations {
 }
 
 const BECAUSE = 'Cancelled, because the question that it was for was cancelled.\n';
-
-function whyCancelled({ from, body }: Message): string {
-  const [why = ''] = body.trim().split('\n');
-  const said = why === '' ? '' : `: ${escapeInvisible(why.slice(0, MAX_REASON))}`;
-  return `${from} took it back${said}`;
-}
 
 function isWaiting({ mailboxes }: Deliveries, actor: string, message: MessageRef): boolean {
   const key = messageKey(message);

@@ -24,6 +24,8 @@ export type Fit =
 const MAX_NAMED = 5;
 /** The most characters of an error. */
 const MAX_ERROR = 200;
+/** JSON that is nested deeper is not checked: each level costs room on the stack. */
+const MAX_DEPTH = 200;
 /** Above so many bytes only the first error is looked for. */
 const MAX_ALL_BYTES = 64 * 1024;
 
@@ -43,6 +45,8 @@ export async function fitOf(printed: string, schemas: readonly string[]): Promis
   } catch (error) {
     return { kind: 'misfit', detail: `stdout is not JSON: ${line(reasonOf(error))}` };
   }
+  if (isDeeper(value, MAX_DEPTH))
+    return { kind: 'misfit', detail: `stdout is JSON nested deeper than ${String(MAX_DEPTH)}` };
   const used = await import('./schema-packages.ts');
   const most = Buffer.byteLength(text) <= MAX_ALL_BYTES ? MAX_NAMED : 1;
   try {
@@ -53,9 +57,7 @@ export async function fitOf(printed: string, schemas: readonly string[]): Promis
     }
     return { kind: 'fits', text };
   } catch (error) {
-    if (error instanceof RangeError)
-      return { kind: 'misfit', detail: 'stdout is JSON nested too deep to be checked' };
-    return { kind: 'impossible', detail: `the schema cannot be used: ${line(wordsOf(error))}` };
+    return { kind: 'impossible', detail: `the schema cannot be used: ${wordsOf(error)}` };
   }
 }
 
@@ -87,15 +89,17 @@ export async function schemaText(given: string): Promise<Parsed<string>> {
       return unreadable(
         `its $schema is ${shown((schema as Named).$schema)}, expected draft 4, 7, 2019-09 or 2020-12, or none`,
       );
-    if (draft !== '4') {
-      const wrong = errorsOf(used, metaschema(used), schema, MAX_NAMED);
-      if (wrong.length > 0) return unreadable(`it is no JSON Schema: ${wrong.join('; ')}`);
-    }
+    if (isDeeper(schema, MAX_DEPTH))
+      return unreadable(`it is nested deeper than ${String(MAX_DEPTH)}`);
+    const wrong = errorsOf(used, metaschema(used, draft), schema, MAX_NAMED);
+    if (wrong.length > 0) return unreadable(`it is no JSON Schema: ${wrong.join('; ')}`);
     const lost = unresolved(used, schema as Schema);
     if (lost !== undefined) return unreadable(`its $ref ${shown(lost)} leads nowhere inside it`);
+    // One that leads back to itself before it looks at any part of a value does so for each of these.
+    for (const value of SAMPLES) errorsOf(used, schema as object, value, 1);
     return parsed(text);
   } catch (error) {
-    return unreadable(`it cannot be used: ${line(wordsOf(error))}`);
+    return unreadable(`it cannot be used: ${wordsOf(error)}`);
   }
 }
 
@@ -148,13 +152,29 @@ function draftOf(schema: object): Draft | undefined {
   return typeof named === 'string' ? DRAFTS.find(([form]) => form.test(named))?.[1] : undefined;
 }
 
+/** A value of each type. */
+const SAMPLES = [null, true, 0, '', [null], { a: null }];
+
+/** Whether a value of JSON has more levels than `most`. */
+function isDeeper(value: unknown, most: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > most) return true;
+    level = level.flatMap((one): unknown[] =>
+      typeof one === 'object' && one !== null ? Object.values(one) : [],
+    );
+  }
+  return false;
+}
+
 /**
  * The schema of schemas: that of draft 7, whose keywords have the same form in the later ones, and
- * the later keywords that hold schemas.
+ * the later keywords that hold schemas. Draft 4 differs in the two that make a bound exclusive.
  */
-function metaschema({ draft7 }: Packages): object {
+function metaschema({ draft7 }: Packages, draft: Draft): object {
   const { properties, definitions } = draft7;
   const own = { $ref: '#' };
+  const flag = { type: 'boolean' };
   const map = { type: 'object', additionalProperties: own };
   return {
     ...structuredClone(draft7),
@@ -166,6 +186,7 @@ function metaschema({ draft7 }: Packages): object {
       prefixItems: { $ref: '#/definitions/schemaArray' },
       unevaluatedItems: own,
       unevaluatedProperties: own,
+      ...(draft === '4' && { exclusiveMinimum: flag, exclusiveMaximum: flag }),
     },
   };
 }
@@ -183,9 +204,12 @@ function unresolved({ Validator }: Packages, schema: Schema): string | undefined
 
 function wordsOf(error: unknown): string {
   const { code } = error as { code?: unknown };
-  return code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
-    ? `the check took more than ${String(LIMIT_MS / 1000)} s`
-    : reasonOf(error);
+  if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
+    return `checking took more than ${String(LIMIT_MS / 1000)} s, because of a costly pattern or of uniqueItems for a long list`;
+  // An error of another context is no instance of this one's class.
+  return (error as Partial<Error>).name === 'RangeError'
+    ? 'a $ref in it leads back to itself without end'
+    : line(reasonOf(error));
 }
 
 function line(text: string): string {

@@ -30,6 +30,20 @@ async function letters(host: Host): Promise<unknown[]> {
   return found.map(({ state, reason, actor }) => [state, reason, actor]);
 }
 
+/** A message that takes back another one, as anybody can push it. */
+const pushedCancel = (question: string, writer: { from: string; host?: string }): string =>
+  formatMessage({
+    ...writer,
+    to: [{ name: 'worker' }],
+    type: 'text',
+    timestamp: new Date().toISOString(),
+    re: [question],
+    cause: [],
+    cancels: question,
+    extra: {},
+    body: 'stop\n',
+  });
+
 /** A CLI that goes on when it is asked to end, with a child and a grandchild in a session of its own. */
 const STUBBORN = (marks: string): string =>
   `trap '' TERM; echo $$ >> ${marks}; sleep 300 & echo $! >> ${marks}; setsid sh -c 'trap "" TERM; echo $$ >> ${marks}; sleep 300' & sleep 300; sleep 300`;
@@ -200,21 +214,11 @@ it('nobody else can cancel a message, neither by the command nor by a push', asy
   expect([refused.code, refused.out]).toEqual([2, '']);
   expect(refused.err).toContain(`${question} is from alice, and only its writer can cancel it`);
   const channel = front.channel();
-  const forged = {
-    to: [{ name: 'worker' }],
-    type: 'text',
-    timestamp: new Date().toISOString(),
-    re: [question],
-    cause: [],
-    cancels: question,
-    extra: {},
-    body: 'stop\n',
-  };
   const path = (digit: string): string =>
     `data/channels/${channel}/${question.replace(/[^/]+$/, `235959999Z-${digit.repeat(8)}.md`)}`;
   front.edit({
-    [path('a')]: formatMessage({ ...forged, from: 'mallory' }),
-    [path('b')]: formatMessage({ ...forged, from: 'alice', host: 'elsewhere' }),
+    [path('a')]: pushedCancel(question, { from: 'mallory' }),
+    [path('b')]: pushedCancel(question, { from: 'alice', host: 'elsewhere' }),
   });
   const log = await front.once();
   expect(runs(bus)).toEqual(['worker']);
@@ -264,20 +268,9 @@ it('of hundreds of cancellations that say the same each kind is looked at once',
   const channel = front.channel();
   const at = (n: number): string =>
     `data/channels/${channel}/${question.replace(/[^/]+$/, `235959999Z-${String(n).padStart(8, '0')}.md`)}`;
-  const forged = {
-    from: 'mallory',
-    to: [{ name: 'worker' }],
-    type: 'text',
-    timestamp: new Date().toISOString(),
-    re: [question],
-    cause: [],
-    cancels: question,
-    extra: {},
-    body: 'stop\n',
-  };
   const files = Array.from({ length: 300 }, (_, n): [string, string] => [
     at(n),
-    formatMessage(forged),
+    pushedCancel(question, { from: 'mallory' }),
   ]);
   front.edit(Object.fromEntries(files));
 
@@ -348,5 +341,39 @@ it('a run that is ended sends nothing more, and a failure that comes late is not
   await front.once();
   expect(bus.from('worker').map(({ message }) => message.failed?.reason)).toEqual(['cancelled']);
   expect(runs(bus)).toEqual(['worker']);
+  expect(await letters(front)).toEqual([['cancelled', 'cancelled', 'worker']]);
+});
+
+it('a cancellation that comes before its message is kept until it is there', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: noted(bus, 'worker', DONE) });
+  await front.send('worker', 'first');
+  const running = front.start();
+  await until('the first answer', () => bus.from('worker').length === 1);
+  const channel = front.channel();
+  const day = new Date().toISOString().slice(0, 10).replaceAll('-', '/');
+  const late = `${day}/000000001Z-aaaaaaaaaaaa.md`;
+  const file = (relPath: string): string => `data/channels/${channel}/${relPath}`;
+  front.edit({
+    [file(`${day}/000000002Z-bbbbbbbbbbbb.md`)]: pushedCancel(late, { from: 'alice' }),
+  });
+  await front.send('worker', 'second');
+  await until('the second answer', () => bus.from('worker').length === 2);
+  front.edit({
+    [file(late)]: formatMessage({
+      from: 'alice',
+      to: [{ name: 'worker' }],
+      type: 'text',
+      timestamp: new Date().toISOString(),
+      re: [],
+      cause: [],
+      extra: {},
+      body: 'late\n',
+    }),
+  });
+  await until('the notice', () => bus.from('worker').some(({ message }) => message.failed));
+  await running.stop();
+
+  expect(runs(bus)).toEqual(['worker', 'worker']);
   expect(await letters(front)).toEqual([['cancelled', 'cancelled', 'worker']]);
 });

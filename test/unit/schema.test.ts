@@ -82,3 +82,36 @@ it('a schema is taken in every draft, without blanks and otherwise as it is', as
   const tree = { $defs: { node: { items: { $ref: '#/$defs/node' } } }, $ref: '#/$defs/node' };
   expect(await schemaText(JSON.stringify(tree))).toMatchObject({ ok: true });
 });
+
+it.each([
+  ['itself', { $ref: '#' }],
+  ['a part of it that leads back', { $ref: '#/$defs/a', $defs: { a: { allOf: [{ $ref: '#' }] } } }],
+  ['itself for strings only', { if: { type: 'string' }, then: { $ref: '#' } }],
+])(
+  'a schema that leads back to %s without end is refused, and to blame later',
+  async (_, schema) => {
+    const text = JSON.stringify(schema);
+    const refused = await schemaText(text);
+    expect(refused).toMatchObject({ ok: false });
+    expect(JSON.stringify(refused)).toContain('leads back to itself without end');
+    expect(await fitOf('"word"', [text])).toMatchObject({ kind: 'impossible' });
+  },
+);
+
+it('a tree is described by a schema that leads back to itself in the parts of a value', async () => {
+  const tree = JSON.stringify({ type: 'object', properties: { next: { $ref: '#' } } });
+  expect(await schemaText(tree)).toMatchObject({ ok: true });
+  expect(await fitOf('{"next":{"next":{}}}', [tree])).toMatchObject({ kind: 'fits' });
+  expect(await fitOf('{"next":{"next":1}}', [tree])).toMatchObject({ kind: 'misfit' });
+});
+
+it('a schema of draft 4 is examined by its own rules', async () => {
+  const $schema = 'http://json-schema.org/draft-04/schema#';
+  const good = { $schema, minimum: 1, exclusiveMinimum: true };
+  expect(await schemaText(JSON.stringify(good))).toMatchObject({ ok: true });
+  for (const bad of [
+    { $schema, type: 'strnig' },
+    { $schema, exclusiveMinimum: 1 },
+  ])
+    expect(await schemaText(JSON.stringify(bad))).toMatchObject({ ok: false });
+});

@@ -1,4 +1,6 @@
 import { withoutCredentials } from '../../credentials.ts';
+import type { Message } from '../../protocol/message.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';
 import type { RunRecord } from '../../state/runs.ts';
 import type { Log } from '../../log.ts';
@@ -131,22 +133,28 @@ export function parkedLetter(parts: Now, job: Job, detail: string): DeadLetter {
   };
 }
 
+/** The most characters of a given reason that a letter keeps. */
+const MAX_REASON = 200;
+
 /**
  * The letter of a message that was taken back.
  *
+ * @param cancel the message that takes it back
  * @param known the letter that the message has already
  */
 export function cancelledLetter(
   parts: Now,
   delivery: Pick<DeadLetter, 'actor' | 'channel' | 'messages'>,
-  detail: string,
+  { from, body }: Pick<Message, 'from' | 'body'>,
   known: DeadLetter | undefined,
 ): DeadLetter {
+  const [why = ''] = body.trim().split('\n');
+  const said = why === '' ? '' : `: ${escapeInvisible(why.slice(0, MAX_REASON))}`;
   const letter: DeadLetter = {
     ...(known ?? untried(parts, delivery)),
     state: 'cancelled',
     reason: 'cancelled',
-    detail,
+    detail: `${from} took it back${said}`,
     last_failed_at: parts.now().toISOString(),
   };
   delete letter.next_retry_at;
