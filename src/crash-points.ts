@@ -12,6 +12,9 @@
  * 4. `run_recorded`, `cli_ended`: no output is on record, so the run counts as never made. The next
  *    start ends what is left of the run, takes over what it put into its drop folder, and delivers
  *    again: delivery is at least once.
+ *    Where the CLI prints JSON, `raw_recorded` says that all of it is on disk; nothing is made of it
+ *    before (`raw_read`). `ledger_written`: what the run used is on the bill, and stays there although
+ *    the run is made again. A start that finds a run without such a line writes it from the raw output.
  * 5. `output_recorded`, `run_removed`: the outbox holds the final bytes. The next start treats the
  *    delivery as running until they are published, and never runs the CLI for it again.
  * 6. `commits_built`: no reference points to the commits, so they are built again. `pushed`: both
@@ -46,6 +49,9 @@ export const CRASH_POINTS = [
   'cli_started',
   'run_recorded',
   'cli_ended',
+  'raw_recorded',
+  'raw_read',
+  'ledger_written',
   'output_recorded',
   'run_removed',
   'commits_built',

@@ -18,6 +18,8 @@ export interface FailedRun {
   exitCode: number | null;
   stdout: string;
   stderrTail: string;
+  /** Why it failed, by its own JSON. */
+  reported?: string;
 }
 
 /** Longer output is an answer, because no refusal is this long. */
@@ -53,7 +55,7 @@ export function refusalOf(
 /** The lines that may contain the reason, the last one first. */
 function linesOf({ refusals: { stream, last } }: AgentCli, run: FailedRun): string[] {
   const text = stream === 'stdout' ? run.stdout : run.stderrTail;
-  const reported = reportedIn(run.stdout);
+  const reported = run.reported ?? reportedIn(run.stdout);
   if (reported !== undefined) return [cleanLine(reported)];
   const lines = text
     .split('\n')

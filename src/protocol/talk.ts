@@ -2,6 +2,7 @@ import { filesIn, type AttachedFile } from './attached.ts';
 import { isName, isRelPath } from './names.ts';
 import { isOrigin } from './reference.ts';
 import { schemaIn } from './schema.ts';
+import { usageIn, type UsageOnRecord } from './usage.ts';
 import type { HeaderFields } from './text/frontmatter.ts';
 import { isOneLine } from './text/one-line.ts';
 
@@ -32,6 +33,8 @@ export interface TalkFields {
   schema?: string;
   /** It is JSON that fits the schema of what it answers. */
   json?: true;
+  /** What the run used that wrote it (bills.md). */
+  usage?: UsageOnRecord;
 }
 
 /** Why a delivery came to nothing. */
@@ -68,6 +71,7 @@ const READERS: Readers = {
   files: filesIn,
   schema: schemaIn,
   json: isTrue,
+  usage: usageIn,
 };
 
 /** The keys of {@link TalkFields}, in the order in which they are written. */

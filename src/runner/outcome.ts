@@ -15,6 +15,8 @@ export type CliOutcome =
         | 'timed_out'
         | 'too_much_output'
         | 'empty_answer'
+        /** It was asked to print JSON, and printed something from which no answer can be had. */
+        | 'bad_output'
         | 'bad_workdir'
         | 'misconfigured'
         /** The answer is not the JSON for which the question asks. */
@@ -50,9 +52,19 @@ export function outcomeOf(
   if (result.exitCode !== 0) {
     const code = result.exitCode ?? -1;
     const reason = NOT_STARTED.includes(code) ? 'not_started' : 'exit_code';
-    const said = lastLine(result.stderrTail) || lastLine(result.stdout);
+    const { reported = '', stderrTail, stdout } = result;
+    const said = lastLine(reported) || lastLine(stderrTail) || lastLine(stdout);
     return failed(reason, `exit code ${String(code)}${said}`);
   }
+  if (result.reported !== undefined)
+    return failed('exit_code', `exit code 0, and yet it failed${lastLine(result.reported)}`);
+  if (result.unreadable)
+    return failed(
+      'bad_output',
+      `printed ${String(result.raw?.bytes)} bytes without an answer in JSON`,
+    );
+  if (Buffer.byteLength(result.stdout) > limits.maxOutput)
+    return failed('too_much_output', `printed more than ${String(limits.maxOutput)} bytes`);
   return result.stdout.trim() === ''
     ? { kind: 'silent' }
     : { kind: 'answered', text: result.stdout };

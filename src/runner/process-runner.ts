@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RawOutput } from './raw-output.ts';
 import type { InvocationResult, Prompt, Runner, RunningCli, Start } from './runner.ts';
 
 const STDERR_TAIL = 16 * 1024;
@@ -36,12 +37,23 @@ class CliProcess implements RunningCli {
     return this.#child.pid;
   }
 
-  async prompt({ input, timeout, grace, maxOutput }: Prompt): Promise<InvocationResult> {
+  async prompt({
+    input,
+    timeout,
+    grace,
+    maxOutput,
+    raw: target,
+  }: Prompt): Promise<InvocationResult> {
     this.#grace = grace;
     const child = this.#child;
-    const stdout = collect(child.stdout, maxOutput, () => {
+    const exceeded = (): void => {
       this.#stop('tooMuchOutput');
-    });
+    };
+    const raw = target && new RawOutput(target);
+    const stdout =
+      raw === undefined
+        ? collect(child.stdout, maxOutput, exceeded)
+        : keep(child.stdout, raw, exceeded);
     const stderr = tail(child.stderr, STDERR_TAIL);
     const cancelTimeout = afterRunning(timeout, () => {
       this.#stop('timedOut');
@@ -56,12 +68,14 @@ class CliProcess implements RunningCli {
         signal,
         stdout: stdout(),
         stderrTail: stderr(),
+        ...(raw && { raw }),
         ...(startError === undefined ? {} : { startError }),
         ...this.#flags,
         duration: Math.round(performance.now() - this.#begun),
       };
     } finally {
       cancelTimeout();
+      raw?.close();
     }
   }
 
@@ -188,6 +202,20 @@ function collect(stream: NodeJS.ReadableStream, cap: number, exceeded: () => voi
   });
   stream.on('error', () => undefined);
   return () => Buffer.concat(chunks).toString('utf8');
+}
+
+/** Keeps everything in a file; nothing is left for the result. */
+function keep(stream: NodeJS.ReadableStream, raw: RawOutput, exceeded: () => void): () => string {
+  const take = (chunk: Buffer): void => {
+    if (raw.add(chunk)) exceeded();
+  };
+  stream.on('data', take);
+  stream.on('error', () => undefined);
+  return () => {
+    // What comes after the result was made is nobody's.
+    stream.off('data', take);
+    return '';
+  };
 }
 
 function tail(stream: NodeJS.ReadableStream, keep: number): () => string {

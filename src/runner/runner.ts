@@ -1,3 +1,6 @@
+import type { Usage } from '../protocol/usage.ts';
+import type { RawOutput, RawTarget } from './raw-output.ts';
+
 /** With what an agent CLI is started. */
 export interface Start {
   /** A command line as the operator approved it. */
@@ -14,8 +17,10 @@ export interface Prompt {
   timeout: number;
   /** Milliseconds between asking the CLI to end and ending it by force. */
   grace: number;
-  /** Bytes of the answer above which the prompt is ended. */
+  /** Bytes of the answer above which the prompt is ended; not if `raw` is there. */
   maxOutput: number;
+  /** Where stdout goes instead of into the result. */
+  raw?: RawTarget;
 }
 
 /** What came of a prompt: success and failure have one shape, and the booleans say what happened. */
@@ -31,6 +36,13 @@ export interface InvocationResult {
   tooMuchOutput: boolean;
   /** Milliseconds. */
   duration: number;
+  /** What it printed, if that went to a file; `stdout` is empty then, until it was read. */
+  raw?: RawOutput;
+  /** Why it failed, by its own JSON. */
+  reported?: string;
+  /** Its JSON was asked for, and contains no answer. */
+  unreadable?: true;
+  usage?: Usage;
 }
 
 /** An agent CLI that was started. Whoever starts it calls {@link end}, whatever happens in between. */

@@ -7,6 +7,7 @@ type FailureReason =
   | 'timed_out'
   | 'too_much_output'
   | 'empty_answer'
+  | 'bad_output'
   | 'bad_workdir'
   | 'misconfigured'
   | 'misfit'

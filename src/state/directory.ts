@@ -36,6 +36,8 @@ export interface StatePaths {
   /** Dead letters of which askers are still to be told. */
   notices: string;
   runs: string;
+  /** What each run used, by month. */
+  ledger: string;
   approvals: string;
   pause: string;
   runBudget: string;
@@ -84,6 +86,7 @@ function statePaths(root: string): StatePaths {
     deadLetters: join(root, 'dead-letters'),
     notices: join(root, 'notices'),
     runs: join(root, 'runs'),
+    ledger: join(root, 'ledger'),
     approvals: join(root, 'approvals.json'),
     pause: join(root, 'paused.json'),
     runBudget: join(root, 'run-budget.json'),

@@ -2,6 +2,7 @@ import { appendFile, readdir, readFile, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
+import type { MessageRef } from '../protocol/message-ref.ts';
 import { formatMessage, parseMessage, type Located } from '../protocol/message.ts';
 import { JsonFolder, isRecord } from './files.ts';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
@@ -19,6 +20,14 @@ export interface RunRecord {
   tip?: string;
   /** The folder in which it works; absent in what 6.0 has written. */
   workdir?: string;
+  /** What its line in the ledger needs; absent in what earlier versions have written. */
+  tier?: string;
+  /** The known agent CLI whose output is read for its usage. */
+  agent?: string;
+  /** The first message of the thread. */
+  thread?: MessageRef;
+  /** The time of its start, in ISO form. */
+  since?: string;
   /** The leader of the CLI's process group. */
   process: ProcessIdentity;
 }
@@ -63,6 +72,7 @@ export class Runs {
   async end(id: string): Promise<void> {
     await this.#records.remove(id);
     await rm(this.#sentPath(id), { force: true });
+    await rm(this.outputPath(id), { force: true });
   }
 
   /** The run whose directory has this name; see {@link runDirectory}. */
@@ -96,6 +106,11 @@ export class Runs {
       if (hasCode(error, 'ENOENT')) return [];
       throw error;
     }
+  }
+
+  /** Where the raw output of a run is kept until its outcome is on record. */
+  outputPath(id: string): string {
+    return join(this.#folder, `${id}.out`);
   }
 
   #sentPath(id: string): string {

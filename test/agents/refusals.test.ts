@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { invoke } from '../../src/runner/invoke.ts';
 import { processRunner } from '../../src/runner/process-runner.ts';
+import { plainCall } from '../../src/agents/output/plain-call.ts';
+import { readOutput } from '../../src/dispatcher/run/output.ts';
 import { knownAgent } from '../../src/agents/agents.ts';
 import { refusalOf } from '../../src/agents/refusal.ts';
 import { scratch } from '../support/bus.ts';
@@ -15,17 +17,26 @@ const cases = REFUSALS.filter(({ cli }) => inject('agents').names.includes(cli))
   (refusal) => [refusal.cli, refusal.when, refusal] as const,
 );
 
-it.each(cases)('%s says in words that we know when %s', async (_cli, _when, refusal) => {
+/** Each CLI as it is called by hand, and as it is called here, with the flags for its usage. */
+const ways = cases.flatMap(([cli, when, refusal]) => [
+  [cli, when, 'by hand', refusal] as const,
+  [cli, when, 'with JSON', refusal] as const,
+]);
+
+it.each(ways)('%s says in words that we know when %s, %s', async (_cli, _when, way, refusal) => {
   const server = await startModelServer(() => refusal.turn(new Date()));
   onTestFinished(() => server.close());
   const cli = realCli(refusal.cli);
   const [home, cwd] = [join(scratch(), 'home'), scratch()];
   mkdirSync(home);
   const settings = homeFor([cli], server.url, home, inject('agents').cache);
+  const call = way === 'by hand' ? undefined : plainCall(headless(cli));
+  if (way !== 'by hand') expect(call?.agent).toBe(cli.name);
 
   const asked = new Date();
-  const ran = await invoke(processRunner, {
-    command: headless(cli),
+  const printed = await invoke(processRunner, {
+    command: call?.command ?? headless(cli),
+    ...(call && { raw: { path: join(cwd, 'out') } }),
     cwd,
     env: { ...process.env, ...settings, CROSSTALK_RUN_DIR: cwd, ...refusal.env },
     input: 'Say one word, please.\n',
@@ -35,10 +46,13 @@ it.each(cases)('%s says in words that we know when %s', async (_cli, _when, refu
     signal: new AbortController().signal,
     onStart: () => Promise.resolve(),
   });
+  const ran = await readOutput(call, printed);
 
-  const lines = (refusal.on === 'stdout' ? ran.stdout : ran.stderrTail).split('\n');
-  expect(ran).toMatchObject({ exitCode: refusal.exitCode, timedOut: false });
-  expect(lines).toContainEqual(expect.stringMatching(refusal.says));
+  if (call === undefined) {
+    const lines = (refusal.on === 'stdout' ? ran.stdout : ran.stderrTail).split('\n');
+    expect(ran).toMatchObject({ exitCode: refusal.exitCode, timedOut: false });
+    expect(lines).toContainEqual(expect.stringMatching(refusal.says));
+  }
   const known = refusalOf(knownAgent(cli.name)!, ran, asked, zone);
   expect(known?.kind).toBe(refusal.held);
   const wait = known?.until && (known.until.getTime() - asked.getTime()) / 1000;

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { apiOf, readRequest, type ModelRequest } from './model-request.ts';
-import { wire, type Turn } from './wire.ts';
+import { wire, type Turn, type Used } from './wire.ts';
 
 /** The fake model's answer to each request, as the whole script of a test. */
-export type Script = (request: ModelRequest) => Turn | { shell: string };
+export type Script = (request: ModelRequest) => Turn | { shell: string; used?: Used };
 
 /** A model server on loopback that follows a script and records the requests. */
 export interface ModelServer {
@@ -66,17 +66,18 @@ export async function startModelServer(script: Script): Promise<ModelServer> {
 }
 
 /** Calls the CLI's own shell tool, with the name and the parameters that the CLI gave it. */
-function inItsWords(request: ModelRequest, turn: Turn | { shell: string }): Turn {
+function inItsWords(request: ModelRequest, turn: Turn | { shell: string; used?: Used }): Turn {
   if ('status' in turn) return turn;
   // CLIs also send auxiliary requests (a title, a route), which offer no tools.
   if (request.tools.length === 0) return { say: 'ok' };
   if (!('shell' in turn)) return turn;
   const tool = SHELL_TOOLS.find((name) => request.tools.includes(name));
-  const command = turn.shell;
+  const { shell: command, used } = turn;
+  const by = used === undefined ? {} : { used };
   if (tool === undefined) return { say: `no shell tool among ${request.tools.join(', ')}` };
-  if (tool === 'exec_command') return { tool, arguments: { cmd: command } };
-  if (tool === 'shell') return { tool, arguments: { command: ['bash', '-c', command] } };
-  return { tool, arguments: { command, description: 'A command of the script' } };
+  if (tool === 'exec_command') return { tool, arguments: { cmd: command }, ...by };
+  if (tool === 'shell') return { tool, arguments: { command: ['bash', '-c', command] }, ...by };
+  return { tool, arguments: { command, description: 'A command of the script' }, ...by };
 }
 
 async function read(incoming: IncomingMessage): Promise<unknown> {

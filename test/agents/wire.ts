@@ -2,9 +2,18 @@ import type { Api, ModelRequest } from './model-request.ts';
 
 /** What the model does next: it answers, calls a tool, or the server refuses. */
 export type Turn =
-  | { say: string }
-  | { tool: string; namespace?: string; arguments: Record<string, unknown> }
+  | { say: string; used?: Used }
+  | { tool: string; namespace?: string; arguments: Record<string, unknown>; used?: Used }
   | { status: number; headers?: Record<string, string>; body: unknown };
+
+/** The tokens that a request is said to have used: `input` without what was cached. */
+export interface Used {
+  input: number;
+  cached: number;
+  output: number;
+}
+
+const LITTLE: Used = { input: 1, cached: 0, output: 1 };
 
 /** A complete HTTP answer. */
 export interface Wired {
@@ -57,6 +66,7 @@ const SPEAKERS: Record<Api, (turn: Said, id: string) => Spoken> = {
 };
 
 function anthropic(turn: Said, id: string): Spoken {
+  const { used = LITTLE } = turn;
   const isText = 'say' in turn;
   const block = isText
     ? { type: 'text', text: turn.say }
@@ -68,7 +78,12 @@ function anthropic(turn: Said, id: string): Spoken {
     role: 'assistant',
     model: 'fake',
     stop_sequence: null,
-    usage: { input_tokens: 1, output_tokens: 1 },
+    usage: {
+      input_tokens: used.input,
+      cache_read_input_tokens: used.cached,
+      cache_creation_input_tokens: 0,
+      output_tokens: used.output,
+    },
   };
   const delta = isText
     ? { type: 'text_delta', text: turn.say }
@@ -82,7 +97,7 @@ function anthropic(turn: Said, id: string): Spoken {
     {
       type: 'message_delta',
       delta: { stop_reason: stop, stop_sequence: null },
-      usage: { output_tokens: 1 },
+      usage: { output_tokens: used.output },
     },
     { type: 'message_stop' },
   ];
@@ -94,6 +109,8 @@ function anthropic(turn: Said, id: string): Spoken {
 }
 
 function responses(turn: Said, id: string): Spoken {
+  const { used = LITTLE } = turn;
+  const input = used.input + used.cached;
   const item =
     'say' in turn
       ? {
@@ -114,11 +131,11 @@ function responses(turn: Said, id: string): Spoken {
         };
   const response = { id: `resp_${id}`, object: 'response', model: 'fake', created_at: 0 };
   const usage = {
-    input_tokens: 1,
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens: 1,
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: used.cached },
+    output_tokens: used.output,
     output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: 2,
+    total_tokens: input + used.output,
   };
   const done = { ...response, status: 'completed', output: [item], usage };
   const events: Record<string, unknown>[] = [
@@ -135,6 +152,8 @@ function responses(turn: Said, id: string): Spoken {
 }
 
 function chat(turn: Said, id: string): Spoken {
+  const { used = LITTLE } = turn;
+  const input = used.input + used.cached;
   const call = (index?: number): Record<string, unknown> =>
     'say' in turn
       ? { content: turn.say }
@@ -151,7 +170,12 @@ function chat(turn: Said, id: string): Spoken {
         };
   const finish = 'say' in turn ? 'stop' : 'tool_calls';
   const base = { id: `chatcmpl-${id}`, created: 0, model: 'fake' };
-  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  const usage = {
+    prompt_tokens: input,
+    completion_tokens: used.output,
+    total_tokens: input + used.output,
+    prompt_tokens_details: { cached_tokens: used.cached },
+  };
   const chunk = (
     delta: Record<string, unknown>,
     finish_reason: string | null,
@@ -176,13 +200,20 @@ function chat(turn: Said, id: string): Spoken {
 }
 
 function gemini(turn: Said): Spoken {
+  const { used = LITTLE } = turn;
+  const input = used.input + used.cached;
   const part =
     'say' in turn
       ? { text: turn.say }
       : { functionCall: { name: turn.tool, args: turn.arguments } };
   const whole = {
     candidates: [{ index: 0, content: { role: 'model', parts: [part] }, finishReason: 'STOP' }],
-    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+    usageMetadata: {
+      promptTokenCount: input,
+      cachedContentTokenCount: used.cached,
+      candidatesTokenCount: used.output,
+      totalTokenCount: input + used.output,
+    },
     modelVersion: 'fake',
   };
   return { whole, events: [[undefined, whole]], end: '' };

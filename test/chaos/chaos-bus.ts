@@ -43,6 +43,7 @@ export class ChaosBus {
       boss: logged('delegate'),
       chatty: logged('chatty'),
       quiet: logged('quiet'),
+      billed: `CHAOS_LEDGER=${this.ledger} ${agent('billed/claude', '-p', 'answer')}`,
     });
   }
 
@@ -138,8 +139,26 @@ export class ChaosBus {
             .join()}; ${this.#log.slice(-4000)}`,
         );
     }
-    problems.push(...this.#repeatedRuns(), ...this.#broken(this.host.state));
+    problems.push(...this.#unbilled(), ...this.#repeatedRuns(), ...this.#broken(this.host.state));
     return { questions: this.questions.length, answered, deadLetters: dead.size, problems };
+  }
+
+  /** Runs that are not on the bill exactly once, and an answer that does not tell what it cost. */
+  #unbilled(): string[] {
+    const folder = join(this.host.state, 'ledger');
+    const text = existsSync(folder)
+      ? readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
+      : [];
+    const ids = [...text.join('').matchAll(/"id":"(\w+)"/g)].map(([, id]) => id);
+    const runs = readFileSync(this.ledger, 'utf8').match(/^start /gm)?.length ?? 0;
+    const untold = this.bus.from('billed').filter(({ message }) => message.usage?.usd !== 0.25);
+    return [
+      ...(new Set(ids).size === ids.length ? [] : ['a run is on the bill twice']),
+      ...(ids.length >= runs
+        ? []
+        : [`${String(runs)} runs, and ${String(ids.length)} on the bill`]),
+      ...untold.map(({ relPath }) => `no usage: ${relPath}`),
+    ];
   }
 
   /** A run that starts for a message whose output was recorded before. */

@@ -10,7 +10,7 @@ it.each(CRASH_POINTS.map((point) => [point]))(
   async (point) => {
     const chaos = new ChaosBus();
     await chaos.open();
-    for (const actor of ['worker', 'failing', 'flaky', 'boss', 'chatty', 'quiet'])
+    for (const actor of ['worker', 'failing', 'flaky', 'boss', 'chatty', 'quiet', 'billed'])
       await chaos.ask(actor);
     let died = 0;
     for (const count of [1, 2, 3]) if (await chaos.doom(point, count)) died++;

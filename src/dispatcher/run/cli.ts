@@ -1,5 +1,8 @@
 import { invoke } from '../../runner/invoke.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
+import { plainCall } from '../../agents/output/plain-call.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import { readOutput } from './output.ts';
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
 import { formatMessage, type Located } from '../../protocol/message.ts';
@@ -33,6 +36,8 @@ interface RunInput {
   batch: Located[];
   /** Bytes. */
   maxOutput: number;
+  /** The first message of the thread. */
+  thread: MessageRef;
 }
 
 /** Runs the CLI, and meanwhile serves its requests. */
@@ -40,7 +45,7 @@ export async function runIn(
   parts: RunParts,
   job: Job,
   place: Workplace,
-  { input, batch, maxOutput }: RunInput,
+  { input, batch, maxOutput, thread }: RunInput,
 ): Promise<InvocationResult> {
   const { id, actor, host, channel, messages, tip, tier } = job;
   const files = batch.map(({ relPath, message }, index) => ({
@@ -49,10 +54,14 @@ export async function runIn(
   }));
   const desk = await RunDesk.open({ ...parts.desks, log: parts.log }, job, files);
   let leader: ProcessIdentity | undefined;
+  const call = plainCall(tier.cli);
+  const { noise } = call?.format ?? {};
+  const path = parts.runs.outputPath(id);
   try {
     const laid = await layFiles(parts.transport, tip, batch, desk.dir);
     const result = await invoke(parts.runner, {
-      command: tier.cli,
+      command: call?.command ?? tier.cli,
+      ...(call && { raw: { path, ...(noise !== undefined && { noise }) } }),
       cwd: place.dir,
       env: runEnvironment(parts, job, place, desk.dir),
       input: await input(laid),
@@ -62,13 +71,15 @@ export async function runIn(
       signal: AbortSignal.any([parts.signal, job.cancel]),
       onStart: async (pid) => {
         passed('cli_started');
-        const run = { id, actor, host, channel, messages, tip, workdir: place.dir };
+        const since = parts.now().toISOString();
+        const bill = { tier: tier.name, thread, since, ...(call && { agent: call.agent }) };
+        const run = { id, actor, host, channel, messages, tip, workdir: place.dir, ...bill };
         leader = await parts.runs.begin(run, pid);
         passed('run_recorded');
       },
     });
     passed('cli_ended');
-    return result;
+    return await readOutput(call, result);
   } finally {
     if (leader !== undefined) {
       const count = await endSurvivors([{ dir: desk.dir, leader }]).catch(() => 0);

@@ -34,11 +34,12 @@ export async function conclude(
     const fitted = await fittedTo(now, marked, said.text);
     if (!fitted.ok) return failed(result, fitted.reason, fitted.detail);
     const answers = answerMessages(marked, batch, fitted.text, writer, job.channel);
-    return answeredOrTooLong(answers.map(fitted.mark), briefing, result);
+    return answeredOrTooLong(withUsage(answers.map(fitted.mark), result), briefing, result);
   }
   const last = await lastWords(parts, job, now, writer);
   if ('reason' in last) return failed(result, last.reason, last.detail);
-  if (last.length > 0) return { kind: 'answered', answers: last, result, lacking, absent };
+  if (last.length > 0)
+    return { kind: 'answered', answers: withUsage(last, result), result, lacking, absent };
   return silenceIsFine(job, now)
     ? { kind: 'silent', result, lacking, absent }
     : failed(result, 'empty_answer', 'printed nothing, and one question was waiting for an answer');
@@ -144,6 +145,14 @@ async function lastWords(
     }
   }
   return found;
+}
+
+/** The first answer of a run tells what the run used; if each did, it would be counted twice. */
+function withUsage(answers: Placed[], { usage, duration }: InvocationResult): Placed[] {
+  const [first, ...others] = answers;
+  if (usage === undefined || first === undefined) return answers;
+  const told = { ...first.message, usage: { ...usage, ms: duration } };
+  return [{ ...first, message: told }, ...others];
 }
 
 function silenceIsFine({ actor }: Job, now: Now): boolean {

@@ -3,6 +3,7 @@ import type { InvocationResult, Runner } from '../../runner/runner.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Refusal } from '../../agents/refusal.ts';
 import type { Placed } from '../../protocol/reply.ts';
+import type { Ledger } from '../../state/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
@@ -73,6 +74,7 @@ export interface RunParts extends WorkplaceParts {
   links: ChannelLinks;
   crossings: Crossings;
   runs: Runs;
+  ledger: Ledger;
   /** How agent CLIs are run. */
   runner: Runner;
   desks: Omit<DeskParts, 'log'>;

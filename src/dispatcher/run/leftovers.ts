@@ -5,7 +5,9 @@ import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';
 import type { DueNotices } from '../../state/notices.ts';
 import { settledBy, type Outbox } from '../../state/outbox.ts';
+import type { Ledger } from '../../state/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
+import { billLeftover } from './bill.ts';
 import { keyOf } from '../intake/known.ts';
 import { interruptedLetter, sayFailed, type LetterParts } from './letters.ts';
 import { RunDesk, type DeskParts } from './desk.ts';
@@ -13,6 +15,7 @@ import { endSurvivors } from './survivors.ts';
 
 export interface LeftoverParts extends LetterParts {
   runs: Runs;
+  ledger: Ledger;
   interruptions: Interruptions;
   deadLetters: DeadLetters;
   notices: DueNotices;
@@ -30,7 +33,7 @@ const MAX_INTERRUPTIONS = 5;
  * again. Requests that they made are taken over first.
  */
 export async function endLeftovers(
-  { runs, interruptions, deadLetters, notices, outbox, ...parts }: LeftoverParts,
+  { runs, ledger, interruptions, deadLetters, notices, outbox, ...parts }: LeftoverParts,
   desks: DeskParts,
 ): Promise<void> {
   const leftovers = await runs.leftovers();
@@ -41,6 +44,8 @@ export async function endLeftovers(
   await endSurvivors(
     leftovers.map(({ id, process }) => ({ dir: runDirectory(desks.folder, id), leader: process })),
   );
+  for (const run of leftovers)
+    await billLeftover({ runs, ledger, now: parts.now, log: desks.log }, run);
   const answered = leftovers.length === 0 ? new Set() : await answeredIn(outbox);
   for (const { id, actor, host, channel, messages, tip } of leftovers) {
     for (const relPath of messages) {

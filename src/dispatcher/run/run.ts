@@ -15,6 +15,7 @@ import { Beginning } from '../../bus/beginning.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { schemasOf } from './fitting.ts';
+import { bill, type Ran } from './bill.ts';
 import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';
 import { misconfiguredIfSo } from './hopeless.ts';
 import { refusedIfSo } from './refusals.ts';
@@ -32,18 +33,33 @@ export async function runJob(
   job: Job,
   letter: DeadLetter | undefined,
 ): Promise<JobResult> {
-  const ended = await runCli(parts, job, letter);
+  const begun = parts.now();
+  let ran: Ran | undefined;
+  let ended: JobResult | undefined;
+  try {
+    const came = await runCli(parts, job, letter, (made) => (ran = made));
+    ended = judged(parts, job, came);
+    return ended;
+  } finally {
+    if (ran !== undefined) await bill(parts, job, begun, ran, ended);
+  }
+}
+
+/** What came of a job, by what its CLI says of itself. */
+function judged(parts: RunParts, job: Job, ended: JobResult): JobResult {
   // It was taken back while it came to its end: its asker is told that, and nothing else.
   if (job.cancel.aborted && ended.kind !== 'gone') return { kind: 'stopped' };
   if (ended.kind !== 'failed') return ended;
-  const judged = refusedIfSo(job.tier.cli, ended, parts.now(), parts.zone);
-  return judged.kind === 'failed' ? misconfiguredIfSo(job.tier.cli, judged) : judged;
+  const failure = refusedIfSo(job.tier.cli, ended, parts.now(), parts.zone);
+  return failure.kind === 'failed' ? misconfiguredIfSo(job.tier.cli, failure) : failure;
 }
 
+/** @param onRan called once the CLI has come to its end */
 async function runCli(
   parts: RunParts,
   job: Job,
   letter: DeadLetter | undefined,
+  onRan: (ran: Ran) => void,
 ): Promise<JobResult> {
   const briefing = await brief(parts, job);
   if (briefing.unread.length > 0) return { kind: 'unread', messages: briefing.unread };
@@ -78,6 +94,7 @@ async function runCli(
       input: (files) => promptOf(parts, job, briefing, { place, files, letter }),
       batch: briefing.batch,
       maxOutput,
+      thread: root,
     });
     if (place.workspace)
       await parts.workspaces
@@ -87,6 +104,7 @@ async function runCli(
     parts.workspaces.leave(place.dir);
   }
   const outcome = outcomeOf(result, { timeout: job.tier.timeout, maxOutput });
+  onRan({ result, thread: root });
   if (outcome.kind === 'stopped') return { kind: 'stopped' };
   if (outcome.kind === 'failed') return { kind: 'failed', failure: outcome, result };
   return conclude(parts, job, briefing, outcome, result);

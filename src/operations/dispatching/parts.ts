@@ -21,6 +21,7 @@ import { Interruptions } from '../../state/interruptions.ts';
 import { acquire } from '../../state/lock.ts';
 import { DueNotices } from '../../state/notices.ts';
 import { settledBy } from '../../state/outbox.ts';
+import { Ledger } from '../../state/ledger.ts';
 import { RunBudget } from '../../state/run-budget.ts';
 import { Silences } from '../../state/silences.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
@@ -203,6 +204,7 @@ function dispatcherOf(
   const { transport, reader, outbox, deadLetters, runs, paths, env } = context;
   return new Dispatcher({
     ...parts,
+    ledger: new Ledger(paths.ledger),
     transport,
     reader,
     outbox,

@@ -1,0 +1,32 @@
+import type { Usage } from '../../protocol/usage.ts';
+import { jsonLines, objectIn, textIn, tokens, type OutputReader } from './reader.ts';
+import { together } from './sums.ts';
+
+/** States no money and no model, and its usage only when a turn has ended. */
+export function codex(): OutputReader {
+  let [said, error] = [undefined as string | undefined, undefined as string | undefined];
+  const turns: Usage[] = [];
+  return jsonLines(
+    (event) => {
+      const item = objectIn(event['item']);
+      if (event['type'] === 'item.completed' && item['type'] === 'agent_message')
+        said = textIn(item['text']) ?? said;
+      if (event['type'] === 'turn.failed') error = textIn(objectIn(event['error'])['message']);
+      if (event['type'] === 'error') error = textIn(event['message']) ?? error;
+      if (event['type'] !== 'turn.completed') return;
+      error = undefined;
+      const usage = objectIn(event['usage']);
+      const cached = tokens(usage['cached_input_tokens']);
+      const input = Math.max(0, tokens(usage['input_tokens']) - cached);
+      turns.push({ input, cached, output: tokens(usage['output_tokens']) });
+      said ??= '';
+    },
+    () => {
+      const usage = together(turns, '');
+      if (usage !== undefined) delete usage.turns;
+      // Its own words for an error of a run without JSON.
+      const failed = error === undefined ? {} : { error: `ERROR: ${error}` };
+      return { ...(said !== undefined && { text: said }), ...failed, ...(usage && { usage }) };
+    },
+  );
+}

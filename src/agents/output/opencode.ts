@@ -1,0 +1,43 @@
+import type { Usage } from '../../protocol/usage.ts';
+import { jsonLines, objectIn, textIn, tokens, type Json, type OutputReader } from './reader.ts';
+import { money, together } from './sums.ts';
+
+/** Prints each part of its answer, and what each step used. */
+export function opencode(): OutputReader {
+  const texts = new Map<string, string>();
+  let error: string | undefined;
+  let isSeen = false;
+  const steps: Usage[] = [];
+  return jsonLines(
+    (event) => {
+      const part = objectIn(event['part']);
+      if (event['type'] === 'text') texts.set(textIn(part['id']) ?? '', textIn(part['text']) ?? '');
+      if (event['type'] === 'error') error = opencodeError(objectIn(event['error']));
+      if (event['type'] !== 'step_finish') return;
+      isSeen = true;
+      error = undefined;
+      const { input, output, reasoning, cache } = objectIn(part['tokens']);
+      const { read, write } = objectIn(cache);
+      steps.push({
+        input: tokens(input) + tokens(write),
+        cached: tokens(read),
+        output: tokens(output) + tokens(reasoning),
+        ...money(part['cost']),
+      });
+    },
+    () => {
+      const usage = together(steps, '');
+      const text = [...texts.values()].join('\n\n');
+      return {
+        ...((isSeen || text !== '') && { text }),
+        ...(error !== undefined && { error }),
+        ...(usage && { usage }),
+      };
+    },
+  );
+}
+
+function opencodeError({ name, data }: Json): string {
+  const message = textIn(objectIn(data)['message']);
+  return `Error: ${message ?? textIn(name) ?? 'it said that it failed, and no more'}`;
+}

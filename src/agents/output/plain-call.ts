@@ -1,0 +1,30 @@
+import { commandLine } from '../command-line.ts';
+import { OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
+
+/** A plain call of a known agent CLI whose usage can be read (trust.md §2). */
+export interface PlainCall {
+  /** The CLI's name. */
+  agent: string;
+  format: OutputFormat;
+  /** The command that is run: the approved one, and the format's flags. */
+  command: string;
+}
+
+/**
+ * Recognizes a command line that starts a known agent CLI, once and without a terminal, and leaves the
+ * form of its output open. Of any other line nothing is known, and nothing is added to it.
+ *
+ * @param command as the operator approved it
+ */
+export function plainCall(command: string): PlainCall | undefined {
+  const { whole, start } = commandLine(command);
+  if (!whole || start?.program.value === undefined || command.trimEnd().endsWith('\\'))
+    return undefined;
+  const format = Object.hasOwn(OUTPUT_FORMATS, start.name) ? OUTPUT_FORMATS[start.name] : undefined;
+  if (format === undefined) return undefined;
+  const words = start.args.map(({ text }) => text);
+  const { headless, chosen, flags } = format;
+  if (headless !== undefined && !words.some((word) => headless.test(word))) return undefined;
+  if (words.some((word) => word === '--' || chosen.test(word))) return undefined;
+  return { agent: start.name, format, command: `${command.trimEnd()} ${flags}` };
+}

@@ -1,0 +1,79 @@
+import { passed } from '../../crash-points.ts';
+import { reasonOf } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { InvocationResult } from '../../runner/runner.ts';
+import type { Ledger, LedgerLine, RunEnding } from '../../state/ledger.ts';
+import type { RunRecord, Runs } from '../../state/runs.ts';
+import type { Job, JobResult } from './job.ts';
+import { readLeftOutput } from './output.ts';
+
+/** A run that was made. */
+export interface Ran {
+  result: InvocationResult;
+  /** The first message of its thread. */
+  thread: MessageRef;
+}
+
+interface BillParts {
+  ledger: Ledger;
+  log: Log;
+}
+
+/**
+ * Puts a run on the bill of this machine, whatever came of it, before its outcome is recorded.
+ *
+ * @param ended undefined if what it said could not be dealt with, so that it is made again
+ */
+export async function bill(
+  parts: BillParts,
+  job: Job,
+  begun: Date,
+  { result, thread }: Ran,
+  ended: JobResult | undefined,
+): Promise<void> {
+  const { id, actor, host, channel, tier } = job;
+  await write(parts, {
+    at: begun.toISOString(),
+    ...{ id, actor, host, channel, tier: tier.name, thread },
+    ended: endingOf(ended),
+    ...(ended?.kind === 'failed' && { reason: ended.failure.reason }),
+    ms: result.duration,
+    ...(result.usage && { usage: result.usage }),
+  });
+  passed('ledger_written');
+}
+
+/** Puts a run on the bill that a dead dispatcher left, unless it is there. */
+export async function billLeftover(
+  parts: BillParts & { runs: Runs; now: () => Date },
+  run: RunRecord,
+): Promise<void> {
+  const { id, actor, host, channel, tier, thread, agent, since } = run;
+  // Earlier versions have written no more of a run.
+  if (host === undefined || tier === undefined || thread === undefined || since === undefined)
+    return;
+  if (await parts.ledger.has(id, since)) return;
+  const { usage } =
+    agent === undefined ? {} : await readLeftOutput(agent, parts.runs.outputPath(id));
+  const ms = Math.max(0, parts.now().getTime() - Date.parse(since));
+  await write(parts, {
+    at: since,
+    ...{ id, actor, host, channel, tier, thread },
+    ended: 'interrupted',
+    ms,
+    ...(usage && { usage }),
+  });
+}
+
+async function write({ ledger, log }: BillParts, line: LedgerLine): Promise<void> {
+  await ledger.add(line).catch((error: unknown) => {
+    log('internal_error', { error: `the ledger: ${reasonOf(error)}` });
+  });
+}
+
+function endingOf(ended: JobResult | undefined): RunEnding {
+  if (ended === undefined) return 'interrupted';
+  const { kind } = ended;
+  return kind === 'gone' || kind === 'unread' || kind === 'parked' ? 'interrupted' : kind;
+}

@@ -1,0 +1,73 @@
+/** What a run used, as its agent CLI states it (bills.md). Whatever the CLI does not state is absent. */
+export interface Usage {
+  /** The model, as the CLI names it; that which cost most, if there were several. */
+  model?: string;
+  /** Tokens that were read, without those of the cache. */
+  input: number;
+  /** Tokens that were read from the cache. */
+  cached: number;
+  /** Tokens that were written, thinking included. */
+  output: number;
+  /** US dollars, by the CLI's own account: nothing here multiplies tokens with prices. */
+  usd?: number;
+  /** How often the model was asked. */
+  turns?: number;
+}
+
+/** What an answer tells of its run: a {@link Usage}, and how long it took, in milliseconds. */
+export interface UsageOnRecord extends Usage {
+  ms: number;
+}
+
+const MODEL = /^[\w.:/@[\]+ -]{1,100}$/;
+/** No run uses more; what claims to is not believed, so that one line cannot spoil every sum. */
+const MAX_TOKENS = 1e10;
+const MAX_USD = 1e6;
+const MAX_MS = 1e10;
+
+/** A usage from a header, which anybody may have pushed; undefined for what cannot be one. */
+export function usageIn(value: unknown): UsageOnRecord | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const fields = value as Record<string, unknown>;
+  const input = amount(fields['input'], MAX_TOKENS);
+  const cached = amount(fields['cached'], MAX_TOKENS);
+  const output = amount(fields['output'], MAX_TOKENS);
+  const ms = amount(fields['ms'], MAX_MS);
+  if (input === undefined || cached === undefined || output === undefined || ms === undefined)
+    return undefined;
+  const { model } = fields;
+  const usd = amount(fields['usd'], MAX_USD);
+  const turns = amount(fields['turns'], MAX_TOKENS);
+  return {
+    ...(typeof model === 'string' && MODEL.test(model) && { model }),
+    ...{ input, cached, output },
+    ...(usd !== undefined && { usd }),
+    ...(turns !== undefined && { turns }),
+    ms,
+  };
+}
+
+/** A number from 0 to `most`, which YAML without types may have read as text. */
+export function amount(value: unknown, most: number): number | undefined {
+  const isText = typeof value === 'string' && /^\d{1,15}(?:\.\d{1,15})?(?:e-\d{1,2})?$/.test(value);
+  if (typeof value !== 'number' && !isText) return undefined;
+  const number = Number(value);
+  return number >= 0 && number <= most ? number : undefined;
+}
+
+/** Tokens and money of several runs together; `usd` is absent if none of them states money. */
+export interface UsageSum {
+  input: number;
+  cached: number;
+  output: number;
+  usd?: number;
+}
+
+/** Adds the usage of one run to a sum. */
+export function addUsage(sum: UsageSum, { input, cached, output, usd }: UsageSum): void {
+  sum.input += input;
+  sum.cached += cached;
+  sum.output += output;
+  // Sums of fractions of a cent stay exact to a millionth.
+  if (usd !== undefined) sum.usd = Math.round(((sum.usd ?? 0) + usd) * 1e6) / 1e6;
+}

@@ -1,0 +1,109 @@
+import { appendFile, readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasCode } from '../errors.ts';
+import { makeFolder } from '../folder.ts';
+import type { MessageRef } from '../protocol/message-ref.ts';
+import { isRecord } from './files.ts';
+import type { Usage } from '../protocol/usage.ts';
+
+/** How a run ended: `interrupted` when its dispatcher died. */
+export type RunEnding = 'answered' | 'silent' | 'failed' | 'stopped' | 'refused' | 'interrupted';
+
+/** One run, as the bill has it (bills.md). Stored and shown under these names. */
+export interface LedgerLine {
+  /** When it began, in ISO form, UTC. */
+  at: string;
+  /** The dispatch id, a ULID. */
+  id: string;
+  actor: string;
+  host: string;
+  channel: string;
+  tier: string;
+  /** The first message of the thread. */
+  thread: MessageRef;
+  ended: RunEnding;
+  /** The code of a failure. */
+  reason?: string;
+  /** Milliseconds. */
+  ms: number;
+  /** Absent when its CLI states none. */
+  usage?: Usage;
+}
+
+const MONTH = /^(\d{4}-\d{2})\.jsonl$/;
+
+/**
+ * Every run of this machine, a file for each month. A run that is made again after a crash was paid
+ * twice, and has two lines.
+ */
+export class Ledger {
+  readonly folder: string;
+  #unwritten: LedgerLine[] = [];
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /**
+   * Adds a line. A disk that is full must not hold up an answer, so what it does not take is kept and
+   * written with the next line.
+   *
+   * @throws what kept the line from the disk
+   */
+  add(line: LedgerLine): Promise<void> {
+    const write = async (): Promise<void> => {
+      this.#unwritten.push(line);
+      await makeFolder(this.folder, 0o700);
+      for (let [first] = this.#unwritten; first !== undefined; [first] = this.#unwritten) {
+        // What was cut off before must not spoil this one.
+        const text = `\n${JSON.stringify(first)}\n`;
+        await appendFile(this.#path(first.at.slice(0, 7)), text, { mode: 0o600 });
+        this.#unwritten.shift();
+      }
+    };
+    const written = this.#writing.then(write, write);
+    this.#writing = written.catch(() => undefined);
+    return written;
+  }
+
+  /** Whether a run that began at this time has its line. */
+  async has(id: string, at: string): Promise<boolean> {
+    return (await this.text(at.slice(0, 7))).includes(`"id":"${id}"`);
+  }
+
+  /** The months of which there are lines, such as `2026-11`, oldest first. */
+  async months(): Promise<string[]> {
+    const names = await readdir(this.folder).catch(() => []);
+    return names.flatMap((name) => MONTH.exec(name)?.[1] ?? []).sort();
+  }
+
+  /** The lines of a month, as they are on disk. */
+  async text(month: string): Promise<string> {
+    try {
+      return await readFile(this.#path(month), 'utf8');
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return '';
+      throw error;
+    }
+  }
+
+  #path(month: string): string {
+    return join(this.folder, `${month}.jsonl`);
+  }
+}
+
+/** The runs in a text of the ledger; a line that a crash cut off is passed over. */
+export function linesIn(text: string): LedgerLine[] {
+  return text.split('\n').flatMap((line) => {
+    if (line === '') return [];
+    try {
+      const value: unknown = JSON.parse(line);
+      return isRecord(value) && typeof value['at'] === 'string' && typeof value['id'] === 'string'
+        ? [value as unknown as LedgerLine]
+        : [];
+    } catch {
+      return [];
+    }
+  });
+}

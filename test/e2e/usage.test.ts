@@ -1,0 +1,158 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { agent } from '../support/agents.ts';
+import { Bus, type Host } from '../support/bus.ts';
+import { Program } from '../support/process.ts';
+import { until } from '../support/wait.ts';
+
+const claude = (what: string): string => agent('billed/claude', '-p', what);
+
+/** What the scripted claude says that it used. */
+const USED = { model: 'claude-test-1', input: 30, cached: 3000, output: 12, usd: 0.25, turns: 2 };
+/** What it had used when it was ended in its first turn. */
+const BEGUN = { model: 'claude-test-1', input: 15, cached: 1500, output: 6, turns: 1 };
+
+interface Line {
+  id: string;
+  ended: string;
+  reason?: string;
+  usage?: unknown;
+}
+
+/** The lines of the ledger, without their times. */
+function ledger(host: Host): Line[] {
+  const folder = join(host.state, 'ledger');
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .sort()
+    .flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'))
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line);
+}
+
+const ends = (host: Host): unknown[] =>
+  ledger(host).map(({ ended, reason, usage }) => [ended, reason, usage]);
+
+/** What the run under way has printed so far. */
+function rawOutput(host: Host): string {
+  const folder = join(host.state, 'runs');
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const name = names.find((one) => one.endsWith('.out'));
+  return name === undefined ? '' : readFileSync(join(folder, name), 'utf8');
+}
+
+it('the text of an answer is that of the JSON, and it tells what its run used', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: claude('answer') });
+  const question = await host.send('worker', 'part');
+  await host.once();
+
+  const [answer] = bus.from('worker');
+  expect(answer?.message).toMatchObject({ body: 'It is done.\n', usage: USED, re: [question] });
+  expect(answer?.message.usage?.ms).toBeGreaterThan(0);
+  expect(ledger(host)).toMatchObject([
+    { actor: 'worker', tier: 'default', host: 'front', ended: 'answered', usage: USED },
+  ]);
+  expect(readdirSync(join(host.state, 'runs'))).toEqual([]);
+});
+
+it('a run for two askers is counted in one of its answers', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: claude('answer') });
+  await host.send('worker', 'one', '--from', 'alice');
+  await host.send('worker', 'two', '--from', 'bob');
+  await host.once();
+
+  const told = bus.from('worker').map(({ message }) => message.usage?.usd);
+  expect([...told].sort()).toEqual(ledger(host).length === 1 ? [0.25, undefined] : [0.25, 0.25]);
+});
+
+it.each([
+  ['fail', 'exit_code', 'API Error: 500 Internal server error.', USED],
+  ['fail-quietly', 'exit_code', 'Something went wrong.', USED],
+  ['silent', 'empty_answer', 'printed nothing', USED],
+  ['garbage', 'bad_output', 'without an answer in JSON', BEGUN],
+])('a run that ends with %s is on the bill as %s', async (what, reason, says, used) => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    worker: { default: { cli: claude(what), attempts: 1 } },
+  });
+  await host.send('worker', 'part');
+  await host.once();
+
+  expect(ends(host)).toEqual([['failed', reason, used]]);
+  expect(bus.from('worker').map(({ message }) => message.failed?.reason)).toEqual([reason]);
+  const dlq = await host.run('dlq', '--json');
+  expect(dlq.out).toContain(says);
+  // What the CLI did on the way is nobody's but its own.
+  const told = bus.messages().map(({ message }) => JSON.stringify(message));
+  expect(told.join() + dlq.out).not.toContain('secret-transcript');
+});
+
+it('an answer that came before its stream was cut is not lost', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: claude('cut') });
+  await host.send('worker', 'part');
+  await host.once();
+
+  const used = { model: 'claude-test-1', input: 30, cached: 3000, output: 12, turns: 2 };
+  expect(bus.from('worker')[0]?.message).toMatchObject({ body: 'It is done.\n', usage: used });
+});
+
+it('100 MiB before the answer cost it nothing', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: claude('flood') });
+  await host.send('worker', 'part');
+  await host.once();
+
+  expect(bus.from('worker')[0]?.message).toMatchObject({ body: 'It is done.\n', usage: USED });
+  expect(readdirSync(join(host.state, 'runs'))).toEqual([]);
+}, 60_000);
+
+it('a run that is cancelled is on the bill with what it had used by then', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: claude('slow') });
+  await host.once();
+  const question = await host.send('worker', 'part');
+  const running = host.start();
+  await until('its first turn', () => rawOutput(host).includes('msg_1'));
+  await host.run('cancel', question);
+  await until('the bill', () => ledger(host).length > 0);
+  await running.stop();
+
+  expect(ends(host)).toEqual([['stopped', undefined, BEGUN]]);
+});
+
+it('a run whose dispatcher was killed is on the bill once, with what it had used by then', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: claude('slow') });
+  await host.once();
+  await host.send('worker', 'part');
+  const dispatcher = new Program(host, 'dispatch');
+  await until('its first turn', () => rawOutput(host).includes('msg_1'));
+  await dispatcher.stop('SIGKILL');
+  await host.run('pause');
+  await host.once();
+  await host.once();
+
+  expect(ends(host)).toEqual([['interrupted', undefined, BEGUN]]);
+  expect(readdirSync(join(host.state, 'runs'))).toEqual([]);
+});
+
+it.each([
+  ['an output of its own', agent('billed/claude', '-p', 'answer', '--output-format', 'text')],
+  ['a second command', `${claude('answer')}; true`],
+  ['a wrapper', `sh -c '${agent('billed/claude', '-p', 'answer')}'`],
+])('a command with %s gets no flags, and its answer tells no usage', async (_, cli) => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: cli });
+  await host.send('worker', 'part');
+  await host.once();
+
+  const [answer] = bus.from('worker');
+  expect(answer?.message.body).toContain('plain: -p answer');
+  expect(answer?.message.body).not.toContain('stream-json');
+  expect(answer?.message.usage).toBeUndefined();
+  expect(ends(host)).toEqual([['answered', undefined, undefined]]);
+});
