@@ -140,8 +140,21 @@ export interface WebThreadNode {
   excerpt: string;
   /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
   mark: 'interim' | 'failure' | 'cancel' | null;
+  /** What the run used that wrote it, where its agent CLI states that. */
+  usage: WebUsage | null;
   states: WebState[];
   children: WebThreadNode[];
+}
+
+/** What a run used: tokens without those of the cache, US dollars, milliseconds. */
+export interface WebUsage {
+  model?: string;
+  input: number;
+  cached: number;
+  output: number;
+  usd?: number;
+  turns?: number;
+  ms: number;
 }
 
 /** `GET /api/thread`, as `crosstalk thread --json`. */

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { Cost } from '../../src/operations/reading/cost.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
@@ -155,4 +156,94 @@ it.each([
   expect(answer?.message.body).not.toContain('stream-json');
   expect(answer?.message.usage).toBeUndefined();
   expect(ends(host)).toEqual([['answered', undefined, undefined]]);
+});
+
+async function cost(host: Host, ...options: string[]): Promise<Cost> {
+  return JSON.parse((await host.run('cost', '--json', ...options)).out) as Cost;
+}
+
+it('cost adds up what was paid here, and what answers of another host tell', async () => {
+  const bus = new Bus();
+  const [front, back] = [
+    await bus.host('front', {
+      worker: claude('answer'),
+      failing: { default: { cli: claude('fail'), attempts: 1 } },
+      plain: 'cat > /dev/null; echo done',
+    }),
+    await bus.host('back', {
+      helper: claude('answer'),
+      loser: { default: { cli: claude('fail'), attempts: 1 } },
+    }),
+  ];
+  await back.once();
+  const question = await front.send('worker', 'one');
+  await front.once();
+  await front.send('worker', 'two', '--new');
+  await front.send('failing', 'three', '--new');
+  await front.send('plain', 'four', '--new');
+  await front.send('helper', 'five', '--new');
+  await front.send('loser', 'six', '--new');
+  for (let pass = 0; pass < 3; pass++) await front.once();
+  await back.once();
+  await front.once();
+
+  const byActor = await cost(front);
+  const one = { input: 30, cached: 3000, output: 12, usd: 0.25 };
+  const two = { input: 60, cached: 6000, output: 24, usd: 0.5 };
+  expect(byActor.rows).toMatchObject([
+    { what: 'worker', runs: 2, failed: 0, ...two },
+    { what: 'failing', runs: 1, failed: 1, ...one },
+    { what: 'helper', runs: 1, failed: 0, ...one },
+    { what: 'plain', runs: 1, failed: 0, input: 0, cached: 0, output: 0, usd: null },
+  ]);
+  expect(byActor).toMatchObject({
+    total: { runs: 5, failed: 1, input: 120, cached: 12_000, output: 48, usd: 1 },
+    unstated: 1,
+    partly_known: ['back'],
+  });
+  // The host that was asked for it knows its own failure.
+  const byHost = await cost(back, '--by', 'host');
+  expect(byHost.rows.sort((a, b) => (a.what < b.what ? -1 : 1))).toMatchObject([
+    { what: 'back', runs: 2, failed: 1, usd: 0.5 },
+    { what: 'front', runs: 2, failed: 0, usd: 0.5 },
+  ]);
+  const byThread = await cost(front, '--by', 'thread');
+  expect(byThread.rows).toHaveLength(5);
+  expect(byThread.rows.find(({ what }) => what === question)).toMatchObject({ runs: 1, ...one });
+  for (const by of ['tier', 'channel', 'day']) {
+    const { rows, total } = await cost(front, '--by', by);
+    expect([rows.length, rows[0]?.runs, total.usd]).toEqual([1, 5, 1]);
+  }
+  const printed = await front.run('cost');
+  expect(printed.out).toMatch(/^worker +2 +0 +60 +6,000 +24 +\$0\.5000$/m);
+  expect(printed.err).toContain('of other hosts (back) only the runs are counted');
+  const tree = await front.run('thread', question, '--cost');
+  expect(tree.out).toContain('30 in 3,000 cached 12 out $0.2500');
+  expect(tree.out).toMatch(/^1 runs? {2}30 in {2}3,000 cached {2}12 out {2}\$0\.2500$/m);
+  expect((await front.run('thread', question)).out).not.toContain('cached');
+  const wrong = await front.run('cost', '--by', 'moon');
+  expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('--by is "moon"')]);
+});
+
+it('what is kept of a long month gives the same sums as its lines', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: claude('answer') });
+  const folder = join(host.state, 'ledger');
+  mkdirSync(folder, { recursive: true });
+  const now = new Date();
+  const path = join(folder, `${now.toISOString().slice(0, 7)}.jsonl`);
+  const line = (n: number): string =>
+    `\n${JSON.stringify({ at: now.toISOString(), id: String(n), actor: `a${String(n % 3)}`, host: 'front', channel: 'c', tier: 'default', thread: { channel: 'c', relPath: String(n) }, ended: n % 7 === 0 ? 'failed' : 'answered', ms: 10, usage: { input: n, cached: 1, output: 2, usd: 0.001 } })}\n`;
+  const lines = Array.from({ length: 3000 }, (_, n) => line(n));
+  writeFileSync(path, lines.slice(0, 2000).join(''));
+  const first = await cost(host);
+  expect(first.total).toMatchObject({ runs: 2000, usd: 2 });
+  expect(readdirSync(folder)).toHaveLength(2);
+  // A line that a crash has cut off, and more of them.
+  writeFileSync(path, `${lines.join('')}\n{"at":"${now.toISOString()}","id":"cut`);
+  const kept = await cost(host);
+  rmSync(path.replace('.jsonl', '.sums'));
+  expect(await cost(host)).toEqual(kept);
+  expect(kept.total).toMatchObject({ runs: 3000, failed: 429, input: 4_498_500, usd: 3 });
+  expect(kept.rows).toHaveLength(3);
 });

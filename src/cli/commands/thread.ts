@@ -1,24 +1,76 @@
-import { thread, type NodeState, type ThreadNode } from '../../operations/tracing/thread.ts';
+import type { Context } from '../../operations/context.ts';
+import { cost, type CostRow } from '../../operations/reading/cost.ts';
+import {
+  thread,
+  type NodeState,
+  type Thread,
+  type ThreadNode,
+} from '../../operations/tracing/thread.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { suffixOf } from '../../protocol/names.ts';
-import { inTransport, note, print, type Call } from '../command/command.ts';
+import { flag, inTransport, note, print, type Call } from '../command/command.ts';
+import { dollars, grouped } from '../view/cost.ts';
 import { age, colourless, painter } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
     const found = await thread(context, call.args[0] ?? '');
     if (!found.complete) note(call, 'the thread is very long; this is a part of it');
-    return print(call, found, () =>
-      found.roots.flatMap((root) => lines(call, root, found.message)).join('\n'),
+    const withCost = flag(call, 'cost');
+    const bill = withCost ? await billOf(context, found) : undefined;
+    const json = bill === undefined ? found : { ...found, cost: bill };
+    return print(call, json, () =>
+      [
+        ...found.roots.flatMap((root) => lines(call, root, found.message, withCost)),
+        ...(bill === undefined ? [] : [billLine(bill)]),
+      ].join('\n'),
     );
   });
 }
 
+/** What a whole thread has cost, with the runs that came to nothing. */
+async function billOf(context: Context, { roots }: Thread): Promise<CostRow[]> {
+  const [oldest] = roots.map(({ timestamp }) => timestamp).sort();
+  const since = new Date(Date.parse(oldest ?? '') - DAY_MS);
+  const { rows } = await cost(context, { by: 'thread', since });
+  return rows.filter(({ what }) => roots.some(({ relPath }) => relPath === what));
+}
+
+/** A clock may be behind. */
+const DAY_MS = 86_400_000;
+
+function billLine(bill: readonly CostRow[]): string {
+  const sum = (of: (row: CostRow) => number): number => bill.reduce((all, row) => all + of(row), 0);
+  const usd = bill.some((row) => row.usd !== null) ? sum((row) => row.usd ?? 0) : null;
+  const failed = sum((row) => row.failed);
+  return [
+    `${String(sum((row) => row.runs))} runs${failed === 0 ? '' : `, ${String(failed)} of them failed`}`,
+    ...usageWords({
+      input: sum((row) => row.input),
+      cached: sum((row) => row.cached),
+      output: sum((row) => row.output),
+    }),
+    dollars(usd),
+  ].join('  ');
+}
+
+function usageWords({
+  input,
+  cached,
+  output,
+}: {
+  input: number;
+  cached: number;
+  output: number;
+}): string[] {
+  return [`${grouped(input)} in`, `${grouped(cached)} cached`, `${grouped(output)} out`];
+}
+
 /** A node and the nodes below it, with the lines that connect them. */
-function lines(call: Call, node: ThreadNode, asked: string): string[] {
+function lines(call: Call, node: ThreadNode, asked: string, withCost: boolean): string[] {
   const below = node.children.flatMap((child, at) => {
     const isLast = at === node.children.length - 1;
-    const [first = '', ...others] = lines(call, child, asked);
+    const [first = '', ...others] = lines(call, child, asked, withCost);
     return [
       `${isLast ? '└─ ' : '├─ '}${first}`,
       ...others.map((line) => `${isLast ? '   ' : '│  '}${line}`),
@@ -33,6 +85,9 @@ function lines(call: Call, node: ThreadNode, asked: string): string[] {
     ...node.states.map((state) =>
       paint(COLOURS[state.state], words(state) + elsewhere(node, state)),
     ),
+    ...(withCost && node.usage !== null
+      ? [paint('magenta', [...usageWords(node.usage), dollars(node.usage.usd ?? null)].join(' '))]
+      : []),
     paint('dim', colourless(node.excerpt.replace(/\s+/g, ' ')).slice(0, 60)),
   ];
   return [head.join('  ').trimEnd(), ...below];

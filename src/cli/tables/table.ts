@@ -85,10 +85,24 @@ export const COMMANDS: readonly CommandSpec[] = [
     name: 'thread',
     args: '<message>',
     summary: 'who asked whom, what was answered, and what is still open',
+    options: [['--cost', 'with what each run used, and the bill of the whole thread']],
     inRun: true,
     example: 'crosstalk thread 1f2e3d4c',
     paged: true,
     load: () => import('../commands/thread.ts'),
+  },
+  {
+    name: 'cost',
+    summary: 'what runs have used: tokens, and money where the agent CLI states it',
+    options: [
+      ['--by <what>', 'actor, tier, host, channel, thread or day (default: actor)'],
+      ['--since <when>', 'only newer ones: 2026-06-09, 2h, 3d, today (default: 30 days)'],
+    ],
+    details:
+      'Every run of this machine is counted, failed and silent ones too. Of other machines those are counted that gave an answer which tells what they used.',
+    example: 'crosstalk cost --by thread --since today',
+    paged: true,
+    load: () => import('../commands/talk/cost.ts'),
   },
   {
     name: 'search',

@@ -128,6 +128,7 @@ function describe({ relPath, message }: Located): Omit<WebThreadNode, 'states' |
     cause: message.cause,
     excerpt: excerptOf(message.body, '', EXCERPT_BYTES).text,
     mark: markOf(message),
+    usage: message.usage ?? null,
   };
 }
 
