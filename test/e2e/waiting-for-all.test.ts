@@ -73,7 +73,7 @@ it.each([
   const crew = await Crew.with([wake]);
   await crew.front.send('boss', 'goal');
   await crew.pass();
-  crew.back.start();
+  crew.back.start('--grace', '0');
   for (const name of PEERS) {
     await crew.answers(name);
     await crew.pass();
@@ -108,7 +108,7 @@ it('the notice of a failure counts as an answer, and a word on the way neither c
   });
   await crew.front.send('boss', 'goal');
   await crew.pass();
-  crew.back.start();
+  crew.back.start('--grace', '0');
   await until('the notice', () => crew.bus.from('w2')[0]?.message.failed !== undefined);
   crew.open('word');
   await until('the word', () => crew.bus.from('w1')[0]?.message.interim === true);
@@ -128,7 +128,7 @@ it('a new task wakes at once while answers wait, and so does what belongs to ano
   const crew = await Crew.with(['wake: all']);
   await crew.front.send('boss', 'goal');
   await crew.pass();
-  crew.back.start();
+  crew.back.start('--grace', '0');
   await crew.answers('w1');
   await crew.pass();
   const other = await crew.front.send('boss', 'another goal', '--from', 'bob');
@@ -142,7 +142,7 @@ it('what waits goes on waiting until the same time after a restart, and is hande
   const crew = await Crew.with(['wake: all', 'join_timeout: 1h']);
   await crew.front.send('boss', 'goal');
   await crew.pass();
-  const back = crew.back.start();
+  const back = crew.back.start('--grace', '0');
   await crew.answers('w1');
   await crew.answers('w2');
   await back.stop();
@@ -169,9 +169,9 @@ it('what waits goes on waiting until the same time after a restart, and is hande
 
 it('a dispatcher that goes on running hands over what has waited long enough', async () => {
   const crew = await Crew.with(['wake: all', 'join_timeout: 3s']);
-  const running = crew.front.start();
+  const running = crew.front.start('--grace', '0');
   await crew.front.send('boss', 'goal');
-  crew.back.start();
+  crew.back.start('--grace', '0');
   await crew.answers('w1');
   const { until: time } = await running.saw('joining');
   const first = crew.bus.from('w1').map(({ relPath }) => relPath);
@@ -179,4 +179,38 @@ it('a dispatcher that goes on running hands over what has waited long enough', a
     (messages as string[]).includes(first[0] ?? ''),
   );
   expect(Date.parse(String(started['ts']))).toBeGreaterThanOrEqual(Date.parse(String(time)));
+});
+
+it('explain, status, thread and waiting say whom the answers wait for, and until when', async () => {
+  const crew = await Crew.with(['wake: all']);
+  const running = crew.front.start('--grace', '0');
+  const goal = await crew.front.send('boss', 'goal');
+  crew.back.start('--grace', '0');
+  for (const name of ['w1', 'w3']) await crew.answers(name);
+  await running.saw('joining');
+  const json = async <T>(...argv: string[]): Promise<T> =>
+    JSON.parse((await crew.front.run(...argv, '--json')).out) as T;
+  interface Shown {
+    dispatcher: { joining?: { messages: string[]; waits_for: string[]; until: string }[] };
+  }
+  const [joining] = await until('both answers', async () => {
+    const { dispatcher } = await json<Shown>('status');
+    return dispatcher.joining?.[0]?.messages.length === 2 && dispatcher.joining;
+  });
+  const { waits_for, until: time, messages } = joining!;
+  expect(waits_for).toEqual(['w2', 'w4', 'w5']);
+
+  const part = messages[0]!;
+  const whom = `waits for w2, w4, w5, until ${time} at the latest`;
+  for (const message of [part, goal]) {
+    expect((await crew.front.run('explain', message, 'boss')).out).toContain(whom);
+    const explained = await json<{ facts: unknown }>('explain', message, 'boss');
+    expect(explained.facts).toMatchObject({ joining: { waits_for, until: time } });
+  }
+  expect((await crew.front.run('status')).out).toContain(
+    'boss has 2 answers and waits for w2, w4, w5',
+  );
+  expect((await crew.front.run('thread', part)).out).toContain('it waits for w2, w4, w5');
+  const [waited] = await json<{ held_up: string[] }[]>('wait', '--timeout', '0', goal);
+  expect(waited?.held_up).toEqual([`boss has 2 answers and ${whom}`]);
 });
