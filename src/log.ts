@@ -35,6 +35,7 @@ export type EventName =
   | 'cancelled'
   | 'cancel_ignored'
   | 'parked'
+  | 'joining'
   | 'cursor_lost'
   | 'workspace_cleaned'
   | 'workspaces_removed'

@@ -1,15 +1,13 @@
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../folder.ts';
-import { parseProfile } from '../protocol/files/actor.ts';
+import { parseProfile, type Profile } from '../protocol/files/actor.ts';
 import { profileFiles } from '../protocol/layout.ts';
 import { isRecord, readJson, writeDurably } from '../state/files.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** A profile and the path from which it was read. */
-interface ReadProfile {
+interface ReadProfile extends Omit<Profile, 'name'> {
   path: string;
-  description: string;
-  body: string;
 }
 
 /** The profile of an actor that is in force, and the problem of the one on the bus. */
@@ -70,8 +68,7 @@ export async function profileInForce(
     if (read === undefined) continue;
     const parsed = 'reason' in read ? undefined : parseProfile(read.text, actor);
     if (parsed?.ok === true) {
-      const { description, body } = parsed.value;
-      const profile = { path, description, body };
+      const profile = readFrom(path, parsed.value);
       if (problem !== undefined)
         return { profile, problem: `${problem}; ${path} is in force meanwhile; ${mend}` };
       if (JSON.stringify(last) === JSON.stringify(profile))
@@ -96,6 +93,21 @@ export async function profileInForce(
   // A profile that was removed from the bus must not come back in place of a later unreadable one.
   if (before === undefined || last !== undefined) await keep(file, {});
   return {};
+}
+
+/** A profile as it is kept: the same values in the same order, whatever the order in its file. */
+export function readFrom(
+  path: string,
+  { description, body, wake, joinTimeout, peers }: Omit<Profile, 'name'>,
+): ReadProfile {
+  return {
+    path,
+    description,
+    body,
+    ...(wake !== undefined && { wake }),
+    ...(joinTimeout !== undefined && { joinTimeout }),
+    ...(peers !== undefined && { peers }),
+  };
 }
 
 /** Notes that the operator of this machine has written a profile, which is then no news here. */
@@ -133,10 +145,17 @@ type Kept = Pick<ProfileInForce, 'profile' | 'seen'>;
 async function keptIn(file: string): Promise<Kept | undefined> {
   const { value } = (await readJson(file).catch(() => undefined)) ?? {};
   if (!isRecord(value)) return undefined;
-  const { path, description, body, seen } = value;
+  const { path, description, body, seen, wake, joinTimeout, peers } = value;
   if (typeof path !== 'string' || typeof description !== 'string' || typeof body !== 'string')
     return {};
-  return { profile: { path, description, body }, ...(isSeen(seen) && { seen }) };
+  const profile = readFrom(path, {
+    description,
+    body,
+    ...(wake === 'all' && { wake }),
+    ...(typeof joinTimeout === 'number' && { joinTimeout }),
+    ...(peers === 'none' && { peers }),
+  });
+  return { profile, ...(isSeen(seen) && { seen }) };
 }
 
 function isSeen(value: unknown): value is ProfileSeen {

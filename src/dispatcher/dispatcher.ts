@@ -11,6 +11,7 @@ import { firstDue, type DueSource, type Startable } from './due.ts';
 import { DueRetries } from './due-retries.ts';
 import { FanIns } from './fan-ins.ts';
 import { Jobs } from './jobs.ts';
+import { Joins } from './joins.ts';
 import { Lanes } from './lanes.ts';
 import { Notices } from './notices.ts';
 import { inTime } from './last-push.ts';
@@ -32,6 +33,7 @@ export class Dispatcher {
   /** The sources of runs, in the order in which they are asked. */
   readonly #sources: readonly DueSource[];
   readonly #fanIns: FanIns;
+  readonly joins: Joins;
   readonly #notices: Notices;
   readonly #cancellations: Cancellations;
   readonly #links: ChannelLinks;
@@ -54,15 +56,16 @@ export class Dispatcher {
     this.events = new Emitter((error) => {
       parts.log('internal_error', { error: reasonOf(error) });
     });
-    const shared = { ...parts, lanes: this.#lanes, batches: new Batches(parts.reader) };
-    this.#sources = [
-      new WaitingMail(shared),
-      new DueRetries({ ...shared, retries: new Retries(parts) }),
-    ];
-    this.#fanIns = new FanIns(parts);
     this.#links = new ChannelLinks(parts.transport, parts.reader);
     this.#crossings = new Crossings(parts.transport, parts.reader);
     const reading = { links: this.#links, crossings: this.#crossings };
+    this.joins = new Joins({ ...parts, ...reading });
+    const shared = { ...parts, lanes: this.#lanes, batches: new Batches(parts.reader) };
+    this.#sources = [
+      new WaitingMail({ ...shared, joins: this.joins }),
+      new DueRetries({ ...shared, retries: new Retries(parts) }),
+    ];
+    this.#fanIns = new FanIns(parts);
     this.#notices = new Notices({ ...parts, ...reading });
     this.#cancellations = new Cancellations({
       ...parts,
@@ -91,11 +94,11 @@ export class Dispatcher {
   }
 
   /**
-   * The time at which a run becomes due without news: a retry, or a trial of an agent CLI that
-   * refused to work.
+   * The time at which a run becomes due without news: a retry, a trial of an agent CLI that refused
+   * to work, or answers that have waited long enough for others.
    */
   nextStart(): Promise<Date | undefined> {
-    return firstDue(this.#sources, this.#parts.now());
+    return firstDue([...this.#sources, this.joins], this.#parts.now());
   }
 
   get running(): Running[] {

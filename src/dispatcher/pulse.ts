@@ -23,6 +23,7 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
   const { failing } = publisher;
   const stalled = facts.tickFailing ?? dispatcher.stalled.first;
   const unrecorded = dispatcher.unrecorded.first;
+  const joining = dispatcher.joins.waiting;
   const counts = deliveries.mailboxes.counts();
   return {
     pid: process.pid,
@@ -36,6 +37,7 @@ export async function pulse(parts: TickParts, facts: ServiceFacts): Promise<Hear
     pending: counts.pending,
     ...(counts.awaiting > 0 && { unread: counts.awaiting }),
     parked: parts.guards.deferrals,
+    ...(joining.length > 0 && { joining }),
     ...(fetchFailing && {
       fetch_failing_since: fetchFailing.since,
       fetch_error: fetchFailing.reason,

@@ -3,6 +3,7 @@ import type { Batches } from './batches.ts';
 import { lookedAt } from './batches.ts';
 import type { DueSource, Startable } from './due.ts';
 import type { Deliveries } from './intake/deliveries.ts';
+import type { Joins } from './joins.ts';
 import type { Lanes } from './lanes.ts';
 import type { Guards } from './run/guards.ts';
 
@@ -11,12 +12,14 @@ export interface WaitingMailParts {
   guards: Guards;
   lanes: Lanes;
   batches: Batches;
+  joins: Pick<Joins, 'follow' | 'holds'>;
 }
 
 /**
  * Runs for the messages in the mailboxes. They are due as soon as there is room. They become due at
  * a certain time only when an agent CLI that refused to work is to be tried again, since its
- * messages wait in the mailboxes meanwhile.
+ * messages wait in the mailboxes meanwhile. When answers that wait for others become due, {@link Joins}
+ * knows.
  */
 export class WaitingMail implements DueSource {
   readonly #parts: WaitingMailParts;
@@ -30,9 +33,11 @@ export class WaitingMail implements DueSource {
   }
 
   async *due(host: ActiveHost): AsyncGenerator<Startable> {
-    const { deliveries, guards, lanes, batches } = this.#parts;
+    const { deliveries, guards, lanes, batches, joins } = this.#parts;
     const { mailboxes } = deliveries;
-    for (const waiting of mailboxes.waiting()) {
+    const all = mailboxes.waiting();
+    joins.follow(all);
+    for (const waiting of all) {
       const { actor, channel } = waiting;
       const tiers = host.actors.get(actor) ?? [];
       if (!tiers.some((tier) => lanes.isFree(actor, tier))) continue;
@@ -40,11 +45,13 @@ export class WaitingMail implements DueSource {
         lanes.isFree(actor, tier) ? guards.allows(actor, tier) : false,
       );
       const tip = mailboxes.scanned ?? '';
-      for (const batch of await batches.of(tip, { actor, channel, messages }))
+      for (const batch of await batches.of(tip, { actor, channel, messages })) {
+        const fanIn = batches.fanInOf(batch);
+        if (await joins.holds(host.alias, tip, fanIn, batch)) continue;
         yield {
           actor,
           tiers: batch.map(({ message }) => message.tier),
-          fanIn: batches.fanInOf(batch),
+          fanIn,
           tip,
           begin: () => {
             const relPaths = batch.map(({ relPath }) => relPath);
@@ -59,6 +66,7 @@ export class WaitingMail implements DueSource {
             };
           },
         };
+      }
     }
   }
 }

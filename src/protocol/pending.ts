@@ -1,4 +1,4 @@
-import { EVERYONE } from './address.ts';
+import { EVERYONE, type Address } from './address.ts';
 import { isQuestion, MAX_STEPS, openQuestions, type Lookup } from './causality.ts';
 import { isAnswer } from './owed.ts';
 import type { Located, Message } from './message.ts';
@@ -87,7 +87,7 @@ export function awaitsPeers(
 
 /**
  * The messages that `actor` wrote for one of these questions and that an addressee still owes an
- * answer to; see {@link awaitsPeers}. Nothing is owed to what it took back.
+ * answer to; see {@link debts}.
  */
 export function owedTasks(
   actor: string,
@@ -95,6 +95,26 @@ export function owedTasks(
   channel: readonly Located[],
   lookup: Lookup,
 ): string[] {
+  return debts(actor, questions, channel, lookup).map(({ task }) => task);
+}
+
+/** A message to which an answer is owed. */
+export interface Debt {
+  task: string;
+  /** Those of its addressees that have not answered it. */
+  owing: Address[];
+}
+
+/**
+ * What addressees owe for one of these questions; see {@link awaitsPeers}. Nothing is owed to what the
+ * actor took back.
+ */
+export function debts(
+  actor: string,
+  questions: readonly string[],
+  channel: readonly Located[],
+  lookup: Lookup,
+): Debt[] {
   const payers = new Map<string, Message[]>();
   const takenBack = new Set<string>();
   for (const { message } of channel) {
@@ -113,10 +133,11 @@ export function owedTasks(
     if (message.cancels !== undefined || takenBack.has(relPath)) return [];
     const isTo = ({ from }: Message): boolean => message.to.some(({ name }) => name === from);
     const behind = tasksBehind(message, actor, lookup).flatMap((ref) => payers.get(ref) ?? []);
-    if (!owed(message, [...(payers.get(relPath) ?? []), ...behind.filter(isTo)])) return [];
+    const owing = owingOf(message, [...(payers.get(relPath) ?? []), ...behind.filter(isTo)]);
+    if (owing.length === 0) return [];
     if (message.re.some((answered) => questions.includes(answered))) return [];
     const served = questionsBehind({ relPath, message }, actor, lookup);
-    return served.some((open) => questions.includes(open)) ? [relPath] : [];
+    return served.some((open) => questions.includes(open)) ? [{ task: relPath, owing }] : [];
   });
 }
 
@@ -156,17 +177,18 @@ function tasksBehind(reply: Message, actor: string, lookup: Lookup): string[] {
 }
 
 /**
- * Whether one of those a message is to has not answered it. Whoever answers without having been asked
- * may do so in the place of one who was; of a message to all nobody knows who owes an answer.
+ * Those a message is to that have not answered it. Whoever answers without having been asked may do so
+ * in the place of one who was; of a message to all nobody knows who owes an answer.
  */
-function owed({ from, to }: Message, payers: readonly Message[]): boolean {
+function owingOf({ from, to }: Message, payers: readonly Message[]): Address[] {
   const asked = to.filter(({ name }) => name !== from);
-  if (asked.some(({ name }) => name === EVERYONE)) return payers.length === 0;
-  const paid = hostsByName(payers.map((payer) => ({ name: payer.from, host: payer.host })));
+  const everyone = asked.find(({ name }) => name === EVERYONE);
+  if (everyone !== undefined) return payers.length === 0 ? [everyone] : [];
+  const paid = partiesByName(payers.map((payer) => ({ name: payer.from, host: payer.host })));
   const owing = asked.filter((address) => !isAmong(paid, address));
-  const wanted = hostsByName(asked);
+  const wanted = partiesByName(asked);
   const others = payers.filter((payer) => !isAmong(wanted, { name: payer.from, host: payer.host }));
-  return owing.length > new Set(others.map((payer) => payer.from)).size;
+  return owing.length > new Set(others.map((payer) => payer.from)).size ? owing : [];
 }
 
 interface Party {
@@ -174,14 +196,18 @@ interface Party {
   host?: string | undefined;
 }
 
-function hostsByName(parties: readonly Party[]): Map<string, Set<string | undefined>> {
+/** The hosts of some parties, by name; undefined for one that names none. */
+export function partiesByName(parties: readonly Party[]): Map<string, Set<string | undefined>> {
   const hosts = new Map<string, Set<string | undefined>>();
   for (const { name, host } of parties) hosts.set(name, (hosts.get(name) ?? new Set()).add(host));
   return hosts;
 }
 
-/** A host counts only where both name one. */
-function isAmong(known: Map<string, Set<string | undefined>>, { name, host }: Party): boolean {
+/** Whether a party is among others, by {@link partiesByName}. A host counts only where both name one. */
+export function isAmong(
+  known: Map<string, Set<string | undefined>>,
+  { name, host }: Party,
+): boolean {
   const hosts = known.get(name);
   return hosts !== undefined && (host === undefined || hosts.has(undefined) || hosts.has(host));
 }

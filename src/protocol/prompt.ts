@@ -2,6 +2,7 @@ import { formatAddress } from './address.ts';
 import { optionLines } from './choice.ts';
 import type { Located, Message } from './message.ts';
 import { aboutFiles, type BatchFiles } from './prompt-files.ts';
+import { aboutPeers, type Peers } from './prompt-peers.ts';
 import type { AnswerPlan } from './reply.ts';
 import { HEADINGS, indented, inLine, MARK, quoted, wordLine } from './text/structure.ts';
 
@@ -16,6 +17,8 @@ export interface PromptParts {
   /** The body of the actor's profile; empty when there is none. */
   profile: string;
   channel: { id: string; name: string; body: string };
+  /** The other actors; absent where the profile wants none named. */
+  peers?: Peers | undefined;
   actor: string;
   host: string;
   tier: string;
@@ -51,6 +54,7 @@ export function formatPrompt(parts: PromptParts): string {
     foreign(parts.protocol),
     section(`${HEADINGS.profile}: ${actor}`, foreign(parts.profile)),
     section(`${HEADINGS.channel}: ${inLine(channel.name)}`, foreign(channel.body)),
+    section(HEADINGS.peers, aboutPeers(parts.peers)),
     section(HEADINGS.place, whereYouAre(parts)),
     section(`${HEADINGS.thread}, oldest first`, formatThread(parts.thread, actor)),
     section(HEADINGS.form, formOf(parts)),

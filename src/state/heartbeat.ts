@@ -1,5 +1,19 @@
 import { isRecord, readJson, writeWhole } from './files.ts';
 
+/** Answers of peers that wait for others (`wake: all`). Stored under these names. */
+export interface Joining {
+  actor: string;
+  channel: string;
+  /** relPaths of those that have come. */
+  messages: string[];
+  /** The open questions, as `<channel id>/<relPath>`. */
+  questions: string[];
+  /** The addresses of those that still owe an answer. */
+  waits_for: string[];
+  /** When they are handed over at the latest: ISO 8601 in UTC. */
+  until: string;
+}
+
 /** What a running dispatcher says of itself after each tick. Times are ISO 8601 UTC. */
 export interface Heartbeat {
   pid: number;
@@ -16,6 +30,8 @@ export interface Heartbeat {
   unread?: number;
   /** Tiers whose mail waits because `max_runs_per_hour` is used up. */
   parked: { actor: string; tier: string; reason: string; until: string }[];
+  /** Answers of peers that wait for others to the same questions. */
+  joining?: Joining[];
   fetch_failing_since?: string;
   fetch_error?: string;
   push_failing_since?: string;

@@ -111,6 +111,7 @@ describe('init', () => {
       'upstream/OPERATOR.md',
       'upstream/CROSSTALK.md',
       'upstream/actors/concierge.md',
+      'upstream/actors/worker.md',
     ]) {
       expect(files).toContain(path);
     }

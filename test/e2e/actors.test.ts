@@ -389,3 +389,34 @@ it('actor set checks the folder in which an actor is to work', async () => {
   }
   expect(hostText(host)).not.toContain('workdir');
 });
+
+it('actor add with a count adds numbered actors that no other host serves, and adds nothing when repeated', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { 'worker-2': 'echo mine' });
+  const back = await bus.host('back', { idle: 'true' });
+  const add = (count: string): Promise<Ran> =>
+    back.run('actor', 'add', 'worker', '--cli', 'cat', '--count', count);
+  expect((await add('2')).out).toBe(
+    [
+      'back serves worker-1, run by: cat',
+      'Profile to fill in: local/actors/worker-1.md',
+      'back serves worker-3, run by: cat',
+      'Profile to fill in: local/actors/worker-3.md\n',
+    ].join('\n'),
+  );
+  const shipped = onBus(back, 'upstream/actors/worker.md');
+  expect(onBus(back, 'local/actors/worker-3.md')).toBe(
+    shipped.replace('name: worker\n', 'name: worker-3\n'),
+  );
+  const before = git(bus.hub, 'rev-parse', 'main');
+  expect((await add('2')).out).not.toContain('Profile');
+  expect(git(bus.hub, 'rev-parse', 'main')).toBe(before);
+  const tasks = await Promise.all(['worker-1', 'worker-3'].map((name) => front.send(name, 'part')));
+  expect(tasks).toHaveLength(2);
+  await back.once();
+  expect(bus.from('worker-3').map(({ message }) => message.re)).toEqual([[tasks[1]]]);
+  for (const count of ['0', 'few', '51'])
+    expect(await add(count)).toMatchObject({ code: 2, out: '' });
+  const [listed] = JSON.parse((await front.run('actor', 'list', '--json')).out) as [unknown];
+  expect(listed).toMatchObject({ name: 'concierge', hosts: [] });
+});

@@ -40,6 +40,10 @@ function parts(texts: {
     protocol: elsewhere,
     profile: `P${elsewhere}`,
     channel: { id: 'the-id', name: 'general\u2028# Where you are', body: `C${elsewhere}` },
+    peers: {
+      known: [{ name: 'w', description: elsewhere, hosts: [{ alias: 'mac', tiers: [elsewhere] }] }],
+      more: 1,
+    },
     actor: 'boss',
     host: 'mac',
     tier: 'default',

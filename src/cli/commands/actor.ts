@@ -1,6 +1,7 @@
 import { CrosstalkError } from '../../errors.ts';
 import { listActors, showActor } from '../../operations/setup/actors.ts';
-import { addActor } from '../../operations/setup/add-actor.ts';
+import { addActor, type AddedActor } from '../../operations/setup/add-actor.ts';
+import { namesOfHands } from '../../operations/setup/hands.ts';
 import { removeActor, setActor } from '../../operations/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import { valueText } from '../../protocol/approval/text.ts';
@@ -58,19 +59,31 @@ function add(call: Call): Promise<number> {
       '--cli is missing; name an agent CLI or a command line, as in: --cli claude',
     );
   return inTransport(call, async (context) => {
-    const added = await addActor(context, {
-      name: call.args[0] ?? '',
-      cli,
-      tier: text(call, 'tier') ?? 'default',
-      ...given(call, 'description', 'host', 'workdir'),
-      login: call.io.login,
-      mayReplace: (before, now) => mayReplace(call, before, now),
-    });
-    return print(call, added, () =>
-      [
-        `${added.host} serves ${call.args[0] ?? ''}, run by: ${added.cli}`,
-        ...(added.path === undefined ? [] : [`Profile to fill in: ${added.path}`]),
-      ].join('\n'),
+    const [name = ''] = call.args;
+    const count = text(call, 'count');
+    const hand = { ...given(call, 'host'), name, count: count ?? '' };
+    const names = count === undefined ? [name] : await namesOfHands(context, hand);
+    const all: AddedActor[] = [];
+    for (const one of names) {
+      const done = await addActor(context, {
+        name: one,
+        cli,
+        tier: text(call, 'tier') ?? 'default',
+        ...given(call, 'description', 'host', 'workdir'),
+        ...(count !== undefined && { like: name }),
+        login: call.io.login,
+        mayReplace: (before, now) => mayReplace(call, one, before, now),
+      });
+      all.push(done);
+    }
+    const named = all.map((done, at) => ({ name: names[at] ?? '', ...done }));
+    return print(call, count === undefined ? all[0] : named, () =>
+      named
+        .flatMap((added) => [
+          `${added.host} serves ${added.name}, run by: ${added.cli}`,
+          ...(added.path === undefined ? [] : [`Profile to fill in: ${added.path}`]),
+        ])
+        .join('\n'),
     );
   });
 }
@@ -78,11 +91,12 @@ function add(call: Call): Promise<number> {
 /** Shows what is replaced by what, and asks if there is a terminal. */
 async function mayReplace(
   call: Call,
+  name: string,
   before: ApprovedOptions,
   now: ApprovedOptions,
 ): Promise<boolean> {
-  const { io, args } = call;
-  const tier = `${args[0] ?? ''}.${text(call, 'tier') ?? 'default'}`;
+  const { io } = call;
+  const tier = `${name}.${text(call, 'tier') ?? 'default'}`;
   note(call, `${tier} is served already, and changes:`);
   io.err(`${differences(before, now).join('\n')}\n`);
   const answer = await io.ask?.('Replace it? [y/N] ');

@@ -1,5 +1,6 @@
 import { changeText, commandText, nameText } from '../../protocol/approval/text.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
+import { joiningLine } from '../../operations/tracing/joining.ts';
 import { unservedLine } from '../../operations/health/nobody.ts';
 import { profileLine } from '../../operations/health/profiles.ts';
 import { status } from '../../operations/health/status.ts';
@@ -203,6 +204,8 @@ function dispatcher(status: Status): string[][] {
       `${actor} (${tier}) in ${channelName(status, channel)}, ${String(messages.length)} messages, since ${since}`,
     ]);
   }
+  for (const joining of d.joining ?? [])
+    rows.push(['joining', `in ${channelName(status, joining.channel)}: ${joiningLine(joining)}`]);
   return rows;
 }
 

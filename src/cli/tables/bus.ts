@@ -64,6 +64,10 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
       ['--tier <tier>', 'the tier this command is for (default: default)'],
       ['--workdir <dir>', 'where it works (default: an empty folder for each thread)'],
       ['--description <text>', 'for a new profile'],
+      [
+        '--count <n>',
+        'add so many under numbered names, as in worker-1, that no other host serves',
+      ],
       HOST,
     ],
     example: 'crosstalk actor add reviewer --cli claude --description "Reviews diffs."',

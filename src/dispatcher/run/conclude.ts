@@ -72,7 +72,8 @@ export function stillAwaits(actor: string, briefing: Briefing): boolean {
   return awaitsPeers(actor, questionsOf(actor, briefing), channel, lookup);
 }
 
-function questionsOf(actor: string, { batch, lookup }: Briefing): string[] {
+/** The open questions of a batch. */
+export function questionsOf(actor: string, { batch, lookup }: Briefing): string[] {
   return openQuestionsOfBatch(batch, actor, lookup).map(({ relPath }) => relPath);
 }
 

@@ -12,6 +12,7 @@ import { placeOfRef } from '../../protocol/reference.ts';
 import { threadRoot } from '../../protocol/thread.ts';
 import { brief, shownThread, type Briefing } from './briefing.ts';
 import { Beginning } from '../../bus/beginning.ts';
+import { peersAt } from '../../bus/peers.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { schemasOf } from './fitting.ts';
@@ -154,6 +155,9 @@ async function promptOf(
     protocol: protocol ?? '',
     profile: profile?.body ?? '',
     channel: about,
+    ...(profile?.peers !== 'none' && {
+      peers: await peersAt(parts.transport, job.tip, job.actor),
+    }),
     actor: job.actor,
     host: job.host,
     tier: job.tier.name,

@@ -17,6 +17,7 @@ import type { Context } from '../context.ts';
 import { deliverOrNote } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { profileOf, profileText } from './actors.ts';
+import { profileLike } from './hands.ts';
 import { changeApprovals, requireOutside } from './approvals.ts';
 import { thisHost, writeHostFile, type ThisHost } from './hosts.ts';
 import { noteMissingProgram } from './missing-program.ts';
@@ -32,6 +33,8 @@ export interface AddActorInput {
   workdir?: string;
   description?: string;
   host?: string;
+  /** An actor whose profile a new one repeats, if it has one. */
+  like?: string;
   login: string;
   /** Asks whether a tier that this machine serves may be replaced; without it, it is replaced. */
   mayReplace?: (before: ApprovedOptions, now: ApprovedOptions) => Promise<boolean>;
@@ -129,12 +132,17 @@ async function addProfile(
   const { profile, problem } = await profileOf(context, name);
   if (profile !== undefined || problem !== undefined) return undefined;
   const [path] = profileFiles(name);
+  const like = input.like === undefined ? undefined : await profileOf(context, input.like);
+  const content =
+    like?.profile === undefined || description !== undefined
+      ? profileText(name, description)
+      : await profileLike(context, like.profile.path, name);
   await deliverOrNote(context, [
     {
       at: context.now().toISOString(),
       author: authorOf(from, context.hostname),
       subject: `crosstalk: profile of ${name}`,
-      files: [{ path, content: profileText(name, description) }],
+      files: [{ path, content }],
     },
   ]);
   return path;

@@ -1,4 +1,4 @@
-import { knowProfile } from '../../bus/profiles.ts';
+import { knowProfile, readFrom } from '../../bus/profiles.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { parseProfile } from '../../protocol/files/actor.ts';
 import { profileFiles } from '../../protocol/layout.ts';
@@ -64,7 +64,6 @@ export async function editProfile(
       files: [{ path, content: text }],
     },
   ]);
-  const { description, body } = parsed.value;
-  await knowProfile(profilesOf(context), name, { path, description, body });
+  await knowProfile(profilesOf(context), name, readFrom(path, parsed.value));
   return { path, isChanged: true };
 }

@@ -8,6 +8,7 @@ import type { DeadLetter } from '../../state/dead-letters.ts';
 import { Holds } from '../../state/holds.ts';
 import { readPause } from '../../state/pause.ts';
 import { failureDelay, heldDelay, runDelay } from './held-mail.ts';
+import { joiningAbout, whomText } from './joining.ts';
 import { holderOf } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
@@ -41,6 +42,11 @@ export interface Facts {
    * and so on.
    */
   parked: { reason: string; until: string } | null;
+  /**
+   * Whom it waits for, where its actor is woken once for all answers to a question (`wake: all`), and
+   * until when at most. It is one of these answers, or the question.
+   */
+  joining: { waits_for: string[]; until: string } | null;
   /** Since when it runs, or why it failed or waits, and until when. */
   delay: WebDelay | null;
   /** Its dead letter on this machine, if any. */
@@ -91,6 +97,7 @@ export async function factsOf(
   const at = context.now();
   const now = at.toISOString();
   const waits = heartbeat?.parked.find((one) => one.actor === actor && one.until > now);
+  const joining = running || letter ? undefined : joiningAbout(heartbeat, ref, actor, at);
   const mentions = await naming(ref, 're_or_cause');
   const own = mentions.filter(({ message }) => message.from === actor);
   const answers = own.filter(({ message }) => message.re.includes(relPath) && isAnswer(message));
@@ -112,6 +119,7 @@ export async function factsOf(
     delegated_in: tasks.map((mention) => mention.relPath),
     silent: wakes && settled && !running && own.length === 0 && letter === undefined,
     parked: waits === undefined || !waiting ? null : { reason: waits.reason, until: waits.until },
+    joining: joining ? { waits_for: joining.waits_for, until: joining.until } : null,
     delay: delayOf(
       run,
       letter,
@@ -157,6 +165,7 @@ export function describeFacts(facts: Facts): string {
     facts.parked === null
       ? ''
       : `${reasonInWords(facts.parked.reason)}, tried again at ${facts.parked.until}`,
+    facts.joining === null ? '' : `waits for ${whomText(facts.joining)}`,
     facts.silent ? 'met with silence' : '',
     facts.dead_letter === null
       ? ''

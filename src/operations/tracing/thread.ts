@@ -11,6 +11,7 @@ import { treesOf, type Branch } from '../../protocol/tree.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { factsOf, type Facts } from './facts.ts';
+import { whomText } from './joining.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { queuedMessages } from '../lookup/queued.ts';
@@ -172,7 +173,9 @@ export async function statesOf(
     const facts = await factsOf(context, { channel, relPath }, name, { wakes: true }, naming);
     const open = { actor: name, took_s: null, ...openState(facts), delay: facts.delay };
     states.push(
-      open.state === 'waiting' ? await waiting(context, open, said, { name, host }) : open,
+      open.state === 'waiting'
+        ? await waiting(context, open, said, { name, host, joining: facts.joining })
+        : open,
     );
   }
   return states;
@@ -183,11 +186,12 @@ async function waiting(
   context: Context,
   open: WebState,
   said: readonly Located[],
-  to: { name: string; host: string | undefined },
+  to: { name: string; host: string | undefined; joining: Facts['joining'] },
 ): Promise<WebState> {
   const failed = failedElsewhere(said, to.host);
   if (failed !== undefined || open.delay !== null) return { ...open, ...failed };
-  const why = await whyUnread(context, to);
+  const why =
+    to.joining === null ? await whyUnread(context, to) : `it waits for ${whomText(to.joining)}`;
   return why === undefined ? open : { ...open, held_up: why };
 }
 

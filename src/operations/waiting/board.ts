@@ -180,7 +180,8 @@ export class Board {
     const { runs, heartbeat, paused, letters } = local;
     const silences = await stat(this.#context.paths.silences).catch(() => undefined);
     return JSON.stringify([
-      [runs, paused, heartbeat?.parked, heartbeat?.fetch_failing_since, silences?.size],
+      [runs, paused, heartbeat?.parked, heartbeat?.joining],
+      [heartbeat?.fetch_failing_since, silences?.size],
       this.#asked.map(({ ref, question }) => [
         question !== undefined && this.#isOld(question),
         letters.flatMap(({ actor }) => letterOf(local, ref, actor) ?? []),

@@ -1,9 +1,11 @@
 import { EVERYONE } from '../../protocol/address.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
 import { noDispatcher } from '../../protocol/text/dispatcher.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { withoutSequences } from '../../protocol/text/steering.ts';
 import { unservedLine } from '../lookup/serving.ts';
 import { heldDelay } from '../tracing/held-mail.ts';
+import { joiningAbout, joiningLine } from '../tracing/joining.ts';
 import { letterOf, type Local } from './local.ts';
 import type { Asked, Owing, Standing, World } from './standing.ts';
 
@@ -32,6 +34,7 @@ export function holdUps(
     if (host !== world.alias) return elsewhere(debtor, world, heard, now);
     if (world.local === undefined || debtor.runs_since !== undefined) return [];
     return here(debtor, world.local, {
+      ref,
       letter: letterOf(world.local, ref, actor),
       tier: question.tier ?? null,
       now,
@@ -65,10 +68,18 @@ function elsewhere(
   ];
 }
 
+/** What is owed on this machine. */
+interface Mail {
+  ref: MessageRef;
+  letter: ReturnType<typeof letterOf>;
+  tier: string | null;
+  now: Date;
+}
+
 function here(
   { actor, host = '' }: Owing,
   local: Local,
-  { letter, tier, now }: { letter: ReturnType<typeof letterOf>; tier: string | null; now: Date },
+  { ref, letter, tier, now }: Mail,
 ): string[] {
   if (!local.runs) return [noDispatcher(host)];
   const parked = local.heartbeat?.parked ?? [];
@@ -84,6 +95,8 @@ function here(
     const said = held.said === null ? '' : ` (it says: ${withoutSequences(held.said)})`;
     return [`${actor} is held${until}: ${reasonInWords(held.reason ?? '')}${said}`];
   }
+  const joining = joiningAbout(local.heartbeat, ref, actor, now);
+  if (letter === undefined && joining !== undefined) return [joiningLine(joining)];
   if (letter?.state !== 'retrying') return [];
   const { attempts_since_release: made, attempts_allowed: allowed, next_retry_at: next } = letter;
   const count = `${String(made)}${allowed === undefined ? '' : ` of ${String(allowed)}`}`;

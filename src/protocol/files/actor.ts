@@ -1,12 +1,23 @@
-import { parseDocumentText } from '../text/frontmatter.ts';
+import { parseDocumentText, type HeaderFields } from '../text/frontmatter.ts';
+import { MAX_MS, parseDuration } from '../text/duration.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** An actor's profile (protocol.md §6): `name` equals the file's stem, the body is its system prompt. */
-export interface Profile {
+export interface Profile extends ProfileOptions {
   name: string;
   /** Empty if it is missing: a description is recommended, but a profile without one is valid. */
   description: string;
   body: string;
+}
+
+/** What a profile may say besides; absent where it says nothing, or the default. */
+interface ProfileOptions {
+  /** `all`: the answers of peers to one question wake it once, when all have come (bills.md). */
+  wake?: 'all';
+  /** How long they wait for the others at most, in milliseconds. */
+  joinTimeout?: number;
+  /** `none`: its prompt does not say who else is there. */
+  peers?: 'none';
 }
 
 /**
@@ -29,10 +40,31 @@ export function parseProfile(text: string, stem: string | undefined): Parsed<Pro
   }
   if (description !== undefined && typeof description !== 'string')
     problems.push(`description is ${shown(description)}, expected a text`);
+  const options = optionsOf(document.value.fields, problems);
   if (problems.length > 0) return unreadable(...problems);
   return parsed({
+    ...options,
     name: name as string,
     description: typeof description === 'string' ? description : '',
     body: document.value.body,
   });
+}
+
+function optionsOf(fields: HeaderFields, problems: string[]): ProfileOptions {
+  const { wake = 'each', join_timeout: timeout, peers = 'all' } = fields;
+  const joinTimeout = typeof timeout === 'string' ? parseDuration(timeout.trim()) : undefined;
+  if (wake !== 'each' && wake !== 'all')
+    problems.push(`wake is ${shown(wake)}, expected each or all`);
+  if (peers !== 'none' && peers !== 'all')
+    problems.push(`peers is ${shown(peers)}, expected all or none`);
+  const isTime = joinTimeout !== undefined && joinTimeout > 0 && joinTimeout <= MAX_MS;
+  if (timeout !== undefined && !isTime)
+    problems.push(
+      `join_timeout is ${shown(timeout)}, expected a duration such as 90s, 30m or 2h, at most 24 days`,
+    );
+  return {
+    ...(wake === 'all' && { wake }),
+    ...(isTime && { joinTimeout }),
+    ...(peers === 'none' && { peers }),
+  };
 }

@@ -2,7 +2,7 @@ import { parseDocumentText } from '../text/frontmatter.ts';
 import { isTier } from '../message.ts';
 import { EVERYONE } from '../address.ts';
 import { isName } from '../names.ts';
-import { parseDuration } from '../text/duration.ts';
+import { MAX_MS, parseDuration } from '../text/duration.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
@@ -39,9 +39,6 @@ export interface HostFile {
   /** The body: notes for people. */
   body: string;
 }
-
-/** The longest time that a timer can wait. */
-const MAX_MS = 2 ** 31 - 1;
 
 /** The values of options that a tier does not set. Times are in milliseconds. */
 export const TIER_DEFAULTS = {

@@ -1,3 +1,6 @@
+/** The longest time that a timer can wait, in milliseconds. */
+export const MAX_MS = 2 ** 31 - 1;
+
 const UNITS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1000,

@@ -8,6 +8,7 @@
 export const HEADINGS = {
   profile: 'Your profile',
   channel: 'This channel',
+  peers: 'Who else is here',
   place: 'Where you are',
   thread: 'The thread so far',
   form: 'The form of your answer',

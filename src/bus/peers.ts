@@ -1,0 +1,78 @@
+import { parseProfile } from '../protocol/files/actor.ts';
+import { placeOf, profileFiles } from '../protocol/layout.ts';
+import type { Peer, Peers } from '../protocol/prompt-peers.ts';
+import type { Transport } from '../transport/transport.ts';
+import { readHosts } from './host.ts';
+import { Kept } from './kept.ts';
+
+/** The most actors whose profiles are read for a prompt: no more than this find room in it. */
+const MAX_DESCRIBED = 100;
+
+/** What profiles that were read before say of their actors, by object. */
+const kept = new Kept<{ name: string; description: string }>(1024 * 1024);
+
+/**
+ * The other actors at a commit, those that are served first. A profile that came with Crosstalk is
+ * nobody as long as no host serves it. It is read through the open git process.
+ *
+ * @param self the actor that is left out
+ */
+export async function peersAt(transport: Transport, tip: string, self: string): Promise<Peers> {
+  const hosts = new Map<string, Peer['hosts']>();
+  for (const { result } of await readHosts(transport, tip)) {
+    if (!result.ok) continue;
+    for (const [name, tiers] of result.value.actors) {
+      const host = { alias: result.value.alias, tiers: tiers.map((tier) => tier.name) };
+      hosts.set(name, [...(hosts.get(name) ?? []), host]);
+    }
+  }
+  const files = new Map<string, string>();
+  const own = new Set<string>();
+  // One folder at a time, which starts no process.
+  for (const folder of ['upstream/actors', 'local/actors'])
+    for (const { path, oid, type } of await transport.list(tip, [folder])) {
+      const place = placeOf(path);
+      if (place.kind !== 'profile' || type !== 'blob') continue;
+      files.set(path, oid);
+      if (folder === 'local/actors') own.add(place.name);
+    }
+  hosts.delete(self);
+  own.delete(self);
+  const served = [...hosts.keys()].sort();
+  const names = [...served, ...[...own].filter((name) => !hosts.has(name)).sort()];
+  const known = await Promise.all(
+    names.slice(0, MAX_DESCRIBED).map(async (name) => ({
+      name,
+      description: await descriptionOf(transport, name, files),
+      hosts: hosts.get(name) ?? [],
+    })),
+  );
+  return { known, more: names.length - known.length };
+}
+
+/** @param files the object of each profile, by path */
+async function descriptionOf(
+  transport: Transport,
+  name: string,
+  files: ReadonlyMap<string, string>,
+): Promise<string> {
+  for (const path of profileFiles(name)) {
+    const profile = await readProfile(transport, files.get(path));
+    if (profile?.name === name) return profile.description;
+  }
+  return '';
+}
+
+async function readProfile(
+  transport: Transport,
+  oid: string | undefined,
+): Promise<{ name: string; description: string } | undefined> {
+  if (oid === undefined) return undefined;
+  const known = kept.get(oid);
+  if (known !== undefined) return known;
+  const content = (await transport.objects.read(oid))?.content;
+  const parsed = content && parseProfile(content.toString('utf8'), undefined);
+  if (parsed?.ok !== true) return undefined;
+  const { name, description } = parsed.value;
+  return kept.keep(oid, { name, description }, Buffer.byteLength(description));
+}
