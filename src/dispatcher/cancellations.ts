@@ -13,7 +13,6 @@ import { parseMessage, type Located, type Message } from '../protocol/message.ts
 import { outgoing } from '../protocol/outgoing.ts';
 import { owedTasks, questionsBehind } from '../protocol/pending.ts';
 import { placeOfRef } from '../protocol/reference.ts';
-import { escapeInvisible } from '../protocol/text/quoted.ts';
 import type { DeadLetters } from '../state/dead-letters.ts';
 import type { DueNotices } from '../state/notices.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
@@ -21,7 +20,7 @@ import type { Transport } from '../transport/transport.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { CancelFound } from './intake/scan-findings.ts';
 import { brief, type Briefing } from './run/briefing.ts';
-import { cancelledLetter } from './run/letters.ts';
+import { cancelledLetters } from './run/letters.ts';
 
 export interface CancellationsParts {
   transport: Transport;
@@ -44,8 +43,6 @@ export interface CancellationsParts {
 
 /** How often a cancellation that fails is tried, unless the system refused something. */
 const TRIES = 5;
-/** The most characters of a given reason that a dead letter keeps. */
-const MAX_REASON = 200;
 
 /**
  * Takes back what its writer does not want any more (talk.md, "Cancelling"): what waits is settled,
@@ -160,7 +157,9 @@ export class Cancellations {
     const isDue = briefing === undefined ? isOpen : isUnsaid(actor, relPath, briefing);
     if (known === undefined ? isDue : known.state !== 'cancelled') {
       const delivery = { actor, channel, messages: [relPath] };
-      const letter = cancelledLetter(this.#parts, delivery, whyCancelled(cancel), known);
+      const { letter, rest } = cancelledLetters(this.#parts, delivery, cancel, known);
+      // First: after a crash in between, the message has no letter, and gets one.
+      if (rest !== undefined) await deadLetters.put(rest);
       // A reply that is taken back leaves its question open, so there is nothing to tell.
       if (!isQuestion(target.message)) await deadLetters.put(letter);
       else await notices.before(letter.id, () => deadLetters.put(letter));
@@ -225,12 +224,6 @@ export class Cancellations {
 }
 
 const BECAUSE = 'Cancelled, because the question that it was for was cancelled.\n';
-
-function whyCancelled({ from, body }: Message): string {
-  const [why = ''] = body.trim().split('\n');
-  const said = why === '' ? '' : `: ${escapeInvisible(why.slice(0, MAX_REASON))}`;
-  return `${from} took it back${said}`;
-}
 
 function isWaiting({ mailboxes }: Deliveries, actor: string, message: MessageRef): boolean {
   const key = messageKey(message);

@@ -350,3 +350,31 @@ it('a run that is ended sends nothing more, and a failure that comes late is not
   expect(runs(bus)).toEqual(['worker']);
   expect(await letters(front)).toEqual([['cancelled', 'cancelled', 'worker']]);
 });
+
+it('of the answers that were parked together only the one that is taken back is cancelled', async () => {
+  const bus = new Bus();
+  const boss = `p=$(cat); case $p in *PART*) echo "sum of $(echo "$p" | grep -c '^PART')" ;; *) for n in alice bob; do crosstalk send --to $n part >&2; done ;; esac`;
+  const front = await bus.host('front', { boss: { default: { cli: boss, max_depth: 2 } } });
+  await front.once();
+  const question = await front.send('boss', 'goal');
+  await front.once();
+  const answers: string[] = [];
+  for (const { relPath, message } of bus.from('boss')) {
+    const name = message.to[0]?.name ?? '';
+    const sent = await front.run('reply', '--from', name, relPath, `PART of ${name}`);
+    answers.push(/^Sent: (.+)$/m.exec(sent.out)?.[1] ?? '');
+  }
+  await front.once();
+  expect(await letters(front)).toEqual([['parked', 'too_deep', 'boss']]);
+
+  await front.run('cancel', '--from', 'alice', answers[0] ?? '');
+  await front.once();
+  expect(await letters(front)).toEqual([
+    ['parked', 'too_deep', 'boss'],
+    ['cancelled', 'cancelled', 'boss'],
+  ]);
+  await front.run('dlq', '--retry', answers[1] ?? '');
+  await front.once();
+  const last = bus.from('boss').at(-1)?.message;
+  expect([last?.re, last?.body]).toEqual([[question], 'sum of 1\n']);
+});

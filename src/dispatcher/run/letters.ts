@@ -1,4 +1,6 @@
 import { withoutCredentials } from '../../credentials.ts';
+import type { Message } from '../../protocol/message.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';
 import type { RunRecord } from '../../state/runs.ts';
 import type { Log } from '../../log.ts';
@@ -132,25 +134,39 @@ export function parkedLetter(parts: Now, job: Job, detail: string): DeadLetter {
 }
 
 /**
- * The letter of a message that was taken back.
+ * The letter of a message that was taken back, and that of the other messages of its batch.
  *
- * @param known the letter that the message has already
+ * @param known the letter that the message has already; it may be one for several messages, and then it
+ *   stays as it is for the others, which nobody took back
  */
-export function cancelledLetter(
+export function cancelledLetters(
   parts: Now,
   delivery: Pick<DeadLetter, 'actor' | 'channel' | 'messages'>,
-  detail: string,
+  cancel: Pick<Message, 'from' | 'body'>,
   known: DeadLetter | undefined,
-): DeadLetter {
+): { letter: DeadLetter; rest?: DeadLetter } {
+  const others = known?.messages.filter((relPath) => !delivery.messages.includes(relPath)) ?? [];
+  const untold = untried(parts, delivery);
   const letter: DeadLetter = {
-    ...(known ?? untried(parts, delivery)),
+    ...(known ?? untold),
+    ...(others.length > 0 && { id: untold.id, messages: delivery.messages }),
     state: 'cancelled',
     reason: 'cancelled',
-    detail,
+    detail: whyCancelled(cancel),
     last_failed_at: parts.now().toISOString(),
   };
   delete letter.next_retry_at;
-  return letter;
+  if (known === undefined || others.length === 0) return { letter };
+  return { letter, rest: { ...known, messages: others } };
+}
+
+/** The most characters of a given reason that a dead letter keeps. */
+const MAX_REASON = 200;
+
+function whyCancelled({ from, body }: Pick<Message, 'from' | 'body'>): string {
+  const [why = ''] = body.trim().split('\n');
+  const said = why === '' ? '' : `: ${escapeInvisible(why.slice(0, MAX_REASON))}`;
+  return `${from} took it back${said}`;
 }
 
 type Now = Pick<LetterParts, 'now' | 'newId'>;
