@@ -108,11 +108,13 @@ export class Cancellations {
     const target = await this.#targetOf(tip, found);
     if (target === undefined) return;
     const { channel, relPath } = found;
+    // A scan keeps no text, and the reason is one.
+    const cancel = (await this.#parts.reader.message(tip, channel, relPath)) ?? found.message;
     for (const actor of host.actors.keys()) {
       if (!isFor(target.message, actor, host.alias)) continue;
       const batch = { actor, host: host.alias, channel, tip, messages: [relPath] };
       const briefing = await brief(this.#parts, batch);
-      await this.#drop(actor, target, found.message, briefing);
+      await this.#drop(actor, target, cancel, briefing);
       if (found.message.only !== true) await this.#cancelTasks(actor, host.alias, target, briefing);
     }
   }

@@ -25,6 +25,12 @@ async function fate(host: Host, question: string): Promise<unknown[]> {
   return [found?.state, found?.failures.map(({ reason }) => reason)];
 }
 
+/** Why what was cancelled was taken back, as the dead letters of a machine say it. */
+async function reasons(host: Host): Promise<unknown[]> {
+  const found = JSON.parse((await host.run('dlq', '--json')).out) as Record<string, unknown>[];
+  return found.map(({ detail }) => detail);
+}
+
 async function letters(host: Host): Promise<unknown[]> {
   const found = JSON.parse((await host.run('dlq', '--json')).out) as Record<string, unknown>[];
   return found.map(({ state, reason, actor }) => [state, reason, actor]);
@@ -377,4 +383,23 @@ it('of the answers that were parked together only the one that is taken back is 
   await front.once();
   const last = bus.from('boss').at(-1)?.message;
   expect([last?.re, last?.body]).toEqual([[question], 'sum of 1\n']);
+});
+
+it('the reason is on record on every host, however it learns of it', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { idle: 'true' });
+  const back = await bus.host('back', { worker: DONE });
+  await back.once();
+  const first = await front.send('worker', 'part');
+  await front.run('cancel', first, '--reason', 'the \u001b[8mtests are fixed');
+  await back.once();
+  expect(await reasons(back)).toEqual(['operator took it back: the \\u001b[8mtests are fixed']);
+
+  const second = await back.send('worker', 'part');
+  await back.run('pause');
+  const running = back.start();
+  await running.saw('parked');
+  await back.run('cancel', second);
+  await running.saw('cancelled');
+  expect((await reasons(back)).at(-1)).toBe('operator took it back');
 });

@@ -1,4 +1,5 @@
 import { withoutCredentials } from '../../credentials.ts';
+import { NO_REASON } from '../../protocol/cancel.ts';
 import type { Message } from '../../protocol/message.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';
@@ -165,7 +166,9 @@ const MAX_REASON = 200;
 
 function whyCancelled({ from, body }: Pick<Message, 'from' | 'body'>): string {
   const [why = ''] = body.trim().split('\n');
-  const said = why === '' ? '' : `: ${escapeInvisible(why.slice(0, MAX_REASON))}`;
+  const said = ['', NO_REASON].includes(why)
+    ? ''
+    : `: ${escapeInvisible(why.slice(0, MAX_REASON))}`;
   return `${from} took it back${said}`;
 }
 
