@@ -403,3 +403,16 @@ it('the reason is on record on every host, however it learns of it', async () =>
   await running.saw('cancelled');
   expect((await reasons(back)).at(-1)).toBe('operator took it back');
 });
+
+it('who cancels what was answered is told that the answer stays', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: DONE });
+  const [answered, open] = [await front.send('worker', 'one'), await front.send('worker', 'two')];
+  const note = 'was answered before; the answer stays';
+  expect((await front.run('cancel', open)).err).not.toContain(note);
+  await front.once();
+  const late = await front.run('cancel', answered);
+  expect([late.code, late.err]).toEqual([0, expect.stringContaining(`${answered} ${note}`)]);
+  await front.once();
+  expect(await fate(front, answered)).toEqual(['REPLIED', []]);
+});
