@@ -1,6 +1,7 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
 import type { WebDelay } from './delay.ts';
 import type { Time } from './time.ts';
+import type { WebUsage } from './usage.ts';
 
 /** `GET /api/session`: what this window shows, and what it may do. */
 export interface WebSession {
@@ -140,21 +141,9 @@ export interface WebThreadNode {
   excerpt: string;
   /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
   mark: 'interim' | 'failure' | 'cancel' | null;
-  /** What the run used that wrote it, where its agent CLI states that. */
   usage: WebUsage | null;
   states: WebState[];
   children: WebThreadNode[];
-}
-
-/** What a run used: tokens without those of the cache, US dollars, milliseconds. */
-export interface WebUsage {
-  model?: string;
-  input: number;
-  cached: number;
-  output: number;
-  usd?: number;
-  turns?: number;
-  ms: number;
 }
 
 /** `GET /api/thread`, as `crosstalk thread --json`. */

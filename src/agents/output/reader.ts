@@ -28,7 +28,7 @@ export function objectIn(value: unknown): Json {
     : {};
 }
 
-export function listIn(value: unknown): unknown[] {
+function listIn(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 

@@ -16,6 +16,7 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'read',
       'thread',
       'search',
+      'cost',
       'memory',
       'chat',
       'attach',

@@ -1,6 +1,6 @@
 /** A count with separators between thousands. */
 export function grouped(count: number): string {
-  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
+  return count.toLocaleString('en-US');
 }
 
 /** An amount of US dollars; `-` where no CLI stated any. */

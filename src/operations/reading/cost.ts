@@ -61,7 +61,7 @@ export async function cost(
 ): Promise<Cost> {
   const now = context.now().getTime();
   const first = since ?? new Date(Math.floor(now / DAY_MS - USUAL_DAYS) * DAY_MS);
-  const own = await ownRuns(new Ledger(context.paths.ledger), first, by === 'thread');
+  const own = await ownRuns(new Ledger(context.paths.ledger), first, by);
   const aliases = new Set(own.map(({ host }) => host));
   const tip = await tipOf(context);
   const others = (await readHosts(context.transport, tip)).flatMap(({ result }) =>
@@ -97,25 +97,25 @@ export async function cost(
 /** Sums; those of a thread name its first message. */
 type Sum = DaySum & { thread?: string };
 
-async function ownRuns(ledger: Ledger, since: Date, byThread: boolean): Promise<Sum[]> {
+async function ownRuns(ledger: Ledger, since: Date, by: CostBy): Promise<Sum[]> {
   const at = since.toISOString();
   const months = (await ledger.months()).filter((month) => month >= at.slice(0, 7));
   const sums: Sum[] = [];
   for (const month of months) {
     const isCut = month === at.slice(0, 7) && since.getTime() % DAY_MS !== 0;
-    if (byThread || isCut) {
+    if (by === 'thread' || isCut) {
       const runs = linesIn(await ledger.text(month)).filter((line) => line.at >= at);
-      sums.push(...summed(runs, byThread));
+      sums.push(...summed(runs, by));
     } else
       sums.push(...(await monthSums(ledger, month)).filter(({ day }) => day >= at.slice(0, 10)));
   }
   return sums;
 }
 
-function summed(runs: readonly Run[], byThread: boolean): Sum[] {
+function summed(runs: readonly Run[], by: CostBy): Sum[] {
   const groups = new Map<string, DaySums>();
   for (const run of runs) {
-    const thread = byThread ? run.thread.relPath : '';
+    const thread = by === 'thread' ? run.thread.relPath : '';
     let group = groups.get(thread);
     if (group === undefined) groups.set(thread, (group = new DaySums()));
     group.add({ ...run, id: '' });
@@ -147,7 +147,7 @@ async function runsOfOthers(
     const at = timestamp.slice(0, 10);
     return [{ at, actor: from, host, channel, tier, thread, ended: 'answered', ms, usage: used }];
   });
-  return summed(runs, true);
+  return summed(runs, 'thread');
 }
 
 async function namesOf(context: Context, tip: string): Promise<Map<string, string>> {
