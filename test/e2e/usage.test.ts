@@ -58,6 +58,20 @@ it('the text of an answer is that of the JSON, and it tells what its run used', 
   expect(readdirSync(join(host.state, 'runs'))).toEqual([]);
 });
 
+it('what a run used is known, and what it did on the way is not told', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    worker: { default: { cli: claude('garbage'), attempts: 1 } },
+  });
+  await host.send('worker', 'part');
+  await host.once();
+
+  const dlq = (await host.run('dlq')).out;
+  expect(dlq).toContain('bad_output');
+  expect(dlq + JSON.stringify(bus.messages())).not.toContain('secret-transcript');
+  expect(ends(host)).toEqual([['failed', 'bad_output', BEGUN]]);
+});
+
 it('a run for two askers is counted in one of its answers', async () => {
   const bus = new Bus();
   const host = await bus.host('front', { worker: claude('answer') });

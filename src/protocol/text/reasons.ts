@@ -8,6 +8,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   empty_answer: 'the command gave no answer',
   bad_workdir: 'the working directory cannot be used',
   misconfigured: 'the command cannot work as it is configured',
+  bad_output: 'it printed no answer in the JSON it was asked for',
   misfit: 'the answer is not the JSON that was asked for',
   bad_schema: 'the JSON Schema of the question cannot be used',
   interrupted: 'the dispatcher ended in the middle of the run',
