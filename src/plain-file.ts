@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { open, rm, type FileHandle } from 'node:fs/promises';
 
 /** What was found at a path where a text file is expected, which another program may have written. */
 export type PlainFile =
@@ -48,6 +48,36 @@ export async function readPlainFile(
 /** Why a file of this size is not read. */
 export function tooLarge(size: number | bigint, limit: number): string {
   return `has ${String(size)} bytes, more than ${String(limit)}`;
+}
+
+/**
+ * Writes a new file, all of it or nothing: what a full disk cuts short is removed.
+ *
+ * @throws what the system says; `EEXIST` where something is already, also a symlink
+ */
+export async function writeNewFile(path: string, bytes: Uint8Array, mode: number): Promise<void> {
+  const file = await open(path, 'wx', mode);
+  try {
+    await file.writeFile(bytes).finally(() => file.close());
+  } catch (error) {
+    await rm(path, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Whether a regular file, or one that a symlink leads to, has exactly these bytes. */
+export async function holdsBytes(path: string, bytes: Buffer): Promise<boolean> {
+  let file: FileHandle | undefined;
+  try {
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stats = await file.stat();
+    if (!stats.isFile() || stats.size !== bytes.length) return false;
+    return (await read(file, bytes.length)).equals(bytes);
+  } catch {
+    return false;
+  } finally {
+    await file?.close();
+  }
 }
 
 async function read(file: FileHandle, size: number): Promise<Buffer> {

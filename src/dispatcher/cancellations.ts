@@ -21,7 +21,7 @@ import type { Deliveries } from './intake/deliveries.ts';
 import type { CancelFound } from './intake/scan-findings.ts';
 import { EarlyCancels, targetOf } from './early-cancels.ts';
 import { brief, type Briefing } from './run/briefing.ts';
-import { cancelledLetter } from './run/letters.ts';
+import { cancelledLetters } from './run/letters.ts';
 
 export interface CancellationsParts {
   transport: Transport;
@@ -111,11 +111,13 @@ export class Cancellations {
     const target = await this.#targetOf(tip, found);
     if (target === undefined) return;
     const { channel, relPath } = found;
+    // A scan keeps no text, and the reason is one.
+    const cancel = (await this.#parts.reader.message(tip, channel, relPath)) ?? found.message;
     for (const actor of host.actors.keys()) {
       if (!isFor(target.message, actor, host.alias)) continue;
       const batch = { actor, host: host.alias, channel, tip, messages: [relPath] };
       const briefing = await brief(this.#parts, batch);
-      await this.#drop(actor, target, found.message, briefing);
+      await this.#drop(actor, target, cancel, briefing);
       if (found.message.only !== true) await this.#cancelTasks(actor, host.alias, target, briefing);
     }
   }
@@ -161,7 +163,9 @@ export class Cancellations {
     const isDue = briefing === undefined ? isOpen : isUnsaid(actor, relPath, briefing);
     if (known === undefined ? isDue : known.state !== 'cancelled') {
       const delivery = { actor, channel, messages: [relPath] };
-      const letter = cancelledLetter(this.#parts, delivery, cancel, known);
+      const { letter, rest } = cancelledLetters(this.#parts, delivery, cancel, known);
+      // First: after a crash in between, the message has no letter, and gets one.
+      if (rest !== undefined) await deadLetters.put(rest);
       // A reply that is taken back leaves its question open, so there is nothing to tell.
       if (!isQuestion(target.message)) await deadLetters.put(letter);
       else await notices.before(letter.id, () => deadLetters.put(letter));

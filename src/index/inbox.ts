@@ -73,15 +73,11 @@ export function addressedTo({ database }: Index, name: string, limit: number): M
  * The messages that may ask a name something and that none of its messages names, the newest first.
  * What is to all asks nobody in particular.
  */
-export function unansweredBy({ database }: Index, name: string, limit: number): MessageRef[] {
+export function* unansweredBy({ database }: Index, name: string): Generator<MessageRef> {
   const own = nameId(database, name);
   const wanted = `(tags : t${own} AND tags : ${MAY_ASK}) NOT tags : s${own}`;
-  const found: MessageRef[] = [];
-  for (const place of placesOf(database, wanted, MOST_QUESTIONS)) {
-    if (!isNamedBy(database, place, own)) found.push(place);
-    if (found.length === limit) break;
-  }
-  return found;
+  for (const place of placesOf(database, wanted, MOST_QUESTIONS))
+    if (!isNamedBy(database, place, own)) yield place;
 }
 
 function isNamedBy(database: Database, { channel, relPath }: MessageRef, own: string): boolean {

@@ -21,7 +21,11 @@ export function tagsOf(
   return tags.join(' ');
 }
 
-/** Whether a message asks its addressees something, or does so unless an answer follows it. */
+/**
+ * Whether a message asks its addressees something, or does so unless an answer follows it. What a run
+ * printed on the way asks nothing.
+ */
 function mayAsk(message: Message): boolean {
-  return message.type === 'text' && (isQuestion(message) || message.interim === true);
+  const isWord = message.interim === true && message.printed !== true;
+  return message.type === 'text' && (isQuestion(message) || isWord);
 }

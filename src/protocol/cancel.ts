@@ -6,6 +6,9 @@ import type { Writer } from './reply.ts';
 /** The code of a delivery that somebody took back, as its dead letter and its notice give it. */
 export const CANCELLED = 'cancelled';
 
+/** The text of a cancellation for which no reason was given. */
+export const NO_REASON = 'Cancelled.';
+
 /**
  * The message that takes another one back (talk.md, "Cancelling"). It goes to the same addressees, and
  * `re` names the cancelled message, so that a plain 6.0 host does not take it for a task.

@@ -74,12 +74,14 @@ it('ask shows a question back and how to answer it, and goes on until the answer
   const re = [await asked(bus)];
   const word = { from: 'worker', host: 'back', re, interim: true } as const;
   put(front, { ...word, from: 'mallory', body: 'Your password?\n' });
-  const back = put(front, { ...word, body: 'Which ones?\n\u001b[2J' });
+  const options = ['red', '\u202eder'];
+  const back = put(front, { ...word, options, body: 'Which ones?\n\u001b[2J\u001b[8m' });
   put(front, { from: 'worker', host: 'back', re, body: 'Three.\n' });
   const { code, out, err } = await asking;
   expect([code, out]).toEqual([0, 'Three.\n']);
   expect(err).not.toContain('password');
-  expect(err).toContain(`worker says on the way, in ${back}:\n  Which ones?\n  [2J\n`);
+  const choices = '  1) red\n  2) \\u202eder\n';
+  expect(err).toContain(`worker says on the way, in ${back}:\n  Which ones?\n  [2J[8m\n${choices}`);
   expect(err).toContain(`answer with: crosstalk reply ${back} "<text>"\n`);
 });
 

@@ -25,6 +25,12 @@ async function fate(host: Host, question: string): Promise<unknown[]> {
   return [found?.state, found?.failures.map(({ reason }) => reason)];
 }
 
+/** Why what was cancelled was taken back, as the dead letters of a machine say it. */
+async function reasons(host: Host): Promise<unknown[]> {
+  const found = JSON.parse((await host.run('dlq', '--json')).out) as Record<string, unknown>[];
+  return found.map(({ detail }) => detail);
+}
+
 async function letters(host: Host): Promise<unknown[]> {
   const found = JSON.parse((await host.run('dlq', '--json')).out) as Record<string, unknown>[];
   return found.map(({ state, reason, actor }) => [state, reason, actor]);
@@ -376,4 +382,64 @@ it('a cancellation that comes before its message is kept until it is there', asy
 
   expect(runs(bus)).toEqual(['worker', 'worker']);
   expect(await letters(front)).toEqual([['cancelled', 'cancelled', 'worker']]);
+});
+
+it('of the answers that were parked together only the one that is taken back is cancelled', async () => {
+  const bus = new Bus();
+  const boss = `p=$(cat); case $p in *PART*) echo "sum of $(echo "$p" | grep -c '^PART')" ;; *) for n in alice bob; do crosstalk send --to $n part >&2; done ;; esac`;
+  const front = await bus.host('front', { boss: { default: { cli: boss, max_depth: 2 } } });
+  await front.once();
+  const question = await front.send('boss', 'goal');
+  await front.once();
+  const answers: string[] = [];
+  for (const { relPath, message } of bus.from('boss')) {
+    const name = message.to[0]?.name ?? '';
+    const sent = await front.run('reply', '--from', name, relPath, `PART of ${name}`);
+    answers.push(/^Sent: (.+)$/m.exec(sent.out)?.[1] ?? '');
+  }
+  await front.once();
+  expect(await letters(front)).toEqual([['parked', 'too_deep', 'boss']]);
+
+  await front.run('cancel', '--from', 'alice', answers[0] ?? '');
+  await front.once();
+  expect(await letters(front)).toEqual([
+    ['parked', 'too_deep', 'boss'],
+    ['cancelled', 'cancelled', 'boss'],
+  ]);
+  await front.run('dlq', '--retry', answers[1] ?? '');
+  await front.once();
+  const last = bus.from('boss').at(-1)?.message;
+  expect([last?.re, last?.body]).toEqual([[question], 'sum of 1\n']);
+});
+
+it('the reason is on record on every host, however it learns of it', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { idle: 'true' });
+  const back = await bus.host('back', { worker: DONE });
+  await back.once();
+  const first = await front.send('worker', 'part');
+  await front.run('cancel', first, '--reason', 'the \u001b[8mtests are fixed');
+  await back.once();
+  expect(await reasons(back)).toEqual(['operator took it back: the \\u001b[8mtests are fixed']);
+
+  const second = await back.send('worker', 'part');
+  await back.run('pause');
+  const running = back.start();
+  await running.saw('parked');
+  await back.run('cancel', second);
+  await running.saw('cancelled');
+  expect((await reasons(back)).at(-1)).toBe('operator took it back');
+});
+
+it('who cancels what was answered is told that the answer stays', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { worker: DONE });
+  const [answered, open] = [await front.send('worker', 'one'), await front.send('worker', 'two')];
+  const note = 'was answered before; the answer stays';
+  expect((await front.run('cancel', open)).err).not.toContain(note);
+  await front.once();
+  const late = await front.run('cancel', answered);
+  expect([late.code, late.err]).toEqual([0, expect.stringContaining(`${answered} ${note}`)]);
+  await front.once();
+  expect(await fate(front, answered)).toEqual(['REPLIED', []]);
 });

@@ -154,3 +154,38 @@ it('counting together with following is refused', async () => {
     'crosstalk inbox: --count and --follow were given; give one of them\n',
   ]);
 });
+
+describe('among many messages', () => {
+  const many = (host: Host, count: number, fields: string): void => {
+    const files = Array.from({ length: count }, (_, n): [string, string] => {
+      const name = `2026/06/09/2000${String(n).padStart(5, '0')}Z-${String(n).padStart(12, '0')}.md`;
+      const text = `---\nto: operator\ntype: text\ntimestamp: 2026-06-09T20:00:00Z\n${fields}\n---\nword ${String(n)}\n`;
+      return [`data/channels/${host.channel()}/${name}`, text];
+    });
+    host.edit(Object.fromEntries(files));
+  };
+
+  it.each(['', '\nprinted: true'])(
+    'a question is not crowded out by words on the way to answers%s',
+    async (printed) => {
+      const mac = await new Bus().host('mac', { worker: 'true' });
+      put(mac, [1, 'from: carol\nto: operator', 'lunch?']);
+      many(mac, 250, `from: boss\nre: ${relPath(9)}\ninterim: true${printed}`);
+      const last = '2026/06/09/210000000Z-eeeeeeee.md';
+      mac.edit({
+        [`data/channels/${mac.channel()}/${last}`]: `---\nfrom: boss\nto: operator\ntype: text\ntimestamp: 2026-06-09T21:00:00Z\nre: ${relPath(9)}\n---\nall of it\n`,
+      });
+      expect((await rows(mac, '--questions')).map(({ body }) => body)).toEqual(['lunch?\n']);
+    },
+  );
+
+  it('the list and the count say that there may be more questions than they hold', async () => {
+    const mac = await new Bus().host('mac', { worker: 'true' });
+    many(mac, 201, 'from: carol');
+    const list = await mac.run('inbox', '--questions', '--limit', '300');
+    expect(list.out.match(/word \d+\n/g)).toHaveLength(200);
+    expect(list.err).toContain('there may be more than these 200');
+    const count = await mac.run('inbox', '--questions', '--count');
+    expect([count.out, count.err]).toEqual(['200\n', list.err]);
+  });
+});

@@ -261,6 +261,20 @@ describe.skipIf(!canMount())(
       expect((await host.run('sync')).out).toContain('Pushed: 1');
       expect(readdirSync(join(host.state, 'outbox'))).toEqual([]);
     });
+
+    it('a folder without room for an attached file has nothing of it', async () => {
+      const bus = new Bus();
+      const host = await bus.host('front', { worker: 'echo done' });
+      const [large, out] = [join(bus.root, 'large'), join(bus.root, 'out')];
+      writeFileSync(large, Buffer.alloc(200_000, 'x'));
+      mkdirSync(out);
+      mount(out, 'size=64k');
+      const relPath = await host.send('worker', 'look', '--attach', large);
+      const read = await host.run('read', relPath, '--files', out);
+      expect([read.code, read.out]).toEqual([1, '']);
+      expect(read.err).toMatch(/"large".*cannot be written to .*1-large: ENOSPC/);
+      expect(readdirSync(out)).toEqual([]);
+    });
   },
 );
 

@@ -3,9 +3,10 @@ import type { Replied } from '../../operations/reading/replies.ts';
 import type { Sent } from '../../operations/sending/input.ts';
 import { replyCommand } from '../../operations/waiting/words.ts';
 import { reasonOf } from '../../errors.ts';
+import { optionLines } from '../../protocol/choice.ts';
 import type { Located } from '../../protocol/message.ts';
 import { note, type Call } from '../command/command.ts';
-import { harmless, indent } from './render.ts';
+import { colourless, indent } from './render.ts';
 import { heldUpTo } from './replied.ts';
 
 /** What is said on stderr between a question and its answer, and asked on a terminal. */
@@ -57,7 +58,8 @@ export class Talk {
 
   #hear({ relPath, message }: Located, answer: (body: string) => Promise<Sent>): void {
     const { io } = this.#call;
-    const text = harmless(message.body);
+    const said = [message.body.trimEnd(), ...optionLines(message.options ?? [])].join('\n');
+    const text = colourless(said);
     note(this.#call, `${message.from} says on the way, in ${relPath}:\n${indent(text)}`);
     this.#prompt.abort();
     this.#prompt = new AbortController();

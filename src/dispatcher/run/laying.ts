@@ -1,8 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { takeFiles } from '../../bus/attached-files.ts';
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
+import { writeNewFile } from '../../plain-file.ts';
 import { harmlessName, sizeInWords, type AttachedFile } from '../../protocol/attached.ts';
 import type { Located } from '../../protocol/message.ts';
 import type { BatchFiles, LaidFile } from '../../protocol/prompt-files.ts';
@@ -78,7 +79,7 @@ function limited(all: readonly Wanted[]): { within: Wanted[]; beyond: Wanted[] }
 
 async function lay(path: string, bytes: Buffer): Promise<string | undefined> {
   try {
-    await writeFile(path, bytes, { mode: 0o400, flag: 'wx' });
+    await writeNewFile(path, bytes, 0o400);
     return undefined;
   } catch (error) {
     return `could not be laid here: ${reasonOf(error)}`;

@@ -1,4 +1,5 @@
 import { withoutCredentials } from '../../credentials.ts';
+import { NO_REASON } from '../../protocol/cancel.ts';
 import type { Message } from '../../protocol/message.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';
@@ -133,32 +134,42 @@ export function parkedLetter(parts: Now, job: Job, detail: string): DeadLetter {
   };
 }
 
-/** The most characters of a given reason that a letter keeps. */
-const MAX_REASON = 200;
-
 /**
- * The letter of a message that was taken back.
+ * The letter of a message that was taken back, and that of the other messages of its batch.
  *
- * @param cancel the message that takes it back
- * @param known the letter that the message has already
+ * @param known the letter that the message has already; it may be one for several messages, and then it
+ *   stays as it is for the others, which nobody took back
  */
-export function cancelledLetter(
+export function cancelledLetters(
   parts: Now,
   delivery: Pick<DeadLetter, 'actor' | 'channel' | 'messages'>,
-  { from, body }: Pick<Message, 'from' | 'body'>,
+  cancel: Pick<Message, 'from' | 'body'>,
   known: DeadLetter | undefined,
-): DeadLetter {
-  const [why = ''] = body.trim().split('\n');
-  const said = why === '' ? '' : `: ${escapeInvisible(why.slice(0, MAX_REASON))}`;
+): { letter: DeadLetter; rest?: DeadLetter } {
+  const others = known?.messages.filter((relPath) => !delivery.messages.includes(relPath)) ?? [];
+  const untold = untried(parts, delivery);
   const letter: DeadLetter = {
-    ...(known ?? untried(parts, delivery)),
+    ...(known ?? untold),
+    ...(others.length > 0 && { id: untold.id, messages: delivery.messages }),
     state: 'cancelled',
     reason: 'cancelled',
-    detail: `${from} took it back${said}`,
+    detail: whyCancelled(cancel),
     last_failed_at: parts.now().toISOString(),
   };
   delete letter.next_retry_at;
-  return letter;
+  if (known === undefined || others.length === 0) return { letter };
+  return { letter, rest: { ...known, messages: others } };
+}
+
+/** The most characters of a given reason that a dead letter keeps. */
+const MAX_REASON = 200;
+
+function whyCancelled({ from, body }: Pick<Message, 'from' | 'body'>): string {
+  const [why = ''] = body.trim().split('\n');
+  const said = ['', NO_REASON].includes(why)
+    ? ''
+    : `: ${escapeInvisible(why.slice(0, MAX_REASON))}`;
+  return `${from} took it back${said}`;
 }
 
 type Now = Pick<LetterParts, 'now' | 'newId'>;

@@ -8,7 +8,7 @@ import { isRelPath } from '../../protocol/names.ts';
 import { loadChatMemory } from '../../state/chat-memory.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
-import { isAskedBack } from './asked-back.ts';
+import { QuestionsBack } from './asked-back.ts';
 import { queuedMessages } from './queued.ts';
 
 /** A message that came for somebody. */
@@ -105,25 +105,26 @@ function unreadFor(
 
 /**
  * The messages that ask a name something: new tasks and questions in old threads, by people or
- * actors, and questions back (`isAskedBack`), if no message of that name answers them, on the bus or
- * in this machine's outbox. At most {@link MOST_ASKING}, the newest first.
+ * actors, and questions back ({@link QuestionsBack}), if no message of that name answers them, on the
+ * bus or in this machine's outbox. At most {@link MOST_ASKING}, the newest first.
  */
 async function openQuestionsTo(
   context: Context,
   index: Index,
   { name, tip }: { name: string; tip: string },
 ): Promise<MessageRef[]> {
-  const candidates = unansweredBy(index, name, MOST_ASKING);
-  if (candidates.length === 0) return [];
-  const named = await namedInOutbox(context, name);
+  let named: ReadonlySet<string> | undefined;
+  const back = new QuestionsBack(context, tip);
   const found: MessageRef[] = [];
-  for (const ref of candidates) {
+  // Most of what may ask does not: words on the way to answers must not crowd out the questions.
+  for (const ref of unansweredBy(index, name)) {
+    if (found.length === MOST_ASKING) break;
+    named ??= await namedInOutbox(context, name);
     if (named.has(messageKey(ref))) continue;
     const [located] = await context.reader.messages(tip, ref.channel, [ref.relPath]);
     if (located === undefined) continue;
     const { message } = located;
-    if (isQuestion(message) || (await isAskedBack(context, { ...ref, message, tip })))
-      found.push(ref);
+    if (isQuestion(message) || (await back.has({ ...ref, message }))) found.push(ref);
   }
   return found;
 }
@@ -141,7 +142,8 @@ async function namedInOutbox(context: Context, name: string): Promise<Set<string
 
 /** Whether a message that has just arrived asks a name something. */
 export function asksOnArrival(message: Message, name: string): boolean {
-  const { type, from, to, interim } = message;
+  const { type, from, to, interim, printed } = message;
   const isNamed = from !== name && to.some((address) => address.name === name);
-  return type === 'text' && isNamed && (isQuestion(message) || interim === true);
+  const isWord = interim === true && printed !== true;
+  return type === 'text' && isNamed && (isQuestion(message) || isWord);
 }

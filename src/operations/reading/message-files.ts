@@ -1,10 +1,10 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { takeFiles, type TakenFile } from '../../bus/attached-files.ts';
 import { CrosstalkError, hasCode, reasonOf } from '../../errors.ts';
+import { holdsBytes, writeNewFile } from '../../plain-file.ts';
 import { harmlessName, type AttachedFile } from '../../protocol/attached.ts';
 import type { Outbox } from '../../state/outbox.ts';
-import { sha256Of } from '../../state/side-files.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { ReadMessage } from './read.ts';
 
@@ -80,13 +80,12 @@ export async function putFiles(
 /** The problem, if any; a file that is there already with these bytes is none. */
 async function write(path: string, bytes: Buffer): Promise<string | undefined> {
   try {
-    await writeFile(path, bytes, { mode: 0o600, flag: 'wx' });
+    await writeNewFile(path, bytes, 0o600);
     return undefined;
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) return `cannot be written to ${path}: ${reasonOf(error)}`;
   }
-  const there = await readFile(path).catch(() => undefined);
-  return there !== undefined && sha256Of(there) === sha256Of(bytes)
+  return (await holdsBytes(path, bytes))
     ? undefined
     : `is not written: ${path} is another file; name an empty folder`;
 }

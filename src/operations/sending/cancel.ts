@@ -1,5 +1,7 @@
-import type { Context } from '../context.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import { tipOf, type Context } from '../context.ts';
 import { findMessage } from '../reading/read.ts';
+import { Board } from '../waiting/board.ts';
 import type { SendInput, Sent } from './input.ts';
 import { send, senderIn, type SendOptions } from './send.ts';
 
@@ -24,7 +26,7 @@ export interface Cancelled extends Sent {
 
 /**
  * Takes a message back (talk.md, "Cancelling"): what waits for it or runs for it is ended, here at once
- * and on other hosts when the bus has told them.
+ * and on other hosts when the bus has told them. An answer that is there stays, which is noted.
  *
  * @throws CrosstalkError `usage` when somebody else wrote it; as {@link send} does, and for the
  *   message's name; nothing is written then
@@ -44,5 +46,17 @@ export async function cancel(
     cancels: `${channel}/${relPath}`,
     only,
   };
-  return { ...(await send(senderIn(context), said, options)), cancelled: relPath };
+  const sent = await send(senderIn(context), said, options);
+  // It is cancelled by now, whatever this look meets.
+  if (await isAnswered(context, { channel, relPath }).catch(() => false))
+    context.note(
+      `${relPath} was answered before; the answer stays, and only what goes on is ended`,
+    );
+  return { ...sent, cancelled: relPath };
+}
+
+async function isAnswered(context: Context, ref: MessageRef): Promise<boolean> {
+  const board = await Board.at(context, await tipOf(context), [ref]);
+  const [found] = await board.look({ isLive: false, explains: false });
+  return found?.state === 'REPLIED';
 }

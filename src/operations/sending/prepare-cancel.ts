@@ -1,5 +1,5 @@
 import { CrosstalkError } from '../../errors.ts';
-import { cancelMessage, mayCancel } from '../../protocol/cancel.ts';
+import { cancelMessage, mayCancel, NO_REASON } from '../../protocol/cancel.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
 import { isOrigin } from '../../protocol/reference.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
@@ -32,7 +32,7 @@ export async function prepareCancel(
       `${relPath} is from ${escapeInvisible(whose)}, and only its writer can cancel it, not ${from}`,
     );
   }
-  const why = body.trim() === '' ? 'Cancelled.\n' : body;
+  const why = body.trim() === '' ? `${NO_REASON}\n` : body;
   const message = cancelMessage({ relPath, message: target }, why, writer, { only });
   const written = outgoing(message, channel.id, context.hostname, suffixOf(seed, 0));
   return {

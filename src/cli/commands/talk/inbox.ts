@@ -38,6 +38,7 @@ export function run(call: Call): Promise<number> {
 
 function printCount(call: Call, { unread, questions }: Inbox): number {
   const count = flag(call, 'questions') ? questions : unread;
+  if (flag(call, 'questions') && questions === MOST_ASKING) noteMost(call);
   return print(call, { unread, questions }, () => String(count));
 }
 
@@ -46,10 +47,18 @@ function conclude(call: Call, { entries, cut, questions }: Inbox): void {
   const only = flag(call, 'questions');
   if (entries.length === 0) note(call, only ? 'nobody asks you anything' : 'no messages');
   if (cut) note(call, `only ${String(entries.length)} are shown; more with: --limit <n>`);
+  else if (only && questions === MOST_ASKING) noteMost(call);
   const left = questions - entries.filter(({ asks }) => asks).length;
   const many = questions === MOST_ASKING ? `${String(left)} or more` : String(left);
   if (left > 0 && !only)
     note(call, `${many} more ask you something; see them with: crosstalk inbox --questions`);
+}
+
+function noteMost(call: Call): void {
+  note(
+    call,
+    `there may be more than these ${String(MOST_ASKING)}; older ones show once newer ones are answered`,
+  );
 }
 
 function show(call: Call, entry: InboxEntry): void {
