@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { closeSync, createReadStream, fsyncSync, openSync, writeSync } from 'node:fs';
 
 /** Where stdout is kept while a CLI prints JSON. */
@@ -12,6 +13,8 @@ export interface RawTarget {
 const MAX_BYTES = 256 * 1024 * 1024;
 /** So much is kept in memory as well, in case the disk does not take it. */
 const MAX_KEPT = 4 * 1024 * 1024;
+/** More text than this is no answer: it would not fit into a message. */
+const MAX_PLAIN = 1024 * 1024;
 /** A longer line is passed over. */
 const MAX_LINE = 16 * 1024 * 1024;
 const NEWLINE = 10;
@@ -89,6 +92,20 @@ export class RawOutput {
       // What a disk refuses now is still in memory, if there is not too much of it.
     }
     closeSync(this.#fd);
+  }
+
+  /**
+   * The whole output, when it is plain text without one line of JSON: that of a wrapper, or of an older
+   * version, that passes over the options by which a CLI prints JSON. Its words are the answer, as they
+   * are without these options.
+   */
+  plainText(): string | undefined {
+    if (this.#keptBytes > MAX_PLAIN) return undefined;
+    const bytes = Buffer.concat(this.#kept);
+    const text = bytes.toString('utf8');
+    const isJson =
+      text.includes('\0') || text.split('\n').some((line) => /^[[{]/.test(line.trimStart()));
+    return isUtf8(bytes) && !isJson && text.trim() !== '' ? text : undefined;
   }
 
   /** Its lines without their ends; of what neither disk nor memory took there are none. */

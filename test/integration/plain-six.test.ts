@@ -11,9 +11,12 @@ const ECHO = `sed -n '/^--- Message/,$p' | sed -n 's/^please/did/p'`;
 const written = (header: string, body: string): string =>
   `---\n${header}type: text\n---\n\n${body}\n`;
 
-async function world(cli = ECHO): Promise<{ bus: Bus; host: Host; here: string }> {
+async function world(
+  cli = ECHO,
+  actor = 'worker',
+): Promise<{ bus: Bus; host: Host; here: string }> {
   const bus = new Bus();
-  const host = await bus.host('front', { worker: cli });
+  const host = await bus.host('front', { [actor]: cli });
   return { bus, host, here: host.channel() };
 }
 
@@ -140,59 +143,59 @@ const PROFILE = (name: string, prompt: string): string => `---\nname: ${name}\n-
 /** Prints which of the prompts below it received. */
 const TELLS = `grep -o "you are the [a-z]* one" | tr '\\n' ' '`;
 
-const said = (bus: Bus): string[] => bus.from('worker').map(({ message }) => message.body.trim());
+const said = (bus: Bus): string[] => bus.from('clerk').map(({ message }) => message.body.trim());
 const problems = (log: readonly Event[]): Event[] =>
   log.filter(({ event }) => event === 'profile_invalid');
 
 it('a profile that cannot be read is reported, and the last readable one stays in force', async () => {
-  const { bus, host } = await world(TELLS);
+  const { bus, host } = await world(TELLS, 'clerk');
   host.edit({
-    'local/actors/worker.md': PROFILE('worker', 'you are the first one'),
-    'upstream/actors/worker.md': PROFILE('worker', 'you are the default one'),
+    'local/actors/clerk.md': PROFILE('clerk', 'you are the first one'),
+    'upstream/actors/clerk.md': PROFILE('clerk', 'you are the default one'),
   });
   await host.once();
   for (const broken of ['---\nname: [\n---\n\nyou are the broken one\n', 'no header', '']) {
-    host.edit({ 'local/actors/worker.md': broken === '' ? PROFILE('other', 'x') : broken });
-    await host.send('worker', 'who are you?');
+    host.edit({ 'local/actors/clerk.md': broken === '' ? PROFILE('other', 'x') : broken });
+    await host.send('clerk', 'who are you?');
     const log = await host.once();
-    expect(problems(log)[0]?.['problem']).toContain('local/actors/worker.md cannot be read: ');
+    expect(problems(log)[0]?.['problem']).toContain('local/actors/clerk.md cannot be read: ');
     expect((await host.run('status')).out).toContain('the last readable one stays in force');
   }
   expect(said(bus)).toEqual(Array(3).fill('you are the first one'));
-  expect((await host.run('actor', 'show', 'worker')).out).toContain('you are the first one');
-  host.edit({ 'local/actors/worker.md': PROFILE('worker', 'you are the mended one') });
-  await host.send('worker', 'who are you?');
+  expect((await host.run('actor', 'show', 'clerk')).out).toContain('you are the first one');
+  host.edit({ 'local/actors/clerk.md': PROFILE('clerk', 'you are the mended one') });
+  await host.send('clerk', 'who are you?');
   expect(problems(await host.once())).toEqual([]);
   expect(said(bus).at(-1)).toBe('you are the mended one');
 });
 
 it('a profile that breaks under a running dispatcher is told at once, and one that is removed counts no more', async () => {
-  const { bus, host } = await world(TELLS);
-  host.edit({ 'local/actors/worker.md': PROFILE('worker', 'you are the first one') });
+  const { bus, host } = await world(TELLS, 'clerk');
+  host.edit({ 'local/actors/clerk.md': PROFILE('clerk', 'you are the first one') });
   const running = host.start();
   const folder = join(host.state, 'profiles');
   await until('the profile is kept', () => existsSync(folder) && readdirSync(folder).length > 0);
-  host.edit({ 'local/actors/worker.md': 'broken' });
+  host.edit({ 'local/actors/clerk.md': 'broken' });
   await running.saw('profile_invalid');
-  host.remove('local/actors/worker.md');
-  host.edit({ 'upstream/actors/worker.md': PROFILE('worker', 'you are the default one') });
-  await host.send('worker', 'who are you?');
+  host.remove('local/actors/clerk.md');
+  host.edit({ 'upstream/actors/clerk.md': PROFILE('clerk', 'you are the default one') });
+  await host.send('clerk', 'who are you?');
   await until('the answer', () => said(bus).length > 0);
   expect(said(bus)).toEqual(['you are the default one']);
 });
 
 it('a profile that was removed does not come back in the place of a later one that cannot be read', async () => {
-  const { host } = await world('cat > /dev/null; echo done');
+  const { host } = await world('cat > /dev/null; echo done', 'clerk');
   const pass = async (): Promise<Event[]> => {
-    await host.send('worker', 'who are you?');
+    await host.send('clerk', 'who are you?');
     return host.once();
   };
-  host.edit({ 'local/actors/worker.md': PROFILE('worker', 'you are the first one') });
+  host.edit({ 'local/actors/clerk.md': PROFILE('clerk', 'you are the first one') });
   await pass();
-  host.remove('local/actors/worker.md');
+  host.remove('local/actors/clerk.md');
   await pass();
-  host.edit({ 'local/actors/worker.md': 'broken' });
-  expect(problems(await pass())[0]?.['problem']).toContain('worker is run without a profile');
+  host.edit({ 'local/actors/clerk.md': 'broken' });
+  expect(problems(await pass())[0]?.['problem']).toContain('clerk is run without a profile');
 });
 
 it('nobody can be named all', async () => {

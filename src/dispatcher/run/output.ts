@@ -13,7 +13,11 @@ export async function readOutput(
   const { raw, stderrTail } = result;
   if (call === undefined || raw === undefined) return result;
   passed('raw_recorded');
-  const { text, error, usage } = await readLines(call.agent, raw.lines(), stderrTail);
+  const {
+    text = raw.plainText(),
+    error,
+    usage,
+  } = await readLines(call.agent, raw.lines(), stderrTail);
   passed('raw_read');
   return {
     ...result,
