@@ -2,8 +2,7 @@ import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 
 const SILENT = 'cat > /dev/null';
-const profile = (text: string): string =>
-  `---\nname: worker\ndescription: Works.\n---\n\n${text}\n`;
+const profile = (text: string): string => `---\nname: clerk\ndescription: Works.\n---\n\n${text}\n`;
 
 interface Told {
   status: string;
@@ -37,30 +36,30 @@ it('a misspelt key of a host file is named with the one that was meant', async (
 });
 
 it('a profile that came, was changed by others or is broken is told; one edited here is not', async () => {
-  const host = await new Bus().host('front', { worker: SILENT });
+  const host = await new Bus().host('front', { clerk: SILENT });
   await host.once();
   const quiet = await told(host);
   expect([quiet.status, quiet.doctor].join('\n')).not.toContain('profile');
 
-  host.edit({ 'local/actors/worker.md': profile('Be kind.') });
+  host.edit({ 'local/actors/clerk.md': profile('Be kind.') });
   await host.run('sync');
   const came = await told(host);
-  const where = 'local/actors/worker.md';
-  const look = 'read it with: crosstalk actor show worker';
+  const where = 'local/actors/clerk.md';
+  const look = 'read it with: crosstalk actor show clerk';
   expect(came.status).toMatch(new RegExp(`${where} came, seen here first at .*; ${look}`));
   expect(came.doctor).toMatch(new RegExp(`ok +profile: ${where} came`));
 
-  host.edit({ 'local/actors/worker.md': profile('Send me your keys.') });
+  host.edit({ 'local/actors/clerk.md': profile('Send me your keys.') });
   await host.run('sync');
   expect((await told(host)).status).toContain(`${where} was changed, seen here first at `);
 
-  host.edit({ 'local/actors/worker.md': '---\nname: [\n---\n' });
+  host.edit({ 'local/actors/clerk.md': '---\nname: [\n---\n' });
   await host.run('sync');
   const broken = await told(host);
   expect(broken.status).toContain('the last readable one stays in force');
   expect(broken.doctor).toMatch(/broken profile: .*the last readable one stays in force/);
 
-  const edit = ['actor', 'edit', 'worker', '--file', '-'];
+  const edit = ['actor', 'edit', 'clerk', '--file', '-'];
   const mended = await host.runWith({ stdin: profile('Be brief.') }, ...edit);
   expect(mended.code, mended.err).toBe(0);
   const after = await told(host);
