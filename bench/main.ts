@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { commands } from './figures/commands.ts';
+import { cost } from './figures/cost.ts';
 import { files } from './figures/files.ts';
 import { hosts } from './figures/hosts.ts';
 import { idle } from './figures/idle.ts';
@@ -27,6 +28,7 @@ const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   scale: growth,
   search: searches,
   page,
+  cost,
 };
 
 const { values } = parseArgs({

@@ -58,6 +58,42 @@ it('the text of an answer is that of the JSON, and it tells what its run used', 
   expect(readdirSync(join(host.state, 'runs'))).toEqual([]);
 });
 
+it('host show names what is added to a command, and it, status and doctor say what is off', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    plain: claude('answer'),
+    chosen: 'claude -p --output-format text',
+    piped: 'claude -p | cat',
+    own: 'cat > /dev/null; echo done',
+  });
+  const off =
+    'what its runs use is not known: this is no plain call of claude that leaves the form of its output open';
+
+  const shown = (await host.run('host', 'show')).out.split('\n');
+  const after = (actor: string): string | undefined =>
+    shown[shown.findIndex((line) => line.includes(`${actor}.default`)) + 1]?.trim();
+  expect(after('plain')).toBe('runs with: --output-format stream-json --verbose');
+  expect(after('chosen')).toBe(off);
+  expect(after('piped')).toBe(off);
+  expect(after('own')).not.toBe(off);
+
+  const { out } = await host.run('status');
+  const lines = out.split('\n').filter((line) => line.includes(off));
+  expect(lines.map((line) => line.trim().split(' ')[0])).toEqual(['chosen', 'piped']);
+  const { actors } = (JSON.parse((await host.run('status', '--json')).out) as Told).host;
+  expect(actors.map(({ tiers: [tier] }) => tier?.output)).toEqual([
+    { adds: '--output-format stream-json --verbose' },
+    { off },
+    { off },
+    null,
+  ]);
+  expect((await host.run('doctor')).out.split(off)).toHaveLength(3);
+});
+
+interface Told {
+  host: { actors: { tiers: { output: unknown }[] }[] };
+}
+
 it('what a run used is known, and what it did on the way is not told', async () => {
   const bus = new Bus();
   const host = await bus.host('front', {

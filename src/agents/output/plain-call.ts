@@ -1,3 +1,4 @@
+import { accountOf } from '../account.ts';
 import { commandLine } from '../command-line.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 
@@ -27,4 +28,27 @@ export function plainCall(command: string): PlainCall | undefined {
   if (headless !== undefined && !words.some((word) => headless.test(word))) return undefined;
   if (words.some((word) => word === '--' || chosen.test(word))) return undefined;
   return { agent: start.name, format, command: `${command.trimEnd()} ${flags}` };
+}
+
+/** What becomes of a command's usage, as an operator is told (trust.md §2). */
+export type OutputNote =
+  | {
+      /** The flags that are added when the command is run. */
+      adds: string;
+    }
+  | {
+      /** Why nothing is added, and what is therefore not known. */
+      off: string;
+    };
+
+/** @returns undefined for a command of which nothing could be known anyway */
+export function outputNote(command: string): OutputNote | undefined {
+  const call = plainCall(command);
+  if (call !== undefined) return { adds: call.format.flags };
+  const name = accountOf(command)?.agent.name ?? '';
+  return Object.hasOwn(OUTPUT_FORMATS, name)
+    ? {
+        off: `what its runs use is not known: this is no plain call of ${name} that leaves the form of its output open`,
+      }
+    : undefined;
 }

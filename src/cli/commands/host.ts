@@ -3,6 +3,7 @@ import { approve, knownHost, showHost, type HostShown } from '../../operations/s
 import { listHosts } from '../../operations/setup/hosts.ts';
 import type { Context } from '../../operations/context.ts';
 import { optionsOf } from '../../protocol/approval/record.ts';
+import { outputNote } from '../../agents/output/plain-call.ts';
 import { nameText, valueText } from '../../protocol/approval/text.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { asAscii, escapeInvisible } from '../../protocol/text/quoted.ts';
@@ -95,7 +96,10 @@ function facts({ host, held, started }: HostShown): Record<string, unknown> {
     alias: host?.alias ?? null,
     path: host?.path ?? null,
     hostname: host?.file.hostname ?? null,
-    actors: [...(host?.file.actors ?? [])].map(([name, tiers]) => ({ name, tiers })),
+    actors: [...(host?.file.actors ?? [])].map(([name, tiers]) => ({
+      name,
+      tiers: tiers.map((tier) => ({ ...tier, output: outputNote(tier.cli) ?? null })),
+    })),
     held,
     started,
   };
@@ -103,7 +107,10 @@ function facts({ host, held, started }: HostShown): Record<string, unknown> {
 
 function renderShown({ host, held, started }: HostShown): string {
   const actors = [...(host?.inForce ?? [])].flatMap(([actor, tiers]) =>
-    tiers.map((tier) => `  ${nameText(`${actor}.${tier.name}`)}  ${valueText(optionsOf(tier))}`),
+    tiers.flatMap((tier) => [
+      `  ${nameText(`${actor}.${tier.name}`)}  ${valueText(optionsOf(tier))}`,
+      ...outputLine(tier.cli),
+    ]),
   );
   const first = started
     ? ''
@@ -119,6 +126,13 @@ function renderShown({ host, held, started }: HostShown): string {
           ...held.map(changeLines),
         ]),
   ].join('\n');
+}
+
+/** What is added to a command when it is run, or why nothing is. */
+function outputLine(cli: string): string[] {
+  const note = outputNote(cli);
+  if (note === undefined) return [];
+  return ['adds' in note ? `    runs with: ${note.adds}` : `    ${note.off}`];
 }
 
 /** Formats a held change: its digest, and both texts of every option that differs. */

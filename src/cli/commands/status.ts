@@ -216,6 +216,7 @@ function actors({ host }: Status): string[][] {
       nameText(tier.name),
       tier.count === 1 ? '' : `${String(tier.count)} at once`,
       commandText(tier.cli),
+      tier.output !== null && 'off' in tier.output ? tier.output.off : '',
     ]),
   );
 }

@@ -234,10 +234,11 @@ function agents({ env }: Context, { host }: Status): Promise<Check>[] {
     return {
       check: `cli of ${name} (${tier.name})`,
       ok: there,
-      found:
+      found: `${
         program === undefined
           ? 'a shell command'
-          : `${program} ${there ? 'is there' : 'is not on the PATH'}`,
+          : `${program} ${there ? 'is there' : 'is not on the PATH'}`
+      }${tier.output !== null && 'off' in tier.output ? `; ${tier.output.off}` : ''}`,
       fix: `install ${program ?? 'it'}, or change the command: crosstalk actor add ${name} --tier ${tier.name} --cli <command>`,
     };
   });

@@ -1,3 +1,4 @@
+import type { OutputNote } from '../../agents/output/plain-call.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
@@ -13,7 +14,10 @@ export interface HostStatus {
   path: string;
   /** Paths of other files that claim to be this machine's; they have no effect. */
   others: string[];
-  actors: { name: string; tiers: { name: string; cli: string; count: number }[] }[];
+  actors: {
+    name: string;
+    tiers: { name: string; cli: string; count: number; output: OutputNote | null }[];
+  }[];
   held: HeldChange[];
   /** One line for each key of the host file that means nothing here, such as a misspelt one. */
   unknown: string[];

@@ -1,3 +1,4 @@
+import { outputNote } from '../../agents/output/plain-call.ts';
 import type { HostStatus, Status } from './report.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { checkVersion } from '../../bus/host.ts';
@@ -140,7 +141,12 @@ async function hostStatus(
       unknown: host.file.unknown,
       actors: [...host.inForce].map(([name, tiers]) => ({
         name,
-        tiers: tiers.map((tier) => ({ name: tier.name, cli: tier.cli, count: tier.count })),
+        tiers: tiers.map(({ name: tier, cli, count }) => ({
+          name: tier,
+          cli,
+          count,
+          output: outputNote(cli) ?? null,
+        })),
       })),
     },
   };

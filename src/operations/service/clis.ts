@@ -1,5 +1,4 @@
 import { commandLine, programToFind } from '../../agents/command-line.ts';
-import type { Status } from '../health/report.ts';
 import type { CommandRunner } from '../../service/run.ts';
 
 /** A program that a command of the host file starts, and its path in an environment. */
@@ -11,7 +10,7 @@ export interface CliFound {
   path: string | undefined;
 }
 
-type Tiers = Pick<NonNullable<Status['host']>, 'actors'>['actors'];
+type Tiers = readonly { name: string; tiers: readonly { name: string; cli: string }[] }[];
 
 /** Looks up the programs of all tiers as a run would: with `/bin/sh`, in this environment only. */
 export function findClis(

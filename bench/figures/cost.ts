@@ -1,0 +1,77 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LedgerLine } from '../../src/state/ledger.ts';
+import type { Figure, Scale } from '../figure.ts';
+import { inTurn, ran } from '../measure.ts';
+import { World } from '../world.ts';
+
+const RUNS = 100_000;
+/** Milliseconds beyond one and a half times the start of node. */
+const ROOM = 60;
+const MONTH_MS = 30 * 86_400_000;
+
+/** `crosstalk cost` over the runs of a month, compared to the start of node. */
+export async function cost({ rounds }: Scale): Promise<Figure[]> {
+  const world = await World.make();
+  try {
+    const host = await world.machine('worker');
+    writeRuns(join(host.state, 'ledger'));
+    const spreads = await inTurn(rounds, {
+      'node -e 0': () => ran(process.execPath, ['-e', '0'], { cwd: world.root, env: world.env }),
+      cost: () => host.run('cost', '--since', '30d'),
+      'by thread': () => host.run('cost', '--since', '30d', '--by', 'thread'),
+    });
+    const start = spreads['node -e 0'];
+    const limit = (ms: number): number => 1.5 * ms + ROOM;
+    const floor = {
+      what: `1.5 × node -e 0 + ${String(ROOM)} ms`,
+      ...start,
+      median: limit(start.median),
+      p95: limit(start.p95),
+    };
+    const ratio = spreads.cost.median / floor.median;
+    return [
+      {
+        figure: 'cost, 100,000 runs',
+        ...{ floor, measured: spreads.cost, ratio, goal: '≤ 1×', met: ratio <= 1 },
+      },
+      {
+        figure: 'cost --by thread, 100,000 runs',
+        ...{ floor, measured: spreads['by thread'], goal: 'for comparison', met: true },
+        ratio: spreads['by thread'].median / floor.median,
+      },
+    ];
+  } finally {
+    await world.end();
+  }
+}
+
+/** Runs of the last days, in the files of their months. */
+function writeRuns(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  const months = new Map<string, string[]>();
+  const first = Date.now() - MONTH_MS;
+  for (let n = 0; n < RUNS; n++) {
+    const at = new Date(first + Math.floor((n / RUNS) * MONTH_MS)).toISOString();
+    const run: LedgerLine = {
+      at,
+      id: `01JD${n.toString(36).toUpperCase().padStart(22, '0')}`,
+      actor: `actor${String(n % 7)}`,
+      host: 'worker',
+      channel: `channel${String(n % 3)}`,
+      tier: 'default',
+      thread: {
+        channel: `channel${String(n % 3)}`,
+        relPath: `2026/11/01/120000Z-${String(n % 5000).padStart(8, '0')}.md`,
+      },
+      ended: n % 50 === 0 ? 'failed' : 'answered',
+      ms: 20_000 + (n % 1000),
+      usage: { model: 'model-1', input: 900, cached: 12_000, output: 400, usd: 0.0123, turns: 4 },
+    };
+    const lines = months.get(at.slice(0, 7)) ?? [];
+    lines.push(`\n${JSON.stringify(run)}\n`);
+    months.set(at.slice(0, 7), lines);
+  }
+  for (const [month, lines] of months)
+    writeFileSync(join(folder, `${month}.jsonl`), lines.join(''), { mode: 0o600 });
+}
