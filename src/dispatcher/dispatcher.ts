@@ -217,6 +217,7 @@ export class Dispatcher {
       ...this.#parts,
       links: this.#links,
       crossings: this.#crossings,
+      budgets: this.#parts.guards.budgets,
       dir: this.#parts.transport.dir,
       unrecorded: this.unrecorded,
       stalled: this.stalled,

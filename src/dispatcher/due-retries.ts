@@ -4,12 +4,14 @@ import type { Batches } from './batches.ts';
 import type { DueSource, Startable } from './due.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { Lanes } from './lanes.ts';
+import type { Guards } from './run/guards.ts';
 import type { Retries } from './retries.ts';
 
 export interface DueRetriesParts {
   retries: Retries;
   deliveries: Deliveries;
   lanes: Lanes;
+  guards: Pick<Guards, 'budgets'>;
   batches: Batches;
 }
 
@@ -26,11 +28,12 @@ export class DueRetries implements DueSource {
   }
 
   async *due(host: ActiveHost): AsyncGenerator<Startable> {
-    const { retries, deliveries, lanes, batches } = this.#parts;
+    const { retries, deliveries, lanes, batches, guards } = this.#parts;
     for (const letter of await retries.due()) {
       const { id, actor, channel, messages } = letter;
       const tier = chooseTier(host.actors.get(actor) ?? [], [letter.tier]);
       if (tier === undefined || !lanes.isFree(actor, tier)) continue;
+      if (messages.some((message) => guards.budgets.holds(actor, channel, message))) continue;
       const tip = deliveries.mailboxes.scanned ?? '';
       yield {
         actor,

@@ -35,10 +35,25 @@ export class WaitingMail implements DueSource {
   async *due(host: ActiveHost): AsyncGenerator<Startable> {
     const { deliveries, guards, lanes, batches, joins } = this.#parts;
     const { mailboxes } = deliveries;
-    const all = mailboxes.waiting();
-    joins.follow(all);
+    const every = mailboxes.waiting();
+    joins.follow(every);
+    await guards.budgets.keepOnly((actor, channel, message) =>
+      every.some(
+        (box) =>
+          box.actor === actor &&
+          box.channel === channel &&
+          box.messages.some(({ relPath }) => relPath === message),
+      ),
+    );
+    const all = every.map((box) => ({
+      ...box,
+      messages: box.messages.filter(
+        ({ relPath }) => !guards.budgets.holds(box.actor, box.channel, relPath),
+      ),
+    }));
     for (const waiting of all) {
       const { actor, channel } = waiting;
+      if (waiting.messages.length === 0) continue;
       const tiers = host.actors.get(actor) ?? [];
       if (!tiers.some((tier) => lanes.isFree(actor, tier))) continue;
       const messages = await lookedAt(waiting.messages, tiers, async (tier) =>

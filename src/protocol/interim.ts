@@ -86,6 +86,7 @@ export function lastWord(
     .at(-1);
 }
 
-function isSentInterim({ interim, printed }: Message): boolean {
-  return interim === true && printed !== true;
+function isSentInterim({ interim, printed, extra }: Message): boolean {
+  // A note that mail is held is no word of the actor.
+  return interim === true && printed !== true && extra['held'] === undefined;
 }

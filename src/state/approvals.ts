@@ -1,6 +1,7 @@
 import { access, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
+import { BUDGET_OPTIONS } from '../protocol/files/tier-budgets.ts';
 import { fromCommands, type Approved, type ApprovedOptions } from '../protocol/approval/record.ts';
 import { parseHostFile } from '../protocol/files/host-file.ts';
 import { isName } from '../protocol/names.ts';
@@ -152,7 +153,14 @@ function isApproved(value: unknown): value is Approved {
   );
 }
 
-const NUMBERS = ['count', 'timeout', 'attempts', 'retry_delay', 'max_runs_per_hour', 'max_depth'];
+const NUMBERS = [
+  'count',
+  'timeout',
+  'attempts',
+  'retry_delay',
+  'max_runs_per_hour',
+  'max_depth',
+].concat(BUDGET_OPTIONS);
 
 function isOptions(value: unknown): value is ApprovedOptions {
   return (

@@ -41,6 +41,10 @@ export interface StatePaths {
   approvals: string;
   pause: string;
   runBudget: string;
+  /** Mail that waits for a budget of money or tokens. */
+  budgetHolds: string;
+  /** Whose mail passes although a budget is spent. */
+  budgetPasses: string;
   /** Agent CLIs that refuse to work just now. */
   holds: string;
   heartbeat: string;
@@ -90,6 +94,8 @@ function statePaths(root: string): StatePaths {
     approvals: join(root, 'approvals.json'),
     pause: join(root, 'paused.json'),
     runBudget: join(root, 'run-budget.json'),
+    budgetHolds: join(root, 'budget-holds.json'),
+    budgetPasses: join(root, 'budget-passes.json'),
     holds: join(root, 'holds.json'),
     heartbeat: join(root, 'heartbeat.json'),
     index: join(root, 'index.db'),

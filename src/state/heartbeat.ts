@@ -28,8 +28,11 @@ export interface Heartbeat {
   pending: number;
   /** Deliveries that wait for content that is missing from the clone. */
   unread?: number;
-  /** Tiers whose mail waits because `max_runs_per_hour` is used up. */
-  parked: { actor: string; tier: string; reason: string; until: string }[];
+  /**
+   * Tiers whose mail waits because a limit or a budget is used up; of a budget `said` tells which, and
+   * how much of it is spent.
+   */
+  parked: { actor: string; tier: string; reason: string; until: string; said?: string }[];
   /** Answers of peers that wait for others to the same questions. */
   joining?: Joining[];
   fetch_failing_since?: string;

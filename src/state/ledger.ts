@@ -1,5 +1,6 @@
 import { appendFile, readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Emitter } from '../emitter.ts';
 import { hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
 import type { MessageRef } from '../protocol/message-ref.ts';
@@ -38,6 +39,9 @@ const MONTH = /^(\d{4}-\d{2})\.jsonl$/;
  */
 export class Ledger {
   readonly folder: string;
+  /** `line`: a run was added, whether or not the disk takes it. */
+  readonly events = new Emitter<{ line: [LedgerLine] }>();
+  #latest: string | undefined;
   #unwritten: LedgerLine[] = [];
   #writing: Promise<void> = Promise.resolve();
 
@@ -52,13 +56,14 @@ export class Ledger {
    * @throws what kept the line from the disk
    */
   add(line: LedgerLine): Promise<void> {
+    this.events.emit('line', line);
     const write = async (): Promise<void> => {
       this.#unwritten.push(line);
       await makeFolder(this.folder, 0o700);
       for (let [first] = this.#unwritten; first !== undefined; [first] = this.#unwritten) {
         // What was cut off before must not spoil this one.
         const text = `\n${JSON.stringify(first)}\n`;
-        await appendFile(this.#path(first.at.slice(0, 7)), text, { mode: 0o600 });
+        await appendFile(this.#path(await this.#monthFor(first)), text, { mode: 0o600 });
         this.#unwritten.shift();
       }
     };
@@ -67,9 +72,24 @@ export class Ledger {
     return written;
   }
 
+  /** The month of a line; after the clock was set back, the last one of which there are lines. */
+  async #monthFor({ at }: LedgerLine): Promise<string> {
+    const month = at.slice(0, 7);
+    this.#latest ??= (await this.months()).at(-1) ?? month;
+    if (month > this.#latest) this.#latest = month;
+    return this.#latest;
+  }
+
+  /** The lines that the disk has not taken. */
+  get unwritten(): readonly LedgerLine[] {
+    return this.#unwritten;
+  }
+
   /** Whether a run that began at this time has its line. */
   async has(id: string, at: string): Promise<boolean> {
-    return (await this.text(at.slice(0, 7))).includes(`"id":"${id}"`);
+    for (const month of await this.months())
+      if (month >= at.slice(0, 7) && (await this.text(month)).includes(`"id":"${id}"`)) return true;
+    return false;
   }
 
   /** The months of which there are lines, such as `2026-11`, oldest first. */

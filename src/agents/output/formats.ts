@@ -15,6 +15,10 @@ export interface OutputFormat {
   chosen: RegExp;
   /** Lines that say nothing of their own, by how they begin; they are not kept. */
   noise?: string;
+  /** Whether it states money. */
+  money?: true;
+  /** The option by which it is told how many US dollars it may use. */
+  cap?: string;
   reader: () => OutputReader;
 }
 
@@ -24,6 +28,8 @@ export const OUTPUT_FORMATS: Readonly<Record<string, OutputFormat>> = {
     flags: '--output-format stream-json --verbose',
     headless: /^(?:-p|--print)$/,
     chosen: /^--(?:output-format|input-format|verbose|help|version)\b|^-[hv]$/,
+    money: true,
+    cap: '--max-budget-usd',
     reader: claude,
   },
   codex: {
@@ -43,6 +49,7 @@ export const OUTPUT_FORMATS: Readonly<Record<string, OutputFormat>> = {
     flags: '--format json',
     headless: /^run$/,
     chosen: /^--(?:format|help|version|attach|command)\b|^-[hv]$/,
+    money: true,
     reader: opencode,
   },
   pi: {
@@ -50,6 +57,7 @@ export const OUTPUT_FORMATS: Readonly<Record<string, OutputFormat>> = {
     headless: /^(?:-p|--print)$/,
     chosen: /^--(?:mode|help|version|export|list-models)\b|^-[hv]$/,
     noise: '{"type":"message_update"',
+    money: true,
     reader: pi,
   },
 };

@@ -1,6 +1,8 @@
+import type { Context } from '../../operations/context.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
-import { pause, resume } from '../../operations/upkeep/pause.ts';
-import { inTransport, print, type Call } from '../command/command.ts';
+import { pause, resume, resumeFor } from '../../operations/upkeep/pause.ts';
+import { inTransport, print, text, type Call } from '../command/command.ts';
 
 export function run(call: Call): Promise<number> {
   return inTransport(call, async (context) => {
@@ -12,6 +14,8 @@ export function run(call: Call): Promise<number> {
         () => `Paused by ${made.by} since ${made.since}; mail waits. End it with: crosstalk resume`,
       );
     }
+    const actor = text(call, 'for');
+    if (actor !== undefined) return letRun(call, context, actor);
     const { pause: ended, tried } = await resume(context);
     return print(call, { paused: false, ended: ended ?? null, tried }, () => {
       const resumed =
@@ -23,4 +27,15 @@ export function run(call: Call): Promise<number> {
       return lines.length === 0 ? 'Nothing was paused' : lines.join('\n');
     });
   });
+}
+
+/** Lets mail run that waits for a budget. */
+async function letRun(call: Call, context: Context, actor: string): Promise<number> {
+  const waited = await resumeFor(context, actor);
+  const said = [...new Set(waited.map((one) => one.said))].join('; ');
+  return print(call, { for: actor, resumed: waited }, () =>
+    waited.length === 0
+      ? `Nothing for ${escapeInvisible(actor)} waits for a budget here; what waits, and why, says: crosstalk status`
+      : `Runs now whatever it costs, for ${actor}: ${String(waited.length)} messages (${said})`,
+  );
 }

@@ -194,6 +194,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   {
     name: 'resume',
     summary: 'end a pause; try agent CLIs that are rate limited or not logged in now',
+    options: [['--for <actor>', 'let its mail run that waits for a budget, whatever it costs']],
     example: 'crosstalk resume',
     load: () => import('../commands/pause.ts'),
   },

@@ -55,7 +55,7 @@ export function lineOf(event: string, fields: LogFields): string | undefined {
       return `${word('id')} is quarantined; see: crosstalk dlq --show ${word('id')}`;
     case 'parked':
       return fields['cli'] === undefined
-        ? `parked: ${reasonInWords(word('reason'))}`
+        ? `parked: ${reasonInWords(word('reason'))}${fields['said'] === undefined ? '' : `: ${word('said')}`}`
         : `${word('cli')} is ${reasonInWords(word('reason'))}, mail for ${word('actor')} waits; tried again at ${word('until')}: ${word('said')}`;
     case 'push_done':
       return Number(fields['attempts']) > 1

@@ -75,5 +75,7 @@ async function write({ ledger, log }: BillParts, line: LedgerLine): Promise<void
 function endingOf(ended: JobResult | undefined): RunEnding {
   if (ended === undefined) return 'interrupted';
   const { kind } = ended;
-  return kind === 'gone' || kind === 'unread' || kind === 'parked' ? 'interrupted' : kind;
+  return kind === 'gone' || kind === 'unread' || kind === 'parked' || kind === 'over_budget'
+    ? 'interrupted'
+    : kind;
 }

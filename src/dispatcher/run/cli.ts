@@ -9,6 +9,7 @@ import { formatMessage, type Located } from '../../protocol/message.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import type { BatchFiles } from '../../protocol/prompt-files.ts';
 import type { ProcessIdentity } from '../../state/process-identity.ts';
+import { capOf } from './budgets.ts';
 import { RunDesk } from './desk.ts';
 import { layFiles } from './laying.ts';
 import { runEnvironment } from './environment.ts';
@@ -38,6 +39,8 @@ interface RunInput {
   maxOutput: number;
   /** The first message of the thread. */
   thread: MessageRef;
+  /** US dollars that it may use at most. */
+  rest: number | undefined;
 }
 
 /** Runs the CLI, and meanwhile serves its requests. */
@@ -45,7 +48,7 @@ export async function runIn(
   parts: RunParts,
   job: Job,
   place: Workplace,
-  { input, batch, maxOutput, thread }: RunInput,
+  { input, batch, maxOutput, thread, rest }: RunInput,
 ): Promise<InvocationResult> {
   const { id, actor, host, channel, messages, tip, tier } = job;
   const files = batch.map(({ relPath, message }, index) => ({
@@ -60,7 +63,7 @@ export async function runIn(
   try {
     const laid = await layFiles(parts.transport, tip, batch, desk.dir);
     const result = await invoke(parts.runner, {
-      command: call?.command ?? tier.cli,
+      command: `${call?.command ?? tier.cli}${capOf(tier.cli, rest)}`,
       ...(call && { raw: { path, ...(noise !== undefined && { noise }) } }),
       cwd: place.dir,
       env: runEnvironment(parts, job, place, desk.dir),

@@ -4,6 +4,8 @@ import type { Hold } from '../../state/holds.ts';
 import { readPause, type Pause } from '../../state/pause.ts';
 import type { RunBudget } from '../../state/run-budget.ts';
 import type { LogFields, Log } from '../../log.ts';
+import type { BudgetHold } from '../../state/budget-holds.ts';
+import type { BudgetMail } from './budget-mail.ts';
 import type { Refusals } from './refusals.ts';
 import type { Job, JobResult } from './job.ts';
 
@@ -11,15 +13,19 @@ import type { Job, JobResult } from './job.ts';
 export interface Deferral {
   actor: string;
   tier: string;
-  reason: 'max_runs_per_hour' | 'rate_limited' | 'not_logged_in';
+  reason: 'max_runs_per_hour' | 'rate_limited' | 'not_logged_in' | BudgetHold['reason'];
   /** When it continues without anybody's action, or is tried again; as ISO 8601 in UTC. */
   until: string;
+  /** Which budget is spent, and how much of it. */
+  said?: string;
 }
 
 export interface GuardsParts {
   pauseFile: string;
   budget: RunBudget;
   refusals: Refusals;
+  /** What waits for a budget of money or tokens. */
+  budgets: BudgetMail;
   log: Log;
   now: () => Date;
 }
@@ -38,10 +44,18 @@ export class Guards {
     this.#parts = parts;
   }
 
+  get budgets(): BudgetMail {
+    return this.#parts.budgets;
+  }
+
   /** The tiers whose hourly limit is reached, or whose CLI refuses to work. */
   get deferrals(): Deferral[] {
     const now = this.#parts.now().toISOString();
-    return [...this.#deferred.values()].filter(({ until }) => until > now);
+    const deferred = [...this.#deferred.values()].filter(({ until }) => until > now);
+    const spent = this.budgets.waiting.map(({ actor, tier, reason, until, said }) => ({
+      ...{ actor, tier, reason, until, said },
+    }));
+    return [...deferred, ...spent];
   }
 
   async paused(): Promise<boolean> {
@@ -54,8 +68,9 @@ export class Guards {
   }
 
   /** Reads the holds on which {@link allows} is based. */
-  look(): Promise<void> {
-    return this.#parts.refusals.look();
+  async look(): Promise<void> {
+    await this.#parts.refusals.look();
+    await this.budgets.look();
   }
 
   async allows(actor: string, tier: Tier): Promise<boolean> {
@@ -109,11 +124,19 @@ export class Guards {
   /** Called when a job is over, so that another one may find out in its place. */
   end(job: Job): void {
     this.#parts.refusals.end(job);
+    this.budgets.end(job.id);
   }
 
-  /** When a CLI that refused to work is tried again without anybody's action. */
+  /**
+   * When a CLI that refused to work is tried again, or mail goes on that waits for a budget, without
+   * anybody's action.
+   */
   nextTrial(): Date | undefined {
-    return this.#parts.refusals.next();
+    const times = [this.#parts.refusals.next(), this.budgets.next()];
+    return times
+      .filter((time) => time !== undefined)
+      .sort((a, b) => Number(a) - Number(b))
+      .at(0);
   }
 
   /** Logs a hold once for each tier, and for each run that was refused. */

@@ -9,6 +9,8 @@ import type { Transport } from '../../transport/transport.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
+import type { BudgetMail } from './budget-mail.ts';
+import type { Spent } from './budgets.ts';
 import type { DeskParts } from './desk.ts';
 import type { WorkplaceParts } from './workplace.ts';
 
@@ -61,6 +63,11 @@ export type JobResult =
    */
   | { kind: 'unread'; messages: string[] }
   | { kind: 'parked'; detail: string }
+  /**
+   * Nothing ran, because a budget is spent, or likely to be by the runs under way (`spent` is absent).
+   * `tell` goes to askers, which are remembered by the keys in `told`.
+   */
+  | { kind: 'over_budget'; spent?: Spent; tell: Placed[]; told: string[] }
   /** The CLI may not work at the moment, which is not a failure. */
   | { kind: 'refused'; refusal: Refusal; result: InvocationResult }
   | { kind: 'failed'; failure: CliOutcome & { kind: 'failed' }; result: InvocationResult };
@@ -75,6 +82,7 @@ export interface RunParts extends WorkplaceParts {
   crossings: Crossings;
   runs: Runs;
   ledger: Ledger;
+  budgets: Pick<BudgetMail, 'begin' | 'isTold' | 'hold'>;
   /** How agent CLIs are run. */
   runner: Runner;
   desks: Omit<DeskParts, 'log'>;

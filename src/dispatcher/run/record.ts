@@ -13,6 +13,7 @@ import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts'
 import { eachInTurn } from './in-turn.ts';
 import type { Log } from '../../log.ts';
 import type { Publisher } from '../../bus/publisher.ts';
+import type { BudgetMail } from './budget-mail.ts';
 import type { Job, JobResult } from './job.ts';
 import type { Troubles } from '../../bus/troubles.ts';
 
@@ -25,6 +26,7 @@ export interface RecordParts {
   runs: Runs;
   publisher: Publisher;
   log: Log;
+  budgets: Pick<BudgetMail, 'hold'>;
   settle: (actor: string, channel: string, relPaths: readonly string[]) => Promise<void>;
   giveBack: (actor: string, channel: string, relPaths: readonly string[]) => void;
   awaitContent: (actor: string, channel: string, relPaths: readonly string[]) => void;
@@ -68,10 +70,11 @@ export async function recordRun(
 ): Promise<Recorded> {
   const { actor, channel, messages } = job;
   const facts = { id: job.id, actor, channel, tier: job.tier.name, messages };
+  const noted = (error: unknown): void => {
+    parts.log('internal_error', { id: job.id, error: reasonOf(error) });
+  };
   const afterwards = (...steps: (() => Promise<unknown>)[]): Promise<void> =>
-    eachInTurn(steps, (error) => {
-      parts.log('internal_error', { id: job.id, error: reasonOf(error) });
-    });
+    eachInTurn(steps, noted);
   const ended = async (): Promise<void> => {
     await parts.runs.end(job.id);
     await parts.interruptions.clear(actor, channel, messages);
@@ -118,6 +121,25 @@ export async function recordRun(
       parts.log('parked', { id, actor, channel, messages, reason, detail });
       await afterwards(settled);
       return {};
+    }
+    case 'over_budget': {
+      const { spent, tell, told } = outcome;
+      const pushes: Promise<unknown>[] = [];
+      if (tell.length > 0) {
+        const commits = tell.map(
+          ({ message, channel: to }) => outgoing(message, to, job.host, parts.suffix()).commit,
+        );
+        const entry = { id: parts.newId(), commits };
+        await insist(parts, job.id, () => parts.outbox.put(entry));
+        pushes.push(parts.publisher.publish(entry.id));
+      }
+      const held =
+        spent && parts.budgets.hold(job, spent, { told, letter: letter?.id }).catch(noted);
+      if (spent !== undefined) parts.log('parked', { ...facts, ...spent });
+      parts.giveBack(actor, channel, messages);
+      await held;
+      await afterwards(ended);
+      return { push: Promise.all(pushes).then(() => undefined) };
     }
     case 'stopped':
     case 'refused':

@@ -93,7 +93,7 @@ export class Refusals {
     const foundOut = this.#finding.get(account.id)?.job === job.id;
     if (result.kind === 'refused') return this.#hold(account, result.refusal, foundOut);
     // It ended before the CLI could report anything, so the next job finds out.
-    const ran = !['stopped', 'gone', 'parked'].includes(result.kind);
+    const ran = !['stopped', 'gone', 'parked', 'over_budget'].includes(result.kind);
     if (foundOut && ran) {
       const holds = await this.#parts.holds.all();
       await this.#save(holds.filter(({ id }) => id !== account.id));

@@ -19,6 +19,7 @@ import { schemasOf } from './fitting.ts';
 import { bill, type Ran } from './bill.ts';
 import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';
 import { misconfiguredIfSo } from './hopeless.ts';
+import { overBudget } from './over-budget.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
@@ -81,6 +82,8 @@ async function runCli(
   const { actor, channel } = job;
   const root = placeOfRef(channel, threadRoot(briefing.batch, briefing.lookup));
   const thread = { channel: root.channel, root: root.relPath };
+  const allowed = await parts.budgets.begin(job, root);
+  if (allowed.kind !== 'free') return overBudget(parts, job, briefing, allowed);
   let place: Workplace;
   try {
     place = await workplaceOf(parts, { actor, tier: job.tier, thread });
@@ -96,6 +99,7 @@ async function runCli(
       batch: briefing.batch,
       maxOutput,
       thread: root,
+      rest: allowed.rest,
     });
     if (place.workspace)
       await parts.workspaces

@@ -12,7 +12,7 @@ import type { Troubles } from '../../bus/troubles.ts';
 export interface WorkParts
   extends
     RunParts,
-    Omit<RecordParts, 'settle' | 'giveBack' | 'awaitContent' | 'log' | 'now' | 'runs'> {
+    Omit<RecordParts, 'budgets' | 'settle' | 'giveBack' | 'awaitContent' | 'log' | 'now' | 'runs'> {
   deliveries: Deliveries;
   guards: Guards;
   lacking: Lacking;

@@ -7,13 +7,17 @@ import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
+import { BudgetMail } from '../../dispatcher/run/budget-mail.ts';
+import { Budgets } from '../../dispatcher/run/budgets.ts';
 import { Guards } from '../../dispatcher/run/guards.ts';
 import { Refusals } from '../../dispatcher/run/refusals.ts';
+import { Spending } from '../../dispatcher/run/spending.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
 import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
 import { processRunner } from '../../runner/process-runner.ts';
 import type { Log } from '../../log.ts';
 import { LAST_HOST_FILE } from '../../state/approvals.ts';
+import { BudgetHolds } from '../../state/budget-holds.ts';
 import { Cursors } from '../../state/cursors.ts';
 import { Departed } from '../../state/departed.ts';
 import { Holds } from '../../state/holds.ts';
@@ -56,7 +60,8 @@ export function dispatcherParts(
   const { deliveries } = intake;
   const publisher = publisherOf(context, deliveries, expected, log);
   const hosts = hostFileOf(context, choices);
-  const guards = guardsOf(context, log);
+  const ledger = new Ledger(context.paths.ledger);
+  const guards = guardsOf(context, ledger, log);
   const sweep = new WorkspaceSweep({
     workspaces,
     reader,
@@ -65,7 +70,7 @@ export function dispatcherParts(
     log,
     now: context.now,
   });
-  const parts = { ...intake, publisher, hosts, guards, workspaces, log };
+  const parts = { ...intake, publisher, hosts, guards, ledger, workspaces, log };
   return {
     transport,
     deliveries,
@@ -175,8 +180,15 @@ function hostFileOf(context: Context, { host, trustHostFile, log }: Choices): Ho
 }
 
 /** The part that decides whether runs may start. */
-function guardsOf({ paths, env, now }: Context, log: Log): Guards {
+function guardsOf({ paths, env, now, transport }: Context, ledger: Ledger, log: Log): Guards {
+  const machine = (): string | undefined => transport.defaults.maxUsdPerDay;
   return new Guards({
+    budgets: new BudgetMail({
+      budgets: new Budgets(new Spending(ledger, now), machine),
+      holds: new BudgetHolds(paths.budgetHolds),
+      passes: paths.budgetPasses,
+      now,
+    }),
     refusals: new Refusals({
       holds: new Holds(paths.holds),
       environment: env,
@@ -197,6 +209,7 @@ function dispatcherOf(
     publisher: Publisher;
     hosts: HostFileInForce;
     guards: Guards;
+    ledger: Ledger;
     workspaces: Workspaces;
     log: Log;
   },
@@ -204,7 +217,6 @@ function dispatcherOf(
   const { transport, reader, outbox, deadLetters, runs, paths, env } = context;
   return new Dispatcher({
     ...parts,
-    ledger: new Ledger(paths.ledger),
     transport,
     reader,
     outbox,

@@ -102,14 +102,26 @@ async function ownRuns(ledger: Ledger, since: Date, by: CostBy): Promise<Sum[]> 
   const months = (await ledger.months()).filter((month) => month >= at.slice(0, 7));
   const sums: Sum[] = [];
   for (const month of months) {
-    const isCut = month === at.slice(0, 7) && since.getTime() % DAY_MS !== 0;
-    if (by === 'thread' || isCut) {
+    if (by === 'thread') {
       const runs = linesIn(await ledger.text(month)).filter((line) => line.at >= at);
       sums.push(...summed(runs, by));
-    } else
-      sums.push(...(await monthSums(ledger, month)).filter(({ day }) => day >= at.slice(0, 10)));
+      continue;
+    }
+    const cut = since.getTime() % DAY_MS === 0 ? '' : at.slice(0, 10);
+    const whole = (await monthSums(ledger, month)).filter(
+      ({ day }) => day >= at.slice(0, 10) && day !== cut,
+    );
+    sums.push(...whole);
+    if (cut.startsWith(month)) sums.push(...summed(await runsOfDay(ledger, cut, at), by));
   }
   return sums;
+}
+
+/** The runs of one day from a time on; the lines of other days are not parsed. */
+async function runsOfDay(ledger: Ledger, day: string, at: string): Promise<LedgerLine[]> {
+  const text = await ledger.text(day.slice(0, 7));
+  const lines = text.split('\n').filter((line) => line.startsWith(`{"at":"${day}`));
+  return linesIn(lines.join('\n')).filter((line) => line.at >= at);
 }
 
 function summed(runs: readonly Run[], by: CostBy): Sum[] {

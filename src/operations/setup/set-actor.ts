@@ -1,5 +1,6 @@
 import { isMap, isScalar, type Document } from 'yaml';
 import { headlessCommand } from '../../agents/agents.ts';
+import { unkept } from '../../dispatcher/run/budgets.ts';
 import { CrosstalkError } from '../../errors.ts';
 import {
   canonical,
@@ -57,6 +58,7 @@ export async function setActor(
   const { content, before, now } = await changeTier(context, host, of, settings);
   if (before === undefined || !(await isInForce(context, input, before)))
     throw await heldProblem(context, input, named.name);
+  requireKeepable(now);
   await requireOutside(context, now);
   await changeApprovals(context, alias, (approved) =>
     withTier(approved, input.name, now.name, optionsOf(now)),
@@ -241,4 +243,10 @@ async function checked(context: Context, setting: Setting): Promise<Setting> {
   const [option, value] = setting;
   if (option !== 'workdir' || value === '') return setting;
   return [option, await chosenWorkdir(context, value, context.transport.dir)];
+}
+
+/** @throws CrosstalkError `usage` for a budget of what a command does not state */
+function requireKeepable(tier: Tier): void {
+  const problem = unkept(tier);
+  if (problem !== undefined) throw new CrosstalkError('usage', `${problem}; nothing was changed`);
 }

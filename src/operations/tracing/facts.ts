@@ -1,7 +1,7 @@
 import type { WebDelay } from '../../api/delay.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { isAnswer } from '../../protocol/owed.ts';
-import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { endsByItself, reasonInWords } from '../../protocol/text/reasons.ts';
 import { Cursors, cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
@@ -164,7 +164,7 @@ export function describeFacts(facts: Facts): string {
     facts.answered_by.length > 0 ? `answered by ${facts.answered_by.join(', ')}` : '',
     facts.parked === null
       ? ''
-      : `${reasonInWords(facts.parked.reason)}, tried again at ${facts.parked.until}`,
+      : `${reasonInWords(facts.parked.reason)}${endsByItself(facts.parked.reason) ? `, tried again at ${facts.parked.until}` : ''}`,
     facts.joining === null ? '' : `waits for ${whomText(facts.joining)}`,
     facts.silent ? 'met with silence' : '',
     facts.dead_letter === null

@@ -48,7 +48,7 @@ export function heldDelay(
     reason,
     since: hold?.since ?? null,
     until: endsByItself(reason) ? until : null,
-    said: hold?.said ?? null,
+    said: hold?.said ?? held.said ?? null,
   };
 }
 

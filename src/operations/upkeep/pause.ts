@@ -1,4 +1,5 @@
 import { ask } from '../../dispatcher/socket/wake.ts';
+import { BudgetHolds, letPass, type BudgetHold } from '../../state/budget-holds.ts';
 import { readPause, removePause, writePause, type Pause } from '../../state/pause.ts';
 import type { Context } from '../context.ts';
 import { releaseHeld, type HeldAgent } from '../health/held-agents.ts';
@@ -26,4 +27,18 @@ export async function resume(
   const tried = await releaseHeld(context);
   await ask(context.paths.socket, { op: 'wake' }, 2000);
   return { pause: existing, tried };
+}
+
+/**
+ * Lets the mail of an actor run that waits for a budget, whatever it costs, and wakes the dispatcher.
+ *
+ * @returns what waited
+ */
+export async function resumeFor(context: Context, actor: string): Promise<BudgetHold[]> {
+  const { held } = await new BudgetHolds(context.paths.budgetHolds).load();
+  const waiting = held.filter((hold) => hold.actor === actor);
+  if (waiting.length === 0) return [];
+  await letPass(context.paths.budgetPasses, actor, context.now());
+  await ask(context.paths.socket, { op: 'wake' }, 2000);
+  return waiting;
 }

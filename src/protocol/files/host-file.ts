@@ -1,4 +1,5 @@
 import { parseDocumentText } from '../text/frontmatter.ts';
+import { BUDGET_OPTIONS, tierBudgets, type TierBudgets } from './tier-budgets.ts';
 import { isTier } from '../message.ts';
 import { EVERYONE } from '../address.ts';
 import { isName } from '../names.ts';
@@ -7,7 +8,7 @@ import { didYouMean } from '../text/nearest.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** A named slot for an actor's CLI (protocol.md §6). Times are in milliseconds. */
-export interface Tier {
+export interface Tier extends TierBudgets {
   name: string;
   /** Run by `/bin/sh -c`; the prompt is passed on stdin. */
   cli: string;
@@ -135,6 +136,7 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
     retryDelay: duration('retry_delay', retryDelay, TIER_DEFAULTS.retryDelay),
     maxRunsPerHour: number('max_runs_per_hour', maxRuns, TIER_DEFAULTS.maxRunsPerHour),
     maxDepth: number('max_depth', maxDepth, TIER_DEFAULTS.maxDepth),
+    ...tierBudgets(where, options, problems),
   };
 }
 
@@ -142,6 +144,7 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
 const FILE_KEYS = ['alias', 'hostname', 'actors'];
 const TIER_KEYS = ['cli', 'workdir', 'count', 'timeout', 'attempts', 'retry_delay'].concat(
   ...['max_runs_per_hour', 'max_depth'],
+  BUDGET_OPTIONS,
 );
 /** The most unknown keys that are named. */
 const MAX_UNKNOWN = 20;

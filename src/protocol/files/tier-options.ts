@@ -1,3 +1,5 @@
+import { BUDGET_OPTIONS } from './tier-budgets.ts';
+
 /** The options of a tier, as the host file calls them. */
 export const TIER_OPTIONS: readonly string[] = [
   'cli',
@@ -8,4 +10,5 @@ export const TIER_OPTIONS: readonly string[] = [
   'retry_delay',
   'max_runs_per_hour',
   'max_depth',
+  ...BUDGET_OPTIONS,
 ];

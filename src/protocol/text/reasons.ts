@@ -22,6 +22,8 @@ const HOLDS: Readonly<Record<string, string>> = {
   max_runs_per_hour: 'the hourly limit of runs is reached',
   rate_limited: 'rate limited',
   not_logged_in: 'not logged in',
+  budget: 'the budget of the day is spent',
+  thread_budget: 'the budget of the thread is spent, or cannot be kept',
 };
 
 /**
@@ -36,5 +38,5 @@ export function reasonInWords(reason: string): string {
 
 /** Whether a hold ends without anybody's action, as a limit does and a missing login does not. */
 export function endsByItself(reason: string): boolean {
-  return reason === 'max_runs_per_hour' || reason === 'rate_limited';
+  return ['max_runs_per_hour', 'rate_limited', 'budget'].includes(reason);
 }

@@ -32,6 +32,8 @@ export interface Repository {
   window?: string;
   /** `crosstalk.maxFileBytes`: how large an attached file may be. */
   maxFileBytes?: string;
+  /** `crosstalk.maxUsdPerDay`: what the runs of this machine may cost in a day. */
+  maxUsdPerDay?: string;
   /** What the remote should be asked for at most. */
   limits?: RemoteLimits;
   /** The branch that is the bus. */

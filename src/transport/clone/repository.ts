@@ -152,6 +152,7 @@ export async function openRepository(
     agent: settings.get('crosstalk.agent'),
     window: settings.get('crosstalk.window'),
     maxFileBytes: settings.get('crosstalk.maxfilebytes'),
+    maxUsdPerDay: settings.get('crosstalk.maxusdperday'),
     limits: remoteLimits(origin, settings),
     objectsDir: isShared ? undefined : clone.objectsDir,
     partial: settings.get('remote.origin.promisor') === 'true' ? true : undefined,

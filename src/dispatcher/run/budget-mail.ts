@@ -1,0 +1,146 @@
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import { loadPasses, type BudgetHold, type BudgetHolds } from '../../state/budget-holds.ts';
+import type { Allowed, BudgetedRun, Budgets, Spent } from './budgets.ts';
+
+/** The messages of a run. */
+interface Mail {
+  actor: string;
+  channel: string;
+  messages: readonly string[];
+}
+
+export interface BudgetMailParts {
+  budgets: Budgets;
+  holds: BudgetHolds;
+  /** Where an operator says whose mail passes. */
+  passes: string;
+  now: () => Date;
+}
+
+/**
+ * The mail that waits for a budget. Each message is looked at once, by the run it would begin; from then
+ * on it stays in its mailbox until its day is over, an operator lets it pass, or, where the runs under
+ * way are likely to use the rest, one of them ends.
+ */
+export class BudgetMail {
+  readonly #parts: BudgetMailParts;
+  readonly #held = new Map<string, BudgetHold>();
+  #told: Record<string, string> = {};
+  #isLoaded = false;
+  /** What waits for the end of a run. */
+  readonly #later = new Set<string>();
+  /** What an operator has let pass. */
+  readonly #passed = new Set<string>();
+
+  constructor(parts: BudgetMailParts) {
+    this.#parts = parts;
+  }
+
+  /** Lets go what need not wait any more; called before runs are started. */
+  async look(): Promise<void> {
+    const { holds, passes, now } = this.#parts;
+    if (!this.#isLoaded) {
+      const { held, told } = await holds.load();
+      for (const hold of held) this.#held.set(keyOf(hold, hold.message), hold);
+      this.#told = { ...told, ...this.#told };
+      this.#isLoaded = true;
+    }
+    if (this.#held.size === 0) return;
+    const passing = await loadPasses(passes);
+    const at = now().toISOString();
+    const over: string[] = [];
+    for (const [key, { actor, since, until }] of this.#held) {
+      const isPassed = (passing.get(actor) ?? '') >= since;
+      if (isPassed) this.#passed.add(key);
+      if (isPassed || until <= at) over.push(key);
+    }
+    for (const key of over) this.#held.delete(key);
+    if (over.length > 0) await this.#save();
+  }
+
+  /** Whether a run may begin; if so, it counts as one under way until {@link end}. */
+  async begin(run: BudgetedRun & Mail, thread: MessageRef): Promise<Allowed> {
+    const keys = run.messages.map((message) => keyOf(run, message));
+    const isPassed = keys.some((key) => this.#passed.has(key));
+    const allowed = await this.#parts.budgets.begin(run, thread, { isPassed });
+    // At once, as the run that it waits for may end before this one is given back.
+    if (allowed.kind === 'later') for (const key of keys) this.#later.add(key);
+    return allowed;
+  }
+
+  /** Whether a message waits. */
+  holds(actor: string, channel: string, message: string): boolean {
+    if (this.#held.size + this.#later.size === 0) return false;
+    const key = keyOf({ actor, channel }, message);
+    return this.#held.has(key) || this.#later.has(key);
+  }
+
+  /**
+   * Keeps the mail of a run that may not begin; it is kept at once, and durably when this returns.
+   *
+   * @param how `told`: keys of askers that are told now; `letter`: the dead letter that was retried
+   */
+  async hold(
+    { actor, channel, messages, tier }: Mail & { tier: { name: string } },
+    spent: Spent,
+    { told, letter }: { told: readonly string[]; letter: string | undefined },
+  ): Promise<void> {
+    const since = this.#parts.now().toISOString();
+    for (const message of messages) {
+      const hold = {
+        ...{ actor, tier: tier.name, channel, message, ...spent, since },
+        ...(letter !== undefined && { letter }),
+      };
+      this.#held.set(keyOf(hold, message), hold);
+    }
+    for (const key of told) this.#told[key] = since;
+    await this.#save();
+  }
+
+  /** Whether an asker was told before that its mail waits. */
+  isTold(key: string): boolean {
+    return Object.hasOwn(this.#told, key);
+  }
+
+  /** Called when a job is over: what waits for a run to end is looked at again. */
+  end(id: string): void {
+    if (this.#parts.budgets.end(id)) this.#later.clear();
+  }
+
+  /** Forgets what is in no mailbox any more, such as mail that was taken back. */
+  async keepOnly(
+    isThere: (actor: string, channel: string, message: string) => boolean,
+  ): Promise<void> {
+    const gone = [...this.#held].filter(
+      ([, { actor, channel, message, letter }]) =>
+        letter === undefined && !isThere(actor, channel, message),
+    );
+    for (const [key] of gone) this.#held.delete(key);
+    if (gone.length > 0) await this.#save();
+  }
+
+  /** What waits, once for each tier and budget. */
+  get waiting(): BudgetHold[] {
+    const found = new Map<string, BudgetHold>();
+    for (const hold of this.#held.values()) {
+      const key = `${hold.actor} ${hold.tier} ${hold.said}`;
+      if (!found.has(key)) found.set(key, hold);
+    }
+    return [...found.values()];
+  }
+
+  /** When the first of it goes on by itself. */
+  next(): Date | undefined {
+    const [first] = [...this.#held.values()].map(({ until }) => until).sort();
+    return first === undefined ? undefined : new Date(first);
+  }
+
+  #save(): Promise<void> {
+    const record = { held: [...this.#held.values()], told: this.#told };
+    return this.#parts.holds.save(record, this.#parts.now());
+  }
+}
+
+function keyOf({ actor, channel }: { actor: string; channel: string }, message: string): string {
+  return `${actor} ${channel} ${message}`;
+}
