@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LedgerLine } from '../../src/state/ledger.ts';
+import type { LedgerLine } from '../../src/state/bills/ledger.ts';
 import type { Figure, Scale } from '../figure.ts';
 import { inTurn, ran } from '../measure.ts';
 import { World } from '../world.ts';

@@ -166,8 +166,11 @@ export interface WebNow {
     /** False when messages older than the recent ones may wait too. */
     complete: boolean;
   };
-  /** Tiers whose messages wait because `max_runs_per_hour` is used up. */
-  parked: { actor: string; tier: string; reason: string; until: Time }[];
+  /**
+   * Tiers whose messages wait because a limit or a budget is used up, or their CLI refuses to work; of a
+   * budget `said` tells which, and how much of it is spent.
+   */
+  parked: { actor: string; tier: string; reason: string; until: Time; said?: string }[];
   /** At most 100 of `dead_letters_total`, the newest first. */
   dead_letters: WebDeadLetter[];
   dead_letters_total: number;

@@ -3,7 +3,7 @@ import { reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
-import type { Ledger, LedgerLine, RunEnding } from '../../state/ledger.ts';
+import type { Ledger, LedgerLine, RunEnding } from '../../state/bills/ledger.ts';
 import type { RunRecord, Runs } from '../../state/runs.ts';
 import type { Job, JobResult } from './job.ts';
 import { readLeftOutput } from './output.ts';

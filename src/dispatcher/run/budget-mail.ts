@@ -1,5 +1,5 @@
 import type { MessageRef } from '../../protocol/message-ref.ts';
-import { loadPasses, type BudgetHold, type BudgetHolds } from '../../state/budget-holds.ts';
+import { loadPasses, type BudgetHold, type BudgetHolds } from '../../state/bills/budget-holds.ts';
 import type { Allowed, BudgetedRun, Budgets, Spent } from './budgets.ts';
 
 /** The messages of a run. */

@@ -3,7 +3,7 @@ import type { Tier } from '../../protocol/files/host-file.ts';
 import { A_USD, usdOf } from '../../protocol/files/tier-budgets.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { shown } from '../../protocol/text/result.ts';
-import type { BudgetHold } from '../../state/budget-holds.ts';
+import type { BudgetHold } from '../../state/bills/budget-holds.ts';
 import { sum, type Amount, type Spending } from './spending.ts';
 
 /** A spent budget; see {@link BudgetHold}. */

@@ -4,7 +4,7 @@ import type { Hold } from '../../state/holds.ts';
 import { readPause, type Pause } from '../../state/pause.ts';
 import type { RunBudget } from '../../state/run-budget.ts';
 import type { LogFields, Log } from '../../log.ts';
-import type { BudgetHold } from '../../state/budget-holds.ts';
+import type { BudgetHold } from '../../state/bills/budget-holds.ts';
 import type { BudgetMail } from './budget-mail.ts';
 import type { Refusals } from './refusals.ts';
 import type { Job, JobResult } from './job.ts';

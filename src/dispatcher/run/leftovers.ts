@@ -5,7 +5,7 @@ import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';
 import type { DueNotices } from '../../state/notices.ts';
 import { settledBy, type Outbox } from '../../state/outbox.ts';
-import type { Ledger } from '../../state/ledger.ts';
+import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import { billLeftover } from './bill.ts';
 import { keyOf } from '../intake/known.ts';

@@ -1,5 +1,5 @@
 import type { MessageRef } from '../../protocol/message-ref.ts';
-import { linesIn, type Ledger, type LedgerLine } from '../../state/ledger.ts';
+import { linesIn, type Ledger, type LedgerLine } from '../../state/bills/ledger.ts';
 
 /** Money in US dollars, and tokens without those read from a cache. */
 export interface Amount {
@@ -69,9 +69,13 @@ export class Spending {
 
   /** The day (UTC), such as `2026-11-24`. */
   get day(): string {
+    this.#advance();
+    return this.#day;
+  }
+
+  #advance(): void {
     const day = this.#now().toISOString().slice(0, 10);
     if (day > this.#day) this.#turn(day);
-    return this.#day;
   }
 
   #turn(day: string): void {
@@ -82,7 +86,7 @@ export class Spending {
 
   /** What the runs of this day have cost that are chosen. */
   today(isMeant: (line: LedgerLine) => boolean): Amount {
-    void this.day;
+    this.#advance();
     return sum(this.#today.filter(isMeant).map((line) => this.#amountOf(line)));
   }
 

@@ -1,9 +1,10 @@
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import { noDispatcher } from '../../protocol/text/dispatcher.ts';
-import { endsByItself, reasonInWords } from '../../protocol/text/reasons.ts';
+import { endsByItself } from '../../protocol/text/reasons.ts';
 import { changeText } from '../../protocol/approval/text.ts';
 import { heldProblems } from './held-agents.ts';
 import { foreignClaim } from '../../bus/host.ts';
+import { budgetFinding } from './budget-finding.ts';
 import { act, wait, type Finding } from './finding.ts';
 import { unservedProblems } from './nobody.ts';
 import type { Status } from './report.ts';
@@ -153,7 +154,7 @@ function mailProblems({
     );
   for (const { actor, tier, reason, until, said } of dispatcher?.parked ?? []) {
     if (reason === 'budget' || reason === 'thread_budget')
-      problems.push(budgetFinding({ actor, until, said: said ?? reasonInWords(reason) }, reason));
+      problems.push(budgetFinding({ actor, reason, until, said }));
     if (reason !== 'max_runs_per_hour') continue;
     problems.push(
       wait(
@@ -246,17 +247,4 @@ function changeProblems(held: readonly HeldChange[]): Finding[] {
         ),
       ]
     : lines;
-}
-
-function budgetFinding(
-  { actor, until, said }: { actor: string; until: string; said: string },
-  reason: string,
-): Finding {
-  const command = `crosstalk resume --for ${actor}`;
-  return endsByItself(reason)
-    ? wait(
-        `mail for ${actor} waits until ${until}: ${said}; let it run now with: ${command}`,
-        command,
-      )
-    : act(`mail for ${actor} waits: ${said}; let it run with: ${command}`, command);
 }

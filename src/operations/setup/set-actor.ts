@@ -1,6 +1,5 @@
 import { isMap, isScalar, type Document } from 'yaml';
 import { headlessCommand } from '../../agents/agents.ts';
-import { unkept } from '../../dispatcher/run/budgets.ts';
 import { CrosstalkError } from '../../errors.ts';
 import {
   canonical,
@@ -16,6 +15,7 @@ import { shown } from '../../protocol/text/result.ts';
 import { approvedFor, loadApprovals } from '../../state/approvals.ts';
 import { tipOf, type Context } from '../context.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
+import { requireKeepable } from './keepable.ts';
 import { changeApprovals, knownHost, requireOutside } from './approvals.ts';
 import { chosenWorkdir } from './workdir-option.ts';
 import { thisHost, withHeader, writeHostFile, type ThisHost } from './hosts.ts';
@@ -243,10 +243,4 @@ async function checked(context: Context, setting: Setting): Promise<Setting> {
   const [option, value] = setting;
   if (option !== 'workdir' || value === '') return setting;
   return [option, await chosenWorkdir(context, value, context.transport.dir)];
-}
-
-/** @throws CrosstalkError `usage` for a budget of what a command does not state */
-function requireKeepable(tier: Tier): void {
-  const problem = unkept(tier);
-  if (problem !== undefined) throw new CrosstalkError('usage', `${problem}; nothing was changed`);
 }

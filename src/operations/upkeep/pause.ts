@@ -1,5 +1,5 @@
 import { ask } from '../../dispatcher/socket/wake.ts';
-import { BudgetHolds, letPass, type BudgetHold } from '../../state/budget-holds.ts';
+import { BudgetHolds, letPass, type BudgetHold } from '../../state/bills/budget-holds.ts';
 import { readPause, removePause, writePause, type Pause } from '../../state/pause.ts';
 import type { Context } from '../context.ts';
 import { releaseHeld, type HeldAgent } from '../health/held-agents.ts';

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { WebDeadLetter, WebNow, WebRetried } from '../../api/api.ts';
 import { post, wordsOf } from '../live/api.ts';
 import { useClock, useModel } from '../live/use-live.ts';
-import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { endsByItself, reasonInWords } from '../../protocol/text/reasons.ts';
 import { attemptsInWords, nextInWords, SIGNS } from '../parts/state-words.ts';
 import { Link } from '../route/link.tsx';
 import { Problem } from '../parts/view.tsx';
@@ -66,8 +66,8 @@ export function DeadLetters({ now }: { now: WebNow }): JSX.Element {
     >
       <Problem words={said?.ok === false ? said.words : undefined} />
       <Rows>
-        {now.parked.map(({ actor, tier, reason, until }) => (
-          <li key={`${actor} ${tier}`}>
+        {now.parked.map(({ actor, tier, reason, until, said }) => (
+          <li key={`${actor} ${tier} ${said ?? ''}`}>
             <p>
               <span class={`chip ${HELD[1]}`}>
                 <span aria-hidden="true">{HELD[0]}</span> held
@@ -75,10 +75,16 @@ export function DeadLetters({ now }: { now: WebNow }): JSX.Element {
               <bdi class="who">{actor}</bdi> <span class="dim">{tier}</span>
             </p>
             <p>
-              {reasonInWords(reason)}, tried again{' '}
-              <time dateTime={until} title={wholeTimeOf(until)}>
-                {momentOf(until)}
-              </time>
+              {reasonInWords(reason)}
+              {said === undefined ? '' : `: ${said}`}
+              {endsByItself(reason) && (
+                <>
+                  , tried again{' '}
+                  <time dateTime={until} title={wholeTimeOf(until)}>
+                    {momentOf(until)}
+                  </time>
+                </>
+              )}
             </p>
           </li>
         ))}

@@ -1,4 +1,4 @@
-import { isRecord, readJson, writeDurably } from './files.ts';
+import { isRecord, readJson, writeDurably } from '../files.ts';
 
 /** A message that waits because a budget is spent. Stored under these names; times are ISO 8601 UTC. */
 export interface BudgetHold {

@@ -1,7 +1,7 @@
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { addUsage, type UsageSum } from '../protocol/usage.ts';
-import { isRecord } from './files.ts';
+import { addUsage, type UsageSum } from '../../protocol/usage.ts';
+import { isRecord } from '../files.ts';
 import { linesIn, type Ledger, type LedgerLine } from './ledger.ts';
 
 /** The runs of one actor, tier and channel on one day (UTC), together. */

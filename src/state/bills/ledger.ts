@@ -1,11 +1,11 @@
 import { appendFile, readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Emitter } from '../emitter.ts';
-import { hasCode } from '../errors.ts';
-import { makeFolder } from '../folder.ts';
-import type { MessageRef } from '../protocol/message-ref.ts';
-import { isRecord } from './files.ts';
-import type { Usage } from '../protocol/usage.ts';
+import { Emitter } from '../../emitter.ts';
+import { hasCode } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import { isRecord } from '../files.ts';
+import type { Usage } from '../../protocol/usage.ts';
 
 /** How a run ended: `interrupted` when its dispatcher died. */
 export type RunEnding = 'answered' | 'silent' | 'failed' | 'stopped' | 'refused' | 'interrupted';
