@@ -5,6 +5,7 @@ import type { DueSource, Startable } from './due.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { Joins } from './joins.ts';
 import type { Lanes } from './lanes.ts';
+import type { BudgetMail } from './run/budget-mail.ts';
 import type { Guards } from './run/guards.ts';
 
 export interface WaitingMailParts {
@@ -37,23 +38,9 @@ export class WaitingMail implements DueSource {
     const { mailboxes } = deliveries;
     const every = mailboxes.waiting();
     joins.follow(every);
-    await guards.budgets.keepOnly((actor, channel, message) =>
-      every.some(
-        (box) =>
-          box.actor === actor &&
-          box.channel === channel &&
-          box.messages.some(({ relPath }) => relPath === message),
-      ),
-    );
-    const all = every.map((box) => ({
-      ...box,
-      messages: box.messages.filter(
-        ({ relPath }) => !guards.budgets.holds(box.actor, box.channel, relPath),
-      ),
-    }));
-    for (const waiting of all) {
+    await guards.budgets.follow(host.actors, every);
+    for (const waiting of withoutHeld(guards.budgets, every)) {
       const { actor, channel } = waiting;
-      if (waiting.messages.length === 0) continue;
       const tiers = host.actors.get(actor) ?? [];
       if (!tiers.some((tier) => lanes.isFree(actor, tier))) continue;
       const messages = await lookedAt(waiting.messages, tiers, async (tier) =>
@@ -84,4 +71,21 @@ export class WaitingMail implements DueSource {
       }
     }
   }
+}
+
+/** The boxes without the mail that waits for a budget. */
+function withoutHeld<Box extends Waiting>(budgets: BudgetMail, all: Box[]): Box[] {
+  if (budgets.isEmpty) return all;
+  return all.flatMap((box) => {
+    const messages = box.messages.filter(
+      ({ relPath }) => !budgets.holds(box.actor, box.channel, relPath),
+    );
+    return messages.length === 0 ? [] : [{ ...box, messages }];
+  });
+}
+
+interface Waiting {
+  actor: string;
+  channel: string;
+  messages: { relPath: string }[];
 }

@@ -180,3 +180,39 @@ it('a budget of money needs a CLI that states money, and a budget of tokens one 
   );
   expect(done.code, done.err).toBe(0);
 });
+
+it('a budget that is raised lets go what waits for it, and cancelled mail waits for none', async () => {
+  const { bus, host } = await world({ max_usd_per_day: '0.25' });
+  for (const text of ['one', 'two']) {
+    await host.send('worker', text);
+    await pass(host);
+  }
+  expect(runs(host)).toBe(1);
+  const raised = await host.run('actor', 'set', 'worker', 'max_usd_per_day=0.50');
+  expect(raised.code, raised.err).toBe(0);
+  await pass(host);
+  expect(runs(host)).toBe(2);
+
+  const third = await host.send('worker', 'three');
+  await pass(host);
+  await host.run('cancel', third);
+  await pass(host);
+  const kept = readFileSync(join(host.state, 'budget-holds.json'), 'utf8');
+  expect((JSON.parse(kept) as { held: unknown[] }).held).toEqual([]);
+  expect(runs(host)).toBe(2);
+  expect(bodies(bus).filter((body) => body.startsWith('held: '))).toHaveLength(2);
+});
+
+it('a delivery that failed is not tried again beyond a budget, and is when the day is over', async () => {
+  const bus = new Bus();
+  const cli = claude('fail');
+  const tier = { cli, max_usd_per_day: '0.25', attempts: 2, retry_delay: '10ms' };
+  const host = await bus.host('front', { worker: { default: tier } });
+  await host.send('worker', 'one');
+  for (const off of [0, 60_000, 120_000]) await pass(host, off);
+  expect(runs(host)).toBe(1);
+  await pass(host, DAY_MS);
+  expect(bus.from('worker').some(({ message }) => message.failed?.reason === 'exit_code')).toBe(
+    true,
+  );
+});

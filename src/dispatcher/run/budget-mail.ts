@@ -1,4 +1,6 @@
+import type { Tier } from '../../protocol/files/host-file.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
+import { endsByItself } from '../../protocol/text/reasons.ts';
 import { loadPasses, type BudgetHold, type BudgetHolds } from '../../state/bills/budget-holds.ts';
 import type { Allowed, BudgetedRun, Budgets, Spent } from './budgets.ts';
 
@@ -63,14 +65,20 @@ export class BudgetMail {
     const keys = run.messages.map((message) => keyOf(run, message));
     const isPassed = keys.some((key) => this.#passed.has(key));
     const allowed = await this.#parts.budgets.begin(run, thread, { isPassed });
-    // At once, as the run that it waits for may end before this one is given back.
-    if (allowed.kind === 'later') for (const key of keys) this.#later.add(key);
+    // Now, as the run that it waits for may end before this one is given back.
+    if (allowed.kind === 'later' && this.#parts.budgets.isBusy)
+      for (const key of keys) this.#later.add(key);
     return allowed;
+  }
+
+  /** Whether nothing waits. */
+  get isEmpty(): boolean {
+    return this.#held.size + this.#later.size === 0;
   }
 
   /** Whether a message waits. */
   holds(actor: string, channel: string, message: string): boolean {
-    if (this.#held.size + this.#later.size === 0) return false;
+    if (this.isEmpty) return false;
     const key = keyOf({ actor, channel }, message);
     return this.#held.has(key) || this.#later.has(key);
   }
@@ -81,7 +89,7 @@ export class BudgetMail {
    * @param how `told`: keys of askers that are told now; `letter`: the dead letter that was retried
    */
   async hold(
-    { actor, channel, messages, tier }: Mail & { tier: { name: string } },
+    { actor, channel, messages, tier }: Mail & { tier: Tier },
     spent: Spent,
     { told, letter }: { told: readonly string[]; letter: string | undefined },
   ): Promise<void> {
@@ -89,6 +97,7 @@ export class BudgetMail {
     for (const message of messages) {
       const hold = {
         ...{ actor, tier: tier.name, channel, message, ...spent, since },
+        budgets: this.#parts.budgets.inForce(tier),
         ...(letter !== undefined && { letter }),
       };
       this.#held.set(keyOf(hold, message), hold);
@@ -107,16 +116,31 @@ export class BudgetMail {
     if (this.#parts.budgets.end(id)) this.#later.clear();
   }
 
-  /** Forgets what is in no mailbox any more, such as mail that was taken back. */
-  async keepOnly(
-    isThere: (actor: string, channel: string, message: string) => boolean,
+  /**
+   * Forgets what is in no mailbox any more, such as mail that was taken back, and what waits for a
+   * budget that was changed since.
+   *
+   * @param waiting the mail of all mailboxes
+   */
+  async follow(
+    tiersOf: ReadonlyMap<string, readonly Tier[]>,
+    waiting: readonly {
+      actor: string;
+      channel: string;
+      messages: readonly { relPath: string }[];
+    }[],
   ): Promise<void> {
-    const gone = [...this.#held].filter(
-      ([, { actor, channel, message, letter }]) =>
-        letter === undefined && !isThere(actor, channel, message),
+    if (this.#held.size === 0) return;
+    const there = new Set(
+      waiting.flatMap((box) => box.messages.map(({ relPath }) => keyOf(box, relPath))),
     );
-    for (const [key] of gone) this.#held.delete(key);
-    if (gone.length > 0) await this.#save();
+    const over = [...this.#held].filter(([key, { actor, tier: name, letter, budgets }]) => {
+      const tier = tiersOf.get(actor)?.find((one) => one.name === name);
+      const isSame = tier !== undefined && this.#parts.budgets.inForce(tier) === budgets;
+      return !isSame || (letter === undefined && !there.has(key));
+    });
+    for (const [key] of over) this.#held.delete(key);
+    if (over.length > 0) await this.#save();
   }
 
   /** What waits, once for each tier and budget. */
@@ -131,7 +155,8 @@ export class BudgetMail {
 
   /** When the first of it goes on by itself. */
   next(): Date | undefined {
-    const [first] = [...this.#held.values()].map(({ until }) => until).sort();
+    const ending = [...this.#held.values()].filter(({ reason }) => endsByItself(reason));
+    const [first] = ending.map(({ until }) => until).sort();
     return first === undefined ? undefined : new Date(first);
   }
 

@@ -103,6 +103,17 @@ export class Budgets {
     return { kind: 'free', ...(rests.length > 0 && { rest: Math.min(...rests) }) };
   }
 
+  /** Whether runs are under way that count. */
+  get isBusy(): boolean {
+    return this.#under.size > 0;
+  }
+
+  /** What is in force of all budgets for a tier: mail that waits is looked at again when it changes. */
+  inForce({ maxUsdPerDay, maxTokensPerDay, maxUsdPerThread, cli }: Tier): string {
+    const all = [maxUsdPerDay, maxTokensPerDay, maxUsdPerThread, cli, this.#machine()];
+    return JSON.stringify(all.map((one) => one ?? null));
+  }
+
   /** @returns whether a run is over that counted as one under way */
   end(id: string): boolean {
     return this.#under.delete(id);

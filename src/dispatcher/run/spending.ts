@@ -19,8 +19,9 @@ export class Spending {
   readonly #ledger: Ledger;
   readonly #now: () => Date;
   #loading: Promise<void> | undefined;
-  /** Lines that came before the ledger was read; undefined once it is. */
-  #early: LedgerLine[] | undefined = [];
+  /** What becomes of new lines: nothing before the ledger is read, and kept while it is. */
+  #state: 'unread' | 'reading' | 'read' = 'unread';
+  #meanwhile: LedgerLine[] = [];
   #day = '';
   #today: LedgerLine[] = [];
   /** By actor, what its last runs cost that stated it. */
@@ -31,8 +32,8 @@ export class Spending {
     this.#ledger = ledger;
     this.#now = now;
     ledger.events.on('line', (line) => {
-      if (this.#early === undefined) this.#note(line);
-      else this.#early.push(line);
+      if (this.#state === 'read') this.#note(line);
+      else if (this.#state === 'reading') this.#meanwhile.push(line);
     });
   }
 
@@ -40,17 +41,20 @@ export class Spending {
   load(): Promise<void> {
     this.#loading ??= this.#load().catch((error: unknown) => {
       this.#loading = undefined;
+      this.#state = 'unread';
       throw error;
     });
     return this.#loading;
   }
 
   async #load(): Promise<void> {
+    this.#state = 'reading';
     const [month = ''] = (await this.#ledger.months()).slice(-1);
-    for (const line of linesIn(await this.#ledger.text(month))) this.#note(line);
-    const early = this.#early ?? [];
-    this.#early = undefined;
-    for (const line of early) this.#note(line);
+    const written = linesIn(await this.#ledger.text(month));
+    for (const line of [...written, ...this.#ledger.unwritten, ...this.#meanwhile])
+      this.#note(line);
+    this.#meanwhile = [];
+    this.#state = 'read';
   }
 
   #note(line: LedgerLine): void {

@@ -12,6 +12,8 @@ export interface BudgetHold {
   /** Which budget, how much it is, and how much is spent, in words. */
   said: string;
   since: string;
+  /** The budgets that were in force, in a form to compare. */
+  budgets?: string;
   /** When the mail goes on without anybody's action. */
   until: string;
   /** The dead letter that is to be retried, if the message has one. */
