@@ -86,7 +86,14 @@ export function lastWord(
     .at(-1);
 }
 
-function isSentInterim({ interim, printed, extra }: Message): boolean {
-  // A note that mail is held is no word of the actor.
+/**
+ * Whether a message is a word that its writer has sent on the way to an answer, so that it may ask
+ * something. The dispatcher's note that mail is held (`held` in its header) is no word of the actor.
+ */
+export function isSentInterim({
+  interim,
+  printed,
+  extra,
+}: Pick<Message, 'interim' | 'printed' | 'extra'>): boolean {
   return interim === true && printed !== true && extra['held'] === undefined;
 }

@@ -86,6 +86,9 @@ it('status, explain and the log say what waits for a budget, and resume --for le
   expect((await host.run('explain', question, 'worker')).out).toContain(
     'the budget of the day is spent, tried again at ',
   );
+  // The note is no question.
+  expect((await host.run('inbox')).out).toContain('worker on front has not begun');
+  expect((await host.run('inbox', '--questions')).out).not.toContain('has not begun');
   expect((await host.run('resume', '--for', 'nobody')).out).toContain('Nothing for nobody waits');
   expect((await host.run('resume', '--for', 'worker')).out).toContain('for worker: 1 messages');
   expect((await host.run('replies', '--wait', question)).out).toContain('It is done.');

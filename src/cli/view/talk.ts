@@ -60,6 +60,11 @@ export class Talk {
     const { io } = this.#call;
     const said = [message.body.trimEnd(), ...optionLines(message.options ?? [])].join('\n');
     const text = colourless(said);
+    // A note that the mail is held asks nothing.
+    if (message.extra['held'] !== undefined) {
+      note(this.#call, text);
+      return;
+    }
     note(this.#call, `${message.from} says on the way, in ${relPath}:\n${indent(text)}`);
     this.#prompt.abort();
     this.#prompt = new AbortController();

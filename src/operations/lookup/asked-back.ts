@@ -1,3 +1,4 @@
+import { isSentInterim } from '../../protocol/interim.ts';
 import type { Located } from '../../protocol/message.ts';
 import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
 import type { Context } from '../context.ts';
@@ -38,8 +39,7 @@ export class QuestionsBack {
 
   async has(one: Interim): Promise<boolean> {
     // What was printed is a word on the way; a question back is sent.
-    const { interim: isInterim, printed } = one.message;
-    if (isInterim !== true || printed === true) return false;
+    if (!isSentInterim(one.message)) return false;
     return withNaming(this.#context, this.#tip, (naming) => this.#isStillAsked(one, naming));
   }
 

@@ -2,6 +2,7 @@ import { addressedTo, countUnread, listUnread, unansweredBy } from '../../index/
 import type { Index } from '../../index/index.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
+import { isSentInterim } from '../../protocol/interim.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
 import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
 import { isRelPath } from '../../protocol/names.ts';
@@ -142,8 +143,7 @@ async function namedInOutbox(context: Context, name: string): Promise<Set<string
 
 /** Whether a message that has just arrived asks a name something. */
 export function asksOnArrival(message: Message, name: string): boolean {
-  const { type, from, to, interim, printed } = message;
+  const { type, from, to } = message;
   const isNamed = from !== name && to.some((address) => address.name === name);
-  const isWord = interim === true && printed !== true;
-  return type === 'text' && isNamed && (isQuestion(message) || isWord);
+  return type === 'text' && isNamed && (isQuestion(message) || isSentInterim(message));
 }

@@ -92,7 +92,9 @@ function here(
     return [`paused ${held.said ?? ''}, so mail for ${actor} waits; go on with: crosstalk resume`];
   if (held !== undefined) {
     const until = held.until === null ? '' : ` until ${held.until}`;
-    const said = held.said === null ? '' : ` (it says: ${withoutSequences(held.said)})`;
+    const words = withoutSequences(held.said ?? '');
+    const isBudget = ['budget', 'thread_budget'].includes(held.reason ?? '');
+    const said = words === '' ? '' : isBudget ? `: ${words}` : ` (it says: ${words})`;
     return [`${actor} is held${until}: ${reasonInWords(held.reason ?? '')}${said}`];
   }
   const joining = joiningAbout(local.heartbeat, ref, actor, now);
