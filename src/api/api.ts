@@ -3,6 +3,7 @@
  * as JSON. Names are those of `--json`; times are ISO 8601 UTC; `…_s` are seconds.
  * docs/openapi.json describes the same, with the paths.
  */
+export type * from './cost.ts';
 export type * from './delay.ts';
 export type * from './events.ts';
 export type * from './messages.ts';

@@ -168,9 +168,17 @@ export interface WebNow {
   };
   /**
    * Tiers whose messages wait because a limit or a budget is used up, or their CLI refuses to work; of a
-   * budget `said` tells which, and how much of it is spent.
+   * budget `said` tells which, and how much of it is spent. `instead` is the tier that takes the mail
+   * meanwhile, if there is one.
    */
-  parked: { actor: string; tier: string; reason: string; until: Time; said?: string }[];
+  parked: {
+    actor: string;
+    tier: string;
+    reason: string;
+    until: Time;
+    said?: string;
+    instead?: string;
+  }[];
   /** At most 100 of `dead_letters_total`, the newest first. */
   dead_letters: WebDeadLetter[];
   dead_letters_total: number;

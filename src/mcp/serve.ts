@@ -8,6 +8,7 @@ import { registerPrompts } from './prompts.ts';
 import { registerResources } from './resources.ts';
 import type { Sdk, Server, ServerSurroundings, Tool, Z } from './kit/tool.ts';
 import { deadLetterTools } from './tools/dead-letters.ts';
+import { billTools } from './tools/bills.ts';
 import { lookingTools } from './tools/looking.ts';
 import { memoryTools } from './tools/memory.ts';
 import { askingTools } from './tools/asking.ts';
@@ -32,6 +33,7 @@ function toolsOf(z: Z): Tool[] {
     ...talkingTools(z),
     ...askingTools(z),
     ...lookingTools(z),
+    ...billTools(z),
     ...memoryTools(z),
     ...deadLetterTools(z),
   ];

@@ -6,6 +6,7 @@ import { SearchView } from './conversation/search-view.tsx';
 import { ThreadView } from './conversation/thread-view.tsx';
 import { WriteView } from './compose/write-view.tsx';
 import { FlowView } from './flow/flow-view.tsx';
+import { CostView } from './cost/cost-view.tsx';
 import { Help } from './keys/help.tsx';
 import type { Action } from './keys/keymap.ts';
 import { useKeys } from './keys/use-keys.ts';
@@ -107,6 +108,7 @@ const DESTINATIONS: Partial<Record<Action, Route>> = {
   now: { view: 'now' },
   channels: { view: 'channels' },
   flow: { view: 'flow' },
+  cost: { view: 'cost' },
   write: { view: 'write' },
   search: { view: 'search', words: '' },
 };
@@ -119,6 +121,8 @@ function Shown({ route, entry }: Pick<Navigation, 'route' | 'entry'>): JSX.Eleme
       return <ChannelsView />;
     case 'flow':
       return <FlowView key={entry} {...route} />;
+    case 'cost':
+      return <CostView />;
     case 'write':
       return <WriteView channel={route.channel} />;
     case 'search':

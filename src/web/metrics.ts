@@ -1,5 +1,6 @@
 import type { Gauge } from 'prom-client';
 import type { WebNow } from '../api/api.ts';
+import { ownBill, type TierBill } from '../operations/reading/cost.ts';
 import type { Parts } from './parts.ts';
 import type * as Packages from './web-packages.ts';
 
@@ -9,7 +10,7 @@ export class Metrics {
   readonly #paths: readonly string[];
   readonly #registry;
   readonly #requests;
-  readonly #set: (now: WebNow) => void;
+  readonly #set: (now: WebNow, bill: readonly TierBill[]) => void;
 
   /** @param paths of all routes, as the table has them */
   constructor(
@@ -41,6 +42,9 @@ export class Metrics {
     const outboxAge = gauge('outbox_oldest_seconds', 'Age of the oldest entry to be pushed.');
     const running = gauge('runs_running', 'CLIs at work on this machine, by actor.', 'actor');
     const ended = gauge('runs_ended', 'CLIs that this server saw end, by outcome.', 'outcome');
+    const billed = gauge('billed_runs', 'Runs in the ledger of this machine.', 'actor', 'tier');
+    const usd = gauge('billed_usd', 'US dollars that these runs stated.', 'actor', 'tier');
+    const tokens = gauge('billed_tokens', 'Tokens of these runs.', 'actor', 'tier', 'kind');
     const pushes = gauge('pushes_last_minute', 'Pushes of the last minute.', 'host');
     const limit = gauge('pushes_per_minute_limit', 'Pushes a minute there may be.', 'host');
     const beat = gauge('heartbeat_age_seconds', 'Age of the heartbeat of the dispatcher here.');
@@ -49,7 +53,7 @@ export class Metrics {
     const memory = gauge('web_resident_memory_bytes', 'Resident memory of this server.');
     const { hub } = parts;
 
-    this.#set = (now) => {
+    this.#set = (now, bill) => {
       healthy.set(now.health.ok ? 1 : 0);
       for (const { under_s: under, messages } of now.waiting.ages)
         waiting.set({ under_s: under === null ? 'more' : String(under) }, messages);
@@ -62,6 +66,13 @@ export class Metrics {
       for (const actor of now.actors) running.set({ actor: actor.name }, actor.running.length);
       for (const outcome of ['answered', 'silent', 'failed', 'parked', 'stopped'] as const)
         ended.set({ outcome }, hub.outcomes.get(outcome) ?? 0);
+      for (const one of [billed, usd, tokens]) one.reset();
+      for (const { actor, tier, runs, usd: money = 0, ...used } of bill) {
+        billed.inc({ actor, tier }, runs);
+        usd.inc({ actor, tier }, money);
+        for (const kind of ['input', 'cached', 'output'] as const)
+          tokens.inc({ actor, tier, kind }, used[kind]);
+      }
       if (now.push_budget !== null) {
         const { host, used, pushes_per_minute: most } = now.push_budget;
         pushes.set({ host }, used);
@@ -86,7 +97,7 @@ export class Metrics {
   }
 
   async answer(): Promise<Response> {
-    this.#set(await this.#parts.now.get());
+    this.#set(await this.#parts.now.get(), await ownBill(this.#parts.context));
     return new Response(await this.#registry.metrics(), {
       headers: { 'content-type': this.#registry.contentType },
     });

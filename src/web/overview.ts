@@ -1,7 +1,8 @@
-import type { WebActors, WebFlow, WebHosts } from '../api/api.ts';
+import type { WebActors, WebCost, WebFlow, WebHosts } from '../api/api.ts';
 import { flow } from '../operations/page/flow.ts';
+import { COST_BY, cost } from '../operations/reading/cost.ts';
 import { listActors } from '../operations/setup/actors.ts';
-import { text, time } from './params.ts';
+import { moment, oneOf, text, time } from './params.ts';
 import { route } from './route.ts';
 
 const USUAL_HOURS = 6;
@@ -24,6 +25,21 @@ export const overview = {
       const { hosts } = await parts.now.get();
       return { hosts };
     },
+  }),
+
+  /**
+   * What the runs of this machine have used, and those of others as far as their answers tell
+   * @fails 400
+   */
+  cost: route('GET /api/cost', {
+    parameters: {
+      /** actor (the default), tier, host, channel, thread or day */
+      by: oneOf(COST_BY),
+      /** a date or so long ago: 2026-06-09, 2h, 3d, today (default: 30 days ago) */
+      since: moment,
+    },
+    answer: async ({ get, given, parts }): Promise<WebCost> =>
+      cost(parts.context, { by: get('by') ?? 'actor', ...given('since') }),
   }),
 
   /**

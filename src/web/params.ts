@@ -64,6 +64,22 @@ export const time = {
   },
 } as const satisfies Parameter;
 
+/** One of some words. */
+export function oneOf<W extends string>(words: readonly W[]) {
+  return {
+    schema: { type: 'string' },
+    read(said = '', name: string): W | undefined {
+      if (said === '') return undefined;
+      const found = words.find((word) => word === said);
+      if (found !== undefined) return found;
+      throw new CrosstalkError(
+        'usage',
+        `${name} is ${shown(said)}, expected one of: ${words.join(', ')}`,
+      );
+    },
+  } as const satisfies Parameter;
+}
+
 /** A moment as people write it for `--since`. */
 export const moment = {
   schema: { type: 'string' },

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type {
   WebChannels,
+  WebCost,
   WebFlow,
   WebMessagePage,
   WebMessageWhole,
@@ -12,6 +13,7 @@ import type {
   WebSent,
   WebThread,
 } from '../../src/api/api.ts';
+import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { problemsOf, readOpenApi } from '../support/schema.ts';
 import { until } from '../support/wait.ts';
@@ -229,4 +231,47 @@ it('what the API cannot do with a request it says in one line, with a status tha
   expect(bus.messages()).toEqual([]);
   const retry = { ...web.bearer(), 'content-type': 'application/json' };
   expect((await web.raw('POST', '/api/dead-letters/none/retry', retry, '{}')).status).toBe(404);
+});
+
+it('the metrics tell what the runs of this machine have used', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: agent('billed/claude', '-p', 'answer') });
+  const web = await Web.start(host);
+  const metrics = async (): Promise<string> =>
+    (await web.raw('GET', '/metrics', web.bearer())).text;
+  expect(await metrics()).not.toContain('crosstalk_billed_runs{');
+  const question = await host.send('worker', 'one');
+  host.start();
+  await host.run('replies', '--wait', question);
+  for (let look = 0; look < 2; look++) {
+    const text = await metrics();
+    expect(text).toContain('crosstalk_billed_runs{actor="worker",tier="default"} 1\n');
+    expect(text).toContain('crosstalk_billed_usd{actor="worker",tier="default"} 0.25\n');
+    expect(text).toContain(
+      'crosstalk_billed_tokens{actor="worker",tier="default",kind="cached"} 3000\n',
+    );
+  }
+});
+
+it('the page is told what runs have cost, by day and by thread', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: agent('billed/claude', '-p', 'answer') });
+  const question = await host.send('worker', 'one');
+  host.start();
+  await host.run('replies', '--wait', question);
+  const web = await Web.start(host);
+  const sums = { runs: 1, failed: 0, input: 30, cached: 3000, output: 12, usd: 0.25 };
+  expect((await web.get<WebCost>('/api/cost?by=thread&since=today')).rows).toMatchObject([
+    { what: question, channel: host.channel(), ...sums },
+  ]);
+  const today = new Date().toISOString().slice(0, 10);
+  expect(await web.get<WebCost>('/api/cost?by=day')).toMatchObject({
+    rows: [{ what: today, ...sums }],
+    total: sums,
+    unstated: 0,
+  });
+  for (const query of ['by=moon', 'since=once']) {
+    const refused = await web.raw('GET', `/api/cost?${query}`, web.bearer());
+    expect(refused.status, query).toBe(400);
+  }
 });

@@ -111,6 +111,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
       message: `/m/${CHANNEL}/${relPathOf(1)}`,
       thread: `/t/${CHANNEL}/${relPathOf(1)}`,
       flow: '/flow',
+      cost: '/cost',
       search: '/search?q=question',
       write: `/write?channel=${CHANNEL}`,
     };
@@ -126,6 +127,7 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
       message: 'article[aria-current=true]',
       thread: '.node .states',
       flow: '.timeline',
+      cost: '.cost p',
       search: '.hits li',
       write: '.composer textarea',
     };

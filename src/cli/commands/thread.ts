@@ -9,7 +9,7 @@ import {
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { flag, inTransport, note, print, type Call } from '../command/command.ts';
-import { dollars, grouped } from '../view/cost.ts';
+import { dollars, grouped } from '../../protocol/text/amounts.ts';
 import { age, colourless, painter } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {

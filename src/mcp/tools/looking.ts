@@ -195,7 +195,7 @@ function prune(roots: readonly ThreadNode[], most: number): { kept: ThreadNode[]
   return { kept: within(roots), cut: total - keep.size };
 }
 
-function sinceOf(given: string | undefined, now: Date): { since?: Date } {
+export function sinceOf(given: string | undefined, now: Date): { since?: Date } {
   if (given === undefined) return {};
   const since = parseSince(given, now);
   if (since !== undefined) return { since };

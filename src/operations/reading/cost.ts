@@ -16,6 +16,8 @@ export type CostBy = (typeof COST_BY)[number];
 export interface CostRow {
   /** The actor, tier, alias of a host, name of a channel, first message of a thread, or day (UTC). */
   what: string;
+  /** Of a thread: the id of its channel. */
+  channel?: string;
   runs: number;
   /** Of these, the runs that came to nothing. */
   failed: number;
@@ -77,7 +79,7 @@ export async function cost(
   let unstated = 0;
   for (const sum of own) {
     const what = names?.get(sum.channel) ?? (by === 'thread' ? (sum.thread ?? '') : sum[by]);
-    const row = rows.get(what) ?? emptyRow(what);
+    const row = rows.get(what) ?? emptyRow(what, sum.home);
     rows.set(what, row);
     addTo(row, sum);
     addTo(total, sum);
@@ -94,8 +96,22 @@ export async function cost(
   };
 }
 
+/** Runs of one actor and tier. */
+export type TierBill = Pick<
+  DaySum,
+  'actor' | 'tier' | 'runs' | 'usd' | 'input' | 'cached' | 'output'
+>;
+
+/** All that this machine has run, in parts that are to be added up. */
+export async function ownBill({ paths }: Context): Promise<TierBill[]> {
+  const ledger = new Ledger(paths.ledger);
+  const sums: TierBill[] = [];
+  for (const month of await ledger.months()) sums.push(...(await monthSums(ledger, month)));
+  return sums;
+}
+
 /** Sums; those of a thread name its first message. */
-type Sum = DaySum & { thread?: string };
+type Sum = DaySum & { thread?: string; home?: string };
 
 async function ownRuns(ledger: Ledger, since: Date, by: CostBy): Promise<Sum[]> {
   const at = since.toISOString();
@@ -126,13 +142,21 @@ async function runsOfDay(ledger: Ledger, day: string, at: string): Promise<Ledge
 
 function summed(runs: readonly Run[], by: CostBy): Sum[] {
   const groups = new Map<string, DaySums>();
+  const homes = new Map<string, string>();
   for (const run of runs) {
     const thread = by === 'thread' ? run.thread.relPath : '';
     let group = groups.get(thread);
     if (group === undefined) groups.set(thread, (group = new DaySums()));
     group.add({ ...run, id: '' });
+    homes.set(thread, run.thread.channel);
   }
-  return [...groups].flatMap(([thread, { all }]) => all.map((sum) => ({ ...sum, thread })));
+  return [...groups].flatMap(([thread, { all }]) =>
+    all.map((sum) => ({
+      ...sum,
+      thread,
+      ...(by === 'thread' && { home: homes.get(thread) ?? '' }),
+    })),
+  );
 }
 
 /** The runs of other hosts, by the answers in which they tell what they used. */
@@ -167,8 +191,9 @@ async function namesOf(context: Context, tip: string): Promise<Map<string, strin
   return new Map(channels.map(({ id, name }) => [id, name]));
 }
 
-function emptyRow(what: string): CostRow {
-  return { what, runs: 0, failed: 0, input: 0, cached: 0, output: 0, usd: null, ms: 0 };
+function emptyRow(what: string, channel?: string): CostRow {
+  const home = channel === undefined ? {} : { channel };
+  return { what, ...home, runs: 0, failed: 0, input: 0, cached: 0, output: 0, usd: null, ms: 0 };
 }
 
 function addTo(row: CostRow, sum: DaySum): void {

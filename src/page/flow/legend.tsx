@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { Link } from '../route/link.tsx';
 
 /** What the marks of the picture mean. */
 export function Legend(): JSX.Element {
@@ -13,6 +14,7 @@ export function Legend(): JSX.Element {
       <span class="key stopped">cut off</span>
       <span class="key concluded">answered elsewhere, with the wait for it</span>
       <span class="key silent">silent</span>
+      <Link to={{ view: 'cost' }}>What it costs</Link>
     </p>
   );
 }

@@ -15,6 +15,7 @@ export type Action =
   | 'now'
   | 'channels'
   | 'flow'
+  | 'cost'
   | 'write'
   | 'search'
   | 'next'
@@ -34,6 +35,7 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ['g', 'n'], does: 'go to Now', action: 'now' },
   { keys: ['g', 'c'], does: 'go to the conversations', action: 'channels' },
   { keys: ['g', 'f'], does: 'go to Flow', action: 'flow' },
+  { keys: ['g', '$'], does: 'go to Cost', action: 'cost' },
   { keys: ['w'], does: 'write a message', action: 'write' },
   { keys: ['/'], does: 'search', action: 'search' },
   { keys: ['t'], does: 'light, dark, or as the system has it', action: 'theme' },

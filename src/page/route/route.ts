@@ -6,6 +6,7 @@ export type Route =
   | { view: 'channels' }
   /** A period of `length` seconds that ends at `until`; that is now, and the usual length, by default. */
   | { view: 'flow'; length?: number; until?: string }
+  | { view: 'cost' }
   | { view: 'write'; channel?: string }
   | { view: 'search'; words: string; channel?: string }
   | { view: 'channel'; channel: string }
@@ -34,6 +35,8 @@ export function routeOf(path: string, query: string): Route {
         return { view: 'channels' };
       case 'flow':
         return { view: 'flow', ...periodOf(asked) };
+      case 'cost':
+        return { view: 'cost' };
       case 'write':
         return { view: 'write', ...inChannel };
       case 'search':
@@ -59,6 +62,8 @@ export function pathOf(route: Route): string {
       return '/c';
     case 'flow':
       return `/flow${queryOf(route)}`;
+    case 'cost':
+      return '/cost';
     case 'write':
       return `/write${queryOf(route)}`;
     case 'search':

@@ -16,7 +16,7 @@ const PLACES: readonly { to: Route; name: string; icon: IconName; views: Route['
     icon: 'talk',
     views: ['channels', 'channel', 'message', 'thread'],
   },
-  { to: { view: 'flow' }, name: 'Flow', icon: 'flow', views: ['flow'] },
+  { to: { view: 'flow' }, name: 'Flow', icon: 'flow', views: ['flow', 'cost'] },
   { to: { view: 'search', words: '' }, name: 'Search', icon: 'search', views: ['search'] },
   { to: { view: 'write' }, name: 'Write', icon: 'write', views: ['write'] },
 ];

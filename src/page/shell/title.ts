@@ -20,6 +20,8 @@ function whatIs(route: Route, channels: readonly WebChannel[] | undefined): stri
       return 'Conversations';
     case 'flow':
       return 'Flow';
+    case 'cost':
+      return 'Cost';
     case 'write':
       return 'Write';
     case 'search':

@@ -4,7 +4,7 @@ import { escapeInvisible } from '../../../protocol/text/quoted.ts';
 import { shown } from '../../../protocol/text/result.ts';
 import { inTransport, note, print, text, type Call } from '../../command/command.ts';
 import { sinceOf } from '../../command/since.ts';
-import { dollars, grouped } from '../../view/cost.ts';
+import { dollars, grouped } from '../../../protocol/text/amounts.ts';
 import { table } from '../../view/render.ts';
 
 export function run(call: Call): Promise<number> {
