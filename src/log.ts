@@ -35,6 +35,7 @@ export type EventName =
   | 'cancelled'
   | 'cancel_ignored'
   | 'parked'
+  | 'fallback'
   | 'joining'
   | 'cursor_lost'
   | 'workspace_cleaned'
@@ -75,6 +76,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   dead_letter: 'warn',
   quarantined: 'error',
   parked: 'warn',
+  fallback: 'warn',
   cursor_lost: 'warn',
   workspace_cleaned: 'warn',
   drop_refused: 'warn',

@@ -39,7 +39,7 @@ export function refusalOf(
   zone: string,
 ): Refusal | undefined {
   const { limited, notLoggedIn, notLoggedInExits } = agent.refusals;
-  const lines = linesOf(agent, run);
+  const lines = reportedLines(agent, run);
   for (const line of lines) {
     if (limited.test(line)) {
       const until = statedTime(line, now, zone);
@@ -53,7 +53,7 @@ export function refusalOf(
 }
 
 /** The lines that may contain the reason, the last one first. */
-function linesOf({ refusals: { stream, last } }: AgentCli, run: FailedRun): string[] {
+export function reportedLines({ refusals: { stream, last } }: AgentCli, run: FailedRun): string[] {
   const text = stream === 'stdout' ? run.stdout : run.stderrTail;
   const reported = run.reported ?? reportedIn(run.stdout);
   if (reported !== undefined) return [cleanLine(reported)];

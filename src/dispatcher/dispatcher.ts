@@ -1,6 +1,6 @@
 import { Emitter } from '../emitter.ts';
 import { reasonOf } from '../errors.ts';
-import { chooseTier, type Tier } from '../protocol/files/host-file.ts';
+import type { Tier } from '../protocol/files/host-file.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import { Batches } from './batches.ts';
 import { Cancellations } from './cancellations.ts';
@@ -149,20 +149,12 @@ export class Dispatcher {
   }
 
   async #startIfRoom(host: ActiveHost, startable: Startable): Promise<void> {
-    const { actor, tiers, fanIn, tip } = startable;
+    const { actor, untried, fanIn, tip } = startable;
     if (!(await this.#fanIns.mayBegin(fanIn, tip))) return;
-    const tier = chooseTier(host.actors.get(actor) ?? [], tiers);
-    if (tier === undefined || !(await this.#mayStart(actor, tier))) return;
+    const tier = await this.#parts.guards.choose(untried, startable);
+    // In the lane of its tier there has to be room.
+    if (tier === undefined || !this.#accepting || !this.#lanes.enter(actor, tier)) return;
     this.#start(host.alias, tier, startable);
-  }
-
-  /**
-   * Checks whether a run may start in a tier's lane: the lane has room and the hourly limit is not
-   * reached.
-   */
-  async #mayStart(actor: string, tier: Tier): Promise<boolean> {
-    if (!(await this.#parts.guards.allows(actor, tier))) return false;
-    return this.#accepting && this.#lanes.enter(actor, tier);
   }
 
   /**
@@ -197,17 +189,19 @@ export class Dispatcher {
 
   /** The batch is read at the tip scanned last, which contains all of its messages. */
   #start(host: string, tier: Tier, startable: Startable): void {
-    const { fanIn } = startable;
+    const { fanIn, tiers } = startable;
     const { letter, ...batch } = startable.begin();
     const { actor, channel, messages } = batch;
     const tip = this.#parts.deliveries.mailboxes.scanned ?? '';
     const id = this.#parts.newId();
     const cancel = new AbortController();
-    const job: Job = { ...batch, id, host, tier, tip, cancel: cancel.signal };
+    const job: Job = { ...batch, id, host, tier, tiers, tip, cancel: cancel.signal };
+    const asked = tiers[0]?.name ?? tier.name;
     const facts = { actor, channel, tier: tier.name, messages };
     this.#parts.log('dispatch_start', {
       id,
       ...facts,
+      ...(asked !== tier.name && { tier_asked: asked }),
       ...(letter && { dead_letter: letter.id, attempt: letter.attempts + 1 }),
     });
     const running = { ...facts, since: this.#parts.now().toISOString() };

@@ -1,10 +1,10 @@
-import { chooseTier } from '../protocol/files/host-file.ts';
 import type { ActiveHost } from '../bus/approvals.ts';
 import type { Batches } from './batches.ts';
 import type { DueSource, Startable } from './due.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { Lanes } from './lanes.ts';
 import type { Guards } from './run/guards.ts';
+import { tiersFor, untriedTiers } from './run/tier-choice.ts';
 import type { Retries } from './retries.ts';
 
 export interface DueRetriesParts {
@@ -31,13 +31,14 @@ export class DueRetries implements DueSource {
     const { retries, deliveries, lanes, batches, guards } = this.#parts;
     for (const letter of await retries.due()) {
       const { id, actor, channel, messages } = letter;
-      const tier = chooseTier(host.actors.get(actor) ?? [], [letter.tier]);
-      if (tier === undefined || !lanes.isFree(actor, tier)) continue;
-      if (messages.some((message) => guards.budgets.holds(actor, channel, message))) continue;
+      const tiers = tiersFor(host.actors.get(actor) ?? [], [], letter);
+      const untried = untriedTiers(tiers, letter);
+      if (!untried.some((tier) => lanes.isFree(actor, tier))) continue;
+      if (guards.budgets.waits({ actor, channel, messages }, untried)) continue;
       const tip = deliveries.mailboxes.scanned ?? '';
       yield {
         actor,
-        tiers: [letter.tier],
+        ...{ channel, messages, tiers, untried },
         fanIn: await batches.fanInOfLetter(tip, letter),
         tip,
         begin: () => {

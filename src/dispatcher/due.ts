@@ -1,4 +1,5 @@
 import type { ActiveHost } from '../bus/approvals.ts';
+import type { Tier } from '../protocol/files/host-file.ts';
 import type { DeadLetter } from '../state/dead-letters.ts';
 import type { FanIn } from './fan-ins.ts';
 import type { Job } from './run/job.ts';
@@ -15,8 +16,12 @@ interface Batch extends Pick<
 /** Work for which a run may be started now, if there is room. */
 export interface Startable {
   actor: string;
-  /** The tiers that its messages request. */
-  tiers: (string | undefined)[];
+  channel: string;
+  messages: readonly string[];
+  /** The tiers that may handle it, in the order in which they are tried. */
+  tiers: readonly Tier[];
+  /** Those in which it has not failed too often. */
+  untried: readonly Tier[];
   fanIn: FanIn | undefined;
   /** The commit at which it was looked up. */
   tip: string;

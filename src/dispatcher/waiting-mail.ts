@@ -5,7 +5,7 @@ import type { DueSource, Startable } from './due.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { Joins } from './joins.ts';
 import type { Lanes } from './lanes.ts';
-import type { BudgetMail } from './run/budget-mail.ts';
+import { tiersFor } from './run/tier-choice.ts';
 import type { Guards } from './run/guards.ts';
 
 export interface WaitingMailParts {
@@ -39,20 +39,26 @@ export class WaitingMail implements DueSource {
     const every = mailboxes.waiting();
     joins.follow(every);
     await guards.budgets.follow(host.actors, every);
-    for (const waiting of withoutHeld(guards.budgets, every)) {
+    for (const waiting of withoutHeld(guards, host, every)) {
       const { actor, channel } = waiting;
       const tiers = host.actors.get(actor) ?? [];
       if (!tiers.some((tier) => lanes.isFree(actor, tier))) continue;
-      const messages = await lookedAt(waiting.messages, tiers, async (tier) =>
-        lanes.isFree(actor, tier) ? guards.allows(actor, tier) : false,
-      );
+      const messages = await lookedAt(waiting.messages, tiers, async (asked) => {
+        for (const tier of tiersFor(tiers, [asked.name]))
+          if (lanes.isFree(actor, tier) && (await guards.allows(actor, tier))) return true;
+        return false;
+      });
       const tip = mailboxes.scanned ?? '';
       for (const batch of await batches.of(tip, { actor, channel, messages })) {
         const fanIn = batches.fanInOf(batch);
         if (await joins.holds(host.alias, tip, fanIn, batch)) continue;
+        const order = tiersFor(
+          tiers,
+          batch.map(({ message }) => message.tier),
+        );
         yield {
-          actor,
-          tiers: batch.map(({ message }) => message.tier),
+          ...{ actor, channel, messages: batch.map(({ relPath }) => relPath) },
+          ...{ tiers: order, untried: order },
           fanIn,
           tip,
           begin: () => {
@@ -73,19 +79,22 @@ export class WaitingMail implements DueSource {
   }
 }
 
-/** The boxes without the mail that waits for a budget. */
-function withoutHeld<Box extends Waiting>(budgets: BudgetMail, all: Box[]): Box[] {
+/** The boxes without the mail that waits for budgets. */
+function withoutHeld(
+  { budgets }: Guards,
+  { actors }: ActiveHost,
+  all: MailboxMail[],
+): MailboxMail[] {
   if (budgets.isEmpty) return all;
   return all.flatMap((box) => {
+    const { actor, channel } = box;
+    const tiers = actors.get(actor) ?? [];
     const messages = box.messages.filter(
-      ({ relPath }) => !budgets.holds(box.actor, box.channel, relPath),
+      ({ relPath, message }) =>
+        !budgets.waits({ actor, channel, messages: [relPath] }, tiersFor(tiers, [message.tier])),
     );
     return messages.length === 0 ? [] : [{ ...box, messages }];
   });
 }
 
-interface Waiting {
-  actor: string;
-  channel: string;
-  messages: { relPath: string }[];
-}
+type MailboxMail = ReturnType<Deliveries['mailboxes']['waiting']>[number];

@@ -31,6 +31,8 @@ export interface PromptParts {
   schemas?: readonly string[];
   /** What was wrong with the JSON of the attempt before. */
   misfit?: string;
+  /** How much of the thread is shown, from 0 to 1, where the whole was too long for the model. */
+  threadShare?: number;
   /** The causal chain of the batch and the messages it led to, oldest first. */
   thread: Located[];
   batch: Located[];
@@ -56,7 +58,10 @@ export function formatPrompt(parts: PromptParts): string {
     section(`${HEADINGS.channel}: ${inLine(channel.name)}`, foreign(channel.body)),
     section(HEADINGS.peers, aboutPeers(parts.peers)),
     section(HEADINGS.place, whereYouAre(parts)),
-    section(`${HEADINGS.thread}, oldest first`, formatThread(parts.thread, actor)),
+    section(
+      `${HEADINGS.thread}, oldest first`,
+      formatThread(parts.thread, actor, parts.threadShare),
+    ),
     section(HEADINGS.form, formOf(parts)),
   ];
   const head = sections.filter((text) => text !== '');
@@ -124,30 +129,46 @@ export function formatBatch(batch: readonly Located[], word: string): string {
 /**
  * The thread: who wrote to whom after one `>`, the text after two, so that no text can begin an
  * entry. Cut to {@link THREAD_LIMITS}: the oldest message and the newest ones are kept.
+ *
+ * @param share how much is shown of what would be shown otherwise, from 0 to 1
  */
-export function formatThread(thread: readonly Located[], actor: string): string {
-  const entries = thread.map((item) => entry(item, actor));
+export function formatThread(thread: readonly Located[], actor: string, share = 1): string {
+  const whole = cutThread(thread, actor, THREAD_LIMITS);
+  if (share === 1) return whole.text;
+  return cutThread(thread, actor, {
+    messages: Math.ceil(whole.messages * share),
+    bytes: Math.floor(Buffer.byteLength(whole.text) * share),
+    bodyBytes: Math.floor(THREAD_LIMITS.bodyBytes * share),
+  }).text;
+}
+
+function cutThread(
+  thread: readonly Located[],
+  actor: string,
+  limits: typeof THREAD_LIMITS,
+): { text: string; messages: number } {
+  const entries = thread.map((item) => entry(item, actor, limits.bodyBytes));
   const [first, ...rest] = entries;
-  if (first === undefined) return '';
+  if (first === undefined) return { text: '', messages: 0 };
   const kept: string[] = [];
   let bytes = Buffer.byteLength(first);
   for (const text of rest.reverse()) {
     bytes += Buffer.byteLength(text);
-    if (kept.length + 1 >= THREAD_LIMITS.messages || bytes > THREAD_LIMITS.bytes) break;
+    if (kept.length + 1 >= limits.messages || bytes > limits.bytes) break;
     kept.unshift(text);
   }
   const cut = rest.length - kept.length;
   const gap = cut === 0 ? [] : [`[${String(cut)} messages of this thread are left out here]`];
-  return [first, ...gap, ...kept].join('\n\n');
+  return { text: [first, ...gap, ...kept].join('\n\n'), messages: kept.length + 1 };
 }
 
-function entry({ relPath, message }: Located, actor: string): string {
+function entry({ relPath, message }: Located, actor: string, most: number): string {
   const to = message.to.map(formatAddress).join(', ');
   const from = message.from === actor ? `${message.from} (you)` : message.from;
   const re = message.re.length === 0 ? '' : `, answering ${message.re.join(', ')}`;
   const { files = [] } = message;
   const along = files.length === 0 ? '' : `, with ${String(files.length)} files`;
-  const body = indented(clip(withOptions(message).trim()), `${MARK}${MARK}`);
+  const body = indented(clip(withOptions(message).trim(), most), `${MARK}${MARK}`);
   return `${MARK}${from} to ${to} (ref: ${relPath}${re}${along}):\n${body}`;
 }
 
@@ -158,14 +179,14 @@ function withOptions({ body, options = [] }: Message): string {
   return `${body.trimEnd()}\n\n${lines.join('\n')}\n`;
 }
 
-function clip(body: string): string {
+function clip(body: string, most: number): string {
   const bytes = Buffer.from(body);
-  if (bytes.length <= THREAD_LIMITS.bodyBytes) return body;
+  if (bytes.length <= most) return body;
   const kept = bytes
-    .subarray(0, THREAD_LIMITS.bodyBytes)
+    .subarray(0, most)
     .toString('utf8')
     .replace(/\uFFFD$/, '');
-  return `${kept}\n[${String(bytes.length - THREAD_LIMITS.bodyBytes)} more bytes are left out here]`;
+  return `${kept}\n[${String(bytes.length - most)} more bytes are left out here]`;
 }
 
 function endOfLine(text: string): string {

@@ -22,7 +22,9 @@ export type CliOutcome =
         /** The answer is not the JSON for which the question asks. */
         | 'misfit'
         /** The JSON Schema of the question cannot be used. */
-        | 'bad_schema';
+        | 'bad_schema'
+        /** More than the model can read at once. */
+        | 'prompt_too_long';
       detail: string;
     };
 

@@ -1,7 +1,7 @@
 import { access, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
-import { BUDGET_OPTIONS } from '../protocol/files/tier-budgets.ts';
+import { TIER_OPTIONS } from '../protocol/files/tier-options.ts';
 import { fromCommands, type Approved, type ApprovedOptions } from '../protocol/approval/record.ts';
 import { parseHostFile } from '../protocol/files/host-file.ts';
 import { isName } from '../protocol/names.ts';
@@ -153,21 +153,20 @@ function isApproved(value: unknown): value is Approved {
   );
 }
 
-const NUMBERS = [
-  'count',
-  'timeout',
-  'attempts',
-  'retry_delay',
-  'max_runs_per_hour',
-  'max_depth',
-].concat(BUDGET_OPTIONS);
+const TEXTS = ['cli', 'workdir', 'fallback'];
+const NUMBERS = TIER_OPTIONS.filter((option) => !TEXTS.includes(option));
 
 function isOptions(value: unknown): value is ApprovedOptions {
   return (
     isRecord(value) &&
     typeof value['cli'] === 'string' &&
+    (!Object.hasOwn(value, 'fallback') || isTexts(value['fallback'])) &&
     NUMBERS.every((name) => !Object.hasOwn(value, name) || typeof value[name] === 'number')
   );
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -12,6 +12,7 @@ type FailureReason =
   | 'misconfigured'
   | 'misfit'
   | 'bad_schema'
+  | 'prompt_too_long'
   | 'interrupted'
   | 'too_deep'
   | 'cancelled';
@@ -28,7 +29,12 @@ export interface DeadLetter {
   actor: string;
   channel: string;
   messages: string[];
+  /** In which it was tried last. */
   tier: string;
+  /** The tier that was asked for, if its delivery went on to another one. */
+  tier_asked?: string;
+  /** Runs since the last release, by tier, where a tier has a fallback. */
+  failures?: Record<string, number>;
   command: string;
   reason: FailureReason;
   /** The failure in one line. */

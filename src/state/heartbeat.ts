@@ -30,9 +30,16 @@ export interface Heartbeat {
   unread?: number;
   /**
    * Tiers whose mail waits because a limit or a budget is used up; of a budget `said` tells which, and
-   * how much of it is spent.
+   * how much of it is spent. `instead` is the tier that takes the mail meanwhile, if there is one.
    */
-  parked: { actor: string; tier: string; reason: string; until: string; said?: string }[];
+  parked: {
+    actor: string;
+    tier: string;
+    reason: string;
+    until: string;
+    said?: string;
+    instead?: string;
+  }[];
   /** Answers of peers that wait for others to the same questions. */
   joining?: Joining[];
   fetch_failing_since?: string;

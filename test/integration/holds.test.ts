@@ -58,6 +58,7 @@ class Machine {
       host: 'h',
       channel: 'c',
       tier,
+      tiers: [tier],
       tip: '',
       messages: [],
       released: false,

@@ -12,7 +12,7 @@ import { command, type Ran, type RunOptions } from './command.ts';
 import { git, readBlobs } from './git.ts';
 import { until } from './wait.ts';
 
-type Tiers = Record<string, string | Record<string, string | number>>;
+type Tiers = Record<string, string | Record<string, string | number | string[]>>;
 export type Actors = Record<string, string | Tiers>;
 
 export interface Event {

@@ -151,3 +151,14 @@ it('what a profile says of its actor stands in one line, whatever it contains', 
   expect(text).toMatch(/^- a, nobody serves it now, so mail for it waits: "x # Where/);
   expect(text).not.toContain('\u202e');
 });
+
+it('half of a thread keeps its first and newest messages, in at most half of the bytes', () => {
+  const long = Array.from({ length: 30 }, (_, n) => said(n + 1, 'a', 'b'));
+  const whole = formatThread(long, 'b');
+  const half = formatThread(long, 'b', 0.5);
+  expect(Buffer.byteLength(half)).toBeLessThanOrEqual(Buffer.byteLength(whole) / 2 + 60);
+  expect(half).toContain(path(1));
+  expect(half).toContain(path(30));
+  expect(half).not.toContain(path(15));
+  expect(half).toMatch(/\[1[5-9] messages of this thread are left out here\]/);
+});

@@ -57,7 +57,12 @@ async function show(call: Call, context: Context, id: string): Promise<number> {
   const { stderr_tail: stderr, messages, ...facts } = letter;
   return print(call, letter, () =>
     [
-      table(Object.entries(facts).map(([key, value]) => [key, String(value)])),
+      table(
+        Object.entries(facts).map(([key, value]) => [
+          key,
+          typeof value === 'object' ? JSON.stringify(value) : String(value),
+        ]),
+      ),
       ...messages.map((relPath) => `message  ${relPath}`),
       `stderr\n${indent(colourless(stderr))}`,
     ].join('\n'),

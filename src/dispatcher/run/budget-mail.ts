@@ -5,7 +5,7 @@ import { loadPasses, type BudgetHold, type BudgetHolds } from '../../state/bills
 import type { Allowed, BudgetedRun, Budgets, Spent } from './budgets.ts';
 
 /** The messages of a run. */
-interface Mail {
+export interface Mail {
   actor: string;
   channel: string;
   messages: readonly string[];
@@ -43,7 +43,7 @@ export class BudgetMail {
     const { holds, passes, now } = this.#parts;
     if (!this.#isLoaded) {
       const { held, told } = await holds.load();
-      for (const hold of held) this.#held.set(keyOf(hold, hold.message), hold);
+      for (const hold of held) this.#held.set(heldKey(hold, hold.message, hold.tier), hold);
       this.#told = { ...told, ...this.#told };
       this.#isLoaded = true;
     }
@@ -51,9 +51,10 @@ export class BudgetMail {
     const passing = await loadPasses(passes);
     const at = now().toISOString();
     const over: string[] = [];
-    for (const [key, { actor, since, until }] of this.#held) {
+    for (const [key, hold] of this.#held) {
+      const { actor, since, until } = hold;
       const isPassed = (passing.get(actor) ?? '') >= since;
-      if (isPassed) this.#passed.add(key);
+      if (isPassed) this.#passed.add(keyOf(hold, hold.message));
       if (isPassed || until <= at) over.push(key);
     }
     for (const key of over) this.#held.delete(key);
@@ -76,11 +77,21 @@ export class BudgetMail {
     return this.#held.size + this.#later.size === 0;
   }
 
-  /** Whether a message waits. */
-  holds(actor: string, channel: string, message: string): boolean {
+  /** Which budget keeps messages from a tier. */
+  holdOf({ actor, channel, messages }: Mail, { name }: Pick<Tier, 'name'>): BudgetHold | undefined {
+    if (this.#held.size === 0) return undefined;
+    for (const message of messages) {
+      const hold = this.#held.get(heldKey({ actor, channel }, message, name));
+      if (hold !== undefined) return hold;
+    }
+    return undefined;
+  }
+
+  /** Whether one of some messages waits in each of the tiers that may handle it. */
+  waits(mail: Mail, tiers: readonly Pick<Tier, 'name'>[]): boolean {
     if (this.isEmpty) return false;
-    const key = keyOf({ actor, channel }, message);
-    return this.#held.has(key) || this.#later.has(key);
+    const isLater = mail.messages.some((message) => this.#later.has(keyOf(mail, message)));
+    return isLater || tiers.every((tier) => this.holdOf(mail, tier) !== undefined);
   }
 
   /**
@@ -100,7 +111,7 @@ export class BudgetMail {
         budgets: this.#parts.budgets.inForce(tier),
         ...(letter !== undefined && { letter }),
       };
-      this.#held.set(keyOf(hold, message), hold);
+      this.#held.set(heldKey(hold, message, tier.name), hold);
     }
     for (const key of told) this.#told[key] = since;
     await this.#save();
@@ -134,10 +145,11 @@ export class BudgetMail {
     const there = new Set(
       waiting.flatMap((box) => box.messages.map(({ relPath }) => keyOf(box, relPath))),
     );
-    const over = [...this.#held].filter(([key, { actor, tier: name, letter, budgets }]) => {
+    const over = [...this.#held].filter(([, hold]) => {
+      const { actor, tier: name, letter, budgets } = hold;
       const tier = tiersOf.get(actor)?.find((one) => one.name === name);
       const isSame = tier !== undefined && this.#parts.budgets.inForce(tier) === budgets;
-      return !isSame || (letter === undefined && !there.has(key));
+      return !isSame || (letter === undefined && !there.has(keyOf(hold, hold.message)));
     });
     for (const [key] of over) this.#held.delete(key);
     if (over.length > 0) await this.#save();
@@ -168,4 +180,8 @@ export class BudgetMail {
 
 function keyOf({ actor, channel }: { actor: string; channel: string }, message: string): string {
   return `${actor} ${channel} ${message}`;
+}
+
+function heldKey(mail: { actor: string; channel: string }, message: string, tier: string): string {
+  return `${keyOf(mail, message)} ${tier}`;
 }

@@ -34,12 +34,19 @@ export async function conclude(
     const fitted = await fittedTo(now, marked, said.text);
     if (!fitted.ok) return failed(result, fitted.reason, fitted.detail);
     const answers = answerMessages(marked, batch, fitted.text, writer, job.channel);
-    return answeredOrTooLong(withUsage(answers.map(fitted.mark), result), briefing, result);
+    const whole = withTiers(answers.map(fitted.mark), job);
+    return answeredOrTooLong(withUsage(whole, result), briefing, result);
   }
   const last = await lastWords(parts, job, now, writer);
   if ('reason' in last) return failed(result, last.reason, last.detail);
   if (last.length > 0)
-    return { kind: 'answered', answers: withUsage(last, result), result, lacking, absent };
+    return {
+      kind: 'answered',
+      answers: withUsage(withTiers(last, job), result),
+      result,
+      lacking,
+      absent,
+    };
   return silenceIsFine(job, now)
     ? { kind: 'silent', result, lacking, absent }
     : failed(result, 'empty_answer', 'printed nothing, and one question was waiting for an answer');
@@ -146,6 +153,23 @@ async function lastWords(
     }
   }
   return found;
+}
+
+/**
+ * An answer from another tier than was asked for says so. A `tier` in a message that wakes an actor would ask
+ * for that tier of its own, so only people are told both.
+ */
+function withTiers(answers: Placed[], { tier, tiers }: Job): Placed[] {
+  const [asked = tier] = tiers;
+  if (asked.name === tier.name) return answers;
+  return answers.map(({ channel, message }) => {
+    const isToPeople = message.to.every(({ host }) => host === undefined);
+    const extra = { ...message.extra, tier_asked: asked.name };
+    return {
+      channel,
+      message: { ...message, ...(isToPeople && { tier: tier.name }), extra },
+    };
+  });
 }
 
 /** The first answer of a run tells what the run used; if each did, it would be counted twice. */

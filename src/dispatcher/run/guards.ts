@@ -5,7 +5,7 @@ import { readPause, type Pause } from '../../state/pause.ts';
 import type { RunBudget } from '../../state/run-budget.ts';
 import type { LogFields, Log } from '../../log.ts';
 import type { BudgetHold } from '../../state/bills/budget-holds.ts';
-import type { BudgetMail } from './budget-mail.ts';
+import type { BudgetMail, Mail } from './budget-mail.ts';
 import type { Refusals } from './refusals.ts';
 import type { Job, JobResult } from './job.ts';
 
@@ -16,8 +16,10 @@ export interface Deferral {
   reason: 'max_runs_per_hour' | 'rate_limited' | 'not_logged_in' | BudgetHold['reason'];
   /** When it continues without anybody's action, or is tried again; as ISO 8601 in UTC. */
   until: string;
-  /** Which budget is spent, and how much of it. */
+  /** Which budget is spent, and how much of it; of an account, what its CLI has said. */
   said?: string;
+  /** The tier that takes the mail meanwhile. */
+  instead?: string;
 }
 
 export interface GuardsParts {
@@ -52,9 +54,10 @@ export class Guards {
   get deferrals(): Deferral[] {
     const now = this.#parts.now().toISOString();
     const deferred = [...this.#deferred.values()].filter(({ until }) => until > now);
-    const spent = this.budgets.waiting.map(({ actor, tier, reason, until, said }) => ({
-      ...{ actor, tier, reason, until, said },
-    }));
+    const instead = new Set(deferred.map((one) => (one.instead === undefined ? '' : nameOf(one))));
+    const spent = this.budgets.waiting
+      .map(({ actor, tier, reason, until, said }) => ({ actor, tier, reason, until, said }))
+      .filter((one) => !instead.has(nameOf(one)));
     return [...deferred, ...spent];
   }
 
@@ -73,8 +76,43 @@ export class Guards {
     await this.budgets.look();
   }
 
+  /**
+   * The first of some tiers in which a run may start; undefined if it has to wait. A tier is passed over
+   * while its account is held or its budget spent; one whose hourly limit is reached is waited for.
+   *
+   * @param tiers in the order in which they are tried
+   */
+  async choose(tiers: readonly Tier[], mail: Mail): Promise<Tier | undefined> {
+    const over: Deferral[] = [];
+    for (const tier of tiers) {
+      const { actor } = mail;
+      const spent = this.budgets.holdOf(mail, tier);
+      const hold = this.#parts.refusals.inTheWay(tier.cli);
+      if (spent === undefined && hold === undefined) {
+        if (!(await this.allows(actor, tier))) return undefined;
+        for (const one of over) this.#passOver({ ...one, instead: tier.name });
+        return tier;
+      }
+      const { reason, until, said } = spent ?? hold ?? {};
+      if (reason !== undefined && until !== undefined)
+        over.push({ actor, tier: tier.name, reason, until, ...(said !== undefined && { said }) });
+    }
+    for (const tier of tiers) await this.allows(mail.actor, tier);
+    return undefined;
+  }
+
+  /** Says once that another tier takes mail, and keeps it for `status`. */
+  #passOver(deferral: Deferral): void {
+    const known = this.#deferred.get(nameOf(deferral));
+    const { reason, until, instead } = deferral;
+    const isKnown = known?.reason === reason && known.until === until && known.instead === instead;
+    if (!isKnown) this.#parts.log('fallback', { ...deferral });
+    // The budget of a thread does not concern other mail.
+    if (reason !== 'thread_budget') this.#deferred.set(nameOf(deferral), deferral);
+  }
+
   async allows(actor: string, tier: Tier): Promise<boolean> {
-    const key = keyOf(actor, tier);
+    const key = nameOf({ actor, tier: tier.name });
     const { refusals } = this.#parts;
     const hold = refusals.inTheWay(tier.cli);
     if (hold !== undefined) {
@@ -143,13 +181,13 @@ export class Guards {
   #defer(actor: string, tier: Tier, hold: Hold, run?: LogFields): void {
     const { id: account, reason, until, said } = hold;
     const deferral = { actor, tier: tier.name, reason, until };
-    const known = this.#deferred.get(keyOf(actor, tier));
-    if (run !== undefined || known?.reason !== reason || known.until !== until)
+    const known = this.#deferred.get(nameOf({ actor, tier: tier.name }));
+    if (run !== undefined || known?.reason !== reason || known.until !== until || known.instead)
       this.#parts.log('parked', { ...run, ...deferral, cli: account, said });
-    this.#deferred.set(keyOf(actor, tier), deferral);
+    this.#deferred.set(nameOf({ actor, tier: tier.name }), deferral);
   }
 }
 
-function keyOf(actor: string, tier: Tier): string {
-  return `${actor} ${tier.name}`;
+function nameOf({ actor, tier }: Pick<Deferral, 'actor' | 'tier'>): string {
+  return `${actor} ${tier}`;
 }

@@ -22,6 +22,8 @@ export interface Job {
   host: string;
   channel: string;
   tier: Tier;
+  /** The tiers that may handle it, in the order in which they are tried; the first was asked for. */
+  tiers: readonly Tier[];
   /** The commit at which the batch is read. */
   tip: string;
   messages: string[];
@@ -82,7 +84,7 @@ export interface RunParts extends WorkplaceParts {
   crossings: Crossings;
   runs: Runs;
   ledger: Ledger;
-  budgets: Pick<BudgetMail, 'begin' | 'isTold' | 'hold'>;
+  budgets: Pick<BudgetMail, 'begin' | 'isTold' | 'hold' | 'holdOf'>;
   /** How agent CLIs are run. */
   runner: Runner;
   desks: Omit<DeskParts, 'log'>;

@@ -1,4 +1,5 @@
 import { withoutCredentials } from '../../credentials.ts';
+import { failuresAllowed } from '../../protocol/files/tier-fallback.ts';
 import { NO_REASON } from '../../protocol/cancel.ts';
 import type { Message } from '../../protocol/message.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
@@ -7,6 +8,7 @@ import type { RunRecord } from '../../state/runs.ts';
 import type { Log } from '../../log.ts';
 import { isHopeless } from './hopeless.ts';
 import type { FailedJob, Job } from './job.ts';
+import { afterFailure } from './tier-choice.ts';
 
 /** The source of a letter's id, time and random delay. */
 export interface LetterParts {
@@ -43,8 +45,11 @@ function failedLetter(
   const { failure, result } = ended;
   const at = now();
   const counted = (previous?.attempts_since_release ?? 0) + 1;
-  const quarantined = isHopeless(ended) || counted >= job.tier.attempts;
-  const next = new Date(at.getTime() + retryDelay(counted, job.tier.retryDelay, random()));
+  const after = afterFailure(job, previous, isHopeless(ended, previous), failure.reason);
+  const quarantined = after.next === undefined;
+  const wait = retryDelay(after.next?.failures ?? 0, job.tier.retryDelay, random());
+  const next = new Date(at.getTime() + wait);
+  const [asked = job.tier] = job.tiers;
   return {
     id: previous?.id ?? newId(),
     state: quarantined ? 'quarantined' : 'retrying',
@@ -52,6 +57,8 @@ function failedLetter(
     channel: job.channel,
     messages,
     tier: job.tier.name,
+    ...(asked.name !== job.tier.name && { tier_asked: asked.name }),
+    ...(job.tiers.length > 1 && { failures: after.failures }),
     command: job.tier.cli,
     reason: failure.reason,
     detail: withoutCredentials(failure.detail),
@@ -60,7 +67,7 @@ function failedLetter(
     stderr_tail: withoutCredentials(result.stderrTail),
     attempts: (previous?.attempts ?? 0) + 1,
     attempts_since_release: counted,
-    attempts_allowed: job.tier.attempts,
+    attempts_allowed: job.tiers.reduce((all, tier) => all + failuresAllowed(job.tiers, tier), 0),
     first_failed_at: previous?.first_failed_at ?? at.toISOString(),
     last_failed_at: at.toISOString(),
     ...(quarantined ? {} : { next_retry_at: next.toISOString() }),

@@ -15,15 +15,19 @@ import type { Job, JobResult, RunParts } from './job.ts';
 /**
  * What becomes of a run that may not begin: its mail waits, and people who asked for it are told once.
  * An actor that asked is not: to wake it would cost. The person who began the thread is told instead.
+ *
+ * @param briefing undefined if another tier takes the mail, so that nobody has to be told
  */
 export function overBudget(
   parts: Pick<RunParts, 'budgets' | 'now'>,
   job: Job,
-  briefing: Briefing,
+  briefing: Briefing | undefined,
   allowed: Exclude<Allowed, { kind: 'free' }>,
 ): JobResult {
   if (allowed.kind === 'later') return { kind: 'over_budget', tell: [], told: [] };
   const { reason, said, until } = allowed;
+  const spent = { reason, said, until };
+  if (briefing === undefined) return { kind: 'over_budget', spent, tell: [], told: [] };
   const plans = peopleWhoWait(job.actor, briefing)
     .map((plan) => ({ plan, key: `${job.actor} ${job.channel} ${plan.re.join(' ')}` }))
     .filter(({ key }) => !parts.budgets.isTold(key));
@@ -38,7 +42,7 @@ export function overBudget(
   ).map(asHeld);
   return {
     kind: 'over_budget',
-    spent: { reason, said, until },
+    spent,
     tell,
     told: plans.map(({ key }) => key),
   };

@@ -18,11 +18,12 @@ import type { DeadLetter } from '../../state/dead-letters.ts';
 import { schemasOf } from './fitting.ts';
 import { bill, type Ran } from './bill.ts';
 import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';
-import { misconfiguredIfSo } from './hopeless.ts';
+import { asItsCliSays } from './hopeless.ts';
 import { overBudget } from './over-budget.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
+import { untriedTiers } from './tier-choice.ts';
 import { workplaceOf, type Workplace } from './workplace.ts';
 
 /**
@@ -53,7 +54,7 @@ function judged(parts: RunParts, job: Job, ended: JobResult): JobResult {
   if (job.cancel.aborted && ended.kind !== 'gone') return { kind: 'stopped' };
   if (ended.kind !== 'failed') return ended;
   const failure = refusedIfSo(job.tier.cli, ended, parts.now(), parts.zone);
-  return failure.kind === 'failed' ? misconfiguredIfSo(job.tier.cli, failure) : failure;
+  return failure.kind === 'failed' ? asItsCliSays(job.tier.cli, failure) : failure;
 }
 
 /** @param onRan called once the CLI has come to its end */
@@ -83,7 +84,11 @@ async function runCli(
   const root = placeOfRef(channel, threadRoot(briefing.batch, briefing.lookup));
   const thread = { channel: root.channel, root: root.relPath };
   const allowed = await parts.budgets.begin(job, root);
-  if (allowed.kind !== 'free') return overBudget(parts, job, briefing, allowed);
+  if (allowed.kind !== 'free') {
+    const others = untriedTiers(job.tiers, letter).filter(({ name }) => name !== job.tier.name);
+    const isLast = others.every((tier) => parts.budgets.holdOf(job, tier) !== undefined);
+    return overBudget(parts, job, isLast ? briefing : undefined, allowed);
+  }
   let place: Workplace;
   try {
     place = await workplaceOf(parts, { actor, tier: job.tier, thread });
@@ -169,6 +174,7 @@ async function promptOf(
     answers: plans,
     schemas: schemasOf(briefing, plans),
     ...(letter?.reason === 'misfit' && { misfit: letter.detail }),
+    ...(letter?.reason === 'prompt_too_long' && { threadShare: 0.5 }),
     thread,
     batch,
     files,

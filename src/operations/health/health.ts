@@ -4,7 +4,7 @@ import { endsByItself } from '../../protocol/text/reasons.ts';
 import { changeText } from '../../protocol/approval/text.ts';
 import { heldProblems } from './held-agents.ts';
 import { foreignClaim } from '../../bus/host.ts';
-import { budgetFinding } from './budget-finding.ts';
+import { parkedFinding } from './parked-finding.ts';
 import { act, wait, type Finding } from './finding.ts';
 import { unservedProblems } from './nobody.ts';
 import type { Status } from './report.ts';
@@ -152,16 +152,7 @@ function mailProblems({
     problems.push(
       endsByItself(hold.reason) ? wait(problem, 'crosstalk resume') : act(problem, hold.login),
     );
-  for (const { actor, tier, reason, until, said } of dispatcher?.parked ?? []) {
-    if (reason === 'budget' || reason === 'thread_budget')
-      problems.push(budgetFinding({ actor, reason, until, said }));
-    if (reason !== 'max_runs_per_hour') continue;
-    problems.push(
-      wait(
-        `mail for ${actor} is parked until ${until}: its tier ${tier} has used up max_runs_per_hour; look for a loop, or raise it in the host file`,
-      ),
-    );
-  }
+  problems.push(...(dispatcher?.parked ?? []).flatMap(parkedFinding));
   const unread = dispatcher?.unread ?? 0;
   if (unread > 0) {
     problems.push(

@@ -1,5 +1,6 @@
 import { accountOf } from '../../agents/account.ts';
 import { knownAgent } from '../../agents/agents.ts';
+import { tiersFrom } from '../../protocol/files/tier-fallback.ts';
 import { Holds, type Hold } from '../../state/holds.ts';
 import type { Context } from '../context.ts';
 
@@ -31,17 +32,12 @@ export async function releaseHeld(context: Context): Promise<HeldAgent[]> {
   return released;
 }
 
-type Actors = readonly { name: string; tiers: readonly { cli: string }[] }[];
-
-/** The actors of this machine whose messages wait for a held agent CLI. */
-function waitingFor({ id }: HeldAgent, actors: Actors): string[] {
-  const waiting = actors.filter(({ tiers }) => tiers.some(({ cli }) => accountOf(cli)?.id === id));
-  return waiting.map(({ name }) => name);
-}
+type Tiers = readonly { name: string; cli: string; fallback?: readonly string[] }[];
+type Actors = readonly { name: string; tiers: Tiers }[];
 
 /**
  * For each held agent CLI that an actor of this machine uses: what is held, why, and what to do, in
- * one line.
+ * one line; and one for each actor that another tier serves meanwhile.
  *
  * @param actors undefined when they are not known, in which case all messages may wait
  */
@@ -49,12 +45,42 @@ export function heldProblems(
   holds: readonly HeldAgent[],
   actors: Actors | undefined,
 ): { hold: HeldAgent; problem: string }[] {
+  if (actors === undefined)
+    return holds.map((hold) => ({ hold, problem: describe(hold, 'mail waits') }));
+  const held = new Set(holds.map(({ id }) => id));
   return holds.flatMap((hold) => {
-    const names = waitingFor(hold, actors ?? []);
-    if (actors !== undefined && names.length === 0) return [];
-    const mail = names.length === 0 ? 'mail waits' : `mail for ${names.join(', ')} waits`;
-    return [{ hold, problem: describe(hold, mail) }];
+    const concerned = actors.flatMap(({ name, tiers }) => {
+      const tier = tiers.find(({ cli }) => accountOf(cli)?.id === hold.id);
+      return tier === undefined ? [] : [{ name, instead: freeTier(tiers, tier, held) }];
+    });
+    const waiting = concerned.filter(({ instead }) => instead === undefined);
+    const names = waiting.map(({ name }) => name).join(', ');
+    const elsewhere = concerned.flatMap(({ name, instead }) =>
+      instead === undefined ? [] : [{ hold, problem: onAnother(hold, name, instead) }],
+    );
+    const problem = describe(hold, `mail for ${names} waits`);
+    return [...(waiting.length === 0 ? [] : [{ hold, problem }]), ...elsewhere];
   });
+}
+
+/** The tier that takes the mail of a held one. */
+function freeTier(
+  tiers: Tiers,
+  tier: Tiers[number],
+  held: ReadonlySet<string>,
+): string | undefined {
+  const order = tiersFrom(tiers, tier);
+  return order.find(({ cli }) => !held.has(accountOf(cli)?.id ?? ''))?.name;
+}
+
+function onAnother(
+  { id, reason, until, said, login }: HeldAgent,
+  actor: string,
+  tier: string,
+): string {
+  return reason === 'rate_limited'
+    ? `${actor} runs on ${tier}: ${id} is held until ${until} (it says: ${said}); try it now with: crosstalk resume`
+    : `${actor} runs on ${tier}: ${id} is not logged in (it says: ${said}); log in with: ${login}`;
 }
 
 function describe({ id, reason, until, said, login }: HeldAgent, mail: string): string {

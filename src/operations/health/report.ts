@@ -16,7 +16,14 @@ export interface HostStatus {
   others: string[];
   actors: {
     name: string;
-    tiers: { name: string; cli: string; count: number; output: OutputNote | null }[];
+    tiers: {
+      name: string;
+      cli: string;
+      count: number;
+      output: OutputNote | null;
+      /** The tiers that take its mail when it cannot. */
+      fallback?: readonly string[];
+    }[];
   }[];
   held: HeldChange[];
   /** One line for each key of the host file that means nothing here, such as a misspelt one. */

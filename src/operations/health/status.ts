@@ -141,11 +141,12 @@ async function hostStatus(
       unknown: host.file.unknown,
       actors: [...host.inForce].map(([name, tiers]) => ({
         name,
-        tiers: tiers.map(({ name: tier, cli, count }) => ({
+        tiers: tiers.map(({ name: tier, cli, count, fallback }) => ({
           name: tier,
           cli,
           count,
           output: outputNote(cli) ?? null,
+          ...(fallback !== undefined && { fallback }),
         })),
       })),
     },

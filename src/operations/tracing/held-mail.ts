@@ -35,8 +35,9 @@ export function heldDelay(
   if (paused !== null)
     return { ...NOTHING, reason: 'paused', since: timeOr(paused.since), said: `by ${paused.by}` };
   const held = parked.find(
-    ({ actor, tier, until }) =>
+    ({ actor, tier, until, instead }) =>
       actor === to.actor &&
+      instead === undefined &&
       (to.tier === null || to.tier === tier) &&
       Date.parse(until) > now.getTime(),
   );

@@ -84,6 +84,7 @@ export async function retryDeadLetters(
       ...letter,
       state: 'retrying' as const,
       attempts_since_release: 0,
+      ...(letter.failures !== undefined && { failures: {} }),
       next_retry_at: now().toISOString(),
     };
     await deadLetters.put(due);

@@ -1,5 +1,7 @@
 import { parseDocumentText } from '../text/frontmatter.ts';
-import { BUDGET_OPTIONS, tierBudgets, type TierBudgets } from './tier-budgets.ts';
+import { tierBudgets, type TierBudgets } from './tier-budgets.ts';
+import { tierFallback, unknownFallbacks, type TierFallback } from './tier-fallback.ts';
+import { TIER_OPTIONS } from './tier-options.ts';
 import { isTier } from '../message.ts';
 import { EVERYONE } from '../address.ts';
 import { isName } from '../names.ts';
@@ -8,7 +10,7 @@ import { didYouMean } from '../text/nearest.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** A named slot for an actor's CLI (protocol.md §6). Times are in milliseconds. */
-export interface Tier extends TierBudgets {
+export interface Tier extends TierBudgets, TierFallback {
   name: string;
   /** Run by `/bin/sh -c`; the prompt is passed on stdin. */
   cli: string;
@@ -90,6 +92,7 @@ function parseActors(value: unknown, problems: string[]): Map<string, Tier[]> {
       const tiers = Object.entries(declared).map(([tier, slot]) =>
         parseTier(name, tier, slot, problems),
       );
+      problems.push(...unknownFallbacks(name, tiers));
       actors.set(name, tiers);
     }
   }
@@ -137,15 +140,12 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
     maxRunsPerHour: number('max_runs_per_hour', maxRuns, TIER_DEFAULTS.maxRunsPerHour),
     maxDepth: number('max_depth', maxDepth, TIER_DEFAULTS.maxDepth),
     ...tierBudgets(where, options, problems),
+    ...tierFallback(where, options, problems),
   };
 }
 
-/** The keys of a host file, and of a tier that is written as a mapping. */
+/** The keys of a host file. */
 const FILE_KEYS = ['alias', 'hostname', 'actors'];
-const TIER_KEYS = ['cli', 'workdir', 'count', 'timeout', 'attempts', 'retry_delay'].concat(
-  ...['max_runs_per_hour', 'max_depth'],
-  BUDGET_OPTIONS,
-);
 /** The most unknown keys that are named. */
 const MAX_UNKNOWN = 20;
 
@@ -155,7 +155,7 @@ const MAX_UNKNOWN = 20;
  */
 function unknownKeys(fields: Record<string, unknown>): string[] {
   const found: string[] = [];
-  const look = (where: string, key: string, known: string[]): void => {
+  const look = (where: string, key: string, known: readonly string[]): void => {
     const meant = didYouMean(key, known);
     if (known.includes(key) || (where === '' && meant === '')) return;
     found.push(`${shown(`${where}${key}`)} is unknown and has no effect${meant}`);
@@ -165,7 +165,7 @@ function unknownKeys(fields: Record<string, unknown>): string[] {
   for (const [actor, tiers] of Object.entries(isMapping(actors) ? actors : {}))
     for (const [tier, options] of Object.entries(isMapping(tiers) ? tiers : {}))
       for (const key of Object.keys(isMapping(options) ? options : {}))
-        look(`actors.${actor}.${tier}.`, key, TIER_KEYS);
+        look(`actors.${actor}.${tier}.`, key, TIER_OPTIONS);
   const more = found.length - MAX_UNKNOWN;
   if (more <= 0) return found;
   return [...found.slice(0, MAX_UNKNOWN), `and ${String(more)} more unknown keys`];

@@ -1,4 +1,5 @@
 import { BUDGET_OPTIONS } from './tier-budgets.ts';
+import { FALLBACK_OPTIONS } from './tier-fallback.ts';
 
 /** The options of a tier, as the host file calls them. */
 export const TIER_OPTIONS: readonly string[] = [
@@ -11,4 +12,5 @@ export const TIER_OPTIONS: readonly string[] = [
   'max_runs_per_hour',
   'max_depth',
   ...BUDGET_OPTIONS,
+  ...FALLBACK_OPTIONS,
 ];

@@ -1,0 +1,40 @@
+import { endsByItself, reasonInWords } from '../../protocol/text/reasons.ts';
+import { withoutSequences } from '../../protocol/text/steering.ts';
+import type { Heartbeat } from '../../state/heartbeat.ts';
+import { act, wait, type Finding } from './finding.ts';
+
+type Parked = Heartbeat['parked'][number];
+
+/** What to say of mail that a limit or a budget keeps waiting; of an account, its hold says it. */
+export function parkedFinding(parked: Parked): Finding[] {
+  const { actor, tier, reason, until } = parked;
+  if (reason === 'budget' || reason === 'thread_budget') return [budgetFinding(parked)];
+  return reason === 'max_runs_per_hour'
+    ? [
+        wait(
+          `mail for ${actor} is parked until ${until}: its tier ${tier} has used up max_runs_per_hour; look for a loop, or raise it in the host file`,
+        ),
+      ]
+    : [];
+}
+
+function budgetFinding({
+  actor,
+  reason,
+  until,
+  said = reasonInWords(reason),
+  instead,
+}: Parked): Finding {
+  const command = `crosstalk resume --for ${actor}`;
+  const why = withoutSequences(said);
+  if (instead !== undefined)
+    return wait(
+      `${actor} runs on ${instead}${endsByItself(reason) ? ` until ${until}` : ''}: ${why}`,
+    );
+  return endsByItself(reason)
+    ? wait(
+        `mail for ${actor} waits until ${until}: ${why}; let it run now with: ${command}`,
+        command,
+      )
+    : act(`mail for ${actor} waits: ${why}; let it run with: ${command}`, command);
+}
