@@ -75,7 +75,10 @@ class Service {
       dispatcher.stopNow();
     });
     const { events } = this.#parts.publisher;
-    events.on('news', () => void this.#news.look());
+    // Whoever waits for an answer need not wait until its delivery is settled.
+    events.on('push', ({ ok }) => {
+      if (ok) void this.#news.look();
+    });
     events.on('news', () => {
       this.#bell.ring('look');
     });

@@ -1,4 +1,4 @@
-import { ask, type Asked } from '../../operations/sending/ask.ts';
+import { ask, type AskEvents, type Asked } from '../../operations/sending/ask.ts';
 import type { SendInput } from '../../operations/sending/input.ts';
 import { firstPath, newMarks } from '../../operations/sending/marks.ts';
 import { timeAndChanceOf } from '../../operations/time-and-chance.ts';
@@ -41,14 +41,19 @@ export async function run(asGiven: Call): Promise<number> {
     hands: 'whole' as const,
     ...given(call, 'transport'),
   };
+  let leftOut = Promise.resolve();
+  const events: AskEvents = {
+    ...talk.events,
+    onSent: (...sent) => {
+      talk.events.onSent?.(...sent);
+      // Looked at while the answer is on its way, so that it costs no time afterwards.
+      leftOut = noteLeftOut(words);
+    },
+  };
   try {
-    const asked = await ask(
-      sender,
-      input,
-      { timeout, signal: io.stop, marks, attachments },
-      talk.events,
-    );
-    await noteLeftOut(words);
+    const limits = { timeout, signal: io.stop, marks, attachments };
+    const asked = await ask(sender, input, limits, events);
+    await leftOut;
     return report(call, asked);
   } catch (error) {
     if (!io.stop.aborted) throw error;

@@ -59,8 +59,10 @@ export async function notePushed(
   const moved = await writeRef(own, tracking(branch), to, before ?? '');
   if (!moved.ok) return;
   const none = '0'.repeat(to.length);
-  await noteMove(own, tracking(branch), before ?? none, to, 'pushed');
-  await mirror(repository, to);
+  await Promise.all([
+    noteMove(own, tracking(branch), before ?? none, to, 'pushed'),
+    mirror(repository, to),
+  ]);
 }
 
 const FETCH_TRIES = 8;
