@@ -1,35 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { timeAndChanceOf } from '../../src/operations/time-and-chance.ts';
-import { agent } from '../support/agents.ts';
 import { git } from '../support/git.ts';
-import { Bus, events, type Event, type Host } from '../support/bus.ts';
+import { Bus, type Host } from '../support/bus.ts';
+import { billed, billedRuns, DAY_MS, pass } from '../support/passes.ts';
 
-/** Each of its runs costs $0.25, and 42 tokens without those of the cache. */
-const claude = (what = 'answer'): string => agent('billed/claude', '-p', what);
-const DAY_MS = 86_400_000;
-
-/** One pass of a dispatcher whose clock is off by so much. */
-async function pass(host: Host, off = 0): Promise<Event[]> {
-  const timeAndChance = { ...timeAndChanceOf({}), now: () => new Date(Date.now() + off) };
-  const ran = await host.runWith({ timeAndChance }, 'dispatch', '--once', '--host', host.alias);
-  expect(ran.code, ran.err).toBe(0);
-  return events(ran.err);
-}
-
-const runs = (host: Host): number => {
-  const path = join(host.state, 'ledger');
-  if (!existsSync(path)) return 0;
-  const month = new Date().toISOString().slice(0, 7);
-  return readFileSync(join(path, `${month}.jsonl`), 'utf8')
-    .split('\n')
-    .filter((line) => line !== '').length;
-};
+const runs = (host: Host): number => billedRuns(host).length;
 
 async function world(options: Record<string, string | number>): Promise<{ bus: Bus; host: Host }> {
   const bus = new Bus();
-  const host = await bus.host('front', { worker: { default: { cli: claude(), ...options } } });
+  const host = await bus.host('front', { worker: { default: { cli: billed(), ...options } } });
   return { bus, host };
 }
 
@@ -103,7 +83,7 @@ it('status, explain and the log say what waits for a budget, and resume --for le
 it('actors that begin at once stay within the machine’s budget once it is known what a run costs', async () => {
   const bus = new Bus();
   const names = ['one', 'two', 'three', 'four', 'five'];
-  const host = await bus.host('front', Object.fromEntries(names.map((name) => [name, claude()])));
+  const host = await bus.host('front', Object.fromEntries(names.map((name) => [name, billed()])));
   git(host.dir, 'config', 'crosstalk.maxUsdPerDay', '0.75');
   await host.send('one', 'first');
   await pass(host);
@@ -116,7 +96,7 @@ it('actors that begin at once stay within the machine’s budget once it is know
 
 it('the budget of the machine holds for all tiers, and one that cannot be read lets nothing run', async () => {
   const bus = new Bus();
-  const host = await bus.host('front', { worker: claude(), other: claude() });
+  const host = await bus.host('front', { worker: billed(), other: billed() });
   git(host.dir, 'config', 'crosstalk.maxUsdPerDay', '0.25');
   await host.send('worker', 'one');
   await pass(host);
@@ -153,7 +133,7 @@ it('the budget of a thread holds in that thread alone', async () => {
 it('claude is handed the rest of the budget as its own cap', async () => {
   const bus = new Bus();
   const caps = join(bus.root, 'caps');
-  const cli = `CAPS=${caps} ${claude()}`;
+  const cli = `CAPS=${caps} ${billed()}`;
   const host = await bus.host('front', { worker: { default: { cli, max_usd_per_day: '0.70' } } });
   for (const n of [1, 2, 3]) {
     await host.send('worker', `task ${String(n)}`);
@@ -208,7 +188,7 @@ it('a budget that is raised lets go what waits for it, and cancelled mail waits 
 
 it('a delivery that failed is not tried again beyond a budget, and is when the day is over', async () => {
   const bus = new Bus();
-  const cli = claude('fail');
+  const cli = billed('fail');
   const tier = { cli, max_usd_per_day: '0.25', attempts: 2, retry_delay: '10ms' };
   const host = await bus.host('front', { worker: { default: tier } });
   await host.send('worker', 'one');

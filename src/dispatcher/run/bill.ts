@@ -53,7 +53,8 @@ export async function billLeftover(
   // Earlier versions have written no more of a run.
   if (host === undefined || tier === undefined || thread === undefined || since === undefined)
     return;
-  if (await parts.ledger.has(id, since)) return;
+  // A ledger that cannot be read must not keep the dispatcher from starting.
+  if (await parts.ledger.has(id, since).catch(() => false)) return;
   const { usage } =
     agent === undefined ? {} : await readLeftOutput(agent, parts.runs.outputPath(id));
   const ms = Math.max(0, parts.now().getTime() - Date.parse(since));

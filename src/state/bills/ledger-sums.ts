@@ -98,12 +98,28 @@ function keptPath(ledger: Ledger, month: string): string {
 async function readKept(ledger: Ledger, month: string): Promise<Kept> {
   try {
     const value: unknown = JSON.parse(await readFile(keptPath(ledger, month), 'utf8'));
-    if (isRecord(value) && typeof value['bytes'] === 'number' && Array.isArray(value['sums']))
-      return value as unknown as Kept;
+    if (isKept(value)) return value;
   } catch {
     // It is made anew.
   }
   return { bytes: 0, sums: [] };
+}
+
+function isKept(value: unknown): value is Kept {
+  if (!isRecord(value)) return false;
+  const { bytes, sums } = value;
+  return Number.isInteger(bytes) && Number(bytes) >= 0 && Array.isArray(sums) && sums.every(isSum);
+}
+
+function isSum(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { usd = 0 } = value;
+  const names = ['day', 'actor', 'tier', 'host', 'channel'].map((name) => value[name]);
+  const counts = ['runs', 'failed', 'unstated', 'ms', 'input', 'cached', 'output'];
+  return (
+    names.every((name) => typeof name === 'string') &&
+    [usd, ...counts.map((name) => value[name])].every(Number.isFinite)
+  );
 }
 
 async function keep(ledger: Ledger, month: string, kept: Kept): Promise<void> {

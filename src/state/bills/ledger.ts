@@ -94,7 +94,11 @@ export class Ledger {
 
   /** The months of which there are lines, such as `2026-11`, oldest first. */
   async months(): Promise<string[]> {
-    const names = await readdir(this.folder).catch(() => []);
+    const names = await readdir(this.folder).catch((error: unknown) => {
+      // A ledger that cannot be read is not an empty one: a budget would take it for unspent.
+      if (hasCode(error, 'ENOENT')) return [];
+      throw error;
+    });
     return names.flatMap((name) => MONTH.exec(name)?.[1] ?? []).sort();
   }
 
@@ -113,17 +117,51 @@ export class Ledger {
   }
 }
 
-/** The runs in a text of the ledger; a line that a crash cut off is passed over. */
+/** The runs in a text of the ledger; a line that a crash cut off, or that is none of ours, is passed over. */
 export function linesIn(text: string): LedgerLine[] {
   return text.split('\n').flatMap((line) => {
     if (line === '') return [];
     try {
-      const value: unknown = JSON.parse(line);
-      return isRecord(value) && typeof value['at'] === 'string' && typeof value['id'] === 'string'
-        ? [value as unknown as LedgerLine]
-        : [];
+      return lineIn(JSON.parse(line)) ?? [];
     } catch {
       return [];
     }
   });
+}
+
+const TIME = /^\d{4}-\d{2}-\d{2}T/;
+
+/** Budgets and sums are made of these lines, so one that is damaged must not spoil all the others. */
+function lineIn(value: unknown): LedgerLine | undefined {
+  if (!isRecord(value)) return undefined;
+  const { at, ms, thread, usage } = value;
+  const names = ['id', 'actor', 'host', 'channel', 'tier', 'ended'];
+  const isWhole =
+    isTime(at) &&
+    isCount(ms) &&
+    isRecord(thread) &&
+    [...names.map((name) => value[name]), thread['channel'], thread['relPath']].every(
+      (one) => typeof one === 'string',
+    );
+  if (!isWhole) return undefined;
+  const line = value as unknown as LedgerLine;
+  if (usage === undefined || isUsage(usage)) return line;
+  // The run was made, whatever is left of what it stated.
+  const run = { ...line };
+  delete run.usage;
+  return run;
+}
+
+function isUsage(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const { input, cached, output, usd = 0 } = value;
+  return [input, cached, output, usd].every(isCount);
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && TIME.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }

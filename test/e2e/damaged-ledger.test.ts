@@ -1,0 +1,82 @@
+import { appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { expect, it } from 'vitest';
+import { Bus, type Host } from '../support/bus.ts';
+import { billed, billedRuns, ledgerFile, pass } from '../support/passes.ts';
+
+async function machine(options: Record<string, string>): Promise<Host> {
+  return new Bus().host('front', { worker: { default: { cli: billed(), ...options } } });
+}
+
+/** Lines that no version of ours has written. */
+function damage({ id, ...line }: Record<string, unknown>): string[] {
+  const lines = [
+    { at: 'zzzz', id: '1' },
+    { ...line, id: '2', at: '9999-99-99T00:00:00.000Z' },
+    { ...line, id: '3', thread: {} },
+    { ...line, id: '4', usage: null },
+    { ...line, id: '5', usage: { input: 'x', cached: 0, output: [], usd: '1e308' } },
+    { ...line, id: '6', usage: { input: 1, cached: 0, output: 1, usd: -700 } },
+    [id],
+    null,
+  ];
+  return [...lines.map((one) => JSON.stringify(one)), `{"at":"${String(line['at'])}`];
+}
+
+it('damaged lines of the ledger buy nothing, stop nothing, and stay out of every sum', async () => {
+  const host = await machine({ max_usd_per_day: '2', max_usd_per_thread: '2' });
+  await host.send('worker', 'one');
+  await pass(host);
+  const [line] = billedRuns(host);
+  appendFileSync(ledgerFile(host), damage({ ...line }).join('\n'));
+  const question = await host.send('worker', 'two');
+  const log = await pass(host);
+  expect(log.filter(({ event }) => event === 'internal_error')).toEqual([]);
+  expect(log.some(({ event }) => event === 'dispatch_done')).toBe(true);
+
+  // Of three of them it is known that they were runs, and they count as one is likely to.
+  await host.run('actor', 'set', 'worker', 'max_usd_per_day=1.25');
+  await host.send('worker', 'three');
+  const [parked] = (await pass(host)).filter(({ event }) => event === 'parked');
+  expect(parked?.['said']).toBe('max_usd_per_day of worker.default is $1.25, and $1.25 are spent');
+  for (const by of ['actor', 'thread', 'day']) {
+    const cost = await host.run('cost', '--by', by, '--json');
+    expect(cost.code, cost.err).toBe(0);
+    const { total, unstated } = JSON.parse(cost.out) as {
+      total: { runs: number; usd: number };
+      unstated: number;
+    };
+    expect([total.runs, total.usd, unstated]).toEqual([5, 0.5, 3]);
+  }
+  expect((await host.run('replies', question)).out).toContain('It is done.');
+});
+
+it('sums of the ledger that are damaged are made anew', async () => {
+  const host = await machine({});
+  await host.send('worker', 'one');
+  await pass(host);
+  for (const sums of ['{"bytes":5,"sums":[null]}', '{"bytes":-9,"sums":[{}]}', '[]', '{"by']) {
+    writeFileSync(ledgerFile(host).replace('.jsonl', '.sums'), sums);
+    const cost = await host.run('cost', '--json');
+    expect(cost.code, cost.err).toBe(0);
+    expect(JSON.parse(cost.out)).toMatchObject({ total: { runs: 1, usd: 0.25 } });
+  }
+});
+
+it('with a ledger that cannot be read, nothing runs that has a budget', async () => {
+  const host = await machine({ max_usd_per_day: '0.25' });
+  await host.send('worker', 'one');
+  await pass(host);
+  await host.send('worker', 'two');
+  const folder = dirname(ledgerFile(host));
+  renameSync(folder, `${folder}.aside`);
+  writeFileSync(folder, '');
+  const running = host.start();
+  const failed = await running.saw('internal_error');
+  expect(failed['error']).toContain('ENOTDIR');
+  expect(running.count('dispatch_done')).toBe(0);
+  rmSync(folder);
+  renameSync(`${folder}.aside`, folder);
+  const parked = await running.saw('parked');
+  expect(parked['reason']).toBe('budget');
+});
