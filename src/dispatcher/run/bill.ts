@@ -1,3 +1,4 @@
+import { plainCall } from '../../agents/output/plain-call.ts';
 import { passed } from '../../crash-points.ts';
 import { reasonOf } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -33,11 +34,13 @@ export async function bill(
   ended: JobResult | undefined,
 ): Promise<void> {
   const { id, actor, host, channel, tier } = job;
+  const agent = plainCall(tier.cli)?.agent;
   await write(parts, {
     at: begun.toISOString(),
     ...{ id, actor, host, channel, tier: tier.name, thread },
     ended: endingOf(ended),
     ...(ended?.kind === 'failed' && { reason: ended.failure.reason }),
+    ...(agent !== undefined && { agent }),
     ms: result.duration,
     ...(result.usage && { usage: result.usage }),
   });
@@ -62,6 +65,7 @@ export async function billLeftover(
     at: since,
     ...{ id, actor, host, channel, tier, thread },
     ended: 'interrupted',
+    ...(agent !== undefined && { agent }),
     ms,
     ...(usage && { usage }),
   });

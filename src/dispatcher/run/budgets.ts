@@ -79,7 +79,8 @@ export class Budgets {
     const before = [...this.#under.values()];
     const ofThread =
       tier.maxUsdPerThread === undefined ? undefined : await this.#spending.ofThread(thread);
-    const run: Under = { id, actor, tier: tier.name, thread, ...this.#spending.likely(actor) };
+    const likely = this.#spending.likely(actor, plainCall(tier.cli)?.agent);
+    const run: Under = { id, actor, tier: tier.name, thread, ...likely };
     if (isPassed) {
       this.#under.set(id, run);
       return { kind: 'free' };

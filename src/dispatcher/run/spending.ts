@@ -1,3 +1,4 @@
+import { OUTPUT_FORMATS } from '../../agents/output/formats.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { linesIn, type Ledger, type LedgerLine } from '../../state/bills/ledger.ts';
 
@@ -64,8 +65,9 @@ export class Spending {
     if (day > this.#day) this.#turn(day);
     // One with an earlier time came after the clock was set back, or is of a run over midnight.
     this.#today.push(line);
-    const { usage } = line;
-    if (usage === undefined) return;
+    const { ended, usage } = line;
+    // What is refused is hardly ever paid, and says nothing of the next run.
+    if (usage === undefined || ended === 'refused') return;
     const recent = this.#recent.get(line.actor) ?? [];
     const amount = { usd: usage.usd ?? Number.NaN, tokens: usage.input + usage.output };
     this.#recent.set(line.actor, [...recent, amount].slice(-RECENT));
@@ -112,22 +114,32 @@ export class Spending {
     };
   }
 
-  /** What a run of an actor is likely to cost: the median of its last ones, or of all actors'. */
-  likely(actor: string): Amount {
+  /**
+   * What a run of an actor is likely to cost: the median of its last ones, or of all actors'.
+   *
+   * @param agent the known agent CLI that it starts; any other command states nothing, and costs nothing
+   */
+  likely(actor: string, agent: string | undefined): Amount {
+    if (agent === undefined) return NOTHING;
     const recent = this.#recent.get(actor) ?? [...this.#recent.values()].flat();
+    const usd = recent.map((one) => one.usd).filter((one) => !Number.isNaN(one));
     return {
-      usd: median(recent.map(({ usd }) => usd).filter((usd) => !Number.isNaN(usd))),
+      usd: OUTPUT_FORMATS[agent]?.money === true ? median(usd) : 0,
       tokens: median(recent.map(({ tokens }) => tokens)),
     };
   }
 
-  /** A run that was ended before it stated what it cost is taken to have cost what is likely. */
-  #amountOf({ actor, ended, reason, usage }: LedgerLine): Amount {
-    if (ended === 'refused' || reason === 'not_started') return NOTHING;
-    const { usd, tokens } = this.likely(actor);
-    return usage === undefined
-      ? { usd, tokens }
-      : { usd: usage.usd ?? usd, tokens: usage.input + usage.output };
+  /**
+   * A run that was ended before it stated what it cost is taken to have cost what is likely. One that was
+   * refused costs what it states: an account may reach its limit in the middle of the work.
+   */
+  #amountOf({ actor, agent, ended, reason, usage }: LedgerLine): Amount {
+    const isPaid = ended !== 'refused' && reason !== 'not_started';
+    if (usage === undefined) return isPaid ? this.likely(actor, agent) : NOTHING;
+    return {
+      usd: usage.usd ?? (isPaid ? this.likely(actor, agent).usd : 0),
+      tokens: usage.input + usage.output,
+    };
   }
 }
 

@@ -25,6 +25,8 @@ export interface LedgerLine {
   ended: RunEnding;
   /** The code of a failure. */
   reason?: string;
+  /** The known agent CLI whose output was read; of any other command nothing is known. */
+  agent?: string;
   /** Milliseconds. */
   ms: number;
   /** Absent when its CLI states none. */
