@@ -40,8 +40,21 @@ export class RunBudget {
     const key = `${actor} ${tier}`;
     const recent = (all.get(key) ?? []).filter((at) => at > now - HOUR_MS && at <= now);
     all.set(key, [...recent, now]);
+    await this.#saved(all);
+  }
+
+  /** Takes a start back after which no CLI was run. */
+  async takeBack(actor: string, tier: string, at: number): Promise<void> {
+    const all = await this.#load();
+    const key = `${actor} ${tier}`;
+    const starts = all.get(key) ?? [];
+    all.set(key, starts.toSpliced(starts.lastIndexOf(at), starts.includes(at) ? 1 : 0));
+    await this.#saved(all);
+  }
+
+  #saved(all: Map<string, number[]>): Promise<void> {
     this.#saving = this.#saving.then(() => this.#save(all)).catch(() => undefined);
-    await this.#saving;
+    return this.#saving;
   }
 
   async #save(all: Map<string, number[]>): Promise<void> {

@@ -169,6 +169,22 @@ it('when the budget of a tier is spent, the next one takes the mail, and nobody 
   expect(machine.answers.at(-1)).toEqual(['It is done.', undefined, undefined]);
 });
 
+it('mail that goes on over a budget does not use up the hourly limit of the tier that it leaves', async () => {
+  const machine = new Machine();
+  const cli = agent('billed/claude', '-p', 'answer');
+  const host = await machine.host({
+    large: { cli, max_usd_per_day: '0.25', max_runs_per_hour: 2, fallback: 'small' },
+    small: { cli: 'echo small answers' },
+  });
+  for (let n = 0; n < 5; n++) {
+    await host.send('lead', `task ${String(n)}`);
+    await pass(host);
+  }
+  const small = ['small answers', 'small', 'large'];
+  const large = ['It is done.', undefined, undefined];
+  expect(machine.answers).toEqual([large, small, small, small, small]);
+});
+
 it('an answer from another tier does not ask the coordinator for that tier', async () => {
   const bus = new Bus();
   const host = await bus.host('front', {

@@ -40,6 +40,8 @@ export interface GuardsParts {
 export class Guards {
   readonly #parts: GuardsParts;
   readonly #deferred = new Map<string, Deferral>();
+  /** When each job under way was started, by the hourly limit. */
+  readonly #starts = new Map<string, number>();
   #pause: Pause | undefined;
 
   constructor(parts: GuardsParts) {
@@ -141,6 +143,7 @@ export class Guards {
   begin(job: Job): void {
     this.#parts.refusals.begin(job);
     const now = this.#parts.now().getTime();
+    this.#starts.set(job.id, now);
     void this.#parts.budget.note(job.actor, job.tier.name, now).catch((error: unknown) => {
       this.#parts.log('internal_error', { id: job.id, error: reasonOf(error) });
     });
@@ -148,6 +151,10 @@ export class Guards {
 
   /** Called when a job has ended; what it shows about its CLI is on disk when this returns. */
   async learn(job: Job, result: JobResult): Promise<void> {
+    const started = this.#starts.get(job.id);
+    // Else mail that another tier takes, or that waits, would use up the hourly limit of this one.
+    if (result.kind === 'over_budget' && started !== undefined)
+      await this.#parts.budget.takeBack(job.actor, job.tier.name, started);
     const hold = await this.#parts.refusals.learn(job, result);
     if (hold === undefined || result.kind !== 'refused') return;
     const { id, actor, channel, messages, tier } = job;
@@ -161,6 +168,7 @@ export class Guards {
 
   /** Called when a job is over, so that another one may find out in its place. */
   end(job: Job): void {
+    this.#starts.delete(job.id);
     this.#parts.refusals.end(job);
     this.budgets.end(job.id);
   }
