@@ -182,3 +182,10 @@ export class JsonFolder<T extends { id: string }> {
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+const TIME = /^\d{4}-\d{2}-\d{2}T/;
+
+/** Whether a value read from a state file is a time as we write it: ISO 8601, UTC. */
+export function isTime(value: unknown): value is string {
+  return typeof value === 'string' && TIME.test(value) && !Number.isNaN(Date.parse(value));
+}

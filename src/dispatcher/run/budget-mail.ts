@@ -2,6 +2,7 @@ import type { Tier } from '../../protocol/files/host-file.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { endsByItself } from '../../protocol/text/reasons.ts';
 import { loadPasses, type BudgetHold, type BudgetHolds } from '../../state/bills/budget-holds.ts';
+import type { DeadLetters } from '../../state/dead-letters.ts';
 import type { Allowed, BudgetedRun, Budgets, Spent } from './budgets.ts';
 
 /** The messages of a run. */
@@ -16,6 +17,7 @@ export interface BudgetMailParts {
   holds: BudgetHolds;
   /** Where an operator says whose mail passes. */
   passes: string;
+  letters: Pick<DeadLetters, 'get'>;
   now: () => Date;
 }
 
@@ -28,11 +30,13 @@ export class BudgetMail {
   readonly #parts: BudgetMailParts;
   readonly #held = new Map<string, BudgetHold>();
   #told: Record<string, string> = {};
+  /** What an operator has let pass, and when: its run may begin after a restart only. */
+  #passed: Record<string, string> = {};
+  /** Until when an operator let the mail of each actor pass, at the last look. */
+  #passing: ReadonlyMap<string, string> = new Map();
   #isLoaded = false;
   /** What waits for the end of a run. */
   readonly #later = new Set<string>();
-  /** What an operator has let pass. */
-  readonly #passed = new Set<string>();
 
   constructor(parts: BudgetMailParts) {
     this.#parts = parts;
@@ -42,19 +46,21 @@ export class BudgetMail {
   async look(): Promise<void> {
     const { holds, passes, now } = this.#parts;
     if (!this.#isLoaded) {
-      const { held, told } = await holds.load();
+      const { held, told, passed } = await holds.load();
       for (const hold of held) this.#held.set(heldKey(hold, hold.message, hold.tier), hold);
       this.#told = { ...told, ...this.#told };
+      this.#passed = { ...passed, ...this.#passed };
+      this.#passing = await loadPasses(passes);
       this.#isLoaded = true;
     }
     if (this.#held.size === 0) return;
-    const passing = await loadPasses(passes);
+    this.#passing = await loadPasses(passes);
     const at = now().toISOString();
     const over: string[] = [];
     for (const [key, hold] of this.#held) {
       const { actor, since, until } = hold;
-      const isPassed = (passing.get(actor) ?? '') >= since;
-      if (isPassed) this.#passed.add(keyOf(hold, hold.message));
+      const isPassed = (this.#passing.get(actor) ?? '') >= since;
+      if (isPassed) this.#passed[keyOf(hold, hold.message)] = at;
       if (isPassed || until <= at) over.push(key);
     }
     for (const key of over) this.#held.delete(key);
@@ -64,7 +70,7 @@ export class BudgetMail {
   /** Whether a run may begin; if so, it counts as one under way until {@link end}. */
   async begin(run: BudgetedRun & Mail, thread: MessageRef): Promise<Allowed> {
     const keys = run.messages.map((message) => keyOf(run, message));
-    const isPassed = keys.some((key) => this.#passed.has(key));
+    const isPassed = keys.some((key) => Object.hasOwn(this.#passed, key));
     const allowed = await this.#parts.budgets.begin(run, thread, { isPassed });
     // Now, as the run that it waits for may end before this one is given back.
     if (allowed.kind === 'later' && this.#parts.budgets.isBusy)
@@ -104,7 +110,8 @@ export class BudgetMail {
     spent: Spent,
     { told, letter }: { told: readonly string[]; letter: string | undefined },
   ): Promise<void> {
-    const since = this.#parts.now().toISOString();
+    const now = this.#parts.now().toISOString();
+    const since = [now, after(this.#passing.get(actor))].sort().at(-1) ?? now;
     for (const message of messages) {
       const hold = {
         ...{ actor, tier: tier.name, channel, message, ...spent, since },
@@ -113,7 +120,7 @@ export class BudgetMail {
       };
       this.#held.set(heldKey(hold, message, tier.name), hold);
     }
-    for (const key of told) this.#told[key] = since;
+    for (const key of told) this.#told[key] = now;
     await this.#save();
   }
 
@@ -128,8 +135,8 @@ export class BudgetMail {
   }
 
   /**
-   * Forgets what is in no mailbox any more, such as mail that was taken back, and what waits for a
-   * budget that was changed since.
+   * Forgets what is in no mailbox any more, and no retry, such as mail that was taken back, and what waits
+   * for a budget that was changed since.
    *
    * @param waiting the mail of all mailboxes
    */
@@ -145,13 +152,19 @@ export class BudgetMail {
     const there = new Set(
       waiting.flatMap((box) => box.messages.map(({ relPath }) => keyOf(box, relPath))),
     );
-    const over = [...this.#held].filter(([, hold]) => {
+    const over: string[] = [];
+    // As they were when the mailboxes were looked at.
+    for (const [key, hold] of [...this.#held]) {
       const { actor, tier: name, letter, budgets } = hold;
       const tier = tiersOf.get(actor)?.find((one) => one.name === name);
       const isSame = tier !== undefined && this.#parts.budgets.inForce(tier) === budgets;
-      return !isSame || (letter === undefined && !there.has(keyOf(hold, hold.message)));
-    });
-    for (const [key] of over) this.#held.delete(key);
+      const isThere =
+        letter === undefined
+          ? there.has(keyOf(hold, hold.message))
+          : (await this.#parts.letters.get(letter))?.state === 'retrying';
+      if (!isSame || !isThere) over.push(key);
+    }
+    for (const key of over) this.#held.delete(key);
     if (over.length > 0) await this.#save();
   }
 
@@ -173,13 +186,18 @@ export class BudgetMail {
   }
 
   #save(): Promise<void> {
-    const record = { held: [...this.#held.values()], told: this.#told };
+    const record = { held: [...this.#held.values()], told: this.#told, passed: this.#passed };
     return this.#parts.holds.save(record, this.#parts.now());
   }
 }
 
 function keyOf({ actor, channel }: { actor: string; channel: string }, message: string): string {
   return `${actor} ${channel} ${message}`;
+}
+
+/** By a clock that was set back, what waits now would be earlier than what an operator let pass. */
+function after(pass: string | undefined): string {
+  return pass === undefined ? '' : new Date(Date.parse(pass) + 1).toISOString();
 }
 
 function heldKey(mail: { actor: string; channel: string }, message: string, tier: string): string {

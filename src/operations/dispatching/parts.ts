@@ -180,13 +180,15 @@ function hostFileOf(context: Context, { host, trustHostFile, log }: Choices): Ho
 }
 
 /** The part that decides whether runs may start. */
-function guardsOf({ paths, env, now, transport }: Context, ledger: Ledger, log: Log): Guards {
+function guardsOf(context: Context, ledger: Ledger, log: Log): Guards {
+  const { paths, env, now, transport, deadLetters } = context;
   const machine = (): string | undefined => transport.defaults.maxUsdPerDay;
   return new Guards({
     budgets: new BudgetMail({
       budgets: new Budgets(new Spending(ledger, now), machine),
       holds: new BudgetHolds(paths.budgetHolds),
       passes: paths.budgetPasses,
+      letters: deadLetters,
       now,
     }),
     refusals: new Refusals({

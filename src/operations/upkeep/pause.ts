@@ -38,7 +38,7 @@ export async function resumeFor(context: Context, actor: string): Promise<Budget
   const { held } = await new BudgetHolds(context.paths.budgetHolds).load();
   const waiting = held.filter((hold) => hold.actor === actor);
   if (waiting.length === 0) return [];
-  await letPass(context.paths.budgetPasses, actor, context.now());
+  await letPass(context.paths.budgetPasses, actor, waiting, context.now());
   await ask(context.paths.socket, { op: 'wake' }, 2000);
   return waiting;
 }

@@ -1,4 +1,4 @@
-import { isRecord, readJson, writeDurably } from '../files.ts';
+import { isRecord, isTime, readJson, writeDurably } from '../files.ts';
 
 /** A message that waits because a budget is spent. Stored under these names; times are ISO 8601 UTC. */
 export interface BudgetHold {
@@ -25,6 +25,8 @@ export interface BudgetRecord {
   held: BudgetHold[];
   /** By actor and question, when the asker was told. */
   told: Record<string, string>;
+  /** By actor and message, when an operator let it pass; absent in what earlier versions have written. */
+  passed: Record<string, string>;
 }
 
 const KEPT_MS = 30 * 86_400_000;
@@ -40,41 +42,50 @@ export class BudgetHolds {
   /** A file that cannot be read holds nothing. */
   async load(): Promise<BudgetRecord> {
     const { value } = (await readJson(this.#path)) ?? {};
-    const { held, told } = isRecord(value) ? value : {};
+    const { held, told, passed } = isRecord(value) ? value : {};
     return {
       held: Array.isArray(held) ? held.filter(isHold) : [],
-      told: isRecord(told)
-        ? Object.fromEntries(
-            Object.entries(told).filter(
-              (entry): entry is [string, string] => typeof entry[1] === 'string',
-            ),
-          )
-        : {},
+      told: timesIn(told),
+      passed: timesIn(passed),
     };
   }
 
-  async save({ held, told }: BudgetRecord, now: Date): Promise<void> {
-    const recent = Object.entries(told).filter(
-      ([, at]) => Date.parse(at) > now.getTime() - KEPT_MS,
-    );
-    const record = { version: 1, held, told: Object.fromEntries(recent) };
+  async save({ held, told, passed }: BudgetRecord, now: Date): Promise<void> {
+    const recent = (times: Record<string, string>): Record<string, string> =>
+      Object.fromEntries(
+        Object.entries(times).filter(([, at]) => Date.parse(at) > now.getTime() - KEPT_MS),
+      );
+    const record = { version: 1, held, told: recent(told), passed: recent(passed) };
     await writeDurably(this.#path, `${JSON.stringify(record, undefined, 1)}\n`);
   }
 }
 
-/** Since when an operator lets an actor's mail pass whatever it costs: actor → ISO 8601 UTC. */
-export async function loadPasses(path: string): Promise<Map<string, string>> {
-  const { value } = (await readJson(path)) ?? {};
+/** What is no time is left out. */
+function timesIn(value: unknown): Record<string, string> {
   const entries = isRecord(value) ? Object.entries(value) : [];
-  return new Map(
-    entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
-  );
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => isTime(entry[1])));
 }
 
-/** Lets the mail of an actor pass that waits for a budget now. */
-export async function letPass(path: string, actor: string, now: Date): Promise<void> {
+/** Until when an operator lets an actor's mail pass whatever it costs: actor → ISO 8601 UTC. */
+export async function loadPasses(path: string): Promise<Map<string, string>> {
+  const { value } = (await readJson(path)) ?? {};
+  return new Map(Object.entries(timesIn(value)));
+}
+
+/**
+ * Lets the mail of an actor pass that waits for a budget now, also if the clock was set back since it waits.
+ *
+ * @param waiting that mail
+ */
+export async function letPass(
+  path: string,
+  actor: string,
+  waiting: readonly Pick<BudgetHold, 'since'>[],
+  now: Date,
+): Promise<void> {
   const passes = await loadPasses(path);
-  passes.set(actor, now.toISOString());
+  const [last = ''] = [...waiting.map(({ since }) => since), now.toISOString()].sort().slice(-1);
+  passes.set(actor, last);
   await writeDurably(path, `${JSON.stringify(Object.fromEntries(passes))}\n`);
 }
 
@@ -82,8 +93,10 @@ function isHold(value: unknown): value is BudgetHold {
   return (
     isRecord(value) &&
     (value['reason'] === 'budget' || value['reason'] === 'thread_budget') &&
-    ['actor', 'tier', 'channel', 'message', 'said', 'since', 'until'].every(
+    ['actor', 'tier', 'channel', 'message', 'said'].every(
       (name) => typeof value[name] === 'string',
-    )
+    ) &&
+    isTime(value['since']) &&
+    isTime(value['until'])
   );
 }

@@ -4,7 +4,7 @@ import { Emitter } from '../../emitter.ts';
 import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
-import { isRecord } from '../files.ts';
+import { isRecord, isTime } from '../files.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /** How a run ended: `interrupted` when its dispatcher died. */
@@ -131,8 +131,6 @@ export function linesIn(text: string): LedgerLine[] {
   });
 }
 
-const TIME = /^\d{4}-\d{2}-\d{2}T/;
-
 /** Budgets and sums are made of these lines, so one that is damaged must not spoil all the others. */
 function lineIn(value: unknown): LedgerLine | undefined {
   if (!isRecord(value)) return undefined;
@@ -158,10 +156,6 @@ function isUsage(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { input, cached, output, usd = 0 } = value;
   return [input, cached, output, usd].every(isCount);
-}
-
-function isTime(value: unknown): boolean {
-  return typeof value === 'string' && TIME.test(value) && !Number.isNaN(Date.parse(value));
 }
 
 function isCount(value: unknown): boolean {
