@@ -1,8 +1,9 @@
-import { appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { appendFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
 import { billed, billedRuns, ledgerFile, pass } from '../support/passes.ts';
+import { until } from '../support/wait.ts';
 
 async function machine(options: Record<string, string>): Promise<Host> {
   return new Bus().host('front', { worker: { default: { cli: billed(), ...options } } });
@@ -79,4 +80,27 @@ it('with a ledger that cannot be read, nothing runs that has a budget', async ()
   renameSync(`${folder}.aside`, folder);
   const parked = await running.saw('parked');
   expect(parked['reason']).toBe('budget');
+});
+
+it('a run that a full disk kept from the ledger is written there as soon as its outcome is', async () => {
+  const bus = new Bus();
+  const gate = join(bus.root, 'gate');
+  const begun = `${gate}.begun`;
+  const cli = `touch ${begun}; while [ ! -e ${gate} ]; do sleep 0.05; done; echo done`;
+  const host = await bus.host('front', { worker: cli });
+  await host.send('worker', 'one');
+  const running = host.start();
+  await until('the run', () => existsSync(begun));
+  // Neither takes anything as long as a file is in the place of its folder.
+  const folders = ['ledger', 'outbox'].map((name) => join(host.state, name));
+  for (const folder of folders) {
+    rmSync(folder, { recursive: true, force: true });
+    writeFileSync(folder, '');
+  }
+  writeFileSync(gate, '');
+  await running.saw('record_failed');
+  for (const folder of folders) rmSync(folder);
+  await running.saw('dispatch_done');
+  await running.stop();
+  expect(billedRuns(host)).toMatchObject([{ actor: 'worker', ended: 'answered' }]);
 });

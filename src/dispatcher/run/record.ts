@@ -7,6 +7,7 @@ import type { DeadLetter, DeadLetters } from '../../state/dead-letters.ts';
 import type { Interruptions } from '../../state/interruptions.ts';
 import type { DueNotices } from '../../state/notices.ts';
 import type { Outbox, OutboxEntry } from '../../state/outbox.ts';
+import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import type { Silences } from '../../state/silences.ts';
 import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
@@ -24,6 +25,7 @@ export interface RecordParts {
   notices: DueNotices;
   interruptions: Interruptions;
   runs: Runs;
+  ledger: Pick<Ledger, 'flush'>;
   publisher: Publisher;
   log: Log;
   budgets: Pick<BudgetMail, 'hold'>;
@@ -76,6 +78,8 @@ export async function recordRun(
   const afterwards = (...steps: (() => Promise<unknown>)[]): Promise<void> =>
     eachInTurn(steps, noted);
   const ended = async (): Promise<void> => {
+    // Once its record is gone, no later start would put the run on the bill.
+    await parts.ledger.flush().catch(noted);
     await parts.runs.end(job.id);
     await parts.interruptions.clear(actor, channel, messages);
   };

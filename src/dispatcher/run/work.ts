@@ -12,7 +12,10 @@ import type { Troubles } from '../../bus/troubles.ts';
 export interface WorkParts
   extends
     RunParts,
-    Omit<RecordParts, 'budgets' | 'settle' | 'giveBack' | 'awaitContent' | 'log' | 'now' | 'runs'> {
+    Omit<
+      RecordParts,
+      'budgets' | 'ledger' | 'settle' | 'giveBack' | 'awaitContent' | 'log' | 'now' | 'runs'
+    > {
   deliveries: Deliveries;
   guards: Guards;
   lacking: Lacking;

@@ -53,14 +53,23 @@ export class Ledger {
 
   /**
    * Adds a line. A disk that is full must not hold up an answer, so what it does not take is kept and
-   * written with the next line.
+   * written by the next {@link flush}, or with the next line.
    *
    * @throws what kept the line from the disk
    */
   add(line: LedgerLine): Promise<void> {
     this.events.emit('line', line);
+    return this.#write(line);
+  }
+
+  /** Writes what the disk did not take before; @throws what keeps it from the disk. */
+  flush(): Promise<void> {
+    return this.#unwritten.length === 0 ? this.#writing : this.#write();
+  }
+
+  #write(line?: LedgerLine): Promise<void> {
     const write = async (): Promise<void> => {
-      this.#unwritten.push(line);
+      if (line !== undefined) this.#unwritten.push(line);
       await makeFolder(this.folder, 0o700);
       for (let [first] = this.#unwritten; first !== undefined; [first] = this.#unwritten) {
         // What was cut off before must not spoil this one.
