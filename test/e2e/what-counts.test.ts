@@ -1,18 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Bus } from '../support/bus.ts';
 import { git } from '../support/git.ts';
-import { billed, billedRuns, pass } from '../support/passes.ts';
-
-/** An agent CLI of this name that prints one line and ends with an exit code. */
-function printing(bus: Bus, name: string, event: unknown, code: number): string {
-  const bin = join(bus.root, 'bin');
-  mkdirSync(bin, { recursive: true });
-  const script = `#!/bin/sh\ncat > /dev/null\necho '${JSON.stringify(event)}'\nexit ${String(code)}\n`;
-  writeFileSync(join(bin, name), script, { mode: 0o755 });
-  return join(bin, name);
-}
+import { billed, billedRuns, pass, printing } from '../support/passes.ts';
 
 it('what a run has spent counts, also when its account is at its limit before it ends', async () => {
   const bus = new Bus();

@@ -1,10 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { timeAndChanceOf } from '../../src/operations/time-and-chance.ts';
 import type { LedgerLine } from '../../src/state/bills/ledger.ts';
 import { agent } from './agents.ts';
-import { events, type Event, type Host } from './bus.ts';
+import { events, type Bus, type Event, type Host } from './bus.ts';
 import type { Ran } from './command.ts';
 
 export const DAY_MS = 86_400_000;
@@ -12,6 +12,20 @@ export const DAY_MS = 86_400_000;
 /** An agent CLI each of whose runs costs $0.25, and 42 tokens without those of the cache. */
 export function billed(what = 'answer'): string {
   return agent('billed/claude', '-p', what);
+}
+
+/**
+ * An agent CLI of this name that prints one line and ends with an exit code.
+ *
+ * @param first commands of the shell that it begins with
+ */
+export function printing(bus: Bus, name: string, event: unknown, code: number, first = ''): string {
+  const bin = join(bus.root, 'bin');
+  mkdirSync(bin, { recursive: true });
+  const line = JSON.stringify(event);
+  const script = `#!/bin/sh\ncat > /dev/null\n${first}\necho '${line}'\nexit ${String(code)}\n`;
+  writeFileSync(join(bin, name), script, { mode: 0o755 });
+  return join(bin, name);
 }
 
 /** A command by a clock that is off by so many milliseconds. */
