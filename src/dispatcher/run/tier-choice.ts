@@ -23,7 +23,7 @@ export function tiersFor(
 /** The tiers in which a delivery has not failed too often; at least the last one. */
 export function untriedTiers(order: readonly Tier[], letter: DeadLetter | undefined): Tier[] {
   const failures = failuresOf(order, letter);
-  const left = order.filter((tier) => (failures[tier.name] ?? 0) < failuresAllowed(order, tier));
+  const left = order.filter((tier) => failuresIn(failures, tier) < failuresAllowed(order, tier));
   return left.length > 0 ? left : order.slice(-1);
 }
 
@@ -43,16 +43,16 @@ export function afterFailure(
   reason: DeadLetter['reason'],
 ): After {
   const before = failuresOf(tiers, previous);
-  const counted = (before[tier.name] ?? 0) + 1;
+  const counted = failuresIn(before, tier) + 1;
   const most = failuresAllowed(tiers, tier);
   const failures = { ...before, [tier.name]: isHopeless ? Math.max(counted, most) : counted };
   // What is wrong with a schema is wrong in every tier.
   if (isHopeless && reason === 'bad_schema') return { failures };
-  const next = tiers.find((one) => (failures[one.name] ?? 0) < failuresAllowed(tiers, one));
+  const next = tiers.find((one) => failuresIn(failures, one) < failuresAllowed(tiers, one));
   // A first attempt in another tier follows as soon as a first retry does.
   return next === undefined
     ? { failures }
-    : { failures, next: { failures: Math.max(1, failures[next.name] ?? 0) } };
+    : { failures, next: { failures: Math.max(1, failuresIn(failures, next)) } };
 }
 
 /** A letter of a delivery that had no fallback counts for the tier in which it was tried. */
@@ -64,4 +64,9 @@ function failuresOf(
   const { failures, tier, attempts_since_release: made } = letter;
   const isCounted = failures !== undefined && order.length > 1;
   return isCounted ? { ...failures } : { [tier]: made };
+}
+
+/** A tier may have a name that every object has, such as `constructor`. */
+function failuresIn(failures: Record<string, number>, { name }: Pick<Tier, 'name'>): number {
+  return Object.hasOwn(failures, name) ? (failures[name] ?? 0) : 0;
 }
