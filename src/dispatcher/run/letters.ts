@@ -129,12 +129,14 @@ export function interruptedLetter(
  * The letters of a batch that a guard stopped before it ran; `crosstalk dlq --retry` releases them.
  */
 export function parkedLetter(parts: Now, job: Job, detail: string): DeadLetter {
-  const { actor, channel, messages, tier } = job;
+  const { actor, channel, messages, tier, tiers } = job;
+  const [asked = tier] = tiers;
   const letter = untried(parts, { actor, channel, messages });
   return {
     ...letter,
     state: 'parked',
     tier: tier.name,
+    ...(asked.name !== tier.name && { tier_asked: asked.name }),
     command: tier.cli,
     reason: 'too_deep',
     detail,
