@@ -212,6 +212,7 @@ export class Dispatcher {
       links: this.#links,
       crossings: this.#crossings,
       budgets: this.#parts.guards.budgets,
+      isHeld: (of: Tier) => this.#parts.guards.isHeld(of),
       dir: this.#parts.transport.dir,
       unrecorded: this.unrecorded,
       stalled: this.stalled,

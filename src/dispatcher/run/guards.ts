@@ -113,6 +113,11 @@ export class Guards {
     if (reason !== 'thread_budget') this.#deferred.set(nameOf(deferral), deferral);
   }
 
+  /** Whether the CLI of a tier refused to work at the last look. */
+  isHeld({ cli }: Tier): boolean {
+    return this.#parts.refusals.inTheWay(cli) !== undefined;
+  }
+
   async allows(actor: string, tier: Tier): Promise<boolean> {
     const key = nameOf({ actor, tier: tier.name });
     const { refusals } = this.#parts;

@@ -85,6 +85,8 @@ export interface RunParts extends WorkplaceParts {
   runs: Runs;
   ledger: Ledger;
   budgets: Pick<BudgetMail, 'begin' | 'isTold' | 'hold' | 'holdOf'>;
+  /** Whether the CLI of a tier refuses to work at the moment. */
+  isHeld: (tier: Tier) => boolean;
   /** How agent CLIs are run. */
   runner: Runner;
   desks: Omit<DeskParts, 'log'>;

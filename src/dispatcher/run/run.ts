@@ -86,7 +86,9 @@ async function runCli(
   const allowed = await parts.budgets.begin(job, root);
   if (allowed.kind !== 'free') {
     const others = untriedTiers(job.tiers, letter).filter(({ name }) => name !== job.tier.name);
-    const isLast = others.every((tier) => parts.budgets.holdOf(job, tier) !== undefined);
+    const isLast = others.every(
+      (tier) => parts.isHeld(tier) || parts.budgets.holdOf(job, tier) !== undefined,
+    );
     return overBudget(parts, job, isLast ? briefing : undefined, allowed);
   }
   let place: Workplace;

@@ -48,12 +48,14 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     found: facts.health.ok ? 'nothing is stuck' : facts.health.problems.join(' · '),
     fix: 'crosstalk status',
   };
-  const held = heldProblems(facts.holds, facts.host?.actors).map(({ hold, problem }) => ({
-    check: `account of ${hold.id}`,
-    ok: false,
-    found: problem,
-    fix: hold.reason === 'rate_limited' ? 'crosstalk resume' : hold.login,
-  }));
+  const held = heldProblems(facts.holds, facts.host?.actors, facts.dispatcher?.parked).map(
+    ({ hold, problem }) => ({
+      check: `account of ${hold.id}`,
+      ok: false,
+      found: problem,
+      fix: hold.reason === 'rate_limited' ? 'crosstalk resume' : hold.login,
+    }),
+  );
   return [...checks, ...(await serviceChecks(context, facts.host)), ...held, backlog];
 }
 

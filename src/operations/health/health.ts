@@ -148,7 +148,7 @@ function mailProblems({
       ),
     );
   }
-  for (const { hold, problem } of heldProblems(holds, host?.actors))
+  for (const { hold, problem } of heldProblems(holds, host?.actors, dispatcher?.parked))
     problems.push(
       endsByItself(hold.reason) ? wait(problem, 'crosstalk resume') : act(problem, hold.login),
     );

@@ -2,6 +2,7 @@ import { accountOf } from '../../agents/account.ts';
 import { knownAgent } from '../../agents/agents.ts';
 import { tiersFrom } from '../../protocol/files/tier-fallback.ts';
 import { Holds, type Hold } from '../../state/holds.ts';
+import type { Heartbeat } from '../../state/heartbeat.ts';
 import type { Context } from '../context.ts';
 
 /** An agent CLI that refuses to work on this machine, as `status` shows it. */
@@ -40,18 +41,24 @@ type Actors = readonly { name: string; tiers: Tiers }[];
  * one line; and one for each actor that another tier serves meanwhile.
  *
  * @param actors undefined when they are not known, in which case all messages may wait
+ * @param parked what the dispatcher says of tiers whose mail waits: one whose budget is spent takes none
  */
 export function heldProblems(
   holds: readonly HeldAgent[],
   actors: Actors | undefined,
+  parked: Heartbeat['parked'] = [],
 ): { hold: HeldAgent; problem: string }[] {
   if (actors === undefined)
     return holds.map((hold) => ({ hold, problem: describe(hold, 'mail waits') }));
   const held = new Set(holds.map(({ id }) => id));
+  const isSpent = (actor: string, { name }: Tiers[number]): boolean =>
+    parked.some((one) => one.reason === 'budget' && one.actor === actor && one.tier === name);
   return holds.flatMap((hold) => {
     const concerned = actors.flatMap(({ name, tiers }) => {
       const tier = tiers.find(({ cli }) => accountOf(cli)?.id === hold.id);
-      return tier === undefined ? [] : [{ name, instead: freeTier(tiers, tier, held) }];
+      if (tier === undefined) return [];
+      const free = tiers.filter((one) => !isSpent(name, one));
+      return [{ name, instead: freeTier(tiers, tier, held, free) }];
     });
     const waiting = concerned.filter(({ instead }) => instead === undefined);
     const names = waiting.map(({ name }) => name).join(', ');
@@ -68,8 +75,9 @@ function freeTier(
   tiers: Tiers,
   tier: Tiers[number],
   held: ReadonlySet<string>,
+  unspent: Tiers,
 ): string | undefined {
-  const order = tiersFrom(tiers, tier);
+  const order = tiersFrom(tiers, tier).filter((one) => unspent.includes(one));
   return order.find(({ cli }) => !held.has(accountOf(cli)?.id ?? ''))?.name;
 }
 
