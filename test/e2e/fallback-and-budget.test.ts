@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { billed, billedRuns, pass, printing } from '../support/passes.ts';
 
@@ -52,6 +53,23 @@ it('an asker hears of a spent budget when all other tiers are held, and status n
   expect((await host.run('resume', '--for', 'lead')).out).toContain('1 messages');
   await pass(host);
   expect((await host.run('replies', question)).out).toContain('It is done.');
+});
+
+it('a thread that is too deep for a fallback waits for the tier that was asked for', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    boss: agent('coordinator', 'lead'),
+    lead: {
+      large: { cli: limited(bus), fallback: 'cheap' },
+      cheap: { cli: 'echo must not run', max_depth: 1 },
+    },
+  });
+  await host.send('boss', 'a goal');
+  host.start();
+  const letters = async (): Promise<unknown[]> =>
+    JSON.parse((await host.run('dlq', '--json')).out) as unknown[];
+  await expect.poll(async () => (await letters()).length, { timeout: 20_000 }).toBe(1);
+  expect(await letters()).toMatchObject([{ state: 'parked', tier: 'cheap', tier_asked: 'large' }]);
 });
 
 it('tiers with the names of what every object has are tried as any others', async () => {
