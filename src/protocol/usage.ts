@@ -25,6 +25,11 @@ const MAX_TOKENS = 1e10;
 const MAX_USD = 1e6;
 const MAX_MS = 1e10;
 
+/** Whether a text may be the name of a model: an answer has it in its header, which has little room. */
+export function isModel(value: unknown): value is string {
+  return typeof value === 'string' && MODEL.test(value);
+}
+
 /** A usage from a header, which anybody may have pushed; undefined for what cannot be one. */
 export function usageIn(value: unknown): UsageOnRecord | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
@@ -39,7 +44,7 @@ export function usageIn(value: unknown): UsageOnRecord | undefined {
   const usd = amount(fields['usd'], MAX_USD);
   const turns = amount(fields['turns'], MAX_TOKENS);
   return {
-    ...(typeof model === 'string' && MODEL.test(model) && { model }),
+    ...(isModel(model) && { model }),
     ...{ input, cached, output },
     ...(usd !== undefined && { usd }),
     ...(turns !== undefined && { turns }),

@@ -24,6 +24,42 @@ it('what a run has spent counts, also when its account is at its limit before it
   expect(billedRuns(host).map(({ ended }) => ended)).toEqual(['refused', 'refused']);
 });
 
+it('what a CLI prints for the name of a model does not keep its answer from being read', async () => {
+  const bus = new Bus();
+  const model = `${'x'.repeat(40_000)}\u001b[31m: `;
+  const result = {
+    ...{ type: 'result', result: 'It is done.', total_cost_usd: 1e308 },
+    ...{ usage: { input_tokens: -5, output_tokens: 12 }, modelUsage: { [model.repeat(3)]: {} } },
+  };
+  const host = await bus.host('front', { worker: `${printing(bus, 'claude', result, 0)} -p` });
+  const question = await host.send('worker', 'one');
+  await pass(host);
+  const [answer] = bus.from('worker');
+  expect(answer?.message.re).toEqual([question]);
+  expect(answer?.message.usage).toMatchObject({ input: 0, cached: 0, output: 12 });
+  expect(billedRuns(host)[0]?.usage).toEqual({ input: 0, cached: 0, output: 12, turns: 0 });
+});
+
+it('a result that leaves out what was used does not hide what was stated before it', async () => {
+  const bus = new Bus();
+  const usage = { input_tokens: 30, output_tokens: 12 };
+  const turn = { type: 'assistant', message: { id: 'one', content: [], usage } };
+  const cli = printing(
+    bus,
+    'claude',
+    { type: 'result', result: 'fine' },
+    0,
+    `echo '${JSON.stringify(turn)}'`,
+  );
+  const tier = { cli: `${cli} -p`, max_tokens_per_day: 42 };
+  const host = await bus.host('front', { worker: { default: tier } });
+  for (const text of ['one', 'two']) {
+    await host.send('worker', text);
+    await pass(host);
+  }
+  expect(billedRuns(host)).toHaveLength(1);
+});
+
 it('a run that states no money costs none, whatever those of others cost', async () => {
   const bus = new Bus();
   const answer = { type: 'item.completed', item: { type: 'agent_message', text: 'by codex' } };

@@ -11,7 +11,7 @@ import {
 } from './reader.ts';
 import { money, named, together } from './sums.ts';
 
-/** The last `result` states everything; what the messages say stands in until it comes. */
+/** The last `result` states everything; what the messages say stands in for what it leaves out. */
 export function claude(): OutputReader {
   let [result, model, said] = [undefined as Json | undefined, '', ''];
   const messages = new Map<string, Usage>();
@@ -31,9 +31,10 @@ export function claude(): OutputReader {
         return { ...(said !== '' && { text: said }), ...(usage && { usage }) };
       }
       const { is_error: isError, result: text, usage, total_cost_usd: cost } = result;
+      const stated = usage === undefined ? together([...messages.values()], '') : undefined;
       const used: Usage = {
+        ...(stated ?? anthropicUsage(objectIn(usage))),
         ...named(dearest(objectIn(result['modelUsage'])) ?? model),
-        ...anthropicUsage(objectIn(usage)),
         ...money(cost),
         turns: tokens(result['num_turns']),
       };

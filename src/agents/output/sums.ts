@@ -1,9 +1,9 @@
-import { addUsage, type Usage } from '../../protocol/usage.ts';
+import { addUsage, isModel, type Usage } from '../../protocol/usage.ts';
 import { dollars } from './reader.ts';
 
-/** The name of a model, if it is known. */
+/** The name of a model, if it is known and can be one. */
 export function named(model: string): Pick<Usage, 'model'> {
-  return model === '' ? {} : { model };
+  return isModel(model) ? { model } : {};
 }
 
 /** An amount that a CLI states. */
