@@ -35,6 +35,7 @@ export class BudgetMail {
   /** Until when an operator let the mail of each actor pass, at the last look. */
   #passing: ReadonlyMap<string, string> = new Map();
   #isLoaded = false;
+  #saving: Promise<void> = Promise.resolve();
   /** What waits for the end of a run. */
   readonly #later = new Set<string>();
 
@@ -185,9 +186,15 @@ export class BudgetMail {
     return first === undefined ? undefined : new Date(first);
   }
 
+  /** One after another, each with what is known by then: an older record must not replace a newer one. */
   #save(): Promise<void> {
-    const record = { held: [...this.#held.values()], told: this.#told, passed: this.#passed };
-    return this.#parts.holds.save(record, this.#parts.now());
+    const save = (): Promise<void> => {
+      const record = { held: [...this.#held.values()], told: this.#told, passed: this.#passed };
+      return this.#parts.holds.save(record, this.#parts.now());
+    };
+    const saved = this.#saving.then(save);
+    this.#saving = saved.catch(() => undefined);
+    return saved;
   }
 }
 
