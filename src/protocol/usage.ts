@@ -63,11 +63,20 @@ export interface UsageSum {
   usd?: number;
 }
 
-/** Adds the usage of one run to a sum. */
+/** Adds the usage of one run, or the sum of several, to a sum. */
 export function addUsage(sum: UsageSum, { input, cached, output, usd }: UsageSum): void {
   sum.input += input;
   sum.cached += cached;
   sum.output += output;
-  // Sums of fractions of a cent stay exact to a millionth.
-  if (usd !== undefined) sum.usd = Math.round(((sum.usd ?? 0) + usd) * 1e6) / 1e6;
+  if (usd !== undefined) sum.usd = addMoney(sum.usd ?? 0, usd);
 }
+
+/**
+ * Adds US dollars in whole billionths, so that the sum is the same in whichever order, and by way of
+ * whichever other sums, it is made. CLIs state no smaller amounts.
+ */
+export function addMoney(one: number, other: number): number {
+  return (Math.round(one * BILLION) + Math.round(other * BILLION)) / BILLION;
+}
+
+const BILLION = 1e9;

@@ -108,22 +108,51 @@ export class Ledger {
     }
   }
 
+  /**
+   * The lines in the file of a month that are of one day (UTC). A month has many, so only those are
+   * parsed that stand between the first one of the day and the last one.
+   */
+  async linesOf(month: string, day: string): Promise<LedgerLine[]> {
+    const content = await readFile(this.#path(month));
+    const begins = `{"at":"${day}`;
+    const first = content.indexOf(begins);
+    if (first < 0) return [];
+    const after = content.indexOf('\n', content.lastIndexOf(begins));
+    const text = content.subarray(first, after < 0 ? undefined : after).toString('utf8');
+    return linesIn(text).filter(({ at }) => at.startsWith(day));
+  }
+
   #path(month: string): string {
     return join(this.folder, `${month}.jsonl`);
   }
 }
 
-/** The runs in a text of the ledger; a line that a crash cut off is passed over. */
+/** The runs in a text of the ledger; what a crash cut off, or a disk has spoilt, is passed over. */
 export function linesIn(text: string): LedgerLine[] {
   return text.split('\n').flatMap((line) => {
     if (line === '') return [];
     try {
       const value: unknown = JSON.parse(line);
-      return isRecord(value) && typeof value['at'] === 'string' && typeof value['id'] === 'string'
-        ? [value as unknown as LedgerLine]
-        : [];
+      return isLine(value) ? [value] : [];
     } catch {
       return [];
     }
   });
 }
+
+const TEXTS = ['at', 'id', 'actor', 'host', 'channel', 'tier', 'ended'];
+
+function isLine(value: unknown): value is LedgerLine {
+  if (!isRecord(value) || !TEXTS.every((name) => typeof value[name] === 'string')) return false;
+  const { thread, ms, usage = NO_USAGE } = value;
+  return (
+    typeof ms === 'number' &&
+    isRecord(thread) &&
+    typeof thread['channel'] === 'string' &&
+    typeof thread['relPath'] === 'string' &&
+    isRecord(usage) &&
+    ['input', 'cached', 'output'].every((name) => typeof usage[name] === 'number')
+  );
+}
+
+const NO_USAGE: Usage = { input: 0, cached: 0, output: 0 };
