@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { agent } from '../support/agents.ts';
 import { Bus, type Event, type Host, type Stored } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
+import { tipOf } from '../support/history.ts';
 import { until } from '../support/wait.ts';
 
 const PEERS = ['w1', 'w2', 'w3', 'w4', 'w5'];
@@ -81,6 +82,34 @@ it.each([
 
   expect(crew.runs).toHaveLength(runs);
   expect(crew.sums).toHaveLength(1);
+});
+
+it('an answer waits until the tasks are on the remote that were given away after it came', async () => {
+  const bus = new Bus();
+  const go = join(bus.root, 'go');
+  const asks = (...peers: string[]): string =>
+    peers.map((peer) => `crosstalk send --to ${peer} part >&2`).join('; ');
+  const front = await bus.host('front', {
+    boss: `if grep -q '(you) to'; then echo sum; else ${asks('w1')}; until [ -e ${go} ]; do sleep 0.05; done; ${asks('w2', 'w3')}; fi`,
+    w1: 'cat >/dev/null; echo part',
+    w2: 'cat >/dev/null; echo part',
+    w3: 'cat >/dev/null; echo part',
+  });
+  front.edit({ 'local/actors/boss.md': '---\nname: boss\nwake: all\n---\n' });
+  const running = front.start('--grace', '0');
+  await front.send('boss', 'goal');
+  await until('the first answer', () => bus.from('w1').length > 0);
+  await running.saw('tick', ({ tip }) => tip === tipOf(bus));
+  bus.unplug();
+  writeFileSync(go, '');
+  await running.saw('dispatch_silent', ({ actor }) => actor === 'boss');
+  bus.plug();
+  await until('the sum', () => bus.from('boss').find(({ message }) => message.re.length > 0));
+
+  const runs = running.events.filter(
+    ({ event, actor }) => event === 'dispatch_start' && actor === 'boss',
+  );
+  expect(runs.map(({ messages }) => (messages as string[]).length)).toEqual([1, 3]);
 });
 
 it('a worker whose dispatcher is killed holds the others up until it is back, and no longer', async () => {
