@@ -1,3 +1,4 @@
+import { messageFile } from '../protocol/layout.ts';
 import { messageKey } from '../protocol/message-ref.ts';
 import { isCaused, type QueuedFile, questionsOf } from '../protocol/outgoing.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
@@ -24,8 +25,10 @@ const MAX_TASKS = 100;
 export class FanIns {
   readonly #outbox: Outbox;
   readonly #transport: Transport;
-  /** By actor and question. */
-  readonly #running = new Set<string>();
+  /** By actor and question, the commit that the run reads. */
+  readonly #running = new Map<string, string>();
+  /** By actor and question, the commit that the last run read which gave an answer. */
+  readonly #answered = new Map<string, string>();
   /**
    * By actor and question, the files of answers that were recorded here and not yet seen on the
    * bus: answers of runs that ended, and answers that are published again after the branch was set
@@ -43,16 +46,37 @@ export class FanIns {
     });
   }
 
-  begin(fanIn: FanIn | undefined): void {
-    for (const key of keysOf(fanIn)) this.#running.add(key);
+  /** @param tip the commit that the run reads */
+  begin(fanIn: FanIn | undefined, tip: string): void {
+    for (const key of keysOf(fanIn)) this.#running.set(key, tip);
   }
 
   /** @param files the files of the run's answer, if it gave one */
   end(fanIn: FanIn | undefined, files: readonly string[] = []): void {
     for (const key of keysOf(fanIn)) {
+      const tip = this.#running.get(key);
       this.#running.delete(key);
-      if (files.length > 0) this.#say(key, files);
+      if (files.length === 0) continue;
+      this.#say(key, files);
+      if (tip !== undefined) remember(this.#answered, key, tip);
     }
+  }
+
+  /**
+   * Whether a run that has given an answer to the questions has read these messages, in its thread:
+   * answers of peers in several channels are several batches, and the first run sums all of them up.
+   */
+  async hasRead(
+    fanIn: FanIn | undefined,
+    { channel, messages }: { channel: string; messages: readonly string[] },
+  ): Promise<boolean> {
+    const files = messages.map((relPath) => messageFile(channel, relPath));
+    const tips = new Set(keysOf(fanIn).map((key) => this.#answered.get(key)));
+    if (tips.size === 0) return false;
+    for (const tip of tips)
+      if (tip === undefined || (await this.#transport.standing(tip, files)).size < files.length)
+        return false;
+    return true;
   }
 
   /**
@@ -72,11 +96,7 @@ export class FanIns {
   }
 
   #say(key: string, files: readonly string[]): void {
-    this.#said.set(key, [...new Set([...(this.#said.get(key) ?? []), ...files])]);
-    for (const oldest of this.#said.keys()) {
-      if (this.#said.size <= MAX_SAID) break;
-      this.#said.delete(oldest);
-    }
+    remember(this.#said, key, [...new Set([...(this.#said.get(key) ?? []), ...files])]);
   }
 
   /** Whether a run that reads the bus at `tip` may begin. */
@@ -105,6 +125,15 @@ export class FanIns {
         (entry.delivery?.actor === actor &&
           entry.commits.some(({ files }) => files.some((file) => answersOne(file, questions)))),
     );
+  }
+}
+
+/** Sets a value, and forgets the oldest ones where there are too many. */
+function remember<T>(values: Map<string, T>, key: string, value: T): void {
+  values.set(key, value);
+  for (const oldest of values.keys()) {
+    if (values.size <= MAX_SAID) break;
+    values.delete(oldest);
   }
 }
 

@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import type { Cost } from '../../src/operations/reading/cost.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Event, type Host, type Stored } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
@@ -110,6 +111,35 @@ it('an answer waits until the tasks are on the remote that were given away after
     ({ event, actor }) => event === 'dispatch_start' && actor === 'boss',
   );
   expect(runs.map(({ messages }) => (messages as string[]).length)).toEqual([1, 3]);
+});
+
+it('answers in several channels are summed up in one run, which sees all of them', async () => {
+  const bus = new Bus();
+  const prompt = join(bus.root, 'prompt');
+  const asks = ['w1', 'w2 --channel side', 'w3', 'w4 --channel side'];
+  const sends = asks.map((to) => `crosstalk send --to ${to} part >&2`).join('; ');
+  const worker = (name: string): string => `cat >/dev/null; echo part of ${name}`;
+  const front = await bus.host('front', {
+    boss: `tee ${prompt} | if grep -q '(you) to'; then cat >/dev/null; echo sum; else ${sends}; fi`,
+    ...Object.fromEntries(['w1', 'w2', 'w3', 'w4'].map((name) => [name, worker(name)])),
+  });
+  front.edit({ 'local/actors/boss.md': '---\nname: boss\nwake: all\n---\n' });
+  await front.run('channel', 'create', 'side');
+  await front.send('boss', 'goal', '--channel', 'general');
+  const running = front.start();
+  const taken = (): number =>
+    running.events.filter(({ event, actor }) => event === 'dispatch_start' && actor === 'boss')
+      .length;
+  await until('both batches', () => taken() === 3);
+  await running.stop();
+
+  const sums = bus.from('boss').filter(({ message }) => message.re.length > 0);
+  expect(sums.map(({ message }) => message.body)).toEqual(['sum\n']);
+  for (const name of ['w1', 'w2', 'w3', 'w4'])
+    expect(readFileSync(prompt, 'utf8')).toContain(`part of ${name}`);
+  const { rows } = JSON.parse((await front.run('cost', '--json')).out) as Cost;
+  expect(rows.find(({ what }) => what === 'boss')?.runs).toBe(2);
+  expect((await front.once()).map(({ event }) => event)).not.toContain('dispatch_start');
 });
 
 it('a worker whose dispatcher is killed holds the others up until it is back, and no longer', async () => {
