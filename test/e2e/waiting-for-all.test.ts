@@ -226,6 +226,30 @@ it('what waits goes on waiting until the same time after a restart, and is hande
   expect(started?.['messages']).toHaveLength(2);
 });
 
+it('a clock that is set back while answers wait lets them wait no longer than once more', async () => {
+  const crew = await Crew.with(['wake: all', 'join_timeout: 5s']);
+  const offset = join(crew.bus.root, 'offset');
+  writeFileSync(offset, '3600');
+  const clock = fileURLToPath(new URL('../support/shifted-clock.cjs', import.meta.url));
+  const ahead = { NODE_OPTIONS: `--require ${clock}`, CLOCK_OFFSET_FILE: offset };
+  const machine = { dir: crew.front.dir, env: { ...crew.front.env, ...ahead } };
+  const running = new Program(machine, 'dispatch', '--host', 'front', '--interval', '0.2');
+  await crew.front.send('boss', 'goal');
+  await until('the tasks', () => running.events.some(({ event }) => event === 'dispatch_done'));
+  crew.back.start('--grace', '0');
+  await crew.answers('w1');
+  await until('the wait', () => running.events.some(({ event }) => event === 'joining'));
+  writeFileSync(offset, '0');
+  const [part] = crew.bus.from('w1');
+  await until('the run for the answer', () =>
+    running.events.find(
+      ({ event, messages }) =>
+        event === 'dispatch_start' && (messages as string[]).includes(part?.relPath ?? ''),
+    ),
+  );
+  await running.stop('SIGTERM');
+});
+
 it('a dispatcher that goes on running hands over what has waited long enough', async () => {
   const crew = await Crew.with(['wake: all', 'join_timeout: 3s']);
   const running = crew.front.start('--grace', '0');
