@@ -29,15 +29,15 @@ const MAX_MS = 1e10;
 export function usageIn(value: unknown): UsageOnRecord | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const fields = value as Record<string, unknown>;
-  const input = amount(fields['input'], MAX_TOKENS);
-  const cached = amount(fields['cached'], MAX_TOKENS);
-  const output = amount(fields['output'], MAX_TOKENS);
-  const ms = amount(fields['ms'], MAX_MS);
+  const input = whole(fields['input'], MAX_TOKENS);
+  const cached = whole(fields['cached'], MAX_TOKENS);
+  const output = whole(fields['output'], MAX_TOKENS);
+  const ms = whole(fields['ms'], MAX_MS);
   if (input === undefined || cached === undefined || output === undefined || ms === undefined)
     return undefined;
   const { model } = fields;
   const usd = amount(fields['usd'], MAX_USD);
-  const turns = amount(fields['turns'], MAX_TOKENS);
+  const turns = whole(fields['turns'], MAX_TOKENS);
   return {
     ...(typeof model === 'string' && MODEL.test(model) && { model }),
     ...{ input, cached, output },
@@ -45,6 +45,12 @@ export function usageIn(value: unknown): UsageOnRecord | undefined {
     ...(turns !== undefined && { turns }),
     ms,
   };
+}
+
+/** A count from 0 to `most`: there is no half of a token. */
+function whole(value: unknown, most: number): number | undefined {
+  const number = amount(value, most);
+  return number === undefined ? undefined : Math.round(number);
 }
 
 /** A number from 0 to `most`, which YAML without types may have read as text. */

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import type { Cost } from '../../src/operations/reading/cost.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
+import { byHand } from '../support/history.ts';
 import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
@@ -370,4 +371,30 @@ it('the alias of a machine is its own, however long ago it ran anything', async 
     total: { runs: 0 },
     partly_known: [],
   });
+});
+
+it.each([
+  ['a negative count', '{input: -5, cached: 0, output: 1, ms: 1}', undefined],
+  ['more than anything uses', '{input: 1e308, cached: 0, output: 1, ms: 1}', undefined],
+  ['no number', '{input: .nan, cached: 0, output: NaN, ms: 1}', undefined],
+  ['a list', '[1, 2, 3, 4]', undefined],
+  ['halves', '{input: 1.5, cached: 0.25, output: 1, ms: 1}', { input: 2, cached: 0, usd: null }],
+  ['a debt', '{input: 1, cached: 0, output: 1, ms: 1, usd: -3}', { input: 1, usd: null }],
+])('what an answer of another host says of its usage is %s', async (_, usage, expected) => {
+  const host = await new Bus().host('front', { worker: claude('answer') });
+  const [path, text] = byHand(host.channel(), 1, 'x', 'alice');
+  const others = Array.from({ length: 12 }, (__, n) => `h${String(n).padStart(2, '0')}`);
+  const file = (alias: string): [string, string] => [
+    `hosts/${alias}.md`,
+    `---\nalias: ${alias}\nactors:\n  a:\n    default: "true"\n---\n`,
+  ];
+  host.edit({
+    ...Object.fromEntries(others.map(file)),
+    [path]: text.replace('---\n\n', `usage: ${usage}\nhost: h00\n---\n\n`),
+  });
+  const { rows, partly_known: known } = await cost(host, '--since', '2026-01-01');
+  expect(rows).toMatchObject(expected === undefined ? [] : [{ what: 'alice', ...expected }]);
+  // The look at the remote has brought them, and they are named all the same.
+  expect(known).toEqual(['front', ...others]);
+  expect((await host.run('cost')).err).toContain('h06 and 5 more) only the runs');
 });

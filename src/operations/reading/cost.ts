@@ -70,13 +70,13 @@ export async function cost(
   const ledger = new Ledger(context.paths.ledger);
   const groups = await ownRuns(ledger, first, by);
   const aliases = new Set((await placesOf(ledger)).flatMap(({ common: [, , host = ''] }) => host));
-  const tip = await tipOf(context);
-  const others = (await readHosts(context.transport, tip)).flatMap(({ result }) =>
-    result.ok && !aliases.has(result.value.alias) ? [result.value.alias] : [],
-  );
+  let tip = await tipOf(context);
+  let others = await othersAt(context, tip, aliases);
   if (others.length > 0) {
     await refreshOrNote(context);
-    const runs = await runsOfOthers(context, await tipOf(context), first, aliases);
+    tip = await tipOf(context);
+    others = await othersAt(context, tip, aliases);
+    const runs = await runsOfOthers(context, tip, first, aliases);
     groups.push(...runs.reduce((sums, run) => sums.add(run), new Sums(sumsBy(by))).all);
   }
   const names = by === 'channel' ? await namesOf(context, tip) : undefined;
@@ -101,7 +101,7 @@ export async function cost(
     rows: [...rows.values()].sort(order),
     total,
     unstated,
-    partly_known: others.sort(),
+    partly_known: others,
   };
 }
 
@@ -172,6 +172,18 @@ async function ownRuns(ledger: Ledger, since: Date, by: CostBy): Promise<Group[]
     groups.push(...sums.all);
   }
   return groups;
+}
+
+/** The aliases of the other hosts at a commit. */
+async function othersAt(
+  { transport }: Context,
+  tip: string,
+  own: ReadonlySet<string>,
+): Promise<string[]> {
+  const aliases = (await readHosts(transport, tip)).flatMap(({ result }) =>
+    result.ok && !own.has(result.value.alias) ? [result.value.alias] : [],
+  );
+  return [...new Set(aliases)].sort();
 }
 
 /** The runs of other hosts, by the answers in which they tell what they used. */

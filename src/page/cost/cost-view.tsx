@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { WebCost, WebCostRow } from '../../api/api.ts';
 import { dollars, grouped } from '../../protocol/text/amounts.ts';
+import { someOf } from '../../protocol/text/unserved.ts';
 import { get } from '../live/api.ts';
 import { useLoaded, useSeldom, type Loaded } from '../live/use-live.ts';
 import { Problem, View } from '../parts/view.tsx';
@@ -54,7 +55,7 @@ function summary({ since, total, unstated, partly_known: others }: WebCost): str
   const partly =
     others.length === 0
       ? ''
-      : ` Of ${others.join(', ')} only the runs are counted whose answers tell their usage.`;
+      : ` Of ${someOf(others)} only the runs are counted whose answers tell their usage.`;
   return `${all}${unknown}${partly}`;
 }
 
