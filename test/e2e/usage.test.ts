@@ -398,3 +398,14 @@ it.each([
   expect(known).toEqual(['front', ...others]);
   expect((await host.run('cost')).err).toContain('h06 and 5 more) only the runs');
 });
+
+it('the bill of a thread is whole where the clock of its first message is ahead', async () => {
+  const host = await new Bus().host('front', { worker: claude('answer') });
+  await host.once();
+  const ahead = new Date(Date.now() + 30 * DAY_MS).toISOString();
+  const [path, text] = byHand(host.channel(), 1, 'part', 'worker');
+  host.edit({ [path]: text.replace(/^timestamp: .*$/m, `timestamp: ${ahead}`) });
+  await host.once();
+  const { out } = await host.run('thread', path.split('/').slice(3).join('/'), '--cost');
+  expect(out).toMatch(/^1 runs {2}30 in {2}3,000 cached {2}12 out {2}\$0\.2500$/m);
+});
