@@ -53,17 +53,17 @@ function writeRuns(folder: string): void {
   const first = Date.now() - MONTH_MS;
   for (let n = 0; n < RUNS; n++) {
     const at = new Date(first + Math.floor((n / RUNS) * MONTH_MS)).toISOString();
+    // Of 5,000 threads with 20 runs each, 50 are under way at a time, for about seven hours.
+    const thread = Math.floor(n / 1000) * 50 + (n % 50);
+    const channel = `channel${String(thread % 3)}`;
     const run: LedgerLine = {
       at,
       id: `01JD${n.toString(36).toUpperCase().padStart(22, '0')}`,
       actor: `actor${String(n % 7)}`,
       host: 'worker',
-      channel: `channel${String(n % 3)}`,
+      channel,
       tier: 'default',
-      thread: {
-        channel: `channel${String(n % 3)}`,
-        relPath: `2026/11/01/120000Z-${String(n % 5000).padStart(8, '0')}.md`,
-      },
+      thread: { channel, relPath: `2026/11/01/120000000Z-${String(thread).padStart(8, '0')}.md` },
       ended: n % 50 === 0 ? 'failed' : 'answered',
       ms: 20_000 + (n % 1000),
       usage: { model: 'model-1', input: 900, cached: 12_000, output: 400, usd: 0.0123, turns: 4 },

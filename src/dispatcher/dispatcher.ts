@@ -151,10 +151,11 @@ export class Dispatcher {
   async #startIfRoom(host: ActiveHost, startable: Startable): Promise<void> {
     const { actor, untried, fanIn, tip } = startable;
     if (!(await this.#fanIns.mayBegin(fanIn, tip))) return;
+    const isRead = await this.#fanIns.hasRead(fanIn, startable);
     const tier = await this.#parts.guards.choose(untried, startable);
     // In the lane of its tier there has to be room.
     if (tier === undefined || !this.#accepting || !this.#lanes.enter(actor, tier)) return;
-    this.#start(host.alias, tier, startable);
+    this.#start(host.alias, tier, startable, isRead);
   }
 
   /**
@@ -187,10 +188,15 @@ export class Dispatcher {
     this.#stopRuns.abort();
   }
 
-  /** The batch is read at the tip scanned last, which contains all of its messages. */
-  #start(host: string, tier: Tier, startable: Startable): void {
+  /**
+   * The batch is read at the tip scanned last, which contains all of its messages.
+   *
+   * @param isRead whether a run has read it and given an answer; nothing runs if that was a final one
+   */
+  #start(host: string, tier: Tier, startable: Startable, isRead: boolean): void {
     const { fanIn, tiers } = startable;
-    const { letter, ...batch } = startable.begin();
+    const { letter, ...taken } = startable.begin();
+    const batch = { ...taken, isDealt: taken.isDealt || isRead };
     const { actor, channel, messages } = batch;
     const tip = this.#parts.deliveries.mailboxes.scanned ?? '';
     const id = this.#parts.newId();
@@ -206,7 +212,7 @@ export class Dispatcher {
     });
     const running = { ...facts, since: this.#parts.now().toISOString() };
     this.#parts.guards.begin(job);
-    this.#fanIns.begin(fanIn);
+    this.#fanIns.begin(fanIn, tip);
     const parts = {
       ...this.#parts,
       links: this.#links,

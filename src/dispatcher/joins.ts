@@ -89,8 +89,11 @@ export class Joins {
     const known = before ?? { actor, channel, questions, seen: new Map<string, number>() };
     const messages = batch.map(({ relPath }) => relPath);
     const now = this.#parts.now().getTime();
-    for (const relPath of messages) if (!known.seen.has(relPath)) known.seen.set(relPath, now);
-    const isSame = before?.tip === tip && before.messages.join() === messages.join();
+    const seen = messages.map((relPath) => known.seen.get(relPath) ?? now);
+    // After the clock was set back, what was seen at a later time begins to wait at this one.
+    const isSetBack = seen.some((time) => time > now);
+    messages.forEach((relPath, at) => known.seen.set(relPath, Math.min(seen[at] ?? now, now)));
+    const isSame = before?.tip === tip && before.messages.join() === messages.join() && !isSetBack;
     const join = isSame ? before.join : await this.#joinAt(host, tip, { ...known, messages });
     this.#known.set(key, { ...known, messages, tip, join });
     const waits = join !== undefined && join.until > now;

@@ -78,9 +78,21 @@ export interface QueuedFile {
 }
 
 /** The messages that a file answers, if it is a message with answers. */
-export function questionsOf({ path, content }: QueuedFile): MessageRef[] {
+export function questionsOf(file: QueuedFile): MessageRef[] {
+  const { channel = '', message } = messageIn(file);
+  return message?.re.map((relPath) => ({ channel, relPath })) ?? [];
+}
+
+/** Whether a file is a message that an actor wrote because of others, such as a task that it gives away. */
+export function isCaused(file: QueuedFile, actor: string): boolean {
+  const { message } = messageIn(file);
+  return message?.from === actor && message.cause.length > 0;
+}
+
+function messageIn({ path, content }: QueuedFile): { channel?: string; message?: Message } {
   const place = placeOf(path);
   const message = place.kind === 'message' ? parseMessage(Buffer.from(content)) : undefined;
-  if (place.kind !== 'message' || message?.ok !== true) return [];
-  return message.value.re.map((relPath) => ({ channel: place.channel, relPath }));
+  return place.kind === 'message' && message?.ok === true
+    ? { channel: place.channel, message: message.value }
+    : {};
 }

@@ -34,15 +34,15 @@ export function isModel(value: unknown): value is string {
 export function usageIn(value: unknown): UsageOnRecord | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const fields = value as Record<string, unknown>;
-  const input = amount(fields['input'], MAX_TOKENS);
-  const cached = amount(fields['cached'], MAX_TOKENS);
-  const output = amount(fields['output'], MAX_TOKENS);
-  const ms = amount(fields['ms'], MAX_MS);
+  const input = whole(fields['input'], MAX_TOKENS);
+  const cached = whole(fields['cached'], MAX_TOKENS);
+  const output = whole(fields['output'], MAX_TOKENS);
+  const ms = whole(fields['ms'], MAX_MS);
   if (input === undefined || cached === undefined || output === undefined || ms === undefined)
     return undefined;
   const { model } = fields;
   const usd = amount(fields['usd'], MAX_USD);
-  const turns = amount(fields['turns'], MAX_TOKENS);
+  const turns = whole(fields['turns'], MAX_TOKENS);
   return {
     ...(isModel(model) && { model }),
     ...{ input, cached, output },
@@ -50,6 +50,12 @@ export function usageIn(value: unknown): UsageOnRecord | undefined {
     ...(turns !== undefined && { turns }),
     ms,
   };
+}
+
+/** A count from 0 to `most`: there is no half of a token. */
+function whole(value: unknown, most: number): number | undefined {
+  const number = amount(value, most);
+  return number === undefined ? undefined : Math.round(number);
 }
 
 /** A number from 0 to `most`, which YAML without types may have read as text. */
@@ -68,11 +74,20 @@ export interface UsageSum {
   usd?: number;
 }
 
-/** Adds the usage of one run to a sum. */
+/** Adds the usage of one run, or the sum of several, to a sum. */
 export function addUsage(sum: UsageSum, { input, cached, output, usd }: UsageSum): void {
   sum.input += input;
   sum.cached += cached;
   sum.output += output;
-  // Sums of fractions of a cent stay exact to a millionth.
-  if (usd !== undefined) sum.usd = Math.round(((sum.usd ?? 0) + usd) * 1e6) / 1e6;
+  if (usd !== undefined) sum.usd = addMoney(sum.usd ?? 0, usd);
 }
+
+/**
+ * Adds US dollars in whole billionths, so that the sum is the same in whichever order, and by way of
+ * whichever other sums, it is made. CLIs state no smaller amounts.
+ */
+export function addMoney(one: number, other: number): number {
+  return (Math.round(one * BILLION) + Math.round(other * BILLION)) / BILLION;
+}
+
+const BILLION = 1e9;

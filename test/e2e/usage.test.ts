@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import type { Cost } from '../../src/operations/reading/cost.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
+import { byHand } from '../support/history.ts';
 import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
@@ -275,25 +276,136 @@ it('cost adds up what was paid here, and what answers of another host tell', asy
   expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('--by is "moon"')]);
 });
 
-it('what is kept of a long month gives the same sums as its lines', async () => {
-  const bus = new Bus();
-  const host = await bus.host('front', { worker: claude('answer') });
+/** A machine, and where its ledger of this month is to be. */
+async function withLedger(): Promise<{ host: Host; folder: string; path: string; day: Date }> {
+  const host = await new Bus().host('front', { worker: claude('answer') });
   const folder = join(host.state, 'ledger');
   mkdirSync(folder, { recursive: true });
-  const now = new Date();
-  const path = join(folder, `${now.toISOString().slice(0, 7)}.jsonl`);
-  const line = (n: number): string =>
-    `\n${JSON.stringify({ at: now.toISOString(), id: String(n), actor: `a${String(n % 3)}`, host: 'front', channel: 'c', tier: 'default', thread: { channel: 'c', relPath: String(n) }, ended: n % 7 === 0 ? 'failed' : 'answered', ms: 10, usage: { input: n, cached: 1, output: 2, usd: 0.001 } })}\n`;
-  const lines = Array.from({ length: 3000 }, (_, n) => line(n));
+  const day = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS);
+  return { host, folder, path: join(folder, `${day.toISOString().slice(0, 7)}.jsonl`), day };
+}
+
+const DAY_MS = 86_400_000;
+
+/** A line of a ledger, as different from its neighbours as lines are. */
+function lineOf(n: number, at: Date): string {
+  const thread = { channel: `c${String(n % 2)}`, relPath: String(n % 50) };
+  const run = { actor: `a${String(n % 3)}`, host: 'front', channel: 'c', tier: 'default', thread };
+  const ended = n % 7 === 0 ? 'failed' : 'answered';
+  const usage = n % 11 === 0 ? undefined : { input: n, cached: 1, output: 2, usd: 0.0010005 };
+  return `\n${JSON.stringify({ at: at.toISOString(), id: String(n), ...run, ended, ms: 10, usage })}\n`;
+}
+
+it('what is kept of a long month gives the same sums as its lines, by anything and since any time', async () => {
+  const { host, folder, path, day } = await withLedger();
+  const minute = (n: number): Date => new Date(day.getTime() - (3000 - n) * 60_000);
+  const lines = Array.from({ length: 3000 }, (_, n) => lineOf(n, minute(n)));
+  const noon = minute(1234);
+  const asked = ['actor', 'thread', 'day', 'tier'].flatMap((by) =>
+    [minute(0), day, noon].map((since) => ['--by', by, '--since', since.toISOString()]),
+  );
+  const all = async (): Promise<Cost[]> => {
+    const costs: Cost[] = [];
+    for (const options of asked) costs.push(await cost(host, ...options));
+    return costs;
+  };
   writeFileSync(path, lines.slice(0, 2000).join(''));
-  const first = await cost(host);
-  expect(first.total).toMatchObject({ runs: 2000, usd: 2 });
-  expect(readdirSync(folder)).toHaveLength(2);
+  await all();
+  expect(readdirSync(folder)).toHaveLength(3);
   // A line that a crash has cut off, and more of them.
-  writeFileSync(path, `${lines.join('')}\n{"at":"${now.toISOString()}","id":"cut`);
-  const kept = await cost(host);
-  rmSync(path.replace('.jsonl', '.sums'));
-  expect(await cost(host)).toEqual(kept);
-  expect(kept.total).toMatchObject({ runs: 3000, failed: 429, input: 4_498_500, usd: 3 });
-  expect(kept.rows).toHaveLength(3);
+  writeFileSync(path, `${lines.join('')}\n{"at":"${noon.toISOString()}","id":"cut`);
+  const kept = await all();
+  for (const name of readdirSync(folder)) if (!name.endsWith('.jsonl')) rmSync(join(folder, name));
+  expect(await all()).toEqual(kept);
+  for (const one of kept.filter(({ since }) => since === minute(0).toISOString()))
+    expect(one).toMatchObject({
+      total: { runs: 3000, failed: 429, usd: 2.7283635 },
+      unstated: 273,
+    });
+  const since = kept.filter((one) => one.since === noon.toISOString());
+  expect(since.map(({ total }) => total.runs)).toEqual([1766, 1766, 1766, 1766]);
+  expect(kept[3]?.rows).toHaveLength(50);
+});
+
+it('sums that are damaged, older or of another ledger are made anew', async () => {
+  const { host, folder, path, day } = await withLedger();
+  const lines = (count: number, first = 0): string =>
+    Array.from({ length: count }, (_, n) => lineOf(first + n, day)).join('');
+  const runs = async (by: string): Promise<number> => (await cost(host, '--by', by)).total.runs;
+  for (const [by, file] of [
+    ['actor', '.sums'],
+    ['thread', '.threads'],
+  ] as const) {
+    writeFileSync(path, lines(2000));
+    const sums = path.replace('.jsonl', file);
+    for (const text of ['', '{', '{"bytes":5,"sums":[null]}', 'x\n{"bytes":5,"groups":[]}']) {
+      writeFileSync(sums, text);
+      expect(await runs(by)).toBe(2000);
+    }
+    const good = readFileSync(sums, 'utf8');
+    writeFileSync(sums, good.replace(',10,', ',11,').replace(/\d\]/, '9]'));
+    expect(await runs(by)).toBe(2000);
+    // The ledger was restored, and is longer again by now.
+    writeFileSync(path, lines(3000, 5000));
+    expect(await runs(by)).toBe(3000);
+    rmSync(sums);
+  }
+  expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+});
+
+it('a line is counted that stands in the file of a later month, and one that is no line is not', async () => {
+  const { host, path, day } = await withLedger();
+  const before = new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth(), 0, 23, 50));
+  const spoilt = { at: before.toISOString(), id: 'spoilt', thread: null };
+  writeFileSync(path, `${lineOf(1, before)}\n${JSON.stringify(spoilt)}\n${lineOf(2, day)}`);
+  const earlier = new Date(before.getTime() - 60_000).toISOString();
+  for (const by of ['actor', 'thread', 'day'])
+    expect((await cost(host, '--by', by, '--since', earlier)).total.runs).toBe(2);
+});
+
+it('the alias of a machine is its own, however long ago it ran anything', async () => {
+  const { host, path } = await withLedger();
+  writeFileSync(path, lineOf(1, new Date()));
+  const soon = new Date(Date.now() + DAY_MS).toISOString();
+  expect(await cost(host, '--since', soon)).toMatchObject({
+    total: { runs: 0 },
+    partly_known: [],
+  });
+});
+
+it.each([
+  ['a negative count', '{input: -5, cached: 0, output: 1, ms: 1}', undefined],
+  ['more than anything uses', '{input: 1e308, cached: 0, output: 1, ms: 1}', undefined],
+  ['no number', '{input: .nan, cached: 0, output: NaN, ms: 1}', undefined],
+  ['a list', '[1, 2, 3, 4]', undefined],
+  ['halves', '{input: 1.5, cached: 0.25, output: 1, ms: 1}', { input: 2, cached: 0, usd: null }],
+  ['a debt', '{input: 1, cached: 0, output: 1, ms: 1, usd: -3}', { input: 1, usd: null }],
+])('what an answer of another host says of its usage is %s', async (_, usage, expected) => {
+  const host = await new Bus().host('front', { worker: claude('answer') });
+  const [path, text] = byHand(host.channel(), 1, 'x', 'alice');
+  const others = Array.from({ length: 12 }, (__, n) => `h${String(n).padStart(2, '0')}`);
+  const file = (alias: string): [string, string] => [
+    `hosts/${alias}.md`,
+    `---\nalias: ${alias}\nactors:\n  a:\n    default: "true"\n---\n`,
+  ];
+  host.edit({
+    ...Object.fromEntries(others.map(file)),
+    [path]: text.replace('---\n\n', `usage: ${usage}\nhost: h00\n---\n\n`),
+  });
+  const { rows, partly_known: known } = await cost(host, '--since', '2026-01-01');
+  expect(rows).toMatchObject(expected === undefined ? [] : [{ what: 'alice', ...expected }]);
+  // The look at the remote has brought them, and they are named all the same.
+  expect(known).toEqual(['front', ...others]);
+  expect((await host.run('cost')).err).toContain('h06 and 5 more) only the runs');
+});
+
+it('the bill of a thread is whole where the clock of its first message is ahead', async () => {
+  const host = await new Bus().host('front', { worker: claude('answer') });
+  await host.once();
+  const ahead = new Date(Date.now() + 30 * DAY_MS).toISOString();
+  const [path, text] = byHand(host.channel(), 1, 'part', 'worker');
+  host.edit({ [path]: text.replace(/^timestamp: .*$/m, `timestamp: ${ahead}`) });
+  await host.once();
+  const { out } = await host.run('thread', path.split('/').slice(3).join('/'), '--cost');
+  expect(out).toMatch(/^1 runs {2}30 in {2}3,000 cached {2}12 out {2}\$0\.2500$/m);
 });

@@ -1,10 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import type { Cost } from '../../src/operations/reading/cost.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Event, type Host, type Stored } from '../support/bus.ts';
 import { Program } from '../support/process.ts';
+import { tipOf } from '../support/history.ts';
 import { until } from '../support/wait.ts';
 
 const PEERS = ['w1', 'w2', 'w3', 'w4', 'w5'];
@@ -81,6 +83,63 @@ it.each([
 
   expect(crew.runs).toHaveLength(runs);
   expect(crew.sums).toHaveLength(1);
+});
+
+it('an answer waits until the tasks are on the remote that were given away after it came', async () => {
+  const bus = new Bus();
+  const go = join(bus.root, 'go');
+  const asks = (...peers: string[]): string =>
+    peers.map((peer) => `crosstalk send --to ${peer} part >&2`).join('; ');
+  const front = await bus.host('front', {
+    boss: `if grep -q '(you) to'; then echo sum; else ${asks('w1')}; until [ -e ${go} ]; do sleep 0.05; done; ${asks('w2', 'w3')}; fi`,
+    w1: 'cat >/dev/null; echo part',
+    w2: 'cat >/dev/null; echo part',
+    w3: 'cat >/dev/null; echo part',
+  });
+  front.edit({ 'local/actors/boss.md': '---\nname: boss\nwake: all\n---\n' });
+  const running = front.start('--grace', '0');
+  await front.send('boss', 'goal');
+  await until('the first answer', () => bus.from('w1').length > 0);
+  await running.saw('tick', ({ tip }) => tip === tipOf(bus));
+  bus.unplug();
+  writeFileSync(go, '');
+  await running.saw('dispatch_silent', ({ actor }) => actor === 'boss');
+  bus.plug();
+  await until('the sum', () => bus.from('boss').find(({ message }) => message.re.length > 0));
+
+  const runs = running.events.filter(
+    ({ event, actor }) => event === 'dispatch_start' && actor === 'boss',
+  );
+  expect(runs.map(({ messages }) => (messages as string[]).length)).toEqual([1, 3]);
+});
+
+it('answers in several channels are summed up in one run, which sees all of them', async () => {
+  const bus = new Bus();
+  const prompt = join(bus.root, 'prompt');
+  const asks = ['w1', 'w2 --channel side', 'w3', 'w4 --channel side'];
+  const sends = asks.map((to) => `crosstalk send --to ${to} part >&2`).join('; ');
+  const worker = (name: string): string => `cat >/dev/null; echo part of ${name}`;
+  const front = await bus.host('front', {
+    boss: `tee ${prompt} | if grep -q '(you) to'; then cat >/dev/null; echo sum; else ${sends}; fi`,
+    ...Object.fromEntries(['w1', 'w2', 'w3', 'w4'].map((name) => [name, worker(name)])),
+  });
+  front.edit({ 'local/actors/boss.md': '---\nname: boss\nwake: all\n---\n' });
+  await front.run('channel', 'create', 'side');
+  await front.send('boss', 'goal', '--channel', 'general');
+  const running = front.start();
+  const taken = (): number =>
+    running.events.filter(({ event, actor }) => event === 'dispatch_start' && actor === 'boss')
+      .length;
+  await until('both batches', () => taken() === 3);
+  await running.stop();
+
+  const sums = bus.from('boss').filter(({ message }) => message.re.length > 0);
+  expect(sums.map(({ message }) => message.body)).toEqual(['sum\n']);
+  for (const name of ['w1', 'w2', 'w3', 'w4'])
+    expect(readFileSync(prompt, 'utf8')).toContain(`part of ${name}`);
+  const { rows } = JSON.parse((await front.run('cost', '--json')).out) as Cost;
+  expect(rows.find(({ what }) => what === 'boss')?.runs).toBe(2);
+  expect((await front.once()).map(({ event }) => event)).not.toContain('dispatch_start');
 });
 
 it('a worker whose dispatcher is killed holds the others up until it is back, and no longer', async () => {
@@ -165,6 +224,30 @@ it('what waits goes on waiting until the same time after a restart, and is hande
   expect(await due.ended()).toBe(0);
   const started = due.events.find(({ event }) => event === 'dispatch_start');
   expect(started?.['messages']).toHaveLength(2);
+});
+
+it('a clock that is set back while answers wait lets them wait no longer than once more', async () => {
+  const crew = await Crew.with(['wake: all', 'join_timeout: 5s']);
+  const offset = join(crew.bus.root, 'offset');
+  writeFileSync(offset, '3600');
+  const clock = fileURLToPath(new URL('../support/shifted-clock.cjs', import.meta.url));
+  const ahead = { NODE_OPTIONS: `--require ${clock}`, CLOCK_OFFSET_FILE: offset };
+  const machine = { dir: crew.front.dir, env: { ...crew.front.env, ...ahead } };
+  const running = new Program(machine, 'dispatch', '--host', 'front', '--interval', '0.2');
+  await crew.front.send('boss', 'goal');
+  await until('the tasks', () => running.events.some(({ event }) => event === 'dispatch_done'));
+  crew.back.start('--grace', '0');
+  await crew.answers('w1');
+  await until('the wait', () => running.events.some(({ event }) => event === 'joining'));
+  writeFileSync(offset, '0');
+  const [part] = crew.bus.from('w1');
+  await until('the run for the answer', () =>
+    running.events.find(
+      ({ event, messages }) =>
+        event === 'dispatch_start' && (messages as string[]).includes(part?.relPath ?? ''),
+    ),
+  );
+  await running.stop('SIGTERM');
 });
 
 it('a dispatcher that goes on running hands over what has waited long enough', async () => {

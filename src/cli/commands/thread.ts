@@ -29,11 +29,18 @@ export function run(call: Call): Promise<number> {
 }
 
 /** What a whole thread has cost, with the runs that came to nothing. */
-async function billOf(context: Context, { roots }: Thread): Promise<CostRow[]> {
-  const [oldest] = roots.map(({ timestamp }) => timestamp).sort();
+async function billOf(context: Context, { channel, roots }: Thread): Promise<CostRow[]> {
+  const [oldest] = timesOf(roots).sort();
   const since = new Date(Date.parse(oldest ?? '') - DAY_MS);
   const { rows } = await cost(context, { by: 'thread', since });
-  return rows.filter(({ what }) => roots.some(({ relPath }) => relPath === what));
+  return rows.filter(
+    (row) => row.channel === channel && roots.some(({ relPath }) => relPath === row.what),
+  );
+}
+
+/** The times in a thread: the clock that wrote its first message may be ahead of the others. */
+function timesOf(nodes: readonly ThreadNode[]): string[] {
+  return nodes.flatMap(({ timestamp, children }) => [timestamp, ...timesOf(children)]);
 }
 
 /** A clock may be behind. */

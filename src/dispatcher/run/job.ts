@@ -35,8 +35,8 @@ export interface Job {
    */
   isRest: boolean;
   /**
-   * Whether the whole batch was handled while its question was gone: nothing runs if the question
-   * is answered by now.
+   * Whether the whole batch was handled while its question was gone, or a run for the same questions
+   * has read it in its thread: nothing runs if the questions are answered by now.
    */
   isDealt: boolean;
   /** Aborted when what it is for was taken back. */

@@ -1,9 +1,16 @@
 import { readHosts } from '../../bus/host.ts';
 import { relPathAt } from '../../protocol/names.ts';
 import { threadRoot } from '../../protocol/thread.ts';
-import { addUsage, type UsageSum } from '../../protocol/usage.ts';
-import { Ledger, linesIn, type LedgerLine } from '../../state/bills/ledger.ts';
-import { DaySums, monthSums, type DaySum } from '../../state/bills/ledger-sums.ts';
+import { addMoney } from '../../protocol/usage.ts';
+import { Ledger } from '../../state/bills/ledger.ts';
+import {
+  monthSums,
+  Sums,
+  type DaySum,
+  type Group,
+  type Summed,
+  type SumsBy,
+} from '../../state/bills/ledger-sums.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 import { byTime, CHUNK, readFiles, type Arrival } from '../lookup/arrivals.ts';
 import { newestFirst } from '../lookup/newest.ts';
@@ -48,9 +55,6 @@ const DAY_MS = 86_400_000;
 /** Days back to which runs are counted if nothing else is asked. */
 const USUAL_DAYS = 30;
 
-/** One run: of this machine, or an answer of another one. */
-type Run = Omit<LedgerLine, 'id' | 'reason'>;
-
 /**
  * What the runs of this machine used, failed and silent ones included, and those of other machines as
  * far as their answers tell.
@@ -63,28 +67,33 @@ export async function cost(
 ): Promise<Cost> {
   const now = context.now().getTime();
   const first = since ?? new Date(Math.floor(now / DAY_MS - USUAL_DAYS) * DAY_MS);
-  const own = await ownRuns(new Ledger(context.paths.ledger), first, by);
-  const aliases = new Set(own.map(({ host }) => host));
-  const tip = await tipOf(context);
-  const others = (await readHosts(context.transport, tip)).flatMap(({ result }) =>
-    result.ok && !aliases.has(result.value.alias) ? [result.value.alias] : [],
-  );
+  const ledger = new Ledger(context.paths.ledger);
+  const groups = await ownRuns(ledger, first, by);
+  const aliases = new Set((await placesOf(ledger)).flatMap(({ common: [, , host = ''] }) => host));
+  let tip = await tipOf(context);
+  let others = await othersAt(context, tip, aliases);
   if (others.length > 0) {
     await refreshOrNote(context);
-    own.push(...(await runsOfOthers(context, await tipOf(context), first, aliases)));
+    tip = await tipOf(context);
+    others = await othersAt(context, tip, aliases);
+    const runs = await runsOfOthers(context, tip, first, aliases);
+    groups.push(...runs.reduce((sums, run) => sums.add(run), new Sums(sumsBy(by))).all);
   }
   const names = by === 'channel' ? await namesOf(context, tip) : undefined;
   const rows = new Map<string, CostRow>();
   const total = emptyRow('total');
   let unstated = 0;
-  for (const sum of own) {
-    const what = names?.get(sum.channel) ?? (by === 'thread' ? (sum.thread ?? '') : sum[by]);
-    const row = rows.get(what) ?? emptyRow(what, sum.home);
-    rows.set(what, row);
-    addTo(row, sum);
-    addTo(total, sum);
-    unstated += sum.unstated;
+  for (const { common, days } of by === 'day' ? groups.flatMap(byItsDays) : groups) {
+    const { key, what, home } = whatOf(by, common);
+    const row = rows.get(key) ?? emptyRow(names?.get(what) ?? what, home);
+    rows.set(key, row);
+    for (const sum of days) {
+      addTo(row, sum);
+      unstated += sum.unstated;
+    }
   }
+  for (const { usd, ...row } of rows.values())
+    addTo(total, { ...row, ...(usd !== null && { usd }) });
   const order = by === 'day' ? byDay : byCost;
   return {
     by,
@@ -92,71 +101,89 @@ export async function cost(
     rows: [...rows.values()].sort(order),
     total,
     unstated,
-    partly_known: others.sort(),
+    partly_known: others,
   };
 }
 
 /** Runs of one actor and tier. */
-export type TierBill = Pick<
-  DaySum,
-  'actor' | 'tier' | 'runs' | 'usd' | 'input' | 'cached' | 'output'
->;
+export interface TierBill extends DaySum {
+  actor: string;
+  tier: string;
+}
 
 /** All that this machine has run, in parts that are to be added up. */
 export async function ownBill({ paths }: Context): Promise<TierBill[]> {
-  const ledger = new Ledger(paths.ledger);
-  const sums: TierBill[] = [];
-  for (const month of await ledger.months()) sums.push(...(await monthSums(ledger, month)));
-  return sums;
-}
-
-/** Sums; those of a thread name its first message. */
-type Sum = DaySum & { thread?: string; home?: string };
-
-async function ownRuns(ledger: Ledger, since: Date, by: CostBy): Promise<Sum[]> {
-  const at = since.toISOString();
-  const months = (await ledger.months()).filter((month) => month >= at.slice(0, 7));
-  const sums: Sum[] = [];
-  for (const month of months) {
-    if (by === 'thread') {
-      const runs = linesIn(await ledger.text(month)).filter((line) => line.at >= at);
-      sums.push(...summed(runs, by));
-      continue;
-    }
-    const cut = since.getTime() % DAY_MS === 0 ? '' : at.slice(0, 10);
-    const whole = (await monthSums(ledger, month)).filter(
-      ({ day }) => day >= at.slice(0, 10) && day !== cut,
-    );
-    sums.push(...whole);
-    if (cut.startsWith(month)) sums.push(...summed(await runsOfDay(ledger, cut, at), by));
-  }
-  return sums;
-}
-
-/** The runs of one day from a time on; the lines of other days are not parsed. */
-async function runsOfDay(ledger: Ledger, day: string, at: string): Promise<LedgerLine[]> {
-  const text = await ledger.text(day.slice(0, 7));
-  const lines = text.split('\n').filter((line) => line.startsWith(`{"at":"${day}`));
-  return linesIn(lines.join('\n')).filter((line) => line.at >= at);
-}
-
-function summed(runs: readonly Run[], by: CostBy): Sum[] {
-  const groups = new Map<string, DaySums>();
-  const homes = new Map<string, string>();
-  for (const run of runs) {
-    const thread = by === 'thread' ? run.thread.relPath : '';
-    let group = groups.get(thread);
-    if (group === undefined) groups.set(thread, (group = new DaySums()));
-    group.add({ ...run, id: '' });
-    homes.set(thread, run.thread.channel);
-  }
-  return [...groups].flatMap(([thread, { all }]) =>
-    all.map((sum) => ({
-      ...sum,
-      thread,
-      ...(by === 'thread' && { home: homes.get(thread) ?? '' }),
-    })),
+  const places = await placesOf(new Ledger(paths.ledger));
+  return places.flatMap(({ common: [actor = '', tier = ''], days }) =>
+    days.map((sum) => ({ ...sum, actor, tier })),
   );
+}
+
+async function placesOf(ledger: Ledger): Promise<Group[]> {
+  const groups: Group[] = [];
+  for (const month of await ledger.months()) {
+    groups.push(...(await monthSums(ledger, month, 'place')));
+  }
+  return groups;
+}
+
+function sumsBy(by: CostBy): SumsBy {
+  return by === 'thread' ? 'thread' : 'place';
+}
+
+/** A group for each day, with the day in common. */
+function byItsDays({ days }: Group): Group[] {
+  return days.map((sum) => ({ common: [sum.day], days: [sum] }));
+}
+
+/** As what a group is counted; `home`: of a thread, the id of its channel. */
+function whatOf(
+  by: CostBy,
+  common: readonly string[],
+): { key: string; what: string; home?: string } {
+  if (by === 'thread') {
+    const [home = '', what = ''] = common;
+    // Anybody may push the path of a message to another channel as well.
+    return { key: `${home}/${what}`, what, home };
+  }
+  const what = common[by === 'day' ? 0 : PLACE.indexOf(by)] ?? '';
+  return { key: what, what };
+}
+
+/** What the groups by place have in common, in order. */
+const PLACE: readonly CostBy[] = ['actor', 'tier', 'host', 'channel'];
+
+/** The sums of this machine's runs that began at a time or later. */
+async function ownRuns(ledger: Ledger, since: Date, by: CostBy): Promise<Group[]> {
+  const at = since.toISOString();
+  const day = at.slice(0, 10);
+  const isWhole = since.getTime() % DAY_MS === 0;
+  const groups: Group[] = [];
+  // Lines may be in the file of a later month, never of an earlier one.
+  for (const month of (await ledger.months()).filter((one) => one >= at.slice(0, 7))) {
+    const all = await monthSums(ledger, month, sumsBy(by));
+    for (const { common, days } of all) {
+      const meant = days.filter((sum) => (isWhole ? sum.day >= day : sum.day > day));
+      if (meant.length > 0) groups.push({ common, days: meant });
+    }
+    if (isWhole || !all.some(({ days }) => days.some((sum) => sum.day === day))) continue;
+    const sums = new Sums(sumsBy(by));
+    for (const line of await ledger.linesOf(month, day)) if (line.at >= at) sums.add(line);
+    groups.push(...sums.all);
+  }
+  return groups;
+}
+
+/** The aliases of the other hosts at a commit. */
+async function othersAt(
+  { transport }: Context,
+  tip: string,
+  own: ReadonlySet<string>,
+): Promise<string[]> {
+  const aliases = (await readHosts(transport, tip)).flatMap(({ result }) =>
+    result.ok && !own.has(result.value.alias) ? [result.value.alias] : [],
+  );
+  return [...new Set(aliases)].sort();
 }
 
 /** The runs of other hosts, by the answers in which they tell what they used. */
@@ -165,7 +192,7 @@ async function runsOfOthers(
   tip: string,
   since: Date,
   own: ReadonlySet<string>,
-): Promise<Sum[]> {
+): Promise<Summed[]> {
   const channels = (await context.reader.channels(tip)).map(({ id }) => id);
   const least = relPathAt(since, '').replace(/Z-.*/, '');
   const found: Arrival[] = [];
@@ -174,7 +201,7 @@ async function runsOfOthers(
       found.push(...(await readFiles(context, files.slice(at, at + CHUNK))));
   found.sort(byTime);
   const known = new Map(found.map(({ relPath, message }) => [relPath, message]));
-  const runs = found.flatMap(({ relPath, channel, message }): Run[] => {
+  return found.flatMap(({ relPath, channel, message }): Summed[] => {
     const { usage, host, from, timestamp, tier = 'default' } = message;
     if (usage === undefined || host === undefined || own.has(host)) return [];
     const root = threadRoot([{ relPath, message }], (ref) => known.get(ref));
@@ -183,7 +210,6 @@ async function runsOfOthers(
     const at = timestamp.slice(0, 10);
     return [{ at, actor: from, host, channel, tier, thread, ended: 'answered', ms, usage: used }];
   });
-  return summed(runs, 'thread');
 }
 
 async function namesOf(context: Context, tip: string): Promise<Map<string, string>> {
@@ -196,15 +222,14 @@ function emptyRow(what: string, channel?: string): CostRow {
   return { what, ...home, runs: 0, failed: 0, input: 0, cached: 0, output: 0, usd: null, ms: 0 };
 }
 
-function addTo(row: CostRow, sum: DaySum): void {
+function addTo(row: CostRow, sum: Omit<DaySum, 'day' | 'unstated'>): void {
   row.runs += sum.runs;
   row.failed += sum.failed;
   row.ms += sum.ms;
-  const { usd, ...tokens } = row;
-  const together: UsageSum = { ...tokens, ...(usd !== null && { usd }) };
-  addUsage(together, sum);
-  const { input, cached, output } = together;
-  Object.assign(row, { input, cached, output, usd: together.usd ?? null });
+  row.input += sum.input;
+  row.cached += sum.cached;
+  row.output += sum.output;
+  if (sum.usd !== undefined) row.usd = addMoney(row.usd ?? 0, sum.usd);
 }
 
 function byDay(a: CostRow, b: CostRow): number {

@@ -1,20 +1,26 @@
 import type { JSX } from 'preact';
 import type { WebCost, WebCostRow } from '../../api/api.ts';
 import { dollars, grouped } from '../../protocol/text/amounts.ts';
+import { someOf } from '../../protocol/text/unserved.ts';
 import { get } from '../live/api.ts';
-import { useLoaded } from '../live/use-live.ts';
+import { useLoaded, useSeldom, type Loaded } from '../live/use-live.ts';
 import { Problem, View } from '../parts/view.tsx';
 import { Link } from '../route/link.tsx';
 import { CostPlot } from './cost-plot.tsx';
 
 /** The threads that are named. */
 const MOST_THREADS = 20;
+/** All runs of 30 days are added up, so this is not done for each of them. */
+const LOAD_MS = 60_000;
 
 /** What the runs of the last 30 days have used: by day, by actor and by thread. */
 export function CostView(): JSX.Element {
   const days = useCost('day');
   const actors = useCost('actor');
   const threads = useCost('thread');
+  useSeldom('runs', LOAD_MS, () => {
+    for (const one of [days, actors, threads]) one.again();
+  });
   const problem = days.problem ?? actors.problem ?? threads.problem;
   const { value: cost } = days;
   return (
@@ -36,11 +42,8 @@ export function CostView(): JSX.Element {
   );
 }
 
-function useCost(by: WebCost['by']): { value: WebCost | undefined; problem: string | undefined } {
-  return useLoaded<WebCost>(`cost ${by}`, (signal) => get<WebCost>('cost', { by }, signal), [
-    'reset',
-    'runs',
-  ]);
+function useCost(by: WebCost['by']): Loaded<WebCost> & { again: () => void } {
+  return useLoaded<WebCost>(`cost ${by}`, (signal) => get<WebCost>('cost', { by }, signal));
 }
 
 function summary({ since, total, unstated, partly_known: others }: WebCost): string {
@@ -52,7 +55,7 @@ function summary({ since, total, unstated, partly_known: others }: WebCost): str
   const partly =
     others.length === 0
       ? ''
-      : ` Of ${others.join(', ')} only the runs are counted whose answers tell their usage.`;
+      : ` Of ${someOf(others)} only the runs are counted whose answers tell their usage.`;
   return `${all}${unknown}${partly}`;
 }
 

@@ -35,6 +35,32 @@ export function useNews(heard: (news: LiveEvent) => void): void {
   );
 }
 
+/**
+ * Calls back a while after an event, once for all that happened meanwhile: for data that is costly to
+ * load and may be a little old.
+ *
+ * @param ms milliseconds from the first event
+ */
+export function useSeldom(event: keyof WebEvents, ms: number, happened: () => void): void {
+  const latest = useRef(happened);
+  latest.current = happened;
+  const waiting = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useNews(({ name }) => {
+    if (name !== event || waiting.current !== undefined) return;
+    waiting.current = setTimeout(() => {
+      waiting.current = undefined;
+      latest.current();
+    }, ms);
+  });
+  useEffect(
+    () => () => {
+      clearTimeout(waiting.current);
+      waiting.current = undefined;
+    },
+    [],
+  );
+}
+
 /** Loaded data, or why loading failed; earlier data stays until there is new data. */
 export interface Loaded<T> {
   value: T | undefined;

@@ -1,16 +1,14 @@
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '../../errors.ts';
 import { addUsage, type UsageSum } from '../../protocol/usage.ts';
-import { isRecord } from '../files.ts';
+import { writeWhole } from '../files.ts';
 import { linesIn, type Ledger, type LedgerLine } from './ledger.ts';
 
-/** The runs of one actor, tier and channel on one day (UTC), together. */
+/** The runs of one day (UTC) that have something in common, together. */
 export interface DaySum extends UsageSum {
   day: string;
-  actor: string;
-  tier: string;
-  host: string;
-  channel: string;
   runs: number;
   failed: number;
   /** Runs whose CLI stated no usage. */
@@ -19,112 +17,156 @@ export interface DaySum extends UsageSum {
   ms: number;
 }
 
-/** What is kept of a month: the sums of the first so many bytes of its file. */
-interface Kept {
-  bytes: number;
-  sums: DaySum[];
+/** A run, as far as sums are concerned. */
+export type Summed = Omit<LedgerLine, 'id' | 'reason'>;
+
+/** What the runs of a sum have in common: where they were made, or their thread. */
+export type SumsBy = 'place' | 'thread';
+
+/** The place is the actor, tier, host and channel; the thread is its channel and first message. */
+const COMMON: Record<SumsBy, (run: Summed) => string[]> = {
+  place: ({ actor, tier, host, channel }) => [actor, tier, host, channel],
+  thread: ({ thread }) => [thread.channel, thread.relPath],
+};
+
+/** What the files are called in which sums are kept, after their month. */
+const FILES: Record<SumsBy, string> = { place: 'sums', thread: 'threads' };
+
+/** Runs that have the same in common, day by day. */
+export interface Group {
+  common: string[];
+  days: DaySum[];
 }
 
-/** So many bytes of lines are read again each time; past it, what is kept is brought up to date. */
-const MAX_TAIL = 128 * 1024;
+/** Sums that grow run by run. */
+export class Sums {
+  readonly #by: SumsBy;
+  readonly #groups: Map<string, Group>;
 
-/** The sums of a month. A month has any number of runs, so those that were read are kept as sums. */
-export async function monthSums(ledger: Ledger, month: string): Promise<DaySum[]> {
-  const kept = await readKept(ledger, month);
-  const path = join(ledger.folder, `${month}.jsonl`);
-  const bytes = await stat(path).then(
-    ({ size }) => size,
-    () => 0,
-  );
-  if (bytes === kept.bytes) return kept.sums;
-  // A file that became shorter was restored, or is another one.
-  const since = bytes > kept.bytes ? kept : { bytes: 0, sums: [] };
-  const text = (await readFile(path)).subarray(since.bytes);
-  const whole = text.lastIndexOf(NEWLINE) + 1;
-  const sums = new DaySums(since.sums);
-  for (const line of linesIn(text.subarray(0, whole).toString('utf8'))) sums.add(line);
-  if (whole > MAX_TAIL)
-    await keep(ledger, month, { bytes: since.bytes + whole, sums: sums.all }).catch(
-      () => undefined,
-    );
-  return sums.all;
-}
-
-const NEWLINE = 10;
-
-/** Sums that grow line by line. */
-export class DaySums {
-  readonly #sums = new Map<string, DaySum>();
-
-  constructor(sums: readonly DaySum[] = []) {
-    for (const sum of sums) this.#sums.set(keyOf(sum), { ...sum });
+  /** @param groups to which runs are added */
+  constructor(by: SumsBy, groups: readonly Group[] = []) {
+    this.#by = by;
+    this.#groups = new Map(groups.map((group) => [JSON.stringify(group.common), group]));
   }
 
-  add(line: LedgerLine): void {
-    const { at, actor, tier, host, channel, ended, ms, usage } = line;
-    const place = { day: at.slice(0, 10), actor, tier, host, channel };
-    const key = keyOf(place);
-    let sum = this.#sums.get(key);
-    if (sum === undefined) {
-      sum = { ...place, runs: 0, failed: 0, unstated: 0, ms: 0, input: 0, cached: 0, output: 0 };
-      this.#sums.set(key, sum);
-    }
+  add(run: Summed): this {
+    const common = COMMON[this.#by](run);
+    const key = JSON.stringify(common);
+    const group = this.#groups.get(key) ?? { common, days: [] };
+    this.#groups.set(key, group);
+    const day = run.at.slice(0, 10);
+    // Most runs are of the latest day that there is.
+    let sum = group.days.findLast((one) => one.day === day);
+    if (sum === undefined) group.days.push((sum = { day, ...NO_RUNS }));
+    const { ended, ms, usage } = run;
     sum.runs++;
     if (ended !== 'answered' && ended !== 'silent') sum.failed++;
     sum.ms += ms;
     if (usage === undefined) sum.unstated++;
     else addUsage(sum, usage);
+    return this;
   }
 
-  get all(): DaySum[] {
-    return [...this.#sums.values()];
+  get all(): Group[] {
+    return [...this.#groups.values()];
   }
 }
 
-function keyOf({
-  day,
-  actor,
-  tier,
-  host,
-  channel,
-}: Pick<DaySum, 'day' | 'actor' | 'tier' | 'host' | 'channel'>): string {
-  return `${day} ${actor} ${tier} ${host} ${channel}`;
+const NO_RUNS = { runs: 0, failed: 0, unstated: 0, ms: 0, input: 0, cached: 0, output: 0 };
+
+/** What is kept of a month: the sums of the first so many bytes of its file. */
+interface Kept {
+  bytes: number;
+  /** What these bytes end with, by which another file under the same name is told apart. */
+  end: string;
+  groups: Group[];
 }
 
-function keptPath(ledger: Ledger, month: string): string {
-  return join(ledger.folder, `${month}.sums`);
+const NOTHING: Kept = { bytes: 0, end: '', groups: [] };
+/** So many bytes of lines are read again each time; past it, what is kept is brought up to date. */
+const MAX_TAIL = 128 * 1024;
+/** The end of what was summed up holds an id, which no other run has. */
+const END = 1024;
+const NEWLINE = 10;
+
+/** The sums of a month. A month has any number of runs, so those that were read are kept as sums. */
+export async function monthSums(ledger: Ledger, month: string, by: SumsBy): Promise<Group[]> {
+  const path = join(ledger.folder, `${month}.jsonl`);
+  const keptPath = join(ledger.folder, `${month}.${FILES[by]}`);
+  let kept = await readKept(keptPath);
+  let tail = await readFrom(path, kept.bytes - kept.end.length);
+  if (tail.subarray(0, kept.end.length).toString('latin1') !== kept.end) {
+    // It was restored, or is another one.
+    kept = NOTHING;
+    tail = await readFrom(path, 0);
+  }
+  const fresh = tail.subarray(kept.end.length, tail.lastIndexOf(NEWLINE) + 1);
+  if (fresh.length === 0) return kept.groups;
+  const sums = new Sums(by, kept.groups);
+  for (const line of linesIn(fresh.toString('utf8'))) sums.add(line);
+  const groups = sums.all;
+  if (fresh.length > MAX_TAIL) {
+    const end = fresh.subarray(-END).toString('latin1');
+    const text = keptText({ bytes: kept.bytes + fresh.length, end, groups });
+    // They can be made again at any time, so a disk that does not take them costs nothing else.
+    await writeWhole(keptPath, text).catch(() => undefined);
+  }
+  return groups;
 }
 
-async function readKept(ledger: Ledger, month: string): Promise<Kept> {
+/** The bytes of a file from a position on; none where there is no file, or it ends before. */
+async function readFrom(path: string, position: number): Promise<Buffer> {
   try {
-    const value: unknown = JSON.parse(await readFile(keptPath(ledger, month), 'utf8'));
-    if (isKept(value)) return value;
-  } catch {
-    // It is made anew.
+    const file = await open(path);
+    try {
+      const size = Math.max(0, (await file.stat()).size - position);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, position);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return Buffer.alloc(0);
+    throw error;
   }
-  return { bytes: 0, sums: [] };
 }
 
-function isKept(value: unknown): value is Kept {
-  if (!isRecord(value)) return false;
-  const { bytes, sums } = value;
-  return Number.isInteger(bytes) && Number(bytes) >= 0 && Array.isArray(sums) && sums.every(isSum);
+/** A day of a group in its file, which may hold a hundred thousand of them. */
+type StoredDay = [string, number, number, number, number, number, number, number, number?];
+
+/** How sums are written; sums in an older form are made anew. */
+const FORM = 'sums 2';
+
+/** What is kept, below a line with its digest, so that what is damaged is found out. */
+function keptText({ bytes, end, groups }: Kept): string {
+  const rows = groups.map(({ common, days }) => [
+    common,
+    days.map(({ day, runs, failed, unstated, ms, input, cached, output, usd }): StoredDay => [
+      ...([day, runs, failed, unstated, ms, input, cached, output] as const),
+      ...(usd === undefined ? ([] as const) : ([usd] as const)),
+    ]),
+  ]);
+  const text = JSON.stringify({ bytes, end, groups: rows });
+  return `${digestOf(text)}\n${text}`;
 }
 
-function isSum(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  const { usd = 0 } = value;
-  const names = ['day', 'actor', 'tier', 'host', 'channel'].map((name) => value[name]);
-  const counts = ['runs', 'failed', 'unstated', 'ms', 'input', 'cached', 'output'];
-  return (
-    names.every((name) => typeof name === 'string') &&
-    [usd, ...counts.map((name) => value[name])].every(Number.isFinite)
-  );
+/** What is kept in a file; nothing if it is not there, damaged or in another form. */
+async function readKept(path: string): Promise<Kept> {
+  const content = await readFile(path, 'utf8').catch(() => '');
+  const line = content.indexOf('\n');
+  const text = content.slice(line + 1);
+  if (line < 0 || content.slice(0, line) !== digestOf(text)) return NOTHING;
+  const { groups, ...kept } = JSON.parse(text) as Omit<Kept, 'groups'> & {
+    groups: [string[], StoredDay[]][];
+  };
+  return { ...kept, groups: groups.map(([common, days]) => ({ common, days: days.map(dayOf) })) };
 }
 
-async function keep(ledger: Ledger, month: string, kept: Kept): Promise<void> {
-  const path = keptPath(ledger, month);
-  const fresh = `${path}.${String(process.pid)}`;
-  await writeFile(fresh, JSON.stringify(kept), { mode: 0o600 });
-  await rename(fresh, path);
+function dayOf([day, runs, failed, unstated, ms, input, cached, output, usd]: StoredDay): DaySum {
+  const sum = { day, runs, failed, unstated, ms, input, cached, output };
+  return usd === undefined ? sum : { ...sum, usd };
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(`${FORM}\n${text}`).digest('hex');
 }

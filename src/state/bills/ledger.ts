@@ -123,6 +123,20 @@ export class Ledger {
     }
   }
 
+  /**
+   * The lines in the file of a month that are of one day (UTC). A month has many, so only those are
+   * parsed that stand between the first one of the day and the last one.
+   */
+  async linesOf(month: string, day: string): Promise<LedgerLine[]> {
+    const content = await readFile(this.#path(month));
+    const begins = `{"at":"${day}`;
+    const first = content.indexOf(begins);
+    if (first < 0) return [];
+    const after = content.indexOf('\n', content.lastIndexOf(begins));
+    const text = content.subarray(first, after < 0 ? undefined : after).toString('utf8');
+    return linesIn(text).filter(({ at }) => at.startsWith(day));
+  }
+
   #path(month: string): string {
     return join(this.folder, `${month}.jsonl`);
   }

@@ -1,6 +1,7 @@
 import { CrosstalkError } from '../../../errors.ts';
 import { COST_BY, cost, type CostBy, type CostRow } from '../../../operations/reading/cost.ts';
 import { escapeInvisible } from '../../../protocol/text/quoted.ts';
+import { someOf } from '../../../protocol/text/unserved.ts';
 import { shown } from '../../../protocol/text/result.ts';
 import { inTransport, note, print, text, type Call } from '../../command/command.ts';
 import { sinceOf } from '../../command/since.ts';
@@ -21,7 +22,7 @@ export function run(call: Call): Promise<number> {
     if (others.length > 0)
       note(
         call,
-        `of other hosts (${others.join(', ')}) only the runs are counted whose answers tell their usage; failed and silent ones are missing`,
+        `of other hosts (${someOf(others)}) only the runs are counted whose answers tell their usage; failed and silent ones are missing`,
       );
     const head = [by, 'runs', 'failed', 'input', 'cached', 'output', 'cost'];
     const body = rows.length > 1 ? [...rows, total] : rows;
