@@ -37,12 +37,22 @@ export function listUnread({ database }: Index, query: UnreadQuery, limit: numbe
   }));
 }
 
+/** Whether one message is unread, at the same cost however many are. */
+export function isUnread({ database }: Index, query: UnreadQuery, relPath: string): boolean {
+  const { day, clock, suffix } = columnsOf(relPath);
+  const place =
+    'SELECT id FROM messages WHERE day = ? AND clock = ? AND suffix = ? AND channel = ?';
+  const channel = Number(idOf(database, 'channels', 'uuid', query.channel));
+  const end = `AND texts.rowid = (${place})`;
+  return unreadRows(database, query, '1', end, day, clock, suffix, channel).length > 0;
+}
+
 function unreadRows(
   database: Database,
   { channel, name, seen = '' }: UnreadQuery,
   columns: string,
   end: string,
-  ...values: number[]
+  ...values: (number | string)[]
 ): Row[] {
   const here = `tags : c${idOf(database, 'channels', 'uuid', channel)}`;
   const [own, all] = [nameId(database, name), nameId(database, EVERYONE)];

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { WebInbox } from '../../src/api/api.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { until } from '../support/wait.ts';
+import { Web } from '../support/web.ts';
 
 interface Row {
   relPath: string;
@@ -178,6 +180,26 @@ describe('among many messages', () => {
       expect((await rows(mac, '--questions')).map(({ body }) => body)).toEqual(['lunch?\n']);
     },
   );
+
+  it('an unread question is new, however many newer messages are unread', async () => {
+    const mac = await new Bus().host('mac', { worker: 'true' });
+    put(mac, [1, 'from: carol\nto: operator', 'lunch?'], [2, 'from: carol\nto: worker', 'no']);
+    many(mac, 30, `from: boss\nre: ${relPath(9)}`);
+    expect(await listed(mac, '--questions', '--limit', '5')).toEqual(['new asks lunch?']);
+    const web = await Web.start(mac);
+    const inbox = async (): Promise<[string, boolean] | undefined> => {
+      const { text } = await web.raw('GET', '/api/inbox?for=operator', web.bearer());
+      const { messages } = JSON.parse(text) as WebInbox;
+      return messages.map(({ excerpt, unread }): [string, boolean] => [excerpt, unread])[0];
+    };
+    expect(await inbox()).toEqual(['lunch?', true]);
+    // Whoever has written since has read it, although no message of theirs answers it.
+    const last = '2026/06/09/210000000Z-eeeeeeee.md';
+    mac.edit({
+      [`data/channels/${mac.channel()}/${last}`]: `---\nfrom: operator\nto: boss\ntype: text\ntimestamp: 2026-06-09T21:00:00Z\n---\nwell\n`,
+    });
+    expect(await listed(mac, '--questions', '--limit', '5')).toEqual(['asks lunch?']);
+  });
 
   it('the list and the count say that there may be more questions than they hold', async () => {
     const mac = await new Bus().host('mac', { worker: 'true' });

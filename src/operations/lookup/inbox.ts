@@ -1,4 +1,4 @@
-import { addressedTo, countUnread, listUnread, unansweredBy } from '../../index/inbox.ts';
+import { addressedTo, countUnread, isUnread, listUnread, unansweredBy } from '../../index/inbox.ts';
 import type { Index } from '../../index/index.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
@@ -73,9 +73,11 @@ export async function inboxHere(
     for (const { channel: id, relPath } of shown) {
       const [located] = await context.reader.messages(tip, id, [relPath]);
       if (located === undefined) continue;
-      const key = messageKey({ channel: id, relPath });
       const channel = await context.reader.channel(tip, id);
-      entries.push({ ...located, channel, unread: keys.has(key), asks: asked.has(key) });
+      // Not whether it is among the newest unread ones: a question may be older than all of these.
+      const isNew = isUnread(index, { channel: id, name, seen: seen[id] ?? '' }, relPath);
+      const asks = asked.has(messageKey({ channel: id, relPath }));
+      entries.push({ ...located, channel, unread: isNew, asks });
     }
     return { tip, entries, unread: total, questions: asking.length, cut: wanted.length > limit };
   });
