@@ -421,6 +421,10 @@ it('the reason is on record on every host, however it learns of it', async () =>
   await front.run('cancel', first, '--reason', 'the \u001b[8mtests are fixed');
   await back.once();
   expect(await reasons(back)).toEqual(['operator took it back: the \\u001b[8mtests are fixed']);
+  const there = await front.run('wait', first);
+  expect(there.err).toContain(
+    'worker failed on back after 0 attempts: it was cancelled; look at it',
+  );
 
   const second = await back.send('worker', 'part');
   await back.run('pause');
