@@ -147,6 +147,23 @@ describe('asks you', () => {
   });
 });
 
+it('what its writer took back asks nothing any more, and nobody else can take it back', async () => {
+  const bus = new Bus();
+  const mac = await bus.host('mac', { worker: 'echo done' });
+  put(
+    mac,
+    [1, 'from: carol\nto: operator', 'lunch?'],
+    [2, 'from: carol\nto: operator', 'dinner?'],
+    [3, `from: mallory\nto: operator\nre: ${relPath(1)}\ncancels: ${relPath(1)}`, 'no'],
+    [4, `from: carol\nto: operator\nre: ${relPath(1)}`, 'a word more'],
+  );
+  expect((await mac.run('inbox', '--questions', '--count')).out).toBe('2\n');
+  await mac.runWith({ login: 'carol' }, 'cancel', relPath(2), '--reason', 'not hungry');
+  expect(await listed(mac, '--questions')).toEqual(['new asks lunch?']);
+  expect((await mac.run('inbox')).out).toMatch(/carol .* cancels 22222222\n +not hungry\n/);
+  expect((await mac.run('status')).out).not.toContain('dinner?');
+});
+
 it('counting together with following is refused', async () => {
   const bus = new Bus();
   const mac = await bus.host('mac', { worker: 'cat' });

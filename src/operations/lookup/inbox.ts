@@ -1,5 +1,13 @@
-import { addressedTo, countUnread, isUnread, listUnread, unansweredBy } from '../../index/inbox.ts';
+import {
+  addressedTo,
+  countUnread,
+  isUnread,
+  listUnread,
+  namedBy,
+  unansweredBy,
+} from '../../index/inbox.ts';
 import type { Index } from '../../index/index.ts';
+import { mayCancel } from '../../protocol/cancel.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { isSentInterim } from '../../protocol/interim.ts';
@@ -109,7 +117,7 @@ function unreadFor(
 /**
  * The messages that ask a name something: new tasks and questions in old threads, by people or
  * actors, and questions back ({@link QuestionsBack}), if no message of that name answers them, on the
- * bus or in this machine's outbox. At most {@link MOST_ASKING}, the newest first.
+ * bus or in this machine's outbox, and their writers did not take them back. At most {@link MOST_ASKING}, the newest first.
  */
 async function openQuestionsTo(
   context: Context,
@@ -127,9 +135,27 @@ async function openQuestionsTo(
     const [located] = await context.reader.messages(tip, ref.channel, [ref.relPath]);
     if (located === undefined) continue;
     const { message } = located;
-    if (isQuestion(message) || (await back.has({ ...ref, message }))) found.push(ref);
+    if (!isQuestion(message) && !(await back.has({ ...ref, message }))) continue;
+    if (!(await isTakenBack(context, index, tip, { ...ref, message }))) found.push(ref);
   }
   return found;
+}
+
+/** The most messages of its writer that are read to find out whether a question was taken back. */
+const MOST_CANCELS = 20;
+
+async function isTakenBack(
+  { reader }: Context,
+  index: Index,
+  tip: string,
+  { channel, relPath, message }: MessageRef & Located,
+): Promise<boolean> {
+  const naming = namedBy(index, { channel, relPath }, message.from, MOST_CANCELS);
+  const paths = naming.map((ref) => ref.relPath);
+  const theirs = await reader.messages(tip, channel, paths);
+  return theirs.some(
+    ({ message: later }) => later.cancels === relPath && mayCancel(later, message),
+  );
 }
 
 async function namedInOutbox(context: Context, name: string): Promise<Set<string>> {

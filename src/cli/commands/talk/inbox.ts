@@ -79,6 +79,7 @@ function render({ io }: Call, entry: InboxEntry): string {
     `#${colourless(channel.name)}`,
     paint('dim', shortName(relPath)),
     ...(asks ? [paint('yellow', 'asks you')] : []),
+    ...(message.cancels === undefined ? [] : [`cancels ${shortName(message.cancels)}`]),
     ...(message.failed === undefined ? [] : [paint('red', `failed: ${message.failed.reason}`)]),
   ];
   const options = optionLines(message.options ?? []);
