@@ -218,6 +218,23 @@ describe('among many messages', () => {
     expect(await listed(mac, '--questions', '--limit', '5')).toEqual(['asks lunch?']);
   });
 
+  it('what came in several channels is in the order of its time, and names its channel', async () => {
+    const mac = await new Bus().host('mac', { worker: 'true' });
+    const side = (await mac.run('channel', 'create', 'side')).out.trim();
+    const files = Array.from({ length: 230 }, (_, n): [string, string] => {
+      const where = n % 3 === 0 ? side : mac.channel();
+      const name = `2026/06/09/2000${String(n).padStart(5, '0')}Z-${String(n).padStart(12, '0')}.md`;
+      const text = `---\nfrom: carol\nto: operator\ntype: text\ntimestamp: 2026-06-09T20:00:00Z\n---\n${String(n)}\n`;
+      return [`data/channels/${where}/${name}`, text];
+    });
+    mac.edit(Object.fromEntries(files));
+    const { out, err } = await mac.run('inbox', '--limit', '220');
+    const rows = [...out.matchAll(/#(\w+) .*\n +(\d+)\n/g)].map(([, ...found]) => found.join(' '));
+    const expected = files.map((_, n) => `${n % 3 === 0 ? 'side' : 'general'} ${String(n)}`);
+    expect(rows).toEqual(expected.reverse().slice(0, 220));
+    expect(err).toContain('only 220 are shown');
+  });
+
   it('the list and the count say that there may be more questions than they hold', async () => {
     const mac = await new Bus().host('mac', { worker: 'true' });
     many(mac, 201, 'from: carol');

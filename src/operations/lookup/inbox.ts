@@ -18,6 +18,7 @@ import { loadChatMemory } from '../../state/chat-memory.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
 import { QuestionsBack } from './asked-back.ts';
+import { messagesAt } from './messages-at.ts';
 import { queuedMessages } from './queued.ts';
 
 /** A message that came for somebody. */
@@ -78,14 +79,17 @@ export async function inboxHere(
     const wanted = questions ? asking : [...unread, ...rest];
     const shown = wanted.slice(0, limit);
     const entries: InboxEntry[] = [];
-    for (const { channel: id, relPath } of shown) {
-      const [located] = await context.reader.messages(tip, id, [relPath]);
-      if (located === undefined) continue;
-      const channel = await context.reader.channel(tip, id);
-      // Not whether it is among the newest unread ones: a question may be older than all of these.
-      const isNew = isUnread(index, { channel: id, name, seen: seen[id] ?? '' }, relPath);
-      const asks = asked.has(messageKey({ channel: id, relPath }));
-      entries.push({ ...located, channel, unread: isNew, asks });
+    const channels = new Map<string, Channel>();
+    for (const { channel: id, ...located } of await messagesAt(context, tip, shown)) {
+      const { relPath } = located;
+      const key = messageKey({ channel: id, relPath });
+      const query = { channel: id, name, seen: seen[id] ?? '' };
+      // A question may be older than all of the newest unread messages.
+      const isOlder = !keys.has(key) && total > keys.size;
+      const isNew = keys.has(key) || (isOlder && isUnread(index, query, relPath));
+      const channel = channels.get(id) ?? (await context.reader.channel(tip, id));
+      channels.set(id, channel);
+      entries.push({ ...located, channel, unread: isNew, asks: asked.has(key) });
     }
     return { tip, entries, unread: total, questions: asking.length, cut: wanted.length > limit };
   });
