@@ -180,6 +180,16 @@ it.each(['alone', 'with a dispatcher'])(
   },
 );
 
+it('who sends something to themselves is told that it wakes nobody', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const { code, err } = await host.run('send', '--to', 'operator,worker', 'a note');
+  expect(code).toBe(0);
+  expect(err).toContain('operator is its sender, and a message never wakes its own sender\n');
+  expect(err).not.toContain('no host serves operator');
+  expect((await host.run('send', '--to', 'worker', 'a task')).err).not.toContain('own sender');
+});
+
 it('ask says what it wants, and is not for runs', async () => {
   const host = await new Bus().host('front', { idle: 'true' });
   expect((await host.run('ask', 'worker')).err).toContain('the question has no text');
