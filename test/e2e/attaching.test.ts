@@ -58,6 +58,8 @@ it('files of one name are told apart, on disk and in a run', async () => {
   expect(names).toEqual(['1-same.txt', '2-same.txt', '3-same.txt', '4-same.txt']);
   const texts = names.map((name) => readFileSync(join(out, name), 'utf8'));
   expect(texts).toEqual(['one', 'two', 'three', 'one']);
+  const raw = await host.run('read', relPath, '--raw', '--files', out);
+  expect(raw).toMatchObject({ code: 2, out: '' });
   const empty = await host.run('read', relPath, '--files', '');
   expect(empty).toMatchObject({ code: 2, out: '' });
   expect(empty.err).toContain('--files "" names no folder');

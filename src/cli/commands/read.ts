@@ -15,6 +15,8 @@ export async function run(call: Call): Promise<number> {
   const raw = flag(call, 'raw');
   if (raw && flag(call, 'json'))
     throw new CrosstalkError('usage', '--raw and --json were given; give one of them');
+  if (raw && text(call, 'files') !== undefined)
+    throw new CrosstalkError('usage', '--raw and --files were given; give one of them');
   // An empty name would be the current folder, as where a variable of a script is not set.
   if (text(call, 'files') === '')
     throw new CrosstalkError(
