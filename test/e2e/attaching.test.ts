@@ -27,12 +27,14 @@ it('a file whose size is made up is refused by name, and a growing one comes as 
   expect(bus.messages()).toEqual([]);
   const log = fileIn(bus, 'log', 'x'.repeat(100_000));
   const line = 'y'.repeat(64);
-  const writer = spawn('sh', ['-c', `while printf %s ${line} >> '${log}'; do :; done`]);
+  // It ends before the file is too large, however slow the commands are.
+  const grow = `n=0; while [ $n -lt 50000 ]; do printf %s ${line} >> '${log}'; n=$((n + 1)); done`;
+  const writer = spawn('sh', ['-c', grow]);
+  const ended = once(writer, 'exit');
   for (let tries = 0; tries < 5; tries++) {
     const { code, err } = await host.run('send', '--to', 'x', '--attach', log, 'text');
     if (code !== 0) expect(err).toMatch(/was changed while it was read; copy it/);
   }
-  const ended = once(writer, 'exit');
   writer.kill('SIGKILL');
   await ended;
   for (const { message } of bus.messages()) {
