@@ -80,6 +80,21 @@ export async function holdsBytes(path: string, bytes: Buffer): Promise<boolean> 
   }
 }
 
+/**
+ * All bytes of an open regular file, of which no more is read than it has: it may grow for ever.
+ *
+ * @param size what the file says of itself
+ * @returns instead of the bytes why they cannot be relied on, and what to do
+ */
+export async function readWhole(file: FileHandle, size: number): Promise<Buffer | string> {
+  const bytes = await read(file, size + 1);
+  if (bytes.length === size) return bytes;
+  const { size: after } = await file.stat();
+  return after === size
+    ? `claims to have ${String(size)} bytes, which is not true, as with the files in /proc and /sys: copy what is in it into a file, and give that`
+    : 'was changed while it was read; copy it, and give the copy';
+}
+
 async function read(file: FileHandle, size: number): Promise<Buffer> {
   const buffer = Buffer.alloc(size);
   let filled = 0;

@@ -136,7 +136,7 @@ export class Cancellations {
     this.#parts.log('cancel_ignored', {
       message: relPath,
       cancels: place.relPath,
-      reason: 'somebody else wrote the message that it cancels',
+      reason: 'somebody else wrote the message that it cancels, or that takes one back itself',
     });
     return undefined;
   }

@@ -37,12 +37,22 @@ export function listUnread({ database }: Index, query: UnreadQuery, limit: numbe
   }));
 }
 
+/** Whether one message is unread, at the same cost however many are. */
+export function isUnread({ database }: Index, query: UnreadQuery, relPath: string): boolean {
+  const { day, clock, suffix } = columnsOf(relPath);
+  const place =
+    'SELECT id FROM messages WHERE day = ? AND clock = ? AND suffix = ? AND channel = ?';
+  const channel = Number(idOf(database, 'channels', 'uuid', query.channel));
+  const end = `AND texts.rowid = (${place})`;
+  return unreadRows(database, query, '1', end, day, clock, suffix, channel).length > 0;
+}
+
 function unreadRows(
   database: Database,
   { channel, name, seen = '' }: UnreadQuery,
   columns: string,
   end: string,
-  ...values: number[]
+  ...values: (number | string)[]
 ): Row[] {
   const here = `tags : c${idOf(database, 'channels', 'uuid', channel)}`;
   const [own, all] = [nameId(database, name), nameId(database, EVERYONE)];
@@ -80,16 +90,40 @@ export function* unansweredBy({ database }: Index, name: string): Generator<Mess
     if (!isNamedBy(database, place, own)) yield place;
 }
 
-function isNamedBy(database: Database, { channel, relPath }: MessageRef, own: string): boolean {
-  const naming = database.all(
-    'SELECT DISTINCT message FROM links WHERE target = ? LIMIT ?',
-    hashOf(channel, relPath),
-    MOST_LINKS,
-  );
-  const byOwn = 'SELECT 1 FROM texts WHERE texts MATCH ? AND rowid = ?';
-  return naming.some(
-    (row) => database.get(byOwn, `tags : s${own}`, number(row, 'message')) !== undefined,
-  );
+/** The messages of a name in which another one of its channel may be named, the newest first. */
+export function namedBy(
+  { database }: Index,
+  { channel, relPath }: MessageRef,
+  name: string,
+  limit: number,
+): MessageRef[] {
+  const sender = nameId(database, name);
+  const ids = linksTo(database, { channel, relPath }).filter((id) => isBy(database, id, sender));
+  return ids
+    .toSorted((a, b) => b - a)
+    .slice(0, limit)
+    .flatMap((id) => database.all('SELECT * FROM messages WHERE id = ?', id))
+    .map((row) => ({ channel, relPath: relPathIn(row) }));
+}
+
+function isNamedBy(database: Database, place: MessageRef, own: string): boolean {
+  return linksTo(database, place).some((id) => isBy(database, id, own));
+}
+
+function linksTo(database: Database, { channel, relPath }: MessageRef): number[] {
+  return database
+    .all(
+      'SELECT DISTINCT message FROM links WHERE target = ? LIMIT ?',
+      hashOf(channel, relPath),
+      MOST_LINKS,
+    )
+    .map((row) => number(row, 'message'));
+}
+
+/** @param sender the number of a name */
+function isBy(database: Database, id: number, sender: string): boolean {
+  const byThem = 'SELECT 1 FROM texts WHERE texts MATCH ? AND rowid = ?';
+  return database.get(byThem, `tags : s${sender}`, id) !== undefined;
 }
 
 function placesOf(database: Database, wanted: string, limit: number): MessageRef[] {

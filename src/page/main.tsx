@@ -8,6 +8,7 @@ import './styles/markdown.css';
 import './styles/messages.css';
 import './styles/compose.css';
 import './styles/files.css';
+import './styles/extras.css';
 import './styles/flow.css';
 import './styles/low.css';
 import './styles/contrast.css';

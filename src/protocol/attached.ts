@@ -87,17 +87,19 @@ export function filesProblem(
   if (large !== undefined) return tooLarge(large.name, large.bytes, limits);
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
   if (total > limits.total)
-    return `the files have ${inMib(total)} together, more than the ${inMib(limits.total)} of a message; send several messages`;
+    return `the files have ${apart(total, limits.total)} together, more than the ${apart(limits.total, total)} of a message; send several messages`;
   return undefined;
 }
 
 /** Why a file of this size is not taken. */
 function tooLarge(name: string, bytes: number, { file }: FileLimits): string {
-  return `${JSON.stringify(name)} has ${inMib(bytes)}, more than ${inMib(file)}; every clone keeps a file for ever, so put large ones elsewhere and send where they are, or raise the limit of this clone: git config crosstalk.maxFileBytes ${String(bytes)}`;
+  return `${JSON.stringify(name)} has ${apart(bytes, file)}, more than ${apart(file, bytes)}; every clone keeps a file for ever, so put large ones elsewhere and send where they are, or raise the limit of this clone: git config crosstalk.maxFileBytes ${String(bytes)}`;
 }
 
-function inMib(bytes: number): string {
-  return bytes < MIB ? `${String(bytes)} bytes` : `${(bytes / MIB).toFixed(1)} MiB`;
+/** A size for people beside another one, which reads differently: in bytes if it has to be. */
+export function apart(bytes: number, other: number): string {
+  const words = sizeInWords(bytes);
+  return bytes !== other && words === sizeInWords(other) ? `${String(bytes)} bytes` : words;
 }
 
 /** A size for people, such as `1.5 MiB`. */

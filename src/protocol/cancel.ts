@@ -36,12 +36,15 @@ export function cancelMessage(
   };
 }
 
-/** Whether a message takes another one back: only whoever wrote that one may, where it was written. */
-export function mayCancel(
-  cancel: Pick<Message, 'from' | 'host'>,
-  target: Pick<Message, 'from' | 'host'>,
-): boolean {
-  return cancel.from === target.from && cancel.host === target.host;
+/** The messages that concern each other by `cancels`. */
+type Written = Pick<Message, 'from' | 'host' | 'cancels'>;
+
+/**
+ * Whether a message takes another one back: only whoever wrote that one may, where it was written. What
+ * takes a message back cannot be taken back: it is done by then.
+ */
+export function mayCancel(cancel: Omit<Written, 'cancels'>, target: Written): boolean {
+  return cancel.from === target.from && cancel.host === target.host && target.cancels === undefined;
 }
 
 /** Whether a message is for an actor on a host, so that this host has to end what it does for it. */

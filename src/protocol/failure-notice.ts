@@ -1,6 +1,6 @@
 import type { Address } from './address.ts';
 import { chainLevels, openQuestionsOfBatch, type Lookup } from './causality.ts';
-import type { Located } from './message.ts';
+import type { Located, Message } from './message.ts';
 import { CANCELLED } from './cancel.ts';
 import { askersOf, senderAddress, type AnswerPlan } from './reply.ts';
 import { reasonInWords } from './text/reasons.ts';
@@ -46,17 +46,31 @@ export function planNotice(
  *
  * @param attempts the runs that were made; 0 when nothing ran
  */
-export function noticeText(facts: {
+export function noticeText(facts: NoticeFacts & { letter: string }): string {
+  const { host, reason, letter } = facts;
+  if (reason === CANCELLED) return `${whyNone(facts)}\n`;
+  return `${whyNone(facts)} It is tried again only when somebody on ${host} calls: crosstalk dlq --retry ${letter}\n`;
+}
+
+interface NoticeFacts {
   actor: string;
   host: string;
   reason: string;
   attempts: number;
-  letter: string;
-}): string {
-  const { actor, host, reason, attempts, letter } = facts;
-  if (reason === CANCELLED)
-    return `${actor} on ${host} gives no answer: ${reasonInWords(reason)}.\n`;
+}
+
+function whyNone({ actor, host, reason, attempts }: NoticeFacts): string {
   const tries = attempts === 1 ? ' (1 attempt)' : ` (${String(attempts)} attempts)`;
-  const why = `${reasonInWords(reason)}${attempts === 0 ? '' : tries}`;
-  return `${actor} on ${host} gives no answer: ${why}. It is tried again only when somebody on ${host} calls: crosstalk dlq --retry ${letter}\n`;
+  const isTold = attempts > 0 && reason !== CANCELLED;
+  return `${actor} on ${host} gives no answer: ${reasonInWords(reason)}${isTold ? tries : ''}.`;
+}
+
+/**
+ * What a notice says beyond its fields, in one line: readers say what is in these themselves, and the
+ * notice would say it again. It may be from another version, and is then repeated as it is.
+ */
+export function saidBesides({ from, failed, body }: Message): string {
+  const [line = ''] = body.trim().split('\n');
+  const known = failed === undefined ? '' : whyNone({ actor: from, ...failed });
+  return line.startsWith(known) ? line.slice(known.length).trim() : line;
 }

@@ -156,7 +156,12 @@ const SEND_FIELDS: Readonly<Record<keyof WebSendRequest, true>> = {
   cancels: true,
   files: true,
   option: true,
+  options: true,
+  schema: true,
 };
+
+/** The fields that are no text. */
+const LISTS: readonly string[] = ['files', 'options'] satisfies (keyof WebSendRequest)[];
 
 /** The body of a request that sends. @throws CrosstalkError `usage` if it is not one */
 export function sendRequest(value: unknown): WebSendRequest {
@@ -167,14 +172,26 @@ export function sendRequest(value: unknown): WebSendRequest {
         'usage',
         `${shown(key)} is none of ${Object.keys(SEND_FIELDS).join(', ')}`,
       );
-    if (key !== 'files' && typeof field !== 'string')
+    if (!LISTS.includes(key) && typeof field !== 'string')
       throw new CrosstalkError('usage', `${key} is ${briefly(field)}, expected text`);
   }
-  const { files, ...request } = Object.fromEntries(fields) as Partial<Record<string, string>>;
+  const { files, options, ...request } = Object.fromEntries(fields) as Partial<
+    Record<string, string>
+  >;
   const { to = '', body = '', ...said } = request;
   const rest = Object.entries(said).filter(([, field]) => field !== '');
-  const named = files === undefined ? {} : { files: fileRefs(files) };
-  return { ...Object.fromEntries(rest), ...named, to, body };
+  return {
+    ...Object.fromEntries(rest),
+    ...(files !== undefined && { files: fileRefs(files) }),
+    ...(options !== undefined && { options: optionTexts(options) }),
+    ...{ to, body },
+  };
+}
+
+function optionTexts(value: unknown): string[] {
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  if (list.every((item) => typeof item === 'string')) return list;
+  throw new CrosstalkError('usage', 'options is no list of texts');
 }
 
 function fileRefs(value: unknown): { sha256: string; name: string }[] {

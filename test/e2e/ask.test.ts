@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { Bus } from '../support/bus.ts';
 import { failedOn, put } from '../support/by-hand.ts';
+import { git } from '../support/git.ts';
 import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
@@ -159,6 +160,34 @@ it('a question that Ctrl-C leaves can be waited for again', async () => {
   );
   await back.once();
   expect((await front.run('wait', question)).out).toContain('  three\n');
+});
+
+it.each(['alone', 'with a dispatcher'])(
+  'nobody asks themselves, %s: it is said before anything is sent',
+  async (how) => {
+    const bus = new Bus();
+    const host = await bus.host('front', { worker: 'echo done' });
+    if (how !== 'alone') await host.start().saw('tick');
+    for (const to of ['operator', 'worker,operator@front']) {
+      const refused = await host.run('ask', to, 'who am I?');
+      expect(refused).toMatchObject({ code: 2, out: '' });
+      expect(refused.err).toMatch(/^crosstalk ask: operator is who asks, and .* own sender; .*\n$/);
+    }
+    expect((await host.run('ask', 'worker', '--from', 'worker', 'who?')).code).toBe(2);
+    git(host.dir, 'config', 'crosstalk.from', 'worker');
+    expect((await host.run('ask', 'worker', 'who?')).err).toContain('worker is who asks');
+    expect(bus.messages()).toEqual([]);
+  },
+);
+
+it('who sends something to themselves is told that it wakes nobody', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const { code, err } = await host.run('send', '--to', 'operator,worker', 'a note');
+  expect(code).toBe(0);
+  expect(err).toContain('operator is its sender, and a message never wakes its own sender\n');
+  expect(err).not.toContain('no host serves operator');
+  expect((await host.run('send', '--to', 'worker', 'a task')).err).not.toContain('own sender');
 });
 
 it('ask says what it wants, and is not for runs', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { activation } from '../../src/protocol/activation.ts';
 import { formatMessage } from '../../src/protocol/message.ts';
+import { relPathAt } from '../../src/protocol/names.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { until } from '../support/wait.ts';
 
@@ -231,6 +232,25 @@ it('nobody else can cancel a message, neither by the command nor by a push', asy
   expect(log.filter(({ event }) => event === 'cancel_ignored')).toHaveLength(2);
 });
 
+it('a cancellation cannot be cancelled, neither by the command nor by a push', async () => {
+  const bus = new Bus();
+  const front = await bus.host('front', { idle: 'true' });
+  const back = await bus.host('back', { worker: DONE });
+  await back.once();
+  await front.run('cancel', await front.send('worker', 'part'));
+  const first = bus.messages().find(({ message }) => message.cancels !== undefined);
+  const cancel = first?.relPath ?? '';
+  const again = await front.run('cancel', cancel);
+  expect(again).toMatchObject({ code: 2, out: '' });
+  expect(again.err).toContain('which cannot be undone; send that message again');
+  front.edit({
+    [`data/channels/${front.channel()}/${relPathAt(new Date(), 'abcdef012345')}`]: `---\nfrom: operator\nto: worker\ntype: text\ntimestamp: ${new Date().toISOString()}\nre: ${cancel}\ncancels: ${cancel}\n---\nno\n`,
+  });
+  await front.run('sync');
+  await back.once();
+  expect(await letters(back)).toEqual([['cancelled', 'cancelled', 'worker']]);
+});
+
 it('of two questions in one run the other one is answered', async () => {
   const bus = new Bus();
   const gate = join(bus.root, 'gate');
@@ -421,6 +441,10 @@ it('the reason is on record on every host, however it learns of it', async () =>
   await front.run('cancel', first, '--reason', 'the \u001b[8mtests are fixed');
   await back.once();
   expect(await reasons(back)).toEqual(['operator took it back: the \\u001b[8mtests are fixed']);
+  const there = await front.run('wait', first);
+  expect(there.err).toContain(
+    'worker failed on back after 0 attempts: it was cancelled; look at it',
+  );
 
   const second = await back.send('worker', 'part');
   await back.run('pause');

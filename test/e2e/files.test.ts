@@ -101,6 +101,7 @@ it('ten megabytes go through with a dispatcher running, and one byte more is ref
   const refused = await host.run('send', '--to', 'worker', '--attach', larger, 'hash it');
   expect(refused).toMatchObject({ code: 2, out: '' });
   expect(refused.err).toContain('git config crosstalk.maxFileBytes 10485761');
+  expect(refused.err).toContain('has 10485761 bytes, more than 10485760 bytes;');
   expect(sideFiles(host.state)).toEqual([]);
   git(host.dir, 'config', 'crosstalk.maxFileBytes', '10485761');
   await host.send('worker', 'hash it', '--attach', larger);

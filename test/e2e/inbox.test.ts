@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { WebInbox } from '../../src/api/api.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { until } from '../support/wait.ts';
+import { Web } from '../support/web.ts';
 
 interface Row {
   relPath: string;
@@ -145,6 +147,23 @@ describe('asks you', () => {
   });
 });
 
+it('what its writer took back asks nothing any more, and nobody else can take it back', async () => {
+  const bus = new Bus();
+  const mac = await bus.host('mac', { worker: 'echo done' });
+  put(
+    mac,
+    [1, 'from: carol\nto: operator', 'lunch?'],
+    [2, 'from: carol\nto: operator', 'dinner?'],
+    [3, `from: mallory\nto: operator\nre: ${relPath(1)}\ncancels: ${relPath(1)}`, 'no'],
+    [4, `from: carol\nto: operator\nre: ${relPath(1)}`, 'a word more'],
+  );
+  expect((await mac.run('inbox', '--questions', '--count')).out).toBe('2\n');
+  await mac.runWith({ login: 'carol' }, 'cancel', relPath(2), '--reason', 'not hungry');
+  expect(await listed(mac, '--questions')).toEqual(['new asks lunch?']);
+  expect((await mac.run('inbox')).out).toMatch(/carol .* cancels 22222222\n +not hungry\n/);
+  expect((await mac.run('status')).out).not.toContain('dinner?');
+});
+
 it('counting together with following is refused', async () => {
   const bus = new Bus();
   const mac = await bus.host('mac', { worker: 'cat' });
@@ -178,6 +197,43 @@ describe('among many messages', () => {
       expect((await rows(mac, '--questions')).map(({ body }) => body)).toEqual(['lunch?\n']);
     },
   );
+
+  it('an unread question is new, however many newer messages are unread', async () => {
+    const mac = await new Bus().host('mac', { worker: 'true' });
+    put(mac, [1, 'from: carol\nto: operator', 'lunch?'], [2, 'from: carol\nto: worker', 'no']);
+    many(mac, 30, `from: boss\nre: ${relPath(9)}`);
+    expect(await listed(mac, '--questions', '--limit', '5')).toEqual(['new asks lunch?']);
+    const web = await Web.start(mac);
+    const inbox = async (): Promise<[string, boolean] | undefined> => {
+      const { text } = await web.raw('GET', '/api/inbox?for=operator', web.bearer());
+      const { messages } = JSON.parse(text) as WebInbox;
+      return messages.map(({ excerpt, unread }): [string, boolean] => [excerpt, unread])[0];
+    };
+    expect(await inbox()).toEqual(['lunch?', true]);
+    // Whoever has written since has read it, although no message of theirs answers it.
+    const last = '2026/06/09/210000000Z-eeeeeeee.md';
+    mac.edit({
+      [`data/channels/${mac.channel()}/${last}`]: `---\nfrom: operator\nto: boss\ntype: text\ntimestamp: 2026-06-09T21:00:00Z\n---\nwell\n`,
+    });
+    expect(await listed(mac, '--questions', '--limit', '5')).toEqual(['asks lunch?']);
+  });
+
+  it('what came in several channels is in the order of its time, and names its channel', async () => {
+    const mac = await new Bus().host('mac', { worker: 'true' });
+    const side = (await mac.run('channel', 'create', 'side')).out.trim();
+    const files = Array.from({ length: 230 }, (_, n): [string, string] => {
+      const where = n % 3 === 0 ? side : mac.channel();
+      const name = `2026/06/09/2000${String(n).padStart(5, '0')}Z-${String(n).padStart(12, '0')}.md`;
+      const text = `---\nfrom: carol\nto: operator\ntype: text\ntimestamp: 2026-06-09T20:00:00Z\n---\n${String(n)}\n`;
+      return [`data/channels/${where}/${name}`, text];
+    });
+    mac.edit(Object.fromEntries(files));
+    const { out, err } = await mac.run('inbox', '--limit', '220');
+    const rows = [...out.matchAll(/#(\w+) .*\n +(\d+)\n/g)].map(([, ...found]) => found.join(' '));
+    const expected = files.map((_, n) => `${n % 3 === 0 ? 'side' : 'general'} ${String(n)}`);
+    expect(rows).toEqual(expected.reverse().slice(0, 220));
+    expect(err).toContain('only 220 are shown');
+  });
 
   it('the list and the count say that there may be more questions than they hold', async () => {
     const mac = await new Bus().host('mac', { worker: 'true' });

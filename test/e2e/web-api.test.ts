@@ -228,6 +228,13 @@ it('what the API cannot do with a request it says in one line, with a status tha
   expect(await bad('{"to":"a","body":"x","host":"evil"}')).toBe(400);
   expect(await bad('{"to":"not a name","body":"x"}')).toBe(400);
   expect(await bad('{"to":"a","body":"x","re":"../../etc/passwd"}')).toBe(400);
+  expect(await bad('{"to":"a","body":"x","options":["yes",1]}')).toBe(400);
+  expect(await bad('{"to":"a","body":"x","options":["a\\nb"]}')).toBe(400);
+  expect(await bad('{"to":"a","body":"x","options":{"0":"yes"}}')).toBe(400);
+  const many = Array.from({ length: 10_000 }, String);
+  expect(await bad(JSON.stringify({ to: 'a', body: 'x', options: many }))).toBe(400);
+  expect(await bad('{"to":"a","body":"x","schema":{}}')).toBe(400);
+  expect(await bad('{"to":"a","body":"x","schema":"[]"}')).toBe(400);
   expect(bus.messages()).toEqual([]);
   const retry = { ...web.bearer(), 'content-type': 'application/json' };
   expect((await web.raw('POST', '/api/dead-letters/none/retry', retry, '{}')).status).toBe(404);

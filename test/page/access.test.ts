@@ -152,6 +152,10 @@ describe.skipIf(!hasBrowser)(`the page, for whoever reads it ${UNLESS}`, () => {
       for (const [view, path] of Object.entries(views)) {
         await window.open(path);
         await settled(window, view);
+        if (view === 'write' || view === 'conversation') {
+          await page.locator('summary', { hasText: 'More' }).click();
+          await page.getByRole('button', { name: 'Add an option' }).click();
+        }
         await page.addScriptTag({ content: axe.source });
         for (const [look, media, viewport] of LOOKS) {
           await page.emulateMedia(media);

@@ -156,12 +156,20 @@ describe('recipients', () => {
 });
 
 describe('drafts', () => {
+  const draft = fc.record({
+    to: fc.string({ minLength: 1 }),
+    tier: fc.string(),
+    body: fc.string(),
+    options: fc.array(fc.string()),
+    schema: fc.string(),
+  });
+
   it('come back as they were kept, each in its channel', () => {
     fc.assert(
-      fc.property(fc.string({ minLength: 1 }), fc.string(), fc.string(), (to, tier, body) => {
+      fc.property(draft, (kept) => {
         const there = shelf();
-        keepDraft(there, 'a', { to, tier, body });
-        expect(loadDraft(there, 'a')).toEqual({ to, tier, body });
+        keepDraft(there, 'a', kept);
+        expect(loadDraft(there, 'a')).toEqual(kept);
         expect(loadDraft(there, 'b')).toEqual(EMPTY);
       }),
     );
@@ -169,10 +177,13 @@ describe('drafts', () => {
 
   it('that are damaged are as none, and a full shelf is no error', () => {
     const there = shelf();
-    for (const kept of ['{', '[]', '7', '{"to":7}']) {
+    for (const kept of ['{', '[]', '7', '{"to":7}', '{"options":"x"}', '{"options":[7]}']) {
       there.setItem('crosstalk-draft-a', kept);
       expect(loadDraft(there, 'a')).toEqual(EMPTY);
     }
+    // What an older page kept has neither options nor a schema.
+    there.setItem('crosstalk-draft-a', '{"to":"x","tier":"","body":"y"}');
+    expect(loadDraft(there, 'a')).toEqual({ ...EMPTY, to: 'x', body: 'y' });
     expect(keepDraft(shelf(true), 'a', { ...EMPTY, body: 'x' })).toBe(false);
   });
 });

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
+import { readWhole } from '../../plain-file.ts';
 import type { AgentMode } from '../../operations/agent-mode.ts';
 import { MAX_MESSAGE_BYTES } from '../../protocol/message.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -53,7 +54,9 @@ export async function bytesInRun(
     const found = await handle.stat();
     if (!found.isFile()) throw refused('is not for a run: it is no regular file');
     if (found.size > limit) throw refused(`has ${String(found.size)} bytes, too many`);
-    return await handle.readFile();
+    const bytes = await readWhole(handle, found.size);
+    if (typeof bytes === 'string') throw refused(bytes);
+    return bytes;
   } finally {
     await handle.close();
   }

@@ -15,6 +15,14 @@ export async function run(call: Call): Promise<number> {
   const raw = flag(call, 'raw');
   if (raw && flag(call, 'json'))
     throw new CrosstalkError('usage', '--raw and --json were given; give one of them');
+  if (raw && text(call, 'files') !== undefined)
+    throw new CrosstalkError('usage', '--raw and --files were given; give one of them');
+  // An empty name would be the current folder, as where a variable of a script is not set.
+  if (text(call, 'files') === '')
+    throw new CrosstalkError(
+      'usage',
+      '--files "" names no folder; give one, such as . for this one',
+    );
   return inTransport(call, async (context) => {
     if (raw) {
       call.io.outBytes((await findFile(context, given)).bytes);

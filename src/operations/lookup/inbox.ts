@@ -1,5 +1,13 @@
-import { addressedTo, countUnread, listUnread, unansweredBy } from '../../index/inbox.ts';
+import {
+  addressedTo,
+  countUnread,
+  isUnread,
+  listUnread,
+  namedBy,
+  unansweredBy,
+} from '../../index/inbox.ts';
 import type { Index } from '../../index/index.ts';
+import { mayCancel } from '../../protocol/cancel.ts';
 import { isQuestion } from '../../protocol/causality.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { isSentInterim } from '../../protocol/interim.ts';
@@ -10,6 +18,7 @@ import { loadChatMemory } from '../../state/chat-memory.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
 import { QuestionsBack } from './asked-back.ts';
+import { messagesAt } from './messages-at.ts';
 import { queuedMessages } from './queued.ts';
 
 /** A message that came for somebody. */
@@ -70,12 +79,17 @@ export async function inboxHere(
     const wanted = questions ? asking : [...unread, ...rest];
     const shown = wanted.slice(0, limit);
     const entries: InboxEntry[] = [];
-    for (const { channel: id, relPath } of shown) {
-      const [located] = await context.reader.messages(tip, id, [relPath]);
-      if (located === undefined) continue;
+    const channels = new Map<string, Channel>();
+    for (const { channel: id, ...located } of await messagesAt(context, tip, shown)) {
+      const { relPath } = located;
       const key = messageKey({ channel: id, relPath });
-      const channel = await context.reader.channel(tip, id);
-      entries.push({ ...located, channel, unread: keys.has(key), asks: asked.has(key) });
+      const query = { channel: id, name, seen: seen[id] ?? '' };
+      // A question may be older than all of the newest unread messages.
+      const isOlder = !keys.has(key) && total > keys.size;
+      const isNew = keys.has(key) || (isOlder && isUnread(index, query, relPath));
+      const channel = channels.get(id) ?? (await context.reader.channel(tip, id));
+      channels.set(id, channel);
+      entries.push({ ...located, channel, unread: isNew, asks: asked.has(key) });
     }
     return { tip, entries, unread: total, questions: asking.length, cut: wanted.length > limit };
   });
@@ -107,7 +121,7 @@ function unreadFor(
 /**
  * The messages that ask a name something: new tasks and questions in old threads, by people or
  * actors, and questions back ({@link QuestionsBack}), if no message of that name answers them, on the
- * bus or in this machine's outbox. At most {@link MOST_ASKING}, the newest first.
+ * bus or in this machine's outbox, and their writers did not take them back. At most {@link MOST_ASKING}, the newest first.
  */
 async function openQuestionsTo(
   context: Context,
@@ -125,9 +139,27 @@ async function openQuestionsTo(
     const [located] = await context.reader.messages(tip, ref.channel, [ref.relPath]);
     if (located === undefined) continue;
     const { message } = located;
-    if (isQuestion(message) || (await back.has({ ...ref, message }))) found.push(ref);
+    if (!isQuestion(message) && !(await back.has({ ...ref, message }))) continue;
+    if (!(await isTakenBack(context, index, tip, { ...ref, message }))) found.push(ref);
   }
   return found;
+}
+
+/** The most messages of its writer that are read to find out whether a question was taken back. */
+const MOST_CANCELS = 20;
+
+async function isTakenBack(
+  { reader }: Context,
+  index: Index,
+  tip: string,
+  { channel, relPath, message }: MessageRef & Located,
+): Promise<boolean> {
+  const naming = namedBy(index, { channel, relPath }, message.from, MOST_CANCELS);
+  const paths = naming.map((ref) => ref.relPath);
+  const theirs = await reader.messages(tip, channel, paths);
+  return theirs.some(
+    ({ message: later }) => later.cancels === relPath && mayCancel(later, message),
+  );
 }
 
 async function namedInOutbox(context: Context, name: string): Promise<Set<string>> {

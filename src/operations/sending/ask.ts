@@ -59,7 +59,7 @@ export function ask(
     const theirs = { ...sender, open: async <T>(work: Work<T>) => work(await opening) };
     // What follows the sending, as the checkout does, need not be awaited.
     const options = { onSent: resolve, ...(onDurable && { onDurable }), ...beside };
-    void send(theirs, input, options).catch(reject);
+    void send(theirs, { ...input, awaited: true }, options).catch(reject);
   });
   sending.catch(() => undefined);
   return sender.open(async (context) => {

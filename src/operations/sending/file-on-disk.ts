@@ -2,7 +2,8 @@ import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
-import { HIGHEST_BYTES, sizeInWords } from '../../protocol/attached.ts';
+import { readWhole } from '../../plain-file.ts';
+import { apart, HIGHEST_BYTES } from '../../protocol/attached.ts';
 import { shown } from '../../protocol/text/result.ts';
 
 /**
@@ -33,10 +34,10 @@ export async function bytesOnDisk(
       throw refused('is no regular file; pack a folder into an archive, and attach that');
     if (stats.size > limit)
       throw refused(
-        `has ${sizeInWords(stats.size)}, and all files of a message at most ${sizeInWords(HIGHEST_BYTES)}; put it elsewhere and send where it is`,
+        `has ${apart(stats.size, HIGHEST_BYTES)}, and all files of a message at most ${apart(HIGHEST_BYTES, stats.size)}; put it elsewhere and send where it is`,
       );
-    const bytes = await handle.readFile();
-    if (bytes.length !== stats.size) throw refused('was changed while it was read; try again');
+    const bytes = await readWhole(handle, stats.size);
+    if (typeof bytes === 'string') throw refused(bytes);
     return bytes;
   } finally {
     await handle.close();

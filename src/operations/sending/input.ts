@@ -30,6 +30,8 @@ export interface SendInput {
   only?: boolean;
   /** The files that go along; their bytes travel beside this. */
   files?: AttachedFile[];
+  /** Whether its sender waits for the answers, and so may not be among those who are asked. */
+  awaited?: boolean;
   wait: boolean;
   login: string;
 }

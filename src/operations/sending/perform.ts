@@ -36,10 +36,9 @@ export async function perform(
   const news = new RemoteNews(context);
   const { channel, from, dispatch, messages } = await prepareMessages(context, input, marks, news);
   // Who serves the addressees matters only for a warning, so it is looked up during the push.
-  const asked = {
-    addressees: messages.flatMap(({ message }) => mustBeServed(message)),
-    tier: input.tier,
-  };
+  const addressees = messages.flatMap(({ message }) => mustBeServed(message));
+  const others = addressees.filter(({ name }) => name !== from);
+  const asked = { addressees: others, tier: input.tier };
   const looking = surprisesOf(context, asked).catch(() => ({ unserved: [], untiered: [] }));
   const blobs = await keepFiles(context, marks.id, input.files ?? [], options.bytesFor);
   const commits = messages.map(({ commit }) => commit);
@@ -55,6 +54,8 @@ export async function perform(
   if (!delivered.published) news.isVain();
   // The message is sent, so a failure to find out who serves its addressees is not an error.
   await noteSurprises(context, asked, await looking, news).catch(() => undefined);
+  if (others.length < addressees.length)
+    context.note(`${from} is its sender, and a message never wakes its own sender`);
   return {
     channel,
     from,

@@ -24,6 +24,11 @@ export async function prepareCancel(
   if (!isOrigin(cancels)) throw new CrosstalkError('usage', problem);
   const { channel, relPath, message: target } = await readMessage(context, cancels);
   const writer = { actor: from, at: new Date(at) };
+  if (target.cancels !== undefined)
+    throw new CrosstalkError(
+      'usage',
+      `${relPath} takes ${target.cancels} back, which cannot be undone; send that message again`,
+    );
   if (!mayCancel({ from }, target)) {
     const { from: name, host: where } = target;
     const whose = where === undefined ? name : `${name}@${where}`;

@@ -38,6 +38,7 @@ export async function prepareMessages(
   if (input.cancels !== undefined) return prepareCancel(context, input, from, { at, seed });
   const target = await targetOf(context, input, from);
   const to = recipients(context, input, target);
+  if (input.awaited === true) assertOthers(to, from);
   const body = textOf(context, input, target);
   assertInput({ ...input, body });
   const channel = await channelOf(context, target?.channel ?? input.channel, news);
@@ -102,6 +103,15 @@ function recipients({ dispatch }: Context, input: SendInput, target?: Target): A
   throw new CrosstalkError(
     'usage',
     `--to: ${problems.join('; ')}; several are separated by commas`,
+  );
+}
+
+/** Whoever asks and waits would wait for ever for an answer of their own. */
+function assertOthers(to: readonly Address[], from: string): void {
+  if (to.every(({ name }) => name !== from)) return;
+  throw new CrosstalkError(
+    'usage',
+    `${from} is who asks, and a message never wakes its own sender; ask others, or say who asks with --from <name>`,
   );
 }
 

@@ -1,5 +1,6 @@
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Located, Message } from '../../protocol/message.ts';
+import { saidBesides } from '../../protocol/failure-notice.ts';
 import { debtorsOf, isAnswer, noticeOf, type Debtor, type Outcome } from '../../protocol/owed.ts';
 import type { Served } from '../lookup/serving.ts';
 import { letterOf, runOf, type Local } from './local.ts';
@@ -115,8 +116,7 @@ function failedHere(
   return { actor, host, reason, attempts, dead_letter: id, detail };
 }
 
-function failedThere({ message: { failed, body } }: Located, actor: string): Failed {
-  const { reason = '', attempts = 0, host = '', dead_letter = '' } = failed ?? {};
-  const [line = ''] = body.trim().split('\n');
-  return { actor, host, reason, attempts, dead_letter, detail: line };
+function failedThere({ message }: Located, actor: string): Failed {
+  const { reason = '', attempts = 0, host = '', dead_letter = '' } = message.failed ?? {};
+  return { actor, host, reason, attempts, dead_letter, detail: saidBesides(message) };
 }

@@ -7,10 +7,11 @@ import { Problem } from '../parts/view.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { EMPTY, keepDraft, loadDraft, type Draft } from '../live/drafts.ts';
 import { AttachedFiles, useAttaching } from './attached.tsx';
+import { More } from './more.tsx';
 import { Unserved } from './unserved.tsx';
 import { RecipientField } from './recipient-field.tsx';
-import { listed, recipientProblem } from './recipients.ts';
-import { failureOf, namesOf, queuedMessages, tiersOf } from './sending.ts';
+import { recipientProblem } from './recipients.ts';
+import { draftProblem, failureOf, namesOf, queuedMessages, requestOf, tiersOf } from './sending.ts';
 
 interface Props {
   /** Stays the same: a composer for another channel is another element, with another `key`. */
@@ -56,23 +57,14 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
     if (sending) return;
     const wrong = attaching.isBusy
       ? 'A file is still being attached; send when it is there.'
-      : problemOf(draft, session?.message_limit ?? Infinity);
+      : draftProblem(draft, session?.message_limit ?? Infinity);
     setProblem(wrong);
     if (wrong !== undefined) return;
     setSending(true);
     setNotes('');
     const { signal: stop } = left.current;
     try {
-      const { to, body, tier } = draft;
-      const request = {
-        to: listed(to).join(','),
-        body,
-        channel,
-        ...(tiers.includes(tier) && { tier }),
-        ...(attaching.files.length > 0 && {
-          files: attaching.files.map(({ sha256, name }) => ({ sha256, name })),
-        }),
-      };
+      const request = requestOf(draft, { channel, tiers, files: attaching.files });
       const sent = await sendOnce(live.ways, channel, request, {
         unsure: (error) => {
           if (!stop.aborted) setProblem(failureOf(error));
@@ -122,7 +114,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
           change({ to });
         }}
         known={namesOf(actors)}
-        problem={problem}
+        problem={recipientProblem(draft.to) === undefined ? undefined : problem}
         readOnly={sending}
       />
       <div class="tier">
@@ -174,6 +166,7 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
         />
       </div>
       <AttachedFiles attaching={attaching} disabled={sending} />
+      <More draft={draft} onChange={change} readOnly={sending} />
       <div class="actions">
         <p class="dim notes" role="status">
           {sending ? 'Sending…' : notes}
@@ -194,15 +187,4 @@ export function Composer({ channel, brief = false, onSent }: Props): JSX.Element
       <Problem words={problem} />
     </form>
   );
-}
-
-function problemOf({ to, body }: Draft, limit: number): string | undefined {
-  const wrong = recipientProblem(to);
-  if (wrong !== undefined) return wrong;
-  if (body.trim() === '') return 'Write something first.';
-  const bytes = new TextEncoder().encode(body).length;
-  // The header of the message needs some room too.
-  return bytes > limit - 2048
-    ? `The text has ${String(bytes)} bytes; a message may have ${String(limit)} with its header.`
-    : undefined;
 }

@@ -1,6 +1,6 @@
-import type { WebActor, WebFile, WebMessage, WebSent } from '../../api/api.ts';
+import type { WebActor, WebFile, WebMessage, WebSendRequest, WebSent } from '../../api/api.ts';
 import { ApiError, wordsOf } from '../live/api.ts';
-import { listed } from './recipients.ts';
+import { listed, recipientProblem } from './recipients.ts';
 import type { Draft } from '../live/drafts.ts';
 
 /**
@@ -26,6 +26,41 @@ export function tiersOf(actors: readonly WebActor[], to: string): string[] {
   return [...new Set(served.flatMap(({ tiers }) => tiers))];
 }
 
+/** The problem of a draft that is to be sent, in words, or undefined. */
+export function draftProblem({ to, body }: Draft, limit: number): string | undefined {
+  const wrong = recipientProblem(to);
+  if (wrong !== undefined) return wrong;
+  if (body.trim() === '') return 'Write something first.';
+  const bytes = new TextEncoder().encode(body).length;
+  // The header of the message needs some room too.
+  return bytes > limit - 2048
+    ? `The text has ${String(bytes)} bytes; a message may have ${String(limit)} with its header.`
+    : undefined;
+}
+
+/** The answers that a draft offers: a field that was left empty is none. */
+export function offeredBy({ options }: Pick<Draft, 'options'>): string[] {
+  return options.map((option) => option.trim()).filter((option) => option !== '');
+}
+
+/** The request that sends a draft. */
+export function requestOf(
+  draft: Draft,
+  { channel, tiers, files }: { channel: string; tiers: readonly string[]; files: WebFile[] },
+): WebSendRequest {
+  const { to, body, tier, schema } = draft;
+  const options = offeredBy(draft);
+  return {
+    to: listed(to).join(','),
+    body,
+    channel,
+    ...(tiers.includes(tier) && { tier }),
+    ...(files.length > 0 && { files: files.map(({ sha256, name }) => ({ sha256, name })) }),
+    ...(options.length > 0 && { options }),
+    ...(schema.trim() !== '' && { schema }),
+  };
+}
+
 /** The messages as they will be on the bus, to show them until they are there. */
 export function queuedMessages(
   sent: WebSent,
@@ -47,7 +82,8 @@ export function queuedMessages(
     host: null,
     body: draft.body,
     body_cut: false,
-    options: [],
+    options: offeredBy(draft),
+    ...(draft.schema.trim() !== '' && { schema: draft.schema }),
     queued: true,
     files,
   }));
@@ -60,9 +96,13 @@ function writtenAt(relPath: string): string {
   return `${day.replaceAll('/', '-')}T${hour}:${minute}:${second}.${ms}Z`;
 }
 
+/** What the server calls by the option of a command, for those who filled in a form. */
+const OF_A_PART = /^--(option|schema)(?=: )/;
+const PARTS: Partial<Record<string, string>> = { option: 'the options', schema: 'the schema' };
+
 /** Explains why a message was not sent, and what its writer can rely on. */
 export function failureOf(error: unknown): string {
-  const words = wordsOf(error);
+  const words = wordsOf(error).replace(OF_A_PART, (_, part: string) => PARTS[part] ?? part);
   return error instanceof ApiError && error.isUnsure
     ? `Not known whether it was sent: ${words} Your text is still here. Send it again, or let the page do so when the server answers; it is not sent twice.`
     : `Not sent: ${words} Your text is still here.`;

@@ -3,9 +3,13 @@ export interface Draft {
   to: string;
   tier: string;
   body: string;
+  /** The answers that it offers, as typed: some may be empty. */
+  options: string[];
+  /** The JSON Schema that an answer has to fit, as typed. */
+  schema: string;
 }
 
-export const EMPTY: Draft = { to: '', tier: '', body: '' };
+export const EMPTY: Draft = { to: '', tier: '', body: '', options: [], schema: '' };
 
 /** Where drafts are stored: the browser's `localStorage`, or anything similar. */
 export interface Shelf {
@@ -21,11 +25,15 @@ export function loadDraft(shelf: Shelf, channel: string): Draft {
   try {
     const kept: unknown = JSON.parse(shelf.getItem(keyOf(channel)) ?? 'null');
     if (typeof kept !== 'object' || kept === null) return EMPTY;
+    const fields = kept as Partial<Record<string, unknown>>;
     const field = (name: keyof Draft): string => {
-      const value: unknown = (kept as Partial<Record<string, unknown>>)[name];
+      const value = fields[name];
       return typeof value === 'string' ? value : '';
     };
-    return { to: field('to'), tier: field('tier'), body: field('body') };
+    const offered: unknown[] = Array.isArray(fields['options']) ? fields['options'] : [];
+    const options = offered.filter((option) => typeof option === 'string');
+    const [to, tier, body, schema] = [field('to'), field('tier'), field('body'), field('schema')];
+    return { to, tier, body, options, schema };
   } catch {
     return EMPTY;
   }
@@ -34,7 +42,9 @@ export function loadDraft(shelf: Shelf, channel: string): Draft {
 /** Stores a draft, or removes an empty one; false if nothing can be stored. */
 export function keepDraft(shelf: Shelf, channel: string, draft: Draft): boolean {
   try {
-    if (draft.to === '' && draft.body === '') shelf.removeItem(keyOf(channel));
+    const { to, body, options, schema } = draft;
+    if ([to, body, schema, ...options].every((text) => text === ''))
+      shelf.removeItem(keyOf(channel));
     else shelf.setItem(keyOf(channel), JSON.stringify(draft));
     return true;
   } catch {

@@ -49,7 +49,7 @@ function conclude(call: Call, { entries, cut, questions }: Inbox): void {
   if (cut) note(call, `only ${String(entries.length)} are shown; more with: --limit <n>`);
   else if (only && questions === MOST_ASKING) noteMost(call);
   const left = questions - entries.filter(({ asks }) => asks).length;
-  const many = questions === MOST_ASKING ? `${String(left)} or more` : String(left);
+  const many = questions === MOST_ASKING ? `at least ${String(left)}` : String(left);
   if (left > 0 && !only)
     note(call, `${many} more ask you something; see them with: crosstalk inbox --questions`);
 }
@@ -79,6 +79,7 @@ function render({ io }: Call, entry: InboxEntry): string {
     `#${colourless(channel.name)}`,
     paint('dim', shortName(relPath)),
     ...(asks ? [paint('yellow', 'asks you')] : []),
+    ...(message.cancels === undefined ? [] : [`cancels ${shortName(message.cancels)}`]),
     ...(message.failed === undefined ? [] : [paint('red', `failed: ${message.failed.reason}`)]),
   ];
   const options = optionLines(message.options ?? []);
