@@ -9,6 +9,7 @@ import { NO_WAITING, READING_COMMANDS, TIMEOUT } from './reading.ts';
 import { TALKING_COMMANDS } from './talking.ts';
 import { SERVICE_COMMANDS } from './service.ts';
 import { WEB_COMMANDS } from './web.ts';
+import { WORKTREE_COMMANDS } from './worktree.ts';
 
 export const COMMANDS: readonly CommandSpec[] = [
   {
@@ -198,6 +199,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk resume',
     load: () => import('../commands/pause.ts'),
   },
+  ...WORKTREE_COMMANDS,
   ...SERVICE_COMMANDS,
   {
     name: 'open',

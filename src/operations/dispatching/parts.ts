@@ -29,6 +29,7 @@ import { Ledger } from '../../state/bills/ledger.ts';
 import { RunBudget } from '../../state/run-budget.ts';
 import { Silences } from '../../state/silences.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
+import { Worktrees } from '../../state/worktrees.ts';
 import type { Context } from '../context.ts';
 import { permission, publishing } from '../publishing.ts';
 import { serveRun } from '../sending/serve-run.ts';
@@ -224,6 +225,7 @@ function dispatcherOf(
     interruptions: new Interruptions(paths.interruptions),
     notices: new DueNotices(paths.notices),
     runs,
+    worktrees: new Worktrees(paths.worktrees),
     runner: processRunner,
     desks: {
       folder: paths.run,

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
-import { workdirOf } from '../../dispatcher/run/workplace.ts';
+import { workdirOf } from '../../dispatcher/run/workdir.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
-import { isWorkdir } from '../../protocol/files/host-file.ts';
+import { isWorkdir } from '../../protocol/files/workdir.ts';
 import { stateHome } from '../../state/directory.ts';
+import { findSource } from '../../transport/worktree/source.ts';
 import type { Surroundings } from '../locate.ts';
 
 /** The options of `init` about the working directory of its actor. */
@@ -14,8 +15,8 @@ export interface WorkdirInput {
 }
 
 /**
- * A working directory as the host file will contain it: as it was given if it is below `~`,
- * otherwise absolute.
+ * A working directory, or a repository of which threads get copies, as the host file will contain it: as it
+ * was given if it is below `~`, otherwise absolute.
  *
  * @param transport the folder of the checkout, which may not exist yet
  * @throws CrosstalkError `usage` for a directory in which no run could work
@@ -24,14 +25,18 @@ export async function chosenWorkdir(
   { env, cwd }: Surroundings,
   given: string,
   transport: string,
+  option: 'workdir' | 'worktree' = 'workdir',
 ): Promise<string> {
   const workdir = /^~(?:\/|$)/.test(given) ? given : resolve(cwd, given);
   try {
     if (!isWorkdir(workdir)) throw new Error('its name has a control character in it');
-    await workdirOf({ dir: transport, stateDir: stateHome(env), environment: env }, workdir);
+    const parts = { dir: transport, stateDir: stateHome(env), environment: env };
+    const folder = await workdirOf(parts, workdir, option);
+    if (option === 'worktree') await findSource(folder);
   } catch (error) {
     const why = reasonOf(error).replace(/; make it, or .*$/, '');
-    throw new CrosstalkError('usage', `--workdir: ${why}; name a folder that is there`, {
+    const what = option === 'workdir' ? 'folder' : 'repository';
+    throw new CrosstalkError('usage', `--${option}: ${why}; name a ${what} that is there`, {
       cause: error,
     });
   }
