@@ -103,9 +103,11 @@ export class Worktrees {
     this.#busy.delete(dir);
   }
 
-  /** Whether a run of this process is at work in it. */
-  isBusy({ dir }: Pick<Worktree, 'dir'>): boolean {
-    return this.#busy.has(dir);
+  /** Keeps runs out of a copy until {@link leave}; false where one is at work. */
+  claim({ dir }: Pick<Worktree, 'dir'>): boolean {
+    if (this.#busy.has(dir)) return false;
+    this.#busy.add(dir);
+    return true;
   }
 
   /** Writes down how far a copy is. */

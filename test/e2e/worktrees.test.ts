@@ -328,3 +328,37 @@ it('a commit of many files comes into the original whole', async () => {
   expect(machine.show(branch, 'many/150')).toBe('150\n');
   git(machine.app, 'fsck', '--strict', '--full');
 });
+
+it('a copy whose making was cut short is made anew, and one that was removed by hand too', async () => {
+  const machine = new Machine();
+  const host = await machine.host({ dev: { default: { cli: WRITER, worktree: machine.app } } });
+  await host.send('dev', 'one');
+  await pass(host);
+  const [listed] = await list(host);
+  const dir = listed?.dir ?? '';
+  const record = JSON.parse(readFileSync(`${dir}.json`, 'utf8')) as Record<string, unknown>;
+  writeFileSync(`${dir}.json`, JSON.stringify({ ...record, ready: false }));
+  mkdirSync(`${dir}.making`);
+  writeFileSync(join(dir, 'half'), 'x');
+  await host.run('reply', machine.bus.from('dev').at(-1)?.relPath ?? '', 'two');
+  await pass(host);
+  expect(machine.bus.from('dev').at(-1)?.message.body).toMatch(/^f-\d+ readme ?$/m);
+  rmSync(dir, { recursive: true });
+  await host.run('reply', machine.bus.from('dev').at(-1)?.relPath ?? '', 'three');
+  await pass(host);
+  const last = machine.bus.from('dev').at(-1)?.message;
+  expect(last?.body).toMatch(/^f-\d+ f-\d+ readme ?$/m);
+  expect(last?.branch).toMatchObject({ changed: 3, base: record['base'] });
+});
+
+it('a session with an actor works in a copy of its own, whose commits come into the original', async () => {
+  const machine = new Machine();
+  const cli = 'git commit --allow-empty -qm session; pwd';
+  const host = await machine.host({
+    dev: { default: { cli, worktree: machine.app, before: 'touch ready' } },
+  });
+  const opened = await host.run('open', '--actor', 'dev');
+  expect(opened.code, opened.err).toBe(0);
+  expect(opened.err).toContain('the commits of this session are on the branch crosstalk/session');
+  expect(git(machine.app, 'log', '-1', '--format=%s', 'crosstalk/session').trim()).toBe('session');
+});

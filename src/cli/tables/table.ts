@@ -28,6 +28,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ],
       ['--channel <name>', 'the first channel (default: general)'],
       ['--workdir <dir>', 'where the actor works (default: an empty folder for each thread)'],
+      ['--worktree <repository>', 'each thread gets a copy of this git repository to work in'],
       ['--window <days>', 'joining: the checkout shows messages of so many days, as 7d'],
     ],
     example: 'crosstalk init team --remote git@example.com:team/bus.git --cli claude',

@@ -1,6 +1,6 @@
 import type { CommandSpec } from '../command/spec.ts';
 
-const load: CommandSpec['load'] = () => import('../commands/worktree.ts');
+const load: CommandSpec['load'] = () => import('../commands/work/worktree.ts');
 
 /** The rows of the command table about the copies of repositories in which threads work. */
 export const WORKTREE_COMMANDS: readonly CommandSpec[] = [

@@ -2,9 +2,18 @@ import { dirname } from 'node:path';
 import { isAgentSetting } from '../../agents/settings.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
+import type { Worktree } from '../../state/worktrees.ts';
+import type { Clone } from '../../transport/clone/clone.ts';
+import type { Tree } from '../../transport/worktree/tree.ts';
 import type { Log } from '../../log.ts';
 import { workdirOf } from './workdir.ts';
-import type { TreePlace } from './worktree.ts';
+
+/** A copy of a repository, in which a run works. */
+export interface TreePlace {
+  worktree: Worktree;
+  tree: Tree;
+  source: Clone;
+}
 
 /** Where a run works. */
 export interface Workplace {

@@ -5,26 +5,17 @@ import { chainLevels } from '../../protocol/causality.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
-import type { Worktree, Worktrees } from '../../state/worktrees.ts';
+import type { Worktrees } from '../../state/worktrees.ts';
 import { bringBranch } from '../../transport/worktree/bring.ts';
 import { makeTree } from '../../transport/worktree/make.ts';
 import { pushBranch } from '../../transport/worktree/push.ts';
 import { findSource, hasBranch, nameOf } from '../../transport/worktree/source.ts';
-import type { Tree } from '../../transport/worktree/tree.ts';
-import type { Clone } from '../../transport/clone/clone.ts';
 import type { Briefing } from './briefing.ts';
-import type { WorkplaceParts } from './workplace.ts';
+import type { TreePlace, WorkplaceParts } from './workplace.ts';
 import { workdirOf } from './workdir.ts';
 
 export interface WorktreeParts extends WorkplaceParts {
   worktrees: Worktrees;
-}
-
-/** A copy of a repository, in which a run works. */
-export interface TreePlace {
-  worktree: Worktree;
-  tree: Tree;
-  source: Clone;
 }
 
 /** Whose copy it is. */
@@ -36,12 +27,15 @@ interface Worker {
   preferred?: string | undefined;
 }
 
+/** How the command ended that prepares a copy. */
+type Prepared = Pick<InvocationResult, 'exitCode' | 'signal' | 'timedOut'>;
+
 /** Runs a command line in a new copy. */
-export type Prepare = (command: string, dir: string) => Promise<InvocationResult>;
+export type Prepare<T extends Prepared = Prepared> = (command: string, dir: string) => Promise<T>;
 
 /** Why a copy could not be made ready: in the words of the command that prepares it. */
-export type Opened =
-  { ok: true; place: TreePlace } | { ok: false; result: InvocationResult; detail: string };
+export type Opened<T extends Prepared> =
+  { ok: true; place: TreePlace } | { ok: false; result: T; detail: string };
 
 /**
  * The copy in which a run of a thread works (work.md), made and prepared if it is new. It is the caller's
@@ -52,12 +46,12 @@ export type Opened =
  *
  * @throws CrosstalkError `invalid`, `git_failed` when there can be no copy
  */
-export async function openWorktree(
+export async function openWorktree<T extends Prepared>(
   parts: WorktreeParts,
   { actor, tier, thread, preferred }: Worker,
-  prepare: Prepare,
+  prepare: Prepare<T>,
   signal: AbortSignal,
-): Promise<Opened> {
+): Promise<Opened<T>> {
   const { worktrees, now, environment, log } = parts;
   const folder = await workdirOf(parts, tier.worktree ?? '', 'worktree');
   const source = await findSource(folder);
@@ -96,7 +90,7 @@ export async function openWorktree(
 /** What copies of sessions with an actor are called instead of a thread. */
 const SESSION = 'session';
 
-function whyNotReady(command: string, { exitCode, signal, timedOut }: InvocationResult): string {
+function whyNotReady(command: string, { exitCode, signal, timedOut }: Prepared): string {
   if (timedOut) return `the command before the first run, ${command}, took too long`;
   const how =
     exitCode === null

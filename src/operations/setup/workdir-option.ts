@@ -10,8 +10,12 @@ import type { Surroundings } from '../locate.ts';
 export interface WorkdirInput {
   /** Where the actor works; by default in a workspace for each thread. */
   workdir?: string;
-  /** Asks for it if it is not given; an empty answer means none. */
+  /** The repository of which each thread gets a copy to work in. */
+  worktree?: string;
+  /** Asks for the folder if neither is given; an empty answer means none. */
   askWorkdir?: (actor: string) => Promise<string>;
+  /** Asks whether each thread is to get a copy of the repository that was named. */
+  askCopies?: (repository: string) => Promise<boolean>;
 }
 
 /**
@@ -43,23 +47,35 @@ export async function chosenWorkdir(
   return workdir;
 }
 
-/** `--workdir`, otherwise the answer to the question if there is somebody to ask. */
-export async function chooseWorkdir(
+/**
+ * Where an actor works, by `--workdir` or `--worktree`, otherwise by the answer to the question if there is
+ * somebody to ask. Who names a git repository is asked whether each thread is to get a copy of it.
+ */
+export async function choosePlace(
   surroundings: Surroundings,
   {
     workdir,
+    worktree,
     askWorkdir,
+    askCopies,
     actor,
     note,
   }: WorkdirInput & { actor: string; note: (line: string) => void },
   dir: string,
-): Promise<string | undefined> {
-  if (workdir !== undefined) return chosenWorkdir(surroundings, workdir, dir);
+): Promise<Pick<WorkdirInput, 'workdir' | 'worktree'>> {
+  if (worktree !== undefined)
+    return { worktree: await chosenWorkdir(surroundings, worktree, dir, 'worktree') };
+  if (workdir !== undefined) return { workdir: await chosenWorkdir(surroundings, workdir, dir) };
   for (;;) {
     const answer = (await askWorkdir?.(actor))?.trim() ?? '';
-    if (answer === '') return undefined;
+    if (answer === '') return {};
     try {
-      return await chosenWorkdir(surroundings, answer, dir);
+      const chosen = await chosenWorkdir(surroundings, answer, dir);
+      const repository = await chosenWorkdir(surroundings, answer, dir, 'worktree').catch(
+        () => undefined,
+      );
+      const copies = repository !== undefined && (await askCopies?.(repository)) === true;
+      return copies ? { worktree: repository } : { workdir: chosen };
     } catch (error) {
       note(reasonOf(error).replace(/^--workdir: /, ''));
     }

@@ -1,3 +1,4 @@
+import { lookAtWorktree } from '../../bus/worktrees.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -6,7 +7,7 @@ import { findSource } from '../../transport/worktree/source.ts';
 import { diffOfTree } from '../../transport/worktree/look.ts';
 import type { Context } from '../context.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
-import { lookAt, usedDirs, type ListedWorktree } from './list.ts';
+import { usedDirs, type ListedWorktree } from './list.ts';
 
 /**
  * Finds a copy by `<thread>/<name>`, by its thread or its branch, or by a message: the first one of the
@@ -55,7 +56,9 @@ async function ofMessage(
 
 /** One copy, with what is in it. */
 export async function showWorktree(context: Context, given: string): Promise<ListedWorktree> {
-  return lookAt(context, await findWorktree(context, given), await usedDirs(context));
+  const worktree = await findWorktree(context, given);
+  const inUse = (await usedDirs(context)).has(worktree.dir);
+  return lookAtWorktree(context.env, worktree, { inUse });
 }
 
 /** What the commits of a copy changed, as a patch. */

@@ -1,48 +1,16 @@
-import { reasonOf } from '../../errors.ts';
-import { Worktrees, type Worktree } from '../../state/worktrees.ts';
-import { findSource } from '../../transport/worktree/source.ts';
-import { lookAtTree } from '../../transport/worktree/look.ts';
-import type { Tree } from '../../transport/worktree/tree.ts';
+import { lookAtWorktree, type ListedWorktree } from '../../bus/worktrees.ts';
+import { Worktrees } from '../../state/worktrees.ts';
 import type { Context } from '../context.ts';
 
-/** The copy of a repository in which the runs of a thread work. Shown under these names. */
-export interface ListedWorktree {
-  /** `<thread>/<name>`. */
-  id: string;
-  dir: string;
-  actor: string;
-  channel: string;
-  /** The relPath of the thread's first message. */
-  root: string;
-  /** The repository that it is a copy of. */
-  source: string;
-  branch: string;
-  /** The commit with which the branch began; null while the copy is being made. */
-  base: string | null;
-  /** The last commit of the branch; null if the copy cannot be looked at. */
-  commit: string | null;
-  /** Commits since the branch began. */
-  commits: number;
-  /** Files that are changed or new, and in no commit. */
-  uncommitted: number;
-  /** Whether all commits are on the branch in the repository itself. */
-  fetched: boolean;
-  /** Whether a run is at work in it. */
-  in_use: boolean;
-  /** When a run last began or ended in it, ISO 8601 UTC. */
-  used: string;
-  /** What is checked out, if that is not its branch. */
-  elsewhere?: string;
-  /** Why nothing is known of what is in it. */
-  problem?: string;
-}
+export type { ListedWorktree };
 
 /** The copies of this machine, by thread. */
 export async function listWorktrees(context: Context): Promise<ListedWorktree[]> {
   const all = await new Worktrees(context.paths.worktrees).all();
-  const inUse = await usedDirs(context);
+  const used = await usedDirs(context);
   const listed: ListedWorktree[] = [];
-  for (const worktree of all) listed.push(await lookAt(context, worktree, inUse));
+  for (const worktree of all)
+    listed.push(await lookAtWorktree(context.env, worktree, { inUse: used.has(worktree.dir) }));
   return listed;
 }
 
@@ -50,31 +18,4 @@ export async function listWorktrees(context: Context): Promise<ListedWorktree[]>
 export async function usedDirs({ runs }: Context): Promise<Set<string>> {
   const going = (await runs.leftovers()).filter(({ alive }) => alive);
   return new Set(going.flatMap(({ workdir }) => workdir ?? []));
-}
-
-/** Looks into a copy; one that cannot be looked at is listed with the reason. */
-export async function lookAt(
-  context: Context,
-  { id, dir, record }: Worktree,
-  inUse: ReadonlySet<string>,
-): Promise<ListedWorktree> {
-  const { actor, channel, root, source, branch, base, used, ready } = record;
-  const listed: ListedWorktree = {
-    ...{ id, dir, actor, channel, root, source, branch, base: base ?? null, used },
-    ...{ commit: null, commits: 0, uncommitted: 0, fetched: false, in_use: inUse.has(dir) },
-  };
-  if (base === undefined || !ready) return { ...listed, problem: 'it is not ready yet' };
-  try {
-    const tree: Tree = { dir, branch, base };
-    const looked = await lookAtTree(context.env, await findSource(source), tree);
-    const fetched = looked.commits === 0 || looked.commit === record.fetched;
-    return { ...listed, ...looked, fetched };
-  } catch (error) {
-    return { ...listed, problem: reasonOf(error) };
-  }
-}
-
-/** Whether nothing would be lost with a copy. */
-export function isSpare({ in_use, uncommitted, fetched, problem }: ListedWorktree): boolean {
-  return !in_use && problem === undefined && uncommitted === 0 && fetched;
 }

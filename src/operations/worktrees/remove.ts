@@ -1,9 +1,9 @@
+import { dropWorktree, isSpare, lookAtWorktree } from '../../bus/worktrees.ts';
 import { CrosstalkError } from '../../errors.ts';
-import { Worktrees, type Worktree } from '../../state/worktrees.ts';
-import { removeTree } from '../../transport/worktree/make.ts';
+import { Worktrees } from '../../state/worktrees.ts';
 import type { Context } from '../context.ts';
 import { findWorktree } from './find.ts';
-import { isSpare, lookAt, usedDirs, type ListedWorktree } from './list.ts';
+import { usedDirs, type ListedWorktree } from './list.ts';
 
 /**
  * Removes a copy. What a thread has committed stays on its branch in the repository, where the thread goes
@@ -17,7 +17,8 @@ export async function removeWorktree(
   { given, force }: { given: string; force: boolean },
 ): Promise<ListedWorktree> {
   const worktree = await findWorktree(context, given);
-  const listed = await lookAt(context, worktree, await usedDirs(context));
+  const inUse = (await usedDirs(context)).has(worktree.dir);
+  const listed = await lookAtWorktree(context.env, worktree, { inUse });
   if (listed.in_use)
     throw new CrosstalkError(
       'refused',
@@ -28,7 +29,7 @@ export async function removeWorktree(
       'refused',
       `${listed.id} ${whatIsLost(listed)}; look at it in ${listed.dir}, or remove it all the same with: crosstalk worktree remove ${listed.id} --force`,
     );
-  await remove(context, worktree);
+  await dropWorktree(new Worktrees(context.paths.worktrees), worktree);
   return listed;
 }
 
@@ -42,14 +43,16 @@ export async function pruneWorktrees(
   context: Context,
   { unused }: { unused: number },
 ): Promise<{ removed: ListedWorktree[]; kept: ListedWorktree[] }> {
-  const inUse = await usedDirs(context);
+  const used = await usedDirs(context);
+  const worktrees = new Worktrees(context.paths.worktrees);
   const before = context.now().getTime() - unused;
   const removed: ListedWorktree[] = [];
   const kept: ListedWorktree[] = [];
-  for (const worktree of await new Worktrees(context.paths.worktrees).all()) {
-    const listed = await lookAt(context, worktree, inUse);
+  for (const worktree of await worktrees.all()) {
+    const inUse = used.has(worktree.dir);
+    const listed = await lookAtWorktree(context.env, worktree, { inUse });
     const isOver = isSpare(listed) && Date.parse(listed.used) <= before;
-    if (isOver) await remove(context, worktree);
+    if (isOver) await dropWorktree(worktrees, worktree);
     (isOver ? removed : kept).push(listed);
   }
   return { removed, kept };
@@ -61,12 +64,4 @@ export function whatIsLost({ uncommitted, fetched, problem }: ListedWorktree): s
   const files = uncommitted === 1 ? '1 file' : `${String(uncommitted)} files`;
   const changes = uncommitted === 0 ? [] : [`has changes in ${files} that are in no commit`];
   return [...changes, ...(fetched ? [] : ['has commits that were not fetched'])].join(' and ');
-}
-
-/** Its record goes last: what is left of a removal that was cut short is found again. */
-async function remove({ paths }: Context, worktree: Worktree): Promise<void> {
-  const worktrees = new Worktrees(paths.worktrees);
-  await worktrees.note(worktree, { ready: false });
-  await removeTree(worktree);
-  await worktrees.forget(worktree);
 }

@@ -1,11 +1,15 @@
-import { diffWorktree, showWorktree } from '../../operations/worktrees/find.ts';
-import { listWorktrees, type ListedWorktree } from '../../operations/worktrees/list.ts';
-import { pruneWorktrees, removeWorktree, whatIsLost } from '../../operations/worktrees/remove.ts';
-import type { Context } from '../../operations/context.ts';
-import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { flag, inTransport, note, print, type Call } from '../command/command.ts';
-import { durationOf } from '../command/duration.ts';
-import { age, table } from '../view/render.ts';
+import { diffWorktree, showWorktree } from '../../../operations/worktrees/find.ts';
+import { listWorktrees, type ListedWorktree } from '../../../operations/worktrees/list.ts';
+import {
+  pruneWorktrees,
+  removeWorktree,
+  whatIsLost,
+} from '../../../operations/worktrees/remove.ts';
+import type { Context } from '../../../operations/context.ts';
+import { escapeInvisible } from '../../../protocol/text/quoted.ts';
+import { flag, inTransport, note, print, type Call } from '../../command/command.ts';
+import { durationOf } from '../../command/duration.ts';
+import { age, table } from '../../view/render.ts';
 
 const LONGEST_MS = 1000 * 86_400_000;
 
