@@ -13,6 +13,7 @@ import { roundtrip } from './figures/roundtrip.ts';
 import { scale as growth } from './figures/scale.ts';
 import { searches } from './figures/search.ts';
 import { ticks } from './figures/ticks.ts';
+import { worktree } from './figures/worktree.ts';
 import type { Figure, Scale } from './figure.ts';
 import { plot, type Series } from './plot.ts';
 
@@ -29,6 +30,7 @@ const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   search: searches,
   page,
   cost,
+  worktree,
 };
 
 const { values } = parseArgs({

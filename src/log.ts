@@ -40,6 +40,9 @@ export type EventName =
   | 'cursor_lost'
   | 'workspace_cleaned'
   | 'workspaces_removed'
+  | 'worktree_made'
+  | 'worktrees_removed'
+  | 'branch_held'
   | 'drop_refused'
   | 'processes_ended'
   | 'epoch_begun'
@@ -79,6 +82,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   fallback: 'warn',
   cursor_lost: 'warn',
   workspace_cleaned: 'warn',
+  branch_held: 'warn',
   drop_refused: 'warn',
   internal_error: 'error',
 };

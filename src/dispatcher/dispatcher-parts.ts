@@ -6,6 +6,7 @@ import type { Ledger } from '../state/bills/ledger.ts';
 import type { Runs } from '../state/runs.ts';
 import type { Silences } from '../state/silences.ts';
 import type { Workspaces } from '../state/workspaces.ts';
+import type { Worktrees } from '../state/worktrees.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
@@ -37,6 +38,7 @@ export interface DispatcherParts {
   log: Log;
   desks: RunParts['desks'];
   workspaces: Workspaces;
+  worktrees: Worktrees;
   stateDir: string;
   binDir: string;
   environment: NodeJS.ProcessEnv;

@@ -7,14 +7,13 @@ import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
-import type { Log } from '../log.ts';
+import { sweepWorktrees, type WorktreeSweepParts } from './worktree-sweep.ts';
 
-export interface SweepParts {
+export interface SweepParts extends WorktreeSweepParts {
   workspaces: Workspaces;
   reader: MessageReader;
   deliveries: Pick<Deliveries, 'mailboxes'>;
   deadLetters: DeadLetters;
-  log: Log;
   now: () => Date;
 }
 
@@ -61,6 +60,7 @@ export class WorkspaceSweep {
     const { workspaces, now, log } = this.#parts;
     const edge = new Date(now().getTime() - KEPT_MS);
     await this.#forgetCancelled(edge);
+    await sweepWorktrees(this.#parts, edge);
     const unused = await workspaces.unusedSince(edge);
     if (unused.length === 0) return;
     const alive = new Set<string>();

@@ -23,9 +23,10 @@ export interface PromptParts {
   host: string;
   tier: string;
   /**
-   * Where the run works; `workspace`: whether this is its own folder, which is kept for the thread.
+   * Where the run works; `workspace`: whether this is its own folder, which is kept for the thread; `of`: the
+   * repository that it is a copy of, and the branch on which it works.
    */
-  workdir: { path: string; workspace: boolean };
+  workdir: { path: string; workspace: boolean; of?: string; branch?: string };
   answers: AnswerPlan[];
   /** The JSON Schemas that what it prints has to fit. */
   schemas?: readonly string[];
@@ -85,12 +86,20 @@ function whereYouAre(parts: PromptParts): string {
   return [
     `- You are the actor "${actor}" on the host "${host}" (tier ${tier}); your address is ${actor}@${host}.`,
     `- The channel is ${JSON.stringify(inLine(channel.name))}, id ${channel.id}. Your working directory is ${inLine(workdir.path)}${workdir.workspace ? ', kept for this thread' : ''}.`,
+    ...aboutCopy(workdir),
     `- Your stdout ${stdoutGoesTo(answers)}`,
     `- To give somebody work or answer somebody else: crosstalk send --to <name> "<text>" (--new for unrelated work).`,
     `- To see whether they answered: crosstalk replies <path>. To see the transport: crosstalk status.`,
     ...aboutFiles(files),
     `- ${batch.length === 1 ? 'One message follows' : `${String(batch.length)} messages follow`}; deal with all of it in this one run, then end.`,
   ].join('\n');
+}
+
+function aboutCopy({ of, branch }: PromptParts['workdir']): string[] {
+  if (of === undefined || branch === undefined) return [];
+  return [
+    `- It is a copy of the repository ${inLine(of)}, made for this thread alone, on the branch ${branch}. Commit there what is to be kept: after your run the branch is fetched into the repository. Push nowhere.`,
+  ];
 }
 
 function stdoutGoesTo(answers: readonly AnswerPlan[]): string {

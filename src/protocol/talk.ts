@@ -1,4 +1,5 @@
 import { filesIn, type AttachedFile } from './attached.ts';
+import { branchIn, type BranchOnRecord } from './branch.ts';
 import { isName, isRelPath } from './names.ts';
 import { isOrigin } from './reference.ts';
 import { schemaIn } from './schema.ts';
@@ -35,6 +36,8 @@ export interface TalkFields {
   json?: true;
   /** What the run used that wrote it (bills.md). */
   usage?: UsageOnRecord;
+  /** The branch on which the run worked that wrote it (work.md). */
+  branch?: BranchOnRecord;
 }
 
 /** Why a delivery came to nothing. */
@@ -72,6 +75,7 @@ const READERS: Readers = {
   schema: schemaIn,
   json: isTrue,
   usage: usageIn,
+  branch: branchIn,
 };
 
 /** The keys of {@link TalkFields}, in the order in which they are written. */

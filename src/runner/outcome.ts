@@ -18,6 +18,8 @@ export type CliOutcome =
         /** It was asked to print JSON, and printed something from which no answer can be had. */
         | 'bad_output'
         | 'bad_workdir'
+        /** The command that prepares a new copy of a repository failed. */
+        | 'before_failed'
         | 'misconfigured'
         /** The answer is not the JSON for which the question asks. */
         | 'misfit'

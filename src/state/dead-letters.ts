@@ -9,6 +9,7 @@ type FailureReason =
   | 'empty_answer'
   | 'bad_output'
   | 'bad_workdir'
+  | 'before_failed'
   | 'misconfigured'
   | 'misfit'
   | 'bad_schema'

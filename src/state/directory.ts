@@ -63,6 +63,8 @@ export interface StatePaths {
   sessionBin: string;
   /** Where runs work (trust.md §1). */
   work: string;
+  /** The copies of repositories. */
+  worktrees: string;
   /** The directories that belong to one run each (trust.md §3). */
   run: string;
   /**
@@ -106,6 +108,7 @@ function statePaths(root: string): StatePaths {
     bin: join(root, 'bin'),
     sessionBin: join(root, 'session-bin'),
     work: join(root, 'work'),
+    worktrees: join(root, 'worktrees'),
     run: join(root, 'run'),
     connections:
       Buffer.byteLength(root) <= MAX_CONNECTION_FOLDER

@@ -8,6 +8,7 @@ import { isAgentSetting } from '../../src/agents/settings.ts';
 import { Mailboxes } from '../../src/protocol/mailbox.ts';
 import { suffixOf } from '../../src/protocol/names.ts';
 import { Workspaces } from '../../src/state/workspaces.ts';
+import { Worktrees } from '../../src/state/worktrees.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
 import { git } from '../support/git.ts';
@@ -244,6 +245,8 @@ function sweep(host: Host, days: number, unsettled: string[] = []): Promise<void
       const swept = new WorkspaceSweep({
         ...context,
         workspaces: new Workspaces(context.paths.work),
+        worktrees: new Worktrees(context.paths.worktrees),
+        environment: context.env,
         deliveries: { mailboxes },
         log: () => undefined,
         now: () => new Date(Date.now() + days * DAY_MS),

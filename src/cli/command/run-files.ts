@@ -73,12 +73,13 @@ async function isAllowed(
   };
   if (await below(runDir)) return true;
   // A run may read neither of these folders, wherever they are.
-  if ((await below(state)) && !(await below(workspacesOf(state)))) return false;
+  const inWorkplaces = (await below(at(state, 'work'))) || (await below(at(state, 'worktrees')));
+  if ((await below(state)) && !inWorkplaces) return false;
   if (transport !== undefined && (await below(join(transport, '.git')))) return false;
   return (await below(workdir)) || below(transport);
 }
 
-/** The workspaces are in the state directory. */
-function workspacesOf(state: string | undefined): string | undefined {
-  return state === undefined ? undefined : join(state, 'work');
+/** The workspaces and the copies of repositories are in the state directory. */
+function at(state: string | undefined, folder: string): string | undefined {
+  return state === undefined ? undefined : join(state, folder);
 }

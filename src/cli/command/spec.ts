@@ -60,6 +60,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   host: 'the host files, and what is approved on this machine',
   memory: 'shared notes: write, list, find, show, export and import them',
   service: 'the dispatcher as a service of this machine',
+  worktree: 'the copies of repositories in which threads work',
 };
 
 /** All options of a command except `--help`: its own, and those that most commands share. */

@@ -69,7 +69,7 @@ function add(call: Call): Promise<number> {
         name: one,
         cli,
         tier: text(call, 'tier') ?? 'default',
-        ...given(call, 'description', 'host', 'workdir'),
+        ...given(call, 'description', 'host', 'workdir', 'worktree'),
         ...(count !== undefined && { like: name }),
         login: call.io.login,
         mayReplace: (before, now) => mayReplace(call, one, before, now),

@@ -15,9 +15,14 @@ export async function run(call: Call): Promise<number> {
     { env: withoutWebToken(io.env), cwd: io.cwd },
     {
       ...(args[0] === undefined ? {} : { dir: args[0] }),
-      ...given(call, 'remote', 'alias', 'actor', 'cli', 'from', 'channel', 'window', 'workdir'),
+      ...given(call, 'remote', 'alias', 'actor', 'cli', 'from', 'channel', 'window'),
+      ...given(call, 'workdir', 'worktree'),
       ...(io.ask !== undefined &&
-        !flag(call, 'json') && { askWorkdir: asking(io.ask), askName: askingName(io.ask) }),
+        !flag(call, 'json') && {
+          askWorkdir: asking(io.ask),
+          askCopies: askingCopies(io.ask),
+          askName: askingName(io.ask),
+        }),
       login: io.login,
       note: (line) => {
         note(call, line);
@@ -32,6 +37,9 @@ export async function run(call: Call): Promise<number> {
       `Actor: ${made.actor}, run by: ${made.cli}`,
       ...(made.from === undefined ? [] : [`You write as: ${made.from}`]),
       ...(made.workdir === undefined ? [] : [`It works in: ${made.workdir}`]),
+      ...(made.worktree === undefined
+        ? []
+        : [`Each thread works in a copy of: ${made.worktree}, on a branch of its own`]),
       `Next: ${goThere(io.cwd, made.dir)}crosstalk dispatch, and in another shell there: crosstalk send --to ${made.actor} "hello"`,
       `To check: crosstalk doctor${agent === undefined ? '' : `, and whether ${agent} answers: crosstalk agents --run ${agent}`}`,
       `Transport: ${made.dir}`,
@@ -57,4 +65,15 @@ function asking(ask: (question: string) => Promise<string>): (actor: string) => 
     ask(
       `Where shall ${actor} work? A folder, such as ~/src/app, or just Enter for an empty one of its own: `,
     );
+}
+
+function askingCopies(
+  ask: (question: string) => Promise<string>,
+): (repository: string) => Promise<boolean> {
+  return async (repository) => {
+    const answer = await ask(
+      `${repository} is a git repository. Shall each thread get a copy of it, on a branch of its own? [Y/n] `,
+    );
+    return !/^n/i.test(answer.trim());
+  };
 }

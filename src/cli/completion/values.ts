@@ -20,7 +20,8 @@ type Live =
   | 'memories'
   | 'messages'
   | 'scopes'
-  | 'tiers';
+  | 'tiers'
+  | 'worktrees';
 
 /** Where the candidates for the last word come from, and how they are inserted into it. */
 export interface CompletionPlan {
@@ -71,6 +72,7 @@ export const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--level': fixed(['debug', 'info', 'warn', 'error']),
   '--transport': { kind: 'folders' },
   '--workdir': { kind: 'folders' },
+  '--worktree': { kind: 'folders' },
   '--cli': fixed(KNOWN_AGENTS.map(({ name }) => name)),
   '--install': fixed(CLIENT_NAMES),
   '--agent': fixed(KNOWN_AGENTS.map(({ name }) => name)),
@@ -84,6 +86,7 @@ export const ARGUMENTS: Readonly<Record<string, Source>> = {
   memory: live('memories'),
   actor: live('actors'),
   digest: live('held'),
+  worktree: live('worktrees'),
   agents: fixed(KNOWN_AGENTS.map(({ name }) => name)),
   dir: { kind: 'folders' },
   shell: fixed(SHELLS),

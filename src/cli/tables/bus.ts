@@ -63,6 +63,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
       ['--cli <command>', 'claude, codex, gemini, opencode, qwen, pi, or a command line'],
       ['--tier <tier>', 'the tier this command is for (default: default)'],
       ['--workdir <dir>', 'where it works (default: an empty folder for each thread)'],
+      ['--worktree <repository>', 'each thread gets a copy of this git repository to work in'],
       ['--description <text>', 'for a new profile'],
       [
         '--count <n>',

@@ -9,6 +9,7 @@ import { NO_WAITING, READING_COMMANDS, TIMEOUT } from './reading.ts';
 import { TALKING_COMMANDS } from './talking.ts';
 import { SERVICE_COMMANDS } from './service.ts';
 import { WEB_COMMANDS } from './web.ts';
+import { WORKTREE_COMMANDS } from './worktree.ts';
 
 export const COMMANDS: readonly CommandSpec[] = [
   {
@@ -27,6 +28,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ],
       ['--channel <name>', 'the first channel (default: general)'],
       ['--workdir <dir>', 'where the actor works (default: an empty folder for each thread)'],
+      ['--worktree <repository>', 'each thread gets a copy of this git repository to work in'],
       ['--window <days>', 'joining: the checkout shows messages of so many days, as 7d'],
     ],
     example: 'crosstalk init team --remote git@example.com:team/bus.git --cli claude',
@@ -198,6 +200,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk resume',
     load: () => import('../commands/pause.ts'),
   },
+  ...WORKTREE_COMMANDS,
   ...SERVICE_COMMANDS,
   {
     name: 'open',

@@ -12,7 +12,7 @@ import type { ProcessIdentity } from '../../state/process-identity.ts';
 import { capOf } from './budgets.ts';
 import { RunDesk } from './desk.ts';
 import { layFiles } from './laying.ts';
-import { runEnvironment } from './environment.ts';
+import { runEnvironment, withoutOurs } from './environment.ts';
 import type { Job, RunParts } from './job.ts';
 import { endSurvivors } from './survivors.ts';
 import type { Workplace } from './workplace.ts';
@@ -41,6 +41,35 @@ interface RunInput {
   thread: MessageRef;
   /** US dollars that it may use at most. */
   rest: number | undefined;
+}
+
+/** More is not read of what a command says that prepares a copy. */
+const MOST_SAID = 16 * 1024 * 1024;
+
+/**
+ * Runs a command line that prepares a new copy of a repository. It is on record as the run is, so that a
+ * start after a crash ends what is left of it.
+ */
+export function prepare(
+  parts: RunParts,
+  job: Job,
+  command: string,
+  dir: string,
+): Promise<InvocationResult> {
+  const { id, actor, host, channel, messages, tip, tier, cancel } = job;
+  return invoke(parts.runner, {
+    command,
+    cwd: dir,
+    env: withoutOurs(parts.environment),
+    input: '',
+    timeout: tier.timeout,
+    grace: TERM_GRACE_MS,
+    maxOutput: MOST_SAID,
+    signal: AbortSignal.any([parts.signal, cancel]),
+    onStart: async (pid) => {
+      await parts.runs.begin({ id, actor, host, channel, messages, tip, workdir: dir }, pid);
+    },
+  });
 }
 
 /** Runs the CLI, and meanwhile serves its requests. */

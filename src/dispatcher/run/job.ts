@@ -12,7 +12,7 @@ import type { Crossings } from '../../bus/crossings.ts';
 import type { BudgetMail } from './budget-mail.ts';
 import type { Spent } from './budgets.ts';
 import type { DeskParts } from './desk.ts';
-import type { WorkplaceParts } from './workplace.ts';
+import type { WorktreeParts } from './worktree.ts';
 
 /** One activation: a batch of messages for one run of one actor's CLI. */
 export interface Job {
@@ -77,7 +77,7 @@ export type JobResult =
 /** A job whose run failed. */
 export type FailedJob = Extract<JobResult, { kind: 'failed' }>;
 
-export interface RunParts extends WorkplaceParts {
+export interface RunParts extends WorktreeParts {
   transport: Transport;
   reader: MessageReader;
   links: ChannelLinks;

@@ -2,6 +2,7 @@ import type { Job, JobResult, RunParts } from './job.ts';
 import { outcomeOf } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { CrosstalkError } from '../../errors.ts';
+import type { BranchOnRecord } from '../../protocol/branch.ts';
 import { MAX_STEPS } from '../../protocol/causality.ts';
 import { messageFile, PROTOCOL_FILE } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, type Located } from '../../protocol/message.ts';
@@ -21,10 +22,11 @@ import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './concl
 import { asItsCliSays } from './hopeless.ts';
 import { overBudget } from './over-budget.ts';
 import { refusedIfSo } from './refusals.ts';
-import { NOTHING_RAN, runIn } from './cli.ts';
+import { NOTHING_RAN, prepare, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
 import { untriedTiers } from './tier-choice.ts';
 import { workplaceOf, type Workplace } from './workplace.ts';
+import { branchBefore, bringBack, leaveWorktree, openWorktree } from './worktree.ts';
 
 /**
  * Runs an actor's CLI on a batch and returns the result. It writes nothing except the run record.
@@ -91,15 +93,11 @@ async function runCli(
     );
     return overBudget(parts, job, isLast ? briefing : undefined, allowed);
   }
-  let place: Workplace;
-  try {
-    place = await workplaceOf(parts, { actor, tier: job.tier, thread });
-  } catch (error) {
-    if (!(error instanceof CrosstalkError)) throw error;
-    return failed(NOTHING_RAN, 'bad_workdir', error.message);
-  }
+  const place = await placeOf(parts, job, briefing, thread);
+  if ('kind' in place) return place;
   const maxOutput = MAX_MESSAGE_BYTES;
   let result: InvocationResult;
+  let branch: BranchOnRecord | undefined;
   try {
     result = await runIn(parts, job, place, {
       input: (files) => promptOf(parts, job, briefing, { place, files, letter }),
@@ -108,18 +106,58 @@ async function runCli(
       thread: root,
       rest: allowed.rest,
     });
+    if (place.copy !== undefined)
+      branch = await bringBack(parts, place.copy, job.tier, parts.signal);
     if (place.workspace)
       await parts.workspaces
         .touch(place.dir, { actor, ...thread }, parts.now())
         .catch(() => undefined);
   } finally {
-    parts.workspaces.leave(place.dir);
+    if (place.copy === undefined) parts.workspaces.leave(place.dir);
+    else await leaveWorktree(parts, place.copy);
   }
   const outcome = outcomeOf(result, { timeout: job.tier.timeout, maxOutput });
   onRan({ result, thread: root });
   if (outcome.kind === 'stopped') return { kind: 'stopped' };
   if (outcome.kind === 'failed') return { kind: 'failed', failure: outcome, result };
-  return conclude(parts, job, briefing, outcome, result);
+  const concluded = await conclude(parts, job, briefing, outcome, result);
+  return branch === undefined ? concluded : withBranch(concluded, branch);
+}
+
+/** Answers tell of the branch on which their run worked. */
+function withBranch(ended: JobResult, branch: BranchOnRecord): JobResult {
+  if (ended.kind !== 'answered') return ended;
+  const answers = ended.answers.map(({ channel, message }) => ({
+    channel,
+    message: { ...message, branch },
+  }));
+  return { ...ended, answers };
+}
+
+/** Where a run works, or how it ended before it began. */
+async function placeOf(
+  parts: RunParts,
+  job: Job,
+  briefing: Briefing,
+  thread: { channel: string; root: string },
+): Promise<Workplace | JobResult> {
+  const { actor, host, tier, cancel } = job;
+  try {
+    if (tier.worktree === undefined) return await workplaceOf(parts, { actor, tier, thread });
+    const opened = await openWorktree(
+      parts,
+      { actor, tier, thread, preferred: branchBefore(actor, host, briefing) },
+      (command, dir) => prepare(parts, job, command, dir),
+      AbortSignal.any([parts.signal, cancel]),
+    );
+    if (opened.ok) return { dir: opened.place.tree.dir, workspace: false, copy: opened.place };
+    const { result, detail } = opened;
+    return result.aborted ? { kind: 'stopped' } : failed(result, 'before_failed', detail);
+  } catch (error) {
+    if (!(error instanceof CrosstalkError)) throw error;
+    if (error.code === 'aborted') return { kind: 'stopped' };
+    return failed(NOTHING_RAN, 'bad_workdir', error.message);
+  }
 }
 
 /**
@@ -172,7 +210,11 @@ async function promptOf(
     actor: job.actor,
     host: job.host,
     tier: job.tier.name,
-    workdir: { path: place.dir, workspace: place.workspace },
+    workdir: {
+      path: place.dir,
+      workspace: place.workspace,
+      ...(place.copy && { of: place.copy.source.dir, branch: place.copy.tree.branch }),
+    },
     answers: plans,
     schemas: schemasOf(briefing, plans),
     ...(letter?.reason === 'misfit' && { misfit: letter.detail }),

@@ -1,12 +1,19 @@
-import { realpath, stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join, sep } from 'node:path';
-import { CrosstalkError } from '../../errors.ts';
+import { dirname } from 'node:path';
 import { isAgentSetting } from '../../agents/settings.ts';
 import { suffixOf } from '../../protocol/names.ts';
-import { shown } from '../../protocol/text/result.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
+import type { Worktree } from '../../state/worktrees.ts';
+import type { Clone } from '../../transport/clone/clone.ts';
+import type { Tree } from '../../transport/worktree/tree.ts';
 import type { Log } from '../../log.ts';
+import { workdirOf } from './workdir.ts';
+
+/** A copy of a repository, in which a run works. */
+export interface TreePlace {
+  worktree: Worktree;
+  tree: Tree;
+  source: Clone;
+}
 
 /** Where a run works. */
 export interface Workplace {
@@ -14,6 +21,8 @@ export interface Workplace {
   dir: string;
   /** Whether the folder was created by Crosstalk and is not the operator's. */
   workspace: boolean;
+  /** If it is a copy of a repository, made for the thread. */
+  copy?: TreePlace;
 }
 
 export interface WorkplaceParts {
@@ -55,39 +64,6 @@ export async function workplaceOf(parts: WorkplaceParts, worker: Worker): Promis
         );
   if (removed.length > 0) parts.log('workspace_cleaned', { actor, dir, removed });
   return { dir, workspace: true };
-}
-
-/**
- * The folder that `workdir` names.
- *
- * @throws CrosstalkError `invalid` when it is not a folder, or when others can write to it through
- *   the bus
- */
-export async function workdirOf(
-  { dir, stateDir, environment }: Pick<WorkplaceParts, 'dir' | 'stateDir' | 'environment'>,
-  workdir: string,
-): Promise<string> {
-  const bad = (why: string): CrosstalkError =>
-    new CrosstalkError(
-      'invalid',
-      `the working directory ${shown(workdir)} ${why}; make it, or change workdir in the host file`,
-    );
-  const home = environment['HOME'] ?? homedir();
-  const path = /^~(?=\/|$)/.test(workdir) ? join(home, workdir.slice(1)) : workdir;
-  const real = await realpath(path).catch(() => undefined);
-  if (real === undefined) throw bad('does not exist');
-  if (!(await stat(real)).isDirectory()) throw bad('is no folder');
-  for (const [what, folder] of [
-    ['the transport, which others can write to', dir],
-    ['the state directory', stateDir],
-  ] as const) {
-    const root = await realpath(folder).catch(() => folder);
-    if (real === root || real.startsWith(root + sep)) throw bad(`is, or lies in, ${what}`);
-  }
-  // A run could write to this folder, which would contain this machine's approvals.
-  const state = await realpath(stateDir).catch(() => stateDir);
-  if (state.startsWith(real === sep ? sep : real + sep)) throw bad('holds the state directory');
-  return real;
 }
 
 /**

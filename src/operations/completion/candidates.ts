@@ -2,6 +2,7 @@ import { MEMORIES } from '../../protocol/layout.ts';
 import { readHosts } from '../../bus/host.ts';
 import { isMemoryFile, memorySuffix, parseMemoryFile } from '../../protocol/files/memory.ts';
 import { suffixOf } from '../../protocol/names.ts';
+import { Worktrees } from '../../state/worktrees.ts';
 import { nameText } from '../../protocol/approval/text.ts';
 import { knownActors } from '../setup/actors.ts';
 import { knownHost } from '../setup/approvals.ts';
@@ -66,6 +67,11 @@ const LOOKUPS = {
         tiers.set(tier, (tiers.get(tier) ?? new Set()).add(name));
     return [...tiers].map(([value, of]) => ({ value, description: [...of].join(', ') }));
   },
+  worktrees: async ({ paths }) =>
+    (await new Worktrees(paths.worktrees).all()).map(({ id, record: { actor, source } }) => ({
+      value: id,
+      description: `${actor} in ${source}`,
+    })),
   memories,
   messages,
 } satisfies Record<string, Lookup>;

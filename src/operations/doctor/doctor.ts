@@ -10,6 +10,7 @@ import type { Transport } from '../../transport/transport.ts';
 import { takeCensus } from '../health/census.ts';
 import { refreshed, type Context } from '../context.ts';
 import { permission } from '../publishing.ts';
+import { copiesOfRepositories } from './copies.ts';
 import { attachedFiles } from './files.ts';
 import { serviceChecks } from './service.ts';
 import { heldProblems } from '../health/held-agents.ts';
@@ -41,6 +42,7 @@ export async function doctor(context: Context, alias: string | undefined): Promi
     attachedFiles(context),
     ...agents(context, facts),
   ]);
+  checks.push(...(await copiesOfRepositories(context)));
   checks.unshift(...transportChecks(facts), ...newsChecks(facts));
   const backlog: Check = {
     check: 'mail',

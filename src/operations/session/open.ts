@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import { profilesOf } from '../setup/actors.ts';
-import { gitGuards, workplaceOf } from '../../dispatcher/run/workplace.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { agentOf, KNOWN_AGENTS } from '../../agents/agents.ts';
 import { namesVariable } from '../../agents/command-line.ts';
@@ -15,7 +14,6 @@ import { OPERATOR_FILE, PROTOCOL_FILE } from '../../protocol/layout.ts';
 import { isName } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { HEADINGS, quoted } from '../../protocol/text/structure.ts';
-import { Workspaces } from '../../state/workspaces.ts';
 import { knownActors } from '../setup/actors.ts';
 import { approvingIn, knownHost } from '../setup/approvals.ts';
 import { tipOf, type Context } from '../context.ts';
@@ -23,6 +21,7 @@ import { thisHost } from '../setup/hosts.ts';
 import { firstOnPath } from '../path.ts';
 import { nonEmpty, resolveFrom } from '../lookup/resolve.ts';
 import { prepareBin } from '../shim.ts';
+import { inPlaceOf } from './place.ts';
 import { startInteractiveSession } from './start.ts';
 
 /**
@@ -43,37 +42,26 @@ export async function openActor(
   if (problem !== undefined) context.note(problem);
   const role = quoted(profile?.body.trim() ?? '');
   const text = `${quoted(protocol.trim())}\n\n# ${HEADINGS.profile}: ${actor}\n\n${role}\n\nYou are "${actor}" in an interactive session that an operator opened.\n`;
-  const { env, paths, transport, now } = context;
-  const place = await workplaceOf(
-    {
-      workspaces: new Workspaces(paths.work),
-      dir: transport.dir,
-      stateDir: paths.root,
-      environment: env,
-      log: (_event, fields) => {
-        context.note(`removed from ${String(fields?.['dir'])}: ${String(fields?.['removed'])}`);
-      },
-      now,
-    },
-    { actor, tier },
-  );
+  const { env, paths, transport } = context;
   // A manipulated model has the same limits here as in a run.
   const bin = join(paths.sessions, `actor-${actor}-bin`);
-  await prepareBin(bin, { state: paths.root, transport: transport.dir, actor, workdir: place.dir });
-  return startInteractiveSession(context, {
-    name: `actor-${actor}`,
-    command: tier.cli,
-    text,
-    env: {
-      ...withoutOurs(env),
-      ...gitGuards(place, env),
-      ...standIns(tier.cli, place.dir),
-      CROSSTALK_FROM: actor,
-      CROSSTALK_WORKDIR: place.dir,
-    },
-    recipient: actor,
-    cwd: place.dir,
-    bin,
+  return inPlaceOf(context, { actor, tier }, async ({ dir }, guards) => {
+    await prepareBin(bin, { state: paths.root, transport: transport.dir, actor, workdir: dir });
+    return startInteractiveSession(context, {
+      name: `actor-${actor}`,
+      command: tier.cli,
+      text,
+      env: {
+        ...withoutOurs(env),
+        ...guards,
+        ...standIns(tier.cli, dir),
+        CROSSTALK_FROM: actor,
+        CROSSTALK_WORKDIR: dir,
+      },
+      recipient: actor,
+      cwd: dir,
+      bin,
+    });
   });
 }
 

@@ -31,6 +31,8 @@ export interface AddActorInput {
   tier: string;
   /** Where it works; by default in a workspace for each thread. */
   workdir?: string;
+  /** The repository of which each thread gets a copy. */
+  worktree?: string;
   description?: string;
   host?: string;
   /** An actor whose profile a new one repeats, if it has one. */
@@ -64,8 +66,11 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   const from = resolveFrom(context, undefined, input.login);
   const cli = headlessCommand(input.cli);
   const settings: Setting[] = [['cli', cli]];
-  if (input.workdir !== undefined)
-    settings.push(['workdir', await chosenWorkdir(context, input.workdir, context.transport.dir)]);
+  for (const option of ['workdir', 'worktree'] as const) {
+    const { [option]: given } = input;
+    if (given !== undefined)
+      settings.push([option, await chosenWorkdir(context, given, context.transport.dir, option)]);
+  }
   const plan = await replacing(context, host, input, settings);
   const { content, now, was, is } = plan;
   await requireOutside(context, now);

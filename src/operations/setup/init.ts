@@ -28,11 +28,11 @@ import { daysOf } from '../sync.ts';
 import { firstOnPath } from '../path.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';
 import { noteMissingProgram } from './missing-program.ts';
-import { slotIn } from './tier-slot.ts';
+import { slotIn, type TierSlot } from './tier-slot.ts';
 import { templateFiles } from './template.ts';
 import { assertRoom, unusable } from './room.ts';
 import { timeAndChanceOf } from '../time-and-chance.ts';
-import { chooseWorkdir } from './workdir-option.ts';
+import { choosePlace } from './workdir-option.ts';
 import { chooseWriter } from './writer.ts';
 
 const DEFAULTS = { actor: 'concierge', channel: 'general' };
@@ -53,14 +53,14 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
     throw unusable(dir, error);
   });
   try {
-    const settings: { cli: string; actor: string; workdir?: string; from?: string } = {
+    const settings: TierSlot & { actor: string; from?: string } = {
       ...(await chooseCli(surroundings, input)),
       actor: input.actor ?? DEFAULTS.actor,
     };
     const from = await chooseWriter(surroundings, { ...input, actor: settings.actor });
     if (from !== undefined) settings.from = from;
-    const workdir = await chooseWorkdir(surroundings, { ...input, actor: settings.actor }, dir);
-    if (workdir !== undefined) settings.workdir = workdir;
+    const place = await choosePlace(surroundings, { ...input, actor: settings.actor }, dir);
+    Object.assign(settings, place);
     const remote =
       input.remote === undefined ? undefined : remoteUrl(input.remote, surroundings.cwd);
     const state =

@@ -24,6 +24,8 @@ export interface Initialised {
   cli: string;
   /** The folder where it works, if that is not a workspace. */
   workdir?: string;
+  /** The repository of which each thread gets a copy. */
+  worktree?: string;
   /** The name of the channel that was created; undefined when a joined transport already has one. */
   channel?: string;
   joined: boolean;

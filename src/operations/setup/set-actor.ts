@@ -241,6 +241,6 @@ function parseSetting(text: string): Setting {
 /** The setting as it is written, after what the machine itself says about it. */
 async function checked(context: Context, setting: Setting): Promise<Setting> {
   const [option, value] = setting;
-  if (option !== 'workdir' || value === '') return setting;
-  return [option, await chosenWorkdir(context, value, context.transport.dir)];
+  if ((option !== 'workdir' && option !== 'worktree') || value === '') return setting;
+  return [option, await chosenWorkdir(context, value, context.transport.dir, option)];
 }

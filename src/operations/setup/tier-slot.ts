@@ -2,14 +2,21 @@
 export interface TierSlot {
   cli: string;
   workdir?: string;
+  /** The repository of which each thread gets a copy. */
+  worktree?: string;
 }
 
 /** The slot of an input that may contain more. */
-export function slotIn({ cli, workdir }: TierSlot): TierSlot {
-  return { cli, ...(workdir !== undefined && { workdir }) };
+export function slotIn({ cli, workdir, worktree }: TierSlot): TierSlot {
+  return {
+    cli,
+    ...(workdir !== undefined && { workdir }),
+    ...(worktree !== undefined && { worktree }),
+  };
 }
 
 /** The slot as it is written to a file: a command alone is a plain string. */
-export function slotOf({ cli, workdir }: TierSlot): string | Record<string, string> {
-  return workdir === undefined ? cli : { cli, workdir };
+export function slotOf(slot: TierSlot): string | Record<string, string> {
+  const { cli, ...place } = slotIn(slot);
+  return Object.keys(place).length === 0 ? cli : { cli, ...place };
 }

@@ -1,21 +1,26 @@
 import { resolve } from 'node:path';
-import { workdirOf } from '../../dispatcher/run/workplace.ts';
+import { workdirOf } from '../../dispatcher/run/workdir.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
-import { isWorkdir } from '../../protocol/files/host-file.ts';
+import { isWorkdir } from '../../protocol/files/workdir.ts';
 import { stateHome } from '../../state/directory.ts';
+import { findSource } from '../../transport/worktree/source.ts';
 import type { Surroundings } from '../locate.ts';
 
 /** The options of `init` about the working directory of its actor. */
 export interface WorkdirInput {
   /** Where the actor works; by default in a workspace for each thread. */
   workdir?: string;
-  /** Asks for it if it is not given; an empty answer means none. */
+  /** The repository of which each thread gets a copy to work in. */
+  worktree?: string;
+  /** Asks for the folder if neither is given; an empty answer means none. */
   askWorkdir?: (actor: string) => Promise<string>;
+  /** Asks whether each thread is to get a copy of the repository that was named. */
+  askCopies?: (repository: string) => Promise<boolean>;
 }
 
 /**
- * A working directory as the host file will contain it: as it was given if it is below `~`,
- * otherwise absolute.
+ * A working directory, or a repository of which threads get copies, as the host file will contain it: as it
+ * was given if it is below `~`, otherwise absolute.
  *
  * @param transport the folder of the checkout, which may not exist yet
  * @throws CrosstalkError `usage` for a directory in which no run could work
@@ -24,37 +29,53 @@ export async function chosenWorkdir(
   { env, cwd }: Surroundings,
   given: string,
   transport: string,
+  option: 'workdir' | 'worktree' = 'workdir',
 ): Promise<string> {
   const workdir = /^~(?:\/|$)/.test(given) ? given : resolve(cwd, given);
   try {
     if (!isWorkdir(workdir)) throw new Error('its name has a control character in it');
-    await workdirOf({ dir: transport, stateDir: stateHome(env), environment: env }, workdir);
+    const parts = { dir: transport, stateDir: stateHome(env), environment: env };
+    const folder = await workdirOf(parts, workdir, option);
+    if (option === 'worktree') await findSource(folder);
   } catch (error) {
     const why = reasonOf(error).replace(/; make it, or .*$/, '');
-    throw new CrosstalkError('usage', `--workdir: ${why}; name a folder that is there`, {
+    const what = option === 'workdir' ? 'folder' : 'repository';
+    throw new CrosstalkError('usage', `--${option}: ${why}; name a ${what} that is there`, {
       cause: error,
     });
   }
   return workdir;
 }
 
-/** `--workdir`, otherwise the answer to the question if there is somebody to ask. */
-export async function chooseWorkdir(
+/**
+ * Where an actor works, by `--workdir` or `--worktree`, otherwise by the answer to the question if there is
+ * somebody to ask. Who names a git repository is asked whether each thread is to get a copy of it.
+ */
+export async function choosePlace(
   surroundings: Surroundings,
   {
     workdir,
+    worktree,
     askWorkdir,
+    askCopies,
     actor,
     note,
   }: WorkdirInput & { actor: string; note: (line: string) => void },
   dir: string,
-): Promise<string | undefined> {
-  if (workdir !== undefined) return chosenWorkdir(surroundings, workdir, dir);
+): Promise<Pick<WorkdirInput, 'workdir' | 'worktree'>> {
+  if (worktree !== undefined)
+    return { worktree: await chosenWorkdir(surroundings, worktree, dir, 'worktree') };
+  if (workdir !== undefined) return { workdir: await chosenWorkdir(surroundings, workdir, dir) };
   for (;;) {
     const answer = (await askWorkdir?.(actor))?.trim() ?? '';
-    if (answer === '') return undefined;
+    if (answer === '') return {};
     try {
-      return await chosenWorkdir(surroundings, answer, dir);
+      const chosen = await chosenWorkdir(surroundings, answer, dir);
+      const repository = await chosenWorkdir(surroundings, answer, dir, 'worktree').catch(
+        () => undefined,
+      );
+      const copies = repository !== undefined && (await askCopies?.(repository)) === true;
+      return copies ? { worktree: repository } : { workdir: chosen };
     } catch (error) {
       note(reasonOf(error).replace(/^--workdir: /, ''));
     }

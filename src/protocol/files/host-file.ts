@@ -2,6 +2,8 @@ import { parseDocumentText } from '../text/frontmatter.ts';
 import { tierBudgets, type TierBudgets } from './tier-budgets.ts';
 import { tierFallback, unknownFallbacks, type TierFallback } from './tier-fallback.ts';
 import { TIER_OPTIONS } from './tier-options.ts';
+import { tierWorktree, type TierWorktree } from './tier-worktree.ts';
+import { isWorkdir } from './workdir.ts';
 import { isTier } from '../message.ts';
 import { EVERYONE } from '../address.ts';
 import { isName } from '../names.ts';
@@ -10,7 +12,7 @@ import { didYouMean } from '../text/nearest.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** A named slot for an actor's CLI (protocol.md §6). Times are in milliseconds. */
-export interface Tier extends TierBudgets, TierFallback {
+export interface Tier extends TierBudgets, TierFallback, TierWorktree {
   name: string;
   /** Run by `/bin/sh -c`; the prompt is passed on stdin. */
   cli: string;
@@ -141,6 +143,7 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
     maxDepth: number('max_depth', maxDepth, TIER_DEFAULTS.maxDepth),
     ...tierBudgets(where, options, problems),
     ...tierFallback(where, options, problems),
+    ...tierWorktree(where, options, problems),
   };
 }
 
@@ -169,11 +172,6 @@ function unknownKeys(fields: Record<string, unknown>): string[] {
   const more = found.length - MAX_UNKNOWN;
   if (more <= 0) return found;
   return [...found.slice(0, MAX_UNKNOWN), `and ${String(more)} more unknown keys`];
-}
-
-/** Whether a text names a folder independently of the current one: absolute, or below `~`. */
-export function isWorkdir(text: unknown): text is string {
-  return typeof text === 'string' && /^(?:\/|~(?:\/|$))/.test(text) && !/\p{Cc}/u.test(text);
 }
 
 /**

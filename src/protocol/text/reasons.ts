@@ -7,6 +7,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   too_much_output: 'the command printed too much',
   empty_answer: 'the command gave no answer',
   bad_workdir: 'the working directory cannot be used',
+  before_failed: 'the command that prepares a new copy of the repository failed',
   misconfigured: 'the command cannot work as it is configured',
   bad_output: 'it printed no answer in the JSON it was asked for',
   misfit: 'the answer is not the JSON that was asked for',

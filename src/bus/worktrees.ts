@@ -1,0 +1,73 @@
+import { reasonOf } from '../errors.ts';
+import type { Worktree, Worktrees } from '../state/worktrees.ts';
+import { lookAtTree } from '../transport/worktree/look.ts';
+import { removeTree } from '../transport/worktree/make.ts';
+import { findSource } from '../transport/worktree/source.ts';
+
+/** The copy of a repository in which the runs of a thread work. Shown under these names. */
+export interface ListedWorktree {
+  /** `<thread>/<name>`. */
+  id: string;
+  dir: string;
+  actor: string;
+  channel: string;
+  /** The relPath of the thread's first message. */
+  root: string;
+  /** The repository that it is a copy of. */
+  source: string;
+  branch: string;
+  /** The commit with which the branch began; null while the copy is being made. */
+  base: string | null;
+  /** The last commit of the branch; null if the copy cannot be looked at. */
+  commit: string | null;
+  /** Commits since the branch began. */
+  commits: number;
+  /** Files that are changed or new, and in no commit. */
+  uncommitted: number;
+  /** Whether all commits are on the branch in the repository itself. */
+  fetched: boolean;
+  /** Whether a run is at work in it. */
+  in_use: boolean;
+  /** When a run last began or ended in it, ISO 8601 UTC. */
+  used: string;
+  /** What is checked out, if that is not its branch. */
+  elsewhere?: string;
+  /** Why nothing is known of what is in it. */
+  problem?: string;
+}
+
+/** Looks into a copy; one that cannot be looked at is described with the reason. */
+export async function lookAtWorktree(
+  environment: NodeJS.ProcessEnv,
+  { id, dir, record }: Worktree,
+  { inUse }: { inUse: boolean },
+): Promise<ListedWorktree> {
+  const { actor, channel, root, source, branch, base, used, ready } = record;
+  const listed: ListedWorktree = {
+    ...{ id, dir, actor, channel, root, source, branch, base: base ?? null, used },
+    ...{ commit: null, commits: 0, uncommitted: 0, fetched: false, in_use: inUse },
+  };
+  if (base === undefined || !ready) return { ...listed, problem: 'it is not ready yet' };
+  try {
+    const looked = await lookAtTree(environment, await findSource(source), { dir, branch, base });
+    const fetched = looked.commits === 0 || looked.commit === record.fetched;
+    return { ...listed, ...looked, fetched };
+  } catch (error) {
+    return { ...listed, problem: reasonOf(error) };
+  }
+}
+
+/** Whether nothing would be lost with a copy. */
+export function isSpare({ in_use, uncommitted, fetched, problem }: ListedWorktree): boolean {
+  return !in_use && problem === undefined && uncommitted === 0 && fetched;
+}
+
+/**
+ * Removes a copy, whatever is in it. Its record goes last, so that what is left of a removal that was cut
+ * short is found again.
+ */
+export async function dropWorktree(worktrees: Worktrees, worktree: Worktree): Promise<void> {
+  await worktrees.note(worktree, { ready: false });
+  await removeTree(worktree);
+  await worktrees.forget(worktree);
+}

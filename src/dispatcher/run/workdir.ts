@@ -1,0 +1,49 @@
+import { realpath, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, sep } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import { shown } from '../../protocol/text/result.ts';
+
+/** Where no run may work, and what `~` stands for. */
+interface Surroundings {
+  /** The transport's checkout. */
+  dir: string;
+  stateDir: string;
+  environment: NodeJS.ProcessEnv;
+}
+
+/**
+ * The folder that an option of a tier names.
+ *
+ * @param option what names it: `workdir`, or `worktree`
+ * @throws CrosstalkError `invalid` when it is not a folder, or when others can write to it through
+ *   the bus
+ */
+export async function workdirOf(
+  { dir, stateDir, environment }: Surroundings,
+  workdir: string,
+  option: 'workdir' | 'worktree' = 'workdir',
+): Promise<string> {
+  const what = option === 'workdir' ? 'working directory' : 'repository';
+  const bad = (why: string): CrosstalkError =>
+    new CrosstalkError(
+      'invalid',
+      `the ${what} ${shown(workdir)} ${why}; make it, or change ${option} in the host file`,
+    );
+  const home = environment['HOME'] ?? homedir();
+  const path = /^~(?=\/|$)/.test(workdir) ? join(home, workdir.slice(1)) : workdir;
+  const real = await realpath(path).catch(() => undefined);
+  if (real === undefined) throw bad('does not exist');
+  if (!(await stat(real)).isDirectory()) throw bad('is no folder');
+  for (const [whose, folder] of [
+    ['the transport, which others can write to', dir],
+    ['the state directory', stateDir],
+  ] as const) {
+    const root = await realpath(folder).catch(() => folder);
+    if (real === root || real.startsWith(root + sep)) throw bad(`is, or lies in, ${whose}`);
+  }
+  // A run could write to this folder, which would contain this machine's approvals.
+  const state = await realpath(stateDir).catch(() => stateDir);
+  if (state.startsWith(real === sep ? sep : real + sep)) throw bad('holds the state directory');
+  return real;
+}

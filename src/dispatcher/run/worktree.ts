@@ -1,0 +1,185 @@
+import { stat } from 'node:fs/promises';
+import { CrosstalkError, reasonOf } from '../../errors.ts';
+import type { BranchOnRecord } from '../../protocol/branch.ts';
+import { chainLevels } from '../../protocol/causality.ts';
+import type { Tier } from '../../protocol/files/host-file.ts';
+import { suffixOf } from '../../protocol/names.ts';
+import type { InvocationResult } from '../../runner/runner.ts';
+import type { Worktrees } from '../../state/worktrees.ts';
+import { bringBranch } from '../../transport/worktree/bring.ts';
+import { makeTree } from '../../transport/worktree/make.ts';
+import { pushBranch } from '../../transport/worktree/push.ts';
+import { findSource, hasBranch, nameOf } from '../../transport/worktree/source.ts';
+import type { Briefing } from './briefing.ts';
+import type { TreePlace, WorkplaceParts } from './workplace.ts';
+import { workdirOf } from './workdir.ts';
+
+export interface WorktreeParts extends WorkplaceParts {
+  worktrees: Worktrees;
+}
+
+/** Whose copy it is. */
+interface Worker {
+  actor: string;
+  tier: Pick<Tier, 'worktree' | 'worktreeFrom' | 'before' | 'timeout'>;
+  thread: { channel: string; root: string };
+  /** The branch on which the work goes on; see {@link branchBefore}. */
+  preferred?: string | undefined;
+}
+
+/** How the command ended that prepares a copy. */
+type Prepared = Pick<InvocationResult, 'exitCode' | 'signal' | 'timedOut'>;
+
+/** Runs a command line in a new copy. */
+export type Prepare<T extends Prepared = Prepared> = (command: string, dir: string) => Promise<T>;
+
+/** Why a copy could not be made ready: in the words of the command that prepares it. */
+export type Opened<T extends Prepared> =
+  { ok: true; place: TreePlace } | { ok: false; result: T; detail: string };
+
+/**
+ * The copy in which a run of a thread works (work.md), made and prepared if it is new. It is the caller's
+ * until `worktrees.leave`, also when this throws.
+ *
+ * The order, for a crash between any two steps: its record, which says that it is not ready → the copy →
+ * the commit with which it begins → the command that prepares it → ready. What is not ready is made anew.
+ *
+ * @throws CrosstalkError `invalid`, `git_failed` when there can be no copy
+ */
+export async function openWorktree<T extends Prepared>(
+  parts: WorktreeParts,
+  { actor, tier, thread, preferred }: Worker,
+  prepare: Prepare<T>,
+  signal: AbortSignal,
+): Promise<Opened<T>> {
+  const { worktrees, now, environment, log } = parts;
+  const folder = await workdirOf(parts, tier.worktree ?? '', 'worktree');
+  const source = await findSource(folder);
+  const wanted = {
+    ...{ actor, channel: thread.channel, root: thread.root, source: source.dir },
+    ...{ thread: suffixOf(thread.root) || SESSION, name: nameOf(source), preferred },
+  };
+  let worktree = await worktrees.open(wanted, now());
+  try {
+    const { dir } = worktree;
+    const { branch, ready, base } = worktree.record;
+    if (ready && base !== undefined && (await isFolder(dir)))
+      return { ok: true, place: { worktree, source, tree: { dir, branch, base } } };
+    // A thread whose copy was removed goes on where its branch is.
+    const from = (await hasBranch(source, branch)) ? branch : tier.worktreeFrom;
+    const made = await makeTree(environment, source, { dir, branch, from }, signal);
+    worktree = await worktrees.note(worktree, { base: base ?? made.base, ready: false });
+    const tree = { ...made, base: base ?? made.base };
+    log('worktree_made', { actor, dir, branch, base: tree.base });
+    if (tier.before !== undefined) {
+      const result = await prepare(tier.before, dir);
+      if (result.exitCode !== 0) {
+        await worktrees.note(worktree, { ready: false });
+        worktrees.leave(worktree);
+        return { ok: false, result, detail: whyNotReady(tier.before, result) };
+      }
+    }
+    worktree = await worktrees.note(worktree, { ready: true });
+    return { ok: true, place: { worktree, source, tree } };
+  } catch (error) {
+    worktrees.leave(worktree);
+    throw error;
+  }
+}
+
+/** What copies of sessions with an actor are called instead of a thread. */
+const SESSION = 'session';
+
+function whyNotReady(command: string, { exitCode, signal, timedOut }: Prepared): string {
+  if (timedOut) return `the command before the first run, ${command}, took too long`;
+  const how =
+    exitCode === null
+      ? `was ended by ${signal ?? 'a signal'}`
+      : `ended with exit code ${String(exitCode)}`;
+  return `the command before the first run, ${command}, ${how}`;
+}
+
+/** Ends the use of a copy, whatever came of its run, and notes when that was. */
+export async function leaveWorktree(parts: WorktreeParts, { worktree }: TreePlace): Promise<void> {
+  const { worktrees, now } = parts;
+  try {
+    await worktrees.note(worktree, { used: now().toISOString() }).catch(() => undefined);
+  } finally {
+    worktrees.leave(worktree);
+  }
+}
+
+/**
+ * Brings what a run has committed into the repository, and pushes it on where the tier says so. What goes
+ * wrong there is no reason to lose what the run said: it is told beside it.
+ *
+ * @returns what the answer tells of the branch; undefined as long as it has no commit
+ */
+export async function bringBack(
+  parts: WorktreeParts,
+  place: TreePlace,
+  tier: Pick<Tier, 'worktreePush'>,
+  signal: AbortSignal,
+): Promise<BranchOnRecord | undefined> {
+  const { environment, worktrees, log } = parts;
+  const { source, tree } = place;
+  const { branch, base } = tree;
+  const { fetched, pushed } = place.worktree.record;
+  try {
+    const brought = await bringBranch(environment, source, tree, fetched, signal);
+    const { commit, changed, held } = brought;
+    if (commit === base && fetched === undefined) return undefined;
+    if (held === undefined)
+      place.worktree = await worktrees.note(place.worktree, { fetched: commit });
+    const problems = held === undefined ? [] : [held];
+    const { worktreePush: remote } = tier;
+    if (remote !== undefined && commit !== pushed) {
+      const why = await whyNotPushed(parts, place, { remote, commit, last: pushed }, signal);
+      if (why !== undefined) problems.push(why);
+    }
+    if (problems.length > 0) log('branch_held', { branch, commit, reason: problems.join('; ') });
+    const words = problems.join('; ').slice(0, MOST_WORDS);
+    return { name: branch, commit, base, changed, ...(words !== '' && { held: words }) };
+  } catch (error) {
+    log('branch_held', { branch, reason: reasonOf(error) });
+    return undefined;
+  }
+}
+
+const MOST_WORDS = 300;
+
+async function whyNotPushed(
+  { environment, worktrees }: WorktreeParts,
+  place: TreePlace,
+  to: { remote: string; commit: string; last: string | undefined },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    await pushBranch(environment, place.source, place.tree, to, signal);
+    place.worktree = await worktrees.note(place.worktree, { pushed: to.commit });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CrosstalkError) || error.code === 'aborted') throw error;
+    return error.message;
+  }
+}
+
+/** The branch of the nearest answer of the actor to which a batch leads: where the work goes on. */
+export function branchBefore(
+  actor: string,
+  host: string,
+  { batch, lookup }: Briefing,
+): string | undefined {
+  for (const level of chainLevels(batch, lookup))
+    for (const { message } of level)
+      if (message.from === actor && message.host === host && message.branch !== undefined)
+        return message.branch.name;
+  return undefined;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}

@@ -1,0 +1,44 @@
+import { BudgetMail } from '../../dispatcher/run/budget-mail.ts';
+import { Budgets } from '../../dispatcher/run/budgets.ts';
+import { Guards } from '../../dispatcher/run/guards.ts';
+import { Refusals } from '../../dispatcher/run/refusals.ts';
+import { Spending } from '../../dispatcher/run/spending.ts';
+import type { Log } from '../../log.ts';
+import { BudgetHolds } from '../../state/bills/budget-holds.ts';
+import type { Ledger } from '../../state/bills/ledger.ts';
+import { Holds } from '../../state/holds.ts';
+import { RunBudget } from '../../state/run-budget.ts';
+import type { Context } from '../context.ts';
+
+/** The part that decides whether runs may start. */
+export function guardsOf(
+  { paths, env, now, transport, deadLetters }: Context,
+  ledger: Ledger,
+  log: Log,
+): Guards {
+  const machine = (): string | undefined => transport.defaults.maxUsdPerDay;
+  return new Guards({
+    budgets: new BudgetMail({
+      budgets: new Budgets(new Spending(ledger, now), machine),
+      holds: new BudgetHolds(paths.budgetHolds),
+      passes: paths.budgetPasses,
+      letters: deadLetters,
+      now,
+    }),
+    refusals: new Refusals({
+      holds: new Holds(paths.holds),
+      environment: env,
+      now,
+      zone: timeZone(),
+    }),
+    pauseFile: paths.pause,
+    budget: new RunBudget(paths.runBudget),
+    log,
+    now,
+  });
+}
+
+/** The IANA time zone of this machine. */
+export function timeZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}

@@ -1,0 +1,67 @@
+import { dropWorktree, isSpare, lookAtWorktree } from '../../bus/worktrees.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { Worktrees } from '../../state/worktrees.ts';
+import type { Context } from '../context.ts';
+import { findWorktree } from './find.ts';
+import { usedDirs, type ListedWorktree } from './list.ts';
+
+/**
+ * Removes a copy. What a thread has committed stays on its branch in the repository, where the thread goes
+ * on if there is more to do.
+ *
+ * @param input `force`: also one with changes that are in no commit, or with commits that were not fetched
+ * @throws CrosstalkError `not_found`, `ambiguous`, `refused`
+ */
+export async function removeWorktree(
+  context: Context,
+  { given, force }: { given: string; force: boolean },
+): Promise<ListedWorktree> {
+  const worktree = await findWorktree(context, given);
+  const inUse = (await usedDirs(context)).has(worktree.dir);
+  const listed = await lookAtWorktree(context.env, worktree, { inUse });
+  if (listed.in_use)
+    throw new CrosstalkError(
+      'refused',
+      `a run is at work in ${listed.id}; wait for its end, or end it with: crosstalk cancel ${listed.root}`,
+    );
+  if (!force && !isSpare(listed))
+    throw new CrosstalkError(
+      'refused',
+      `${listed.id} ${whatIsLost(listed)}; look at it in ${listed.dir}, or remove it all the same with: crosstalk worktree remove ${listed.id} --force`,
+    );
+  await dropWorktree(new Worktrees(context.paths.worktrees), worktree);
+  return listed;
+}
+
+/**
+ * Removes the copies with which nothing is lost.
+ *
+ * @param unused milliseconds for which no run has worked there
+ * @returns those that were removed, and those that were kept
+ */
+export async function pruneWorktrees(
+  context: Context,
+  { unused }: { unused: number },
+): Promise<{ removed: ListedWorktree[]; kept: ListedWorktree[] }> {
+  const used = await usedDirs(context);
+  const worktrees = new Worktrees(context.paths.worktrees);
+  const before = context.now().getTime() - unused;
+  const removed: ListedWorktree[] = [];
+  const kept: ListedWorktree[] = [];
+  for (const worktree of await worktrees.all()) {
+    const inUse = used.has(worktree.dir);
+    const listed = await lookAtWorktree(context.env, worktree, { inUse });
+    const isOver = isSpare(listed) && Date.parse(listed.used) <= before;
+    if (isOver) await dropWorktree(worktrees, worktree);
+    (isOver ? removed : kept).push(listed);
+  }
+  return { removed, kept };
+}
+
+/** What would be lost with a copy, or why that is not known. */
+export function whatIsLost({ uncommitted, fetched, problem }: ListedWorktree): string {
+  if (problem !== undefined) return `cannot be looked at: ${problem}`;
+  const files = uncommitted === 1 ? '1 file' : `${String(uncommitted)} files`;
+  const changes = uncommitted === 0 ? [] : [`has changes in ${files} that are in no commit`];
+  return [...changes, ...(fetched ? [] : ['has commits that were not fetched'])].join(' and ');
+}

@@ -1,0 +1,31 @@
+import { amount } from './usage.ts';
+import { isRefName } from './names.ts';
+import { isOneLine } from './text/one-line.ts';
+
+/** What an answer tells of the branch on which its run worked (work.md). */
+export interface BranchOnRecord {
+  /** In the repository that the tier names, such as `crosstalk/0a1b2c3d`. */
+  name: string;
+  commit: string;
+  /** The commit with which the branch began. */
+  base: string;
+  /** Files that differ between the two. */
+  changed: number;
+  /** Why the commit is not on that branch in the repository itself, in one line. */
+  held?: string;
+}
+
+const OID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
+const MAX_FILES = 1e9;
+const MAX_WORDS = 300;
+
+/** A branch from a header, which anybody may have pushed; undefined for what cannot be one. */
+export function branchIn(value: unknown): BranchOnRecord | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const { name, commit, base, changed, held } = value as Record<string, unknown>;
+  const isOid = (text: unknown): text is string => typeof text === 'string' && OID.test(text);
+  const files = amount(changed, MAX_FILES);
+  if (!isRefName(name) || !isOid(commit) || !isOid(base) || files === undefined) return undefined;
+  const why = isOneLine(held) && held.length <= MAX_WORDS ? held : undefined;
+  return { name, commit, base, changed: files, ...(why !== undefined && { held: why }) };
+}

@@ -1,0 +1,152 @@
+import { mkdtemp, readFile, rename, rm, copyFile, chmod, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import type { Clone } from '../clone/clone.ts';
+import { noteMove, OID, readRef, writeRef } from '../clone/refs.ts';
+import type { Git } from '../git/git.ts';
+import { checkedOutAt } from './source.ts';
+import { gitFor, ownGitOf, partsOf, tipOfTree, type Tree } from './tree.ts';
+
+/** Where the branch of a copy is by now. */
+export interface Brought {
+  commit: string;
+  /** Files that differ between this commit and the one with which the branch began. */
+  changed: number;
+  /** Why the branch of the original does not name it, although its objects are there. */
+  held?: string;
+}
+
+/** A pack with no more objects becomes files of their own, as git's fetch has it. */
+const FEW_OBJECTS = 100;
+const SMALL_PACK = 16 * 1024 * 1024;
+const HOUR_MS = 3_600_000;
+
+/**
+ * Brings the branch of a copy into the repository it was made of, as `refs/heads/<branch>`. No git runs
+ * with the configuration or the hooks of either, and what arrives is checked as if a stranger had sent
+ * it. Nothing else of the original is touched.
+ *
+ * @param last the commit that was brought before
+ * @throws CrosstalkError `git_failed` when it cannot be brought
+ */
+export async function bringBranch(
+  environment: NodeJS.ProcessEnv,
+  source: Clone,
+  tree: Tree,
+  last: string | undefined,
+  signal: AbortSignal,
+): Promise<Brought> {
+  const commit = await tipOfTree(tree);
+  const into = await gitFor(environment, tree, { source, objects: source });
+  if (commit !== last && commit !== tree.base)
+    await transfer(environment, source, tree, last, { commit, into, signal });
+  const changed = await changedFiles(into, tree.base, commit);
+  const held = await moveBranch(source, into, tree, { commit, last });
+  return { commit, changed, ...(held !== undefined && { held }) };
+}
+
+async function transfer(
+  environment: NodeJS.ProcessEnv,
+  source: Clone,
+  tree: Tree,
+  last: string | undefined,
+  { commit, into, signal }: { commit: string; into: Git; signal: AbortSignal },
+): Promise<void> {
+  const limits = { signal, timeout: HOUR_MS };
+  const folder = await mkdtemp(join(ownGitOf(tree), 'pack-'));
+  try {
+    const from = await gitFor(environment, tree, { source, objects: await partsOf(tree) });
+    const known = [tree.base, ...(last === undefined ? [] : [last])];
+    const input = [commit, ...known.map((oid) => `^${oid}`), ''].join('\n');
+    const named = await from.must(['pack-objects', '--revs', '--quiet', join(folder, 'pack')], {
+      input,
+      ...limits,
+    });
+    const name = named.toString('latin1').trim();
+    if (!OID.test(name))
+      throw new CrosstalkError('git_failed', `git pack-objects named no pack for ${tree.dir}`);
+    await receive(source, into, join(folder, `pack-${name}`), limits);
+    await into.must(['rev-list', '--objects', '--quiet', commit, '--not', tree.base], limits);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Takes a pack in that nobody has checked: the index that came with it is not used, and nothing is written
+ * into the repository before all of it has proved sound.
+ */
+async function receive(
+  source: Clone,
+  into: Git,
+  path: string,
+  limits: { signal: AbortSignal; timeout: number },
+): Promise<void> {
+  const [pack, index] = [`${path}.pack`, `${path}.idx`];
+  const head = await readHead(pack);
+  if (head.objects === 0) return;
+  await rm(index, { force: true });
+  await into.must(['index-pack', '--strict', '-o', index, pack], limits);
+  if (head.objects <= FEW_OBJECTS && head.bytes <= SMALL_PACK) {
+    await into.must(['unpack-objects', '-q'], { input: await readFile(pack), ...limits });
+    return;
+  }
+  const folder = join(source.objectsDir, 'pack');
+  // Git looks for a pack once its index is there.
+  for (const file of [pack, index]) {
+    const temporary = join(folder, `tmp_${basename(file)}`);
+    await copyFile(file, temporary);
+    await chmod(temporary, 0o444);
+    await rename(temporary, join(folder, basename(file)));
+  }
+}
+
+async function readHead(pack: string): Promise<{ objects: number; bytes: number }> {
+  const { size } = await stat(pack);
+  const bytes = size <= SMALL_PACK ? await readFile(pack) : undefined;
+  return { objects: bytes?.readUInt32BE(8) ?? FEW_OBJECTS + 1, bytes: size };
+}
+
+async function changedFiles(git: Git, base: string, commit: string): Promise<number> {
+  if (base === commit) return 0;
+  const args = [
+    'diff-tree',
+    '-r',
+    '-z',
+    '--no-renames',
+    '--no-ext-diff',
+    '--name-only',
+    base,
+    commit,
+  ];
+  const names = await git.must(args);
+  return names.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0);
+}
+
+/**
+ * Moves the branch in the original, unless somebody works on it, or it has commits that would be lost;
+ * why not, if so. A crash may have moved it without a note of that.
+ */
+async function moveBranch(
+  source: Clone,
+  git: Git,
+  { branch, base }: Tree,
+  { commit, last }: { commit: string; last: string | undefined },
+): Promise<string | undefined> {
+  const ref = `refs/heads/${branch}`;
+  const now = await readRef(source, ref);
+  if (now === commit || (now === undefined && commit === base)) return undefined;
+  if (now !== undefined && now !== last) {
+    const ancestry = await git.run(['merge-base', '--is-ancestor', now, commit]);
+    if (!ancestry.ok)
+      return `the branch ${branch} was moved in ${source.dir}; merge ${commit} there`;
+  }
+  const place = await checkedOutAt(source, ref);
+  if (place !== undefined)
+    return `the branch ${branch} is checked out in ${place}; merge ${commit} there`;
+  const moved = await writeRef(source, ref, commit, now ?? '');
+  if (!moved.ok) return moved.reason;
+  const none = '0'.repeat(commit.length);
+  await noteMove(source, ref, now ?? none, commit, 'fetched by crosstalk');
+  return undefined;
+}

@@ -1,0 +1,87 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CrosstalkError } from '../../errors.ts';
+import { Git } from '../git/git.ts';
+import type { Clone } from '../clone/clone.ts';
+import { followShallow, isMade, ownGitAt, writeOwnGit } from '../clone/own-git.ts';
+import type { Setting } from '../clone/access.ts';
+import { readRef } from '../clone/refs.ts';
+
+/**
+ * The copy of a repository in which the runs of one thread work (work.md). A run may write everything
+ * in it, its git directory included. So git of ours never runs with that directory: it runs with one of
+ * our own beside it, which has our configuration, and with the objects of the copy (trust.md §1).
+ */
+export interface Tree {
+  /** Absolute, without symlinks. */
+  dir: string;
+  branch: string;
+  /** The commit with which the branch began. */
+  base: string;
+}
+
+/** Where git of ours keeps what it needs to look at a copy. */
+export function ownGitOf({ dir }: Pick<Tree, 'dir'>): string {
+  return `${dir}.git`;
+}
+
+/** The parts of a copy, if they are what git makes: real folders, whose objects are all their own. */
+export async function partsOf({ dir }: Pick<Tree, 'dir'>): Promise<Clone> {
+  const gitDir = join(dir, '.git');
+  const objectsDir = join(gitDir, 'objects');
+  for (const path of [
+    dir,
+    gitDir,
+    objectsDir,
+    join(objectsDir, 'info'),
+    join(objectsDir, 'pack'),
+  ]) {
+    const found = await lstat(path).catch(() => undefined);
+    const mayLack = path.startsWith(`${objectsDir}/`);
+    if (found === undefined ? !mayLack : !found.isDirectory()) throw odd(path);
+  }
+  for (const name of ['alternates', 'http-alternates']) {
+    const path = join(objectsDir, 'info', name);
+    if ((await lstat(path).catch(() => undefined)) !== undefined) throw odd(path);
+  }
+  return { dir, gitDir, commonDir: gitDir, objectsDir };
+}
+
+function odd(path: string): CrosstalkError {
+  return new CrosstalkError(
+    'git_failed',
+    `${path} is not what git has made there; nothing of this copy is used until it is put right, or removed with: crosstalk worktree remove`,
+  );
+}
+
+/** The last commit of the branch of a copy. */
+export async function tipOfTree(tree: Tree): Promise<string> {
+  const tip = await readRef(await partsOf(tree), `refs/heads/${tree.branch}`);
+  if (tip === undefined)
+    throw new CrosstalkError(
+      'git_failed',
+      `the copy ${tree.dir} has no branch ${tree.branch} any more`,
+    );
+  return tip;
+}
+
+/**
+ * Git of ours for a copy: with the objects of the copy, or with those of the repository it was made
+ * of.
+ *
+ * @param settings besides ours, such as where a remote is
+ */
+export async function gitFor(
+  environment: NodeJS.ProcessEnv,
+  tree: Tree,
+  { source, objects, settings = [] }: { source: Clone; objects: Clone; settings?: Setting[] },
+): Promise<Git> {
+  const own = ownGitAt(ownGitOf(tree));
+  if (settings.length > 0 || !(await isMade(own))) {
+    const format: Setting[] =
+      tree.base.length === 64 ? [['extensions.objectformat', 'sha256']] : [];
+    await writeOwnGit(own, source, [...format, ...settings], tree.branch);
+  }
+  await followShallow(own, source);
+  return new Git(tree.dir, environment, { gitDir: own.gitDir, objectsDir: objects.objectsDir });
+}
