@@ -190,7 +190,6 @@ export class Dispatcher {
 
   /**
    * The batch is read at the tip scanned last, which contains all of its messages.
-   *
    * @param isRead whether a run has read it and given an answer; nothing runs if that was a final one
    */
   #start(host: string, tier: Tier, startable: Startable, isRead: boolean): void {
