@@ -10,6 +10,7 @@ const DANGEROUS = {
   'node:child_process': [
     'src/transport/git/git.ts',
     'src/runner/process-runner.ts',
+    'src/runner/sandbox/bubblewrap.ts',
     'src/runner/foreground-job.ts',
     'src/runner/notify.ts',
     'src/runner/plain-session.ts',

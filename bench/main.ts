@@ -10,6 +10,7 @@ import { many } from './figures/many.ts';
 import { objects } from './figures/objects.ts';
 import { page } from './figures/page.ts';
 import { roundtrip } from './figures/roundtrip.ts';
+import { sandbox } from './figures/sandbox.ts';
 import { scale as growth } from './figures/scale.ts';
 import { searches } from './figures/search.ts';
 import { ticks } from './figures/ticks.ts';
@@ -31,6 +32,7 @@ const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   page,
   cost,
   worktree,
+  sandbox,
 };
 
 const { values } = parseArgs({

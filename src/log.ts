@@ -43,6 +43,7 @@ export type EventName =
   | 'worktree_made'
   | 'worktrees_removed'
   | 'branch_held'
+  | 'sandbox_refused'
   | 'drop_refused'
   | 'processes_ended'
   | 'epoch_begun'
@@ -83,6 +84,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   cursor_lost: 'warn',
   workspace_cleaned: 'warn',
   branch_held: 'warn',
+  sandbox_refused: 'warn',
   drop_refused: 'warn',
   internal_error: 'error',
 };

@@ -33,16 +33,29 @@ export async function inAgentMode(
 /**
  * Refuses a command that a run may not use, before its arguments are parsed.
  *
+ * @param isInSandbox whether the run is in a sandbox of ours, where nothing of the transport can be read
  * @throws CrosstalkError `usage`
  */
-export async function assertCommandInRun(argv: readonly string[]): Promise<void> {
+export async function assertCommandInRun(
+  argv: readonly string[],
+  isInSandbox: boolean,
+): Promise<void> {
   if (argv.some((word) => word === '--help' || word === '-h')) return;
   const { COMMANDS } = await import('./tables/table.ts');
   const [first = '', second = ''] = argv;
   const named = COMMANDS.find(({ name }) => name === `${first} ${second}`);
   const spec = named ?? COMMANDS.find(({ name }) => name === first);
   if (spec !== undefined && spec.inRun === undefined) throw notForRuns(spec.notInRun ?? WHO_MAY);
+  // What a sandbox hides is needed to read the transport; the dispatcher itself carries out what is sent.
+  if (spec !== undefined && isInSandbox && !THROUGH_DISPATCHER.includes(spec.name))
+    throw new CrosstalkError(
+      'usage',
+      `${spec.name} reads the transport, which the sandbox of this run hides; what there is to know is in the prompt, and ${THROUGH_DISPATCHER.join(', ')} work`,
+    );
 }
+
+/** Commands that the dispatcher carries out for a run. */
+const THROUGH_DISPATCHER = ['send', 'reply', 'channel create', 'memory add'];
 
 /**
  * Refuses a command, or an option of it, that a run may not use.

@@ -21,7 +21,8 @@ export async function run(
   const { argv, io } = await inAgentMode(given, surroundings);
   let name = argv.find((word) => !word.startsWith('-')) ?? '';
   try {
-    if (io.agentMode !== undefined) await assertCommandInRun(argv);
+    if (io.agentMode !== undefined)
+      await assertCommandInRun(argv, io.env['CROSSTALK_SANDBOX'] === '1');
     const chosen = await parse(argv, io);
     if (typeof chosen === 'number') return chosen;
     name = chosen.spec.name;

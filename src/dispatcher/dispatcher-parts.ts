@@ -6,6 +6,7 @@ import type { Ledger } from '../state/bills/ledger.ts';
 import type { Runs } from '../state/runs.ts';
 import type { Silences } from '../state/silences.ts';
 import type { Workspaces } from '../state/workspaces.ts';
+import type { Sandboxes } from '../runner/sandbox/sandboxes.ts';
 import type { Worktrees } from '../state/worktrees.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
@@ -32,6 +33,7 @@ export interface DispatcherParts {
   runs: Runs;
   ledger: Ledger;
   runner: Runner;
+  sandboxes: Sandboxes;
   publisher: Publisher;
   hosts: HostFileInForce;
   guards: Guards;

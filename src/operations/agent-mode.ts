@@ -66,7 +66,9 @@ export async function readAgentMode(
   const runDir = ended ? undefined : found?.dir;
   const by = fixed.actor ?? (runDir && said.actor);
   const workdir = onLine
-    ? (nonEmpty(folder) ?? (runDir && (await recordedWorkdir(runDir).catch(() => undefined))))
+    ? (nonEmpty(folder) ??
+      (runDir && (await recordedWorkdir(runDir).catch(() => undefined))) ??
+      inSandbox(env))
     : nonEmpty(env['CROSSTALK_WORKDIR']);
   const root = fixed.state ?? (runDir === undefined ? undefined : dirname(dirname(runDir)));
   return {
@@ -80,6 +82,11 @@ export async function readAgentMode(
     },
     words: onLine ? words : argv,
   };
+}
+
+/** In a sandbox the record of the run is not there, and the sandbox is what keeps a run from other files. */
+function inSandbox(env: NodeJS.ProcessEnv): string | undefined {
+  return env['CROSSTALK_SANDBOX'] === '1' ? nonEmpty(env['CROSSTALK_WORKDIR']) : undefined;
 }
 
 /** The folder in which the run of a directory works, by the dispatcher's record of the run. */

@@ -8,7 +8,7 @@ const STDERR_TAIL = 16 * 1024;
  * Waits for a line on stdin, which is the permission to go on, before it becomes the command. If we end
  * before the run is on record, the pipe is closed, and nothing runs that is not on record.
  */
-const GATE = 'IFS= read -r go || exit 125; exec /bin/sh -c "$1"';
+const GATE = 'IFS= read -r go || exit 125; exec "$@"';
 /**
  * Milliseconds for which pipes that a grandchild keeps open may delay the result after the CLI has
  * ended.
@@ -96,8 +96,8 @@ class CliProcess implements RunningCli {
   }
 }
 
-function spawnGated({ command, cwd, env }: Start) {
-  return spawn('/bin/sh', ['-c', GATE, 'sh', command], {
+function spawnGated({ command, cwd, env, wrap = [] }: Start) {
+  return spawn('/bin/sh', ['-c', GATE, 'sh', ...wrap, '/bin/sh', '-c', command], {
     cwd,
     env,
     stdio: ['pipe', 'pipe', 'pipe'],

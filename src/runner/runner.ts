@@ -7,6 +7,8 @@ export interface Start {
   command: string;
   cwd: string;
   env: NodeJS.ProcessEnv;
+  /** The words that run it in a sandbox. */
+  wrap?: readonly string[];
 }
 
 /** One prompt, and the limits within which it is to be answered. */

@@ -2,6 +2,7 @@ import { access, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
 import { TIER_OPTIONS } from '../protocol/files/tier-options.ts';
+import { isSandbox } from '../protocol/files/tier-sandbox.ts';
 import { WORKTREE_OPTIONS } from '../protocol/files/tier-worktree.ts';
 import { fromCommands, type Approved, type ApprovedOptions } from '../protocol/approval/record.ts';
 import { parseHostFile } from '../protocol/files/host-file.ts';
@@ -155,13 +156,16 @@ function isApproved(value: unknown): value is Approved {
 }
 
 const TEXTS = ['workdir', ...WORKTREE_OPTIONS];
-const NUMBERS = TIER_OPTIONS.filter((option) => !['cli', 'fallback', ...TEXTS].includes(option));
+const NUMBERS = TIER_OPTIONS.filter(
+  (option) => !['cli', 'fallback', 'sandbox', ...TEXTS].includes(option),
+);
 
 function isOptions(value: unknown): value is ApprovedOptions {
   return (
     isRecord(value) &&
     typeof value['cli'] === 'string' &&
     (!Object.hasOwn(value, 'fallback') || isTexts(value['fallback'])) &&
+    (!Object.hasOwn(value, 'sandbox') || isSandbox(value['sandbox'])) &&
     TEXTS.every((name) => !Object.hasOwn(value, name) || typeof value[name] === 'string') &&
     NUMBERS.every((name) => !Object.hasOwn(value, name) || typeof value[name] === 'number')
   );

@@ -12,7 +12,8 @@ import { command, type Ran, type RunOptions } from './command.ts';
 import { git, readBlobs } from './git.ts';
 import { until } from './wait.ts';
 
-type Tiers = Record<string, string | Record<string, string | number | string[]>>;
+type Option = string | number | string[] | Record<string, string | string[]>;
+type Tiers = Record<string, string | Record<string, Option>>;
 export type Actors = Record<string, string | Tiers>;
 
 export interface Event {

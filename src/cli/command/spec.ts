@@ -59,6 +59,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   actor: 'list, show, add, edit, set and remove actors',
   host: 'the host files, and what is approved on this machine',
   memory: 'shared notes: write, list, find, show, export and import them',
+  sandbox: 'what agents may reach on this machine',
   service: 'the dispatcher as a service of this machine',
   worktree: 'the copies of repositories in which threads work',
 };

@@ -34,6 +34,7 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'wake',
       'sync',
       'worktree',
+      'sandbox',
       'archive',
       'index',
       'upgrade',

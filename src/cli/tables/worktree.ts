@@ -2,7 +2,7 @@ import type { CommandSpec } from '../command/spec.ts';
 
 const load: CommandSpec['load'] = () => import('../commands/work/worktree.ts');
 
-/** The rows of the command table about the copies of repositories in which threads work. */
+/** The rows of the command table about where agents work: copies of repositories, and sandboxes. */
 export const WORKTREE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'worktree list',
@@ -44,5 +44,21 @@ export const WORKTREE_COMMANDS: readonly CommandSpec[] = [
     options: [['--unused <duration>', 'only where no run has worked for so long, such as 7d']],
     example: 'crosstalk worktree prune --unused 7d',
     load,
+  },
+  {
+    name: 'sandbox run',
+    args: '<command...>',
+    summary: 'run a command in the sandbox of an actor, in this folder',
+    options: [
+      [
+        '--actor <name>',
+        'the sandbox of this actor of the machine (default: that of sandbox=default)',
+      ],
+      ['--tier <tier>', 'of this tier (default: the first one)'],
+    ],
+    interrupt: 'child',
+    details: 'It may write to the current folder. What it may not reach is said on stderr.',
+    example: 'crosstalk sandbox run -- npm test',
+    load: () => import('../commands/work/sandbox.ts'),
   },
 ];

@@ -9,7 +9,12 @@ import { formatMessage, type Located } from '../../protocol/message.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import type { BatchFiles } from '../../protocol/prompt-files.ts';
 import type { ProcessIdentity } from '../../state/process-identity.ts';
+import { findClone } from '../../transport/clone/clone.ts';
+import { makeFolder } from '../../folder.ts';
+import { removeRunDirectory, runDirectory } from '../../state/run-directory.ts';
+import { stateHome } from '../../state/directory.ts';
 import { capOf } from './budgets.ts';
+import { confine, type Confined, type Confinement } from './confine.ts';
 import { RunDesk } from './desk.ts';
 import { layFiles } from './laying.ts';
 import { runEnvironment, withoutOurs } from './environment.ts';
@@ -50,25 +55,56 @@ const MOST_SAID = 16 * 1024 * 1024;
  * Runs a command line that prepares a new copy of a repository. It is on record as the run is, so that a
  * start after a crash ends what is left of it.
  */
-export function prepare(
+export async function prepare(
   parts: RunParts,
   job: Job,
   command: string,
   dir: string,
 ): Promise<InvocationResult> {
   const { id, actor, host, channel, messages, tip, tier, cancel } = job;
-  return invoke(parts.runner, {
-    command,
-    cwd: dir,
-    env: withoutOurs(parts.environment),
-    input: '',
-    timeout: tier.timeout,
-    grace: TERM_GRACE_MS,
-    maxOutput: MOST_SAID,
-    signal: AbortSignal.any([parts.signal, cancel]),
-    onStart: async (pid) => {
-      await parts.runs.begin({ id, actor, host, channel, messages, tip, workdir: dir }, pid);
-    },
+  const env = withoutOurs(parts.environment);
+  const own = runDirectory(parts.desks.folder, id);
+  if (tier.sandbox !== undefined) await makeFolder(own, 0o700);
+  const confined = await confinedIn(parts, { actor, tier, command, cwd: dir, env }, own);
+  try {
+    return await invoke(parts.runner, {
+      command,
+      ...(confined && { wrap: confined.wrap }),
+      cwd: dir,
+      env: confined?.env ?? env,
+      input: '',
+      timeout: tier.timeout,
+      grace: TERM_GRACE_MS,
+      maxOutput: MOST_SAID,
+      signal: AbortSignal.any([parts.signal, cancel]),
+      onStart: async (pid) => {
+        await parts.runs.begin({ id, actor, host, channel, messages, tip, workdir: dir }, pid);
+      },
+    });
+  } finally {
+    await confined?.close().catch(() => undefined);
+    if (confined !== undefined) await removeRunDirectory(own);
+  }
+}
+
+/** The sandbox of a tier for a command line; undefined for a tier without one. */
+async function confinedIn(
+  parts: RunParts,
+  { tier, ...what }: Pick<Confinement, 'actor' | 'command' | 'cwd' | 'env'> & Pick<Job, 'tier'>,
+  runDir: string,
+): Promise<Confined | undefined> {
+  const { sandbox } = tier;
+  if (sandbox === undefined) return undefined;
+  const backend = await parts.sandboxes.backend();
+  // Nothing is begun where none can be made; it may have been removed since.
+  if (!backend.ok) throw new Error(`${backend.problem}; ${backend.fix}`);
+  const { dir, stateDir, environment, binDir, log } = parts;
+  const clone = await findClone(dir);
+  return confine({
+    ...what,
+    ...{ sandbox, program: backend.program, runDir, binDir, stateDir, log },
+    stateHome: stateHome(environment),
+    transport: { dir, gitDirs: [clone.gitDir, clone.commonDir] },
   });
 }
 
@@ -86,16 +122,21 @@ export async function runIn(
   }));
   const desk = await RunDesk.open({ ...parts.desks, log: parts.log }, job, files);
   let leader: ProcessIdentity | undefined;
+  let confined: Confined | undefined;
   const call = plainCall(tier.cli);
   const { noise } = call?.format ?? {};
   const path = parts.runs.outputPath(id);
   try {
     const laid = await layFiles(parts.transport, tip, batch, desk.dir);
+    const env = runEnvironment(parts, job, place, desk.dir);
+    const what = { actor, tier, command: tier.cli, cwd: place.dir, env };
+    confined = await confinedIn(parts, what, desk.dir);
     const result = await invoke(parts.runner, {
       command: `${call?.command ?? tier.cli}${capOf(tier.cli, rest)}`,
+      ...(confined && { wrap: confined.wrap }),
       ...(call && { raw: { path, ...(noise !== undefined && { noise }) } }),
       cwd: place.dir,
-      env: runEnvironment(parts, job, place, desk.dir),
+      env: confined?.env ?? env,
       input: await input(laid),
       timeout: tier.timeout,
       grace: TERM_GRACE_MS,
@@ -117,6 +158,7 @@ export async function runIn(
       const count = await endSurvivors([{ dir: desk.dir, leader }]).catch(() => 0);
       if (count > 0) parts.log('processes_ended', { id, actor, count });
     }
+    await confined?.close().catch(() => undefined);
     // The output of the CLI is kept even if the folder cannot be removed.
     await desk.close().catch((error: unknown) => {
       parts.log('internal_error', { id, actor, error: reasonOf(error) });

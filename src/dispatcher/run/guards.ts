@@ -6,6 +6,7 @@ import type { RunBudget } from '../../state/run-budget.ts';
 import type { LogFields, Log } from '../../log.ts';
 import type { BudgetHold } from '../../state/bills/budget-holds.ts';
 import type { BudgetMail, Mail } from './budget-mail.ts';
+import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import type { Refusals } from './refusals.ts';
 import type { Job, JobResult } from './job.ts';
 
@@ -13,7 +14,8 @@ import type { Job, JobResult } from './job.ts';
 export interface Deferral {
   actor: string;
   tier: string;
-  reason: 'max_runs_per_hour' | 'rate_limited' | 'not_logged_in' | BudgetHold['reason'];
+  reason:
+    'max_runs_per_hour' | 'rate_limited' | 'not_logged_in' | 'no_sandbox' | BudgetHold['reason'];
   /** When it continues without anybody's action, or is tried again; as ISO 8601 in UTC. */
   until: string;
   /** Which budget is spent, and how much of it; of an account, what its CLI has said. */
@@ -22,7 +24,11 @@ export interface Deferral {
   instead?: string;
 }
 
+/** Milliseconds for which it is still said that there is no sandbox, after the machine was to be asked again. */
+const SANDBOX_ROOM_MS = 60_000;
+
 export interface GuardsParts {
+  sandboxes: Sandboxes;
   pauseFile: string;
   budget: RunBudget;
   refusals: Refusals;
@@ -113,6 +119,20 @@ export class Guards {
     if (reason !== 'thread_budget') this.#deferred.set(nameOf(deferral), deferral);
   }
 
+  /** No run begins without the sandbox that its tier has (work.md): the mail waits until there can be one. */
+  async #sandboxed(actor: string, tier: Tier): Promise<boolean> {
+    const backend = tier.sandbox && (await this.#parts.sandboxes.backend());
+    if (backend === undefined || backend.ok) return true;
+    const known = this.#deferred.get(nameOf({ actor, tier: tier.name }));
+    const said = `${backend.problem}; ${backend.fix}`;
+    const deferral = { actor, tier: tier.name, reason: 'no_sandbox' as const, said };
+    const next = this.#parts.sandboxes.next ?? this.#parts.now();
+    const until = new Date(next.getTime() + SANDBOX_ROOM_MS).toISOString();
+    if (known?.said !== said) this.#parts.log('parked', { ...deferral, until });
+    this.#deferred.set(nameOf(deferral), { ...deferral, until });
+    return false;
+  }
+
   /** Whether the CLI of a tier refused to work at the last look. */
   isHeld({ cli }: Tier): boolean {
     return this.#parts.refusals.inTheWay(cli) !== undefined;
@@ -120,6 +140,7 @@ export class Guards {
 
   async allows(actor: string, tier: Tier): Promise<boolean> {
     const key = nameOf({ actor, tier: tier.name });
+    if (!(await this.#sandboxed(actor, tier))) return false;
     const { refusals } = this.#parts;
     const hold = refusals.inTheWay(tier.cli);
     if (hold !== undefined) {
@@ -179,11 +200,11 @@ export class Guards {
   }
 
   /**
-   * When a CLI that refused to work is tried again, or mail goes on that waits for a budget, without
-   * anybody's action.
+   * When a CLI that refused to work is tried again, mail goes on that waits for a budget, or a sandbox is
+   * looked for again, without anybody's action.
    */
   nextTrial(): Date | undefined {
-    const times = [this.#parts.refusals.next(), this.budgets.next()];
+    const times = [this.#parts.refusals.next(), this.budgets.next(), this.#parts.sandboxes.next];
     return times
       .filter((time) => time !== undefined)
       .sort((a, b) => Number(a) - Number(b))

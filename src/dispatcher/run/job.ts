@@ -1,6 +1,7 @@
 import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult, Runner } from '../../runner/runner.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
+import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import type { Refusal } from '../../agents/refusal.ts';
 import type { Placed } from '../../protocol/reply.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
@@ -89,6 +90,7 @@ export interface RunParts extends WorktreeParts {
   isHeld: (tier: Tier) => boolean;
   /** How agent CLIs are run. */
   runner: Runner;
+  sandboxes: Sandboxes;
   desks: Omit<DeskParts, 'log'>;
   /** The folder of a `crosstalk` executable; it comes first on the CLI's PATH. */
   binDir: string;

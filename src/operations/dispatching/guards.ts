@@ -6,6 +6,7 @@ import { Spending } from '../../dispatcher/run/spending.ts';
 import type { Log } from '../../log.ts';
 import { BudgetHolds } from '../../state/bills/budget-holds.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
+import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import { Holds } from '../../state/holds.ts';
 import { RunBudget } from '../../state/run-budget.ts';
 import type { Context } from '../context.ts';
@@ -14,10 +15,12 @@ import type { Context } from '../context.ts';
 export function guardsOf(
   { paths, env, now, transport, deadLetters }: Context,
   ledger: Ledger,
+  sandboxes: Sandboxes,
   log: Log,
 ): Guards {
   const machine = (): string | undefined => transport.defaults.maxUsdPerDay;
   return new Guards({
+    sandboxes,
     budgets: new BudgetMail({
       budgets: new Budgets(new Spending(ledger, now), machine),
       holds: new BudgetHolds(paths.budgetHolds),

@@ -9,6 +9,7 @@ import { Known } from '../../dispatcher/intake/known.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
 import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
+import { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import { processRunner } from '../../runner/process-runner.ts';
 import type { Log } from '../../log.ts';
 import { LAST_HOST_FILE } from '../../state/approvals.ts';
@@ -55,7 +56,8 @@ export function dispatcherParts(
   const publisher = publisherOf(context, deliveries, expected, log);
   const hosts = hostFileOf(context, choices);
   const ledger = new Ledger(context.paths.ledger);
-  const guards = guardsOf(context, ledger, log);
+  const sandboxes = new Sandboxes(context.env, context.now);
+  const guards = guardsOf(context, ledger, sandboxes, log);
   const worktrees = new Worktrees(context.paths.worktrees);
   const sweep = new WorkspaceSweep({
     workspaces,
@@ -67,7 +69,17 @@ export function dispatcherParts(
     log,
     now: context.now,
   });
-  const parts = { ...intake, publisher, hosts, guards, ledger, workspaces, worktrees, log };
+  const parts = {
+    ...intake,
+    publisher,
+    hosts,
+    guards,
+    ledger,
+    workspaces,
+    worktrees,
+    sandboxes,
+    log,
+  };
   return {
     transport,
     deliveries,
@@ -186,6 +198,7 @@ function dispatcherOf(
     ledger: Ledger;
     workspaces: Workspaces;
     worktrees: Worktrees;
+    sandboxes: Sandboxes;
     log: Log;
   },
 ): Dispatcher {

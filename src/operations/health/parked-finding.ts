@@ -7,7 +7,9 @@ type Parked = Heartbeat['parked'][number];
 
 /** What to say of mail that a limit or a budget keeps waiting; of an account, its hold says it. */
 export function parkedFinding(parked: Parked): Finding[] {
-  const { actor, tier, reason, until } = parked;
+  const { actor, tier, reason, until, said = '' } = parked;
+  if (reason === 'no_sandbox')
+    return [act(`mail for ${actor} waits, because its tier ${tier} has a sandbox: ${said}`)];
   if (reason === 'budget' || reason === 'thread_budget') return [budgetFinding(parked)];
   return reason === 'max_runs_per_hour'
     ? [

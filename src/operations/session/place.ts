@@ -13,7 +13,8 @@ import type { Context } from '../context.ts';
  * or a copy of the repository, that all sessions with the actor share.
  *
  * @param work what is done there, with the variables that keep git in its place
- * @throws CrosstalkError `invalid` where nothing may run, `git_failed`, `refused`
+ * @throws CrosstalkError `invalid` where nothing may run, `git_failed`, `refused`, also for a tier with a
+ *   sandbox: it is never opened without one
  */
 export async function inPlaceOf<T>(
   context: Context,
@@ -21,6 +22,11 @@ export async function inPlaceOf<T>(
   work: (place: Workplace, guards: Record<string, string>) => Promise<T>,
 ): Promise<T> {
   const { env, paths, transport, now, note } = context;
+  if (tier.sandbox !== undefined)
+    throw new CrosstalkError(
+      'refused',
+      `the tier ${tier.name} of ${actor} has a sandbox, and sessions in one cannot talk on the bus yet; open another tier with --tier, or try commands in it with: crosstalk sandbox run --actor ${actor} -- <command>`,
+    );
   const parts = {
     workspaces: new Workspaces(paths.work),
     worktrees: new Worktrees(paths.worktrees),

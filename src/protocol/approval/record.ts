@@ -27,8 +27,12 @@ export function optionsOf(tier: Tier): ApprovedOptions {
 
 /** All options of a tier without its name. */
 export function wholeOf(tier: Tier): ApprovedOptions {
-  const { cli, ...rest } = tier;
-  const given = Object.entries<Value | undefined>({ cli, ...rest });
+  const { cli, sandbox, ...rest } = tier;
+  const given = Object.entries<Value | undefined>({
+    cli,
+    ...rest,
+    sandbox: sandbox && { ...sandbox },
+  });
   return Object.fromEntries(
     given.flatMap(([key, value]) =>
       key === 'name' || value === undefined

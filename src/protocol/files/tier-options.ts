@@ -1,4 +1,5 @@
 import { BUDGET_OPTIONS } from './tier-budgets.ts';
+import { SANDBOX_OPTIONS } from './tier-sandbox.ts';
 import { FALLBACK_OPTIONS } from './tier-fallback.ts';
 import { WORKTREE_OPTIONS } from './tier-worktree.ts';
 
@@ -15,4 +16,5 @@ export const TIER_OPTIONS: readonly string[] = [
   ...BUDGET_OPTIONS,
   ...FALLBACK_OPTIONS,
   ...WORKTREE_OPTIONS,
+  ...SANDBOX_OPTIONS,
 ];

@@ -24,6 +24,7 @@ const HOLDS: Readonly<Record<string, string>> = {
   max_runs_per_hour: 'the hourly limit of runs is reached',
   rate_limited: 'rate limited',
   not_logged_in: 'not logged in',
+  no_sandbox: 'no sandbox can be made here',
   budget: 'the budget of the day is spent',
   thread_budget: 'the budget of the thread is spent, or cannot be kept',
 };

@@ -1,0 +1,80 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { withoutOurs } from '../../dispatcher/run/environment.ts';
+import { confine } from '../../dispatcher/run/confine.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { makeFolder } from '../../folder.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { runPlain } from '../../runner/plain-session.ts';
+import { findBackend } from '../../runner/sandbox/bubblewrap.ts';
+import { USUAL_SANDBOX, type Sandbox } from '../../protocol/files/tier-sandbox.ts';
+import { stateHome } from '../../state/directory.ts';
+import { findClone } from '../../transport/clone/clone.ts';
+import { knownHost } from '../setup/approvals.ts';
+import type { Context } from '../context.ts';
+
+/** What is to run in a sandbox. */
+export interface SandboxInput {
+  /** The command line, as words. */
+  words: readonly string[];
+  /** The actor whose tier says what the sandbox is like; the usual one without it. */
+  actor?: string;
+  tier?: string;
+}
+
+const GRACE_MS = 5000;
+
+/**
+ * Runs a command on the terminal in the sandbox in which an actor's runs would be, with the current folder
+ * to work in.
+ *
+ * @returns its exit code
+ * @throws CrosstalkError `refused` where no sandbox can be made, `not_found` for a tier without one
+ */
+export async function runInSandbox(context: Context, input: SandboxInput): Promise<number> {
+  const { env, paths, transport, cwd, note } = context;
+  const backend = await findBackend(env);
+  if (!backend.ok) throw new CrosstalkError('refused', `${backend.problem}; ${backend.fix}`);
+  const sandbox = await sandboxOf(context, input);
+  const clone = await findClone(transport.dir);
+  await makeFolder(paths.run, 0o700);
+  const runDir = await mkdtemp(join(paths.run, 'sandbox-'));
+  const command = input.words.map(quoted).join(' ');
+  const confined = await confine({
+    ...{ sandbox, program: backend.program, command, runDir },
+    actor: input.actor ?? 'sandbox',
+    cwd: await realpath(cwd),
+    env: withoutOurs(env),
+    stateDir: paths.root,
+    stateHome: stateHome(env),
+    transport: { dir: transport.dir, gitDirs: [clone.gitDir, clone.commonDir] },
+    log: (_, fields) => {
+      note(`the sandbox does not reach ${String(fields?.['host'])}`);
+    },
+  });
+  try {
+    const words = [...confined.wrap, '/bin/sh', '-c', command];
+    const ended = await runPlain(words, { cwd, env: confined.env }, GRACE_MS);
+    if ('exitCode' in ended) return ended.exitCode;
+    throw new CrosstalkError('refused', `the sandbox cannot be started: ${ended.startError}`);
+  } finally {
+    await confined.close();
+    await rm(runDir, { recursive: true, force: true });
+  }
+}
+
+async function sandboxOf(context: Context, { actor, tier }: SandboxInput): Promise<Sandbox> {
+  if (actor === undefined) return USUAL_SANDBOX;
+  const { host } = await knownHost(context, undefined);
+  const tiers = host?.inForce.get(actor) ?? [];
+  const found = tier === undefined ? tiers[0] : tiers.find(({ name }) => name === tier);
+  if (found?.sandbox !== undefined) return found.sandbox;
+  throw new CrosstalkError(
+    'not_found',
+    `${shown(actor)} has no tier with a sandbox here${tier === undefined ? '' : ` that is called ${shown(tier)}`}; give it one with: crosstalk actor set ${actor} sandbox=default`,
+  );
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,91 @@
+import { shown } from '../text/result.ts';
+import { isWorkdir } from './workdir.ts';
+
+/** What an agent CLI may reach (work.md, "Sandbox"); an absent one is no sandbox. */
+export interface Sandbox {
+  /** Folders that it may write to besides its own, absolute or below `~`. */
+  write: readonly string[];
+  /** Files and folders that it does not see besides those that are secret anyway. */
+  hide: readonly string[];
+  /**
+   * The hosts that it reaches: `none`, `all`, `model` for those of its model, or names of hosts, which may
+   * have a port and begin with `*.`; `model` may be among these.
+   */
+  net: readonly string[];
+  /** Variables that it is given besides those of every run and of its CLI; `*` at the end for any ending. */
+  env: readonly string[];
+}
+
+export interface TierSandbox {
+  sandbox?: Sandbox;
+}
+
+/** The option of a sandbox, as the host file calls it. */
+export const SANDBOX_OPTIONS: readonly string[] = ['sandbox'];
+
+/** The sandbox that `default` names. */
+export const USUAL_SANDBOX: Sandbox = { write: [], hide: [], net: ['model'], env: [] };
+const KEYS = ['write', 'hide', 'net', 'env'];
+const VARIABLE = /^[A-Za-z_]\w*\*?$/;
+const HOST = /^(?:\*\.)?(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::\d{1,5})?$/;
+const MOST = 100;
+
+/** Reads the sandbox of a tier; what cannot be one is added to the problems. */
+export function tierSandbox(
+  where: string,
+  { sandbox }: Record<string, unknown>,
+  problems: string[],
+): TierSandbox {
+  if (sandbox === undefined) return {};
+  if (sandbox === 'default') return { sandbox: USUAL_SANDBOX };
+  const at = `${where}.sandbox`;
+  if (typeof sandbox !== 'object' || sandbox === null || Array.isArray(sandbox)) {
+    problems.push(
+      `${at} is ${shown(sandbox)}, expected default, or a mapping of ${KEYS.join(', ')}`,
+    );
+    return {};
+  }
+  const given = sandbox as Record<string, unknown>;
+  for (const key of Object.keys(given))
+    if (!KEYS.includes(key))
+      problems.push(`${at}.${shown(key)} is unknown; a sandbox has ${KEYS.join(', ')}`);
+  const list = (key: string, fits: (text: string) => boolean, expected: string): string[] => {
+    const value = given[key];
+    if (value === undefined) return [];
+    const items: unknown[] = Array.isArray(value) ? value : [value];
+    const isList = items.every((item): item is string => typeof item === 'string' && fits(item));
+    if (isList && items.length <= MOST) return items;
+    problems.push(`${at}.${key} is ${shown(value)}, expected ${expected}`);
+    return [];
+  };
+  const paths = 'a list of paths, absolute or below ~';
+  const net = list(
+    'net',
+    isHost,
+    'none, model, all, or a list of hosts such as registry.npmjs.org',
+  );
+  if (net.length > 1 && net.some((one) => one === 'none' || one === 'all'))
+    problems.push(`${at}.net names none or all beside others; keep one of them`);
+  return {
+    sandbox: {
+      write: list('write', isWorkdir, paths),
+      hide: list('hide', isWorkdir, paths),
+      net: net.length === 0 ? USUAL_SANDBOX.net : net,
+      env: list('env', (text) => VARIABLE.test(text), 'a list of variables'),
+    },
+  };
+}
+
+/** Whether a value can be a sandbox in the record of approvals. */
+export function isSandbox(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const lists = value as Record<string, unknown>;
+  return KEYS.every((key) => {
+    const list = lists[key];
+    return Array.isArray(list) && list.every((one) => typeof one === 'string');
+  });
+}
+
+function isHost(text: string): boolean {
+  return text.length <= 253 && HOST.test(text);
+}

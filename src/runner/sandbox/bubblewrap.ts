@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Whether this machine can make a sandbox, and what is to be done if it cannot. */
+export type Backend = { ok: true; program: string } | { ok: false; problem: string; fix: string };
+
+/** Where the forwarder listens in a sandbox that reaches some hosts. */
+const PORT = 3128;
+
+/** What every sandbox shuts out: other processes, what they share, and their rights. */
+const APART = [
+  ...['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
+  ...['--cap-drop', 'ALL', '--die-with-parent'],
+];
+/** Root is nobody there: the sandboxes that agent CLIs make for their tools need a user that may make them. */
+const NOBODY = ['--uid', '65534', '--gid', '65534'];
+
+/** How a process in a sandbox reaches others: by the network of the machine, not at all, or by a proxy. */
+export type Network = 'all' | 'none' | { socket: string };
+
+/**
+ * The words before a command line that run it in a sandbox.
+ *
+ * @param mounts as {@link mountsOf} gives them
+ * @param cwd where it works; seen in the sandbox under the same path
+ */
+export function wrapped(
+  program: string,
+  mounts: readonly string[],
+  cwd: string,
+  network: Network,
+): string[] {
+  const net = network === 'all' ? [] : ['--unshare-net'];
+  const inside =
+    typeof network === 'string'
+      ? []
+      : ['/bin/sh', '-c', CONNECT, 'sh', process.execPath, FORWARD, network.socket];
+  const who = process.getuid?.() === 0 ? NOBODY : [];
+  return [program, ...APART, ...who, ...net, ...mounts, '--chdir', cwd, '--', ...inside];
+}
+
+/** The variables by which programs find the proxy. */
+export function proxyVariables(network: Network): Record<string, string> {
+  if (typeof network === 'string') return {};
+  const address = `http://127.0.0.1:${String(PORT)}`;
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
+  return {
+    ...Object.fromEntries(
+      names.flatMap((name) => [name, name.toLowerCase()]).map((name) => [name, address]),
+    ),
+    // For Node's own fetch, from Node 22.21 on.
+    NODE_USE_ENV_PROXY: '1',
+  };
+}
+
+/** Brings a port of the sandbox to a socket that is bound into it, and says when it is there. */
+const FORWARD = `const n=require('node:net');n.createServer(c=>{const o=n.connect(process.argv[1]);c.pipe(o).pipe(c);c.on('error',()=>o.destroy());o.on('error',()=>c.destroy())}).listen(${String(PORT)},'127.0.0.1',()=>require('node:fs').writeFileSync('/tmp/.network','\\n'))`;
+/** A forwarder that cannot start must not keep the command from starting. */
+const CONNECT =
+  'mkfifo /tmp/.network; { "$1" -e "$2" "$3" </dev/null >/dev/null 2>&1 || echo > /tmp/.network; } & read -r _ < /tmp/.network; rm -f /tmp/.network; shift 3; exec "$@"';
+
+const TRY_MS = 10_000;
+
+/** Tries whether a sandbox can be made here. */
+export async function findBackend(environment: NodeJS.ProcessEnv): Promise<Backend> {
+  if (process.platform !== 'linux')
+    return {
+      ok: false,
+      problem: `no sandbox is known for ${process.platform}`,
+      fix: 'run this actor on a Linux machine, or take sandbox out of its tier',
+    };
+  const program = await onPath('bwrap', environment['PATH'] ?? '');
+  if (program === undefined)
+    return {
+      ok: false,
+      problem: 'bubblewrap (bwrap) is not installed',
+      fix: 'install it, as with: apt-get install bubblewrap',
+    };
+  const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp'];
+  const said = await failureOf([...wrapped(program, mounts, '/', 'none'), 'true']);
+  if (said === undefined) return { ok: true, program };
+  return {
+    ok: false,
+    problem: `bubblewrap cannot make a sandbox here: ${said}`,
+    fix: 'let it make user namespaces: sysctl kernel.unprivileged_userns_clone=1, or an AppArmor profile for bwrap that allows userns; a container needs them too',
+  };
+}
+
+async function onPath(name: string, path: string): Promise<string | undefined> {
+  for (const folder of path.split(':').filter((one) => one.startsWith('/'))) {
+    const file = join(folder, name);
+    const isThere = await access(file, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return file;
+  }
+  return undefined;
+}
+
+/** What a program says that fails; undefined when it does not. */
+function failureOf([program = '', ...args]: readonly string[]): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: TRY_MS });
+    let said = '';
+    child.stderr
+      .setEncoding('utf8')
+      .on('data', (text: string) => (said = (said + text).slice(-500)));
+    child.once('error', (error) => {
+      resolve(error.message);
+    });
+    child.once('close', (code) => {
+      const words = said.trim().replace(/\s+/g, ' ');
+      resolve(code === 0 ? undefined : words || `exit code ${String(code)}`);
+    });
+  });
+}

@@ -1,0 +1,161 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
+import { Bus, events, type Event, type Host } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+
+const backend = await findBackend(process.env);
+const UNLESS = backend.ok ? '' : ` (skipped: ${backend.problem})`;
+const can = it.skipIf(!backend.ok);
+
+async function pass(host: Host): Promise<Event[]> {
+  const ran = await host.run('dispatch', '--once', '--host', host.alias);
+  expect(ran.code, ran.err).toBe(0);
+  return events(ran.err);
+}
+
+/** A web server of this machine, and its port. */
+async function served(word: string): Promise<number> {
+  const server: Server = createServer((_, answer) => answer.end(word));
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      resolve();
+    });
+  });
+  onTestFinished(() => {
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Prints what is at an address, by the proxy that the variables name. */
+const FETCH = `const http=require('http'),p=new URL(process.env.HTTP_PROXY||'http://127.0.0.1:1');const ask=(u,then)=>http.get({host:p.hostname,port:p.port,path:u},r=>{let t='';r.on('data',d=>t+=d).on('end',()=>then(r.statusCode+' '+t.trim()))}).on('error',e=>then(e.code));`;
+
+can(`a run in a sandbox answers, works in its copy, and talks on the bus${UNLESS}`, async () => {
+  const bus = new Bus();
+  const app = join(bus.root, 'app');
+  mkdirSync(app);
+  git(app, 'init', '--quiet', '--initial-branch=main');
+  writeFileSync(join(app, 'readme'), 'hello\n');
+  git(app, 'add', '.');
+  git(app, '-c', 'user.name=o', '-c', 'user.email=o@example.com', 'commit', '-qm', 'first');
+  const cli =
+    'cat > /dev/null; echo x > new; git add . ; git -c user.name=a -c user.email=a@b commit -qm x; echo y > /tmp/mine; crosstalk send --to other "a part" > /dev/null && echo done $(cat prepared)';
+  const dev = { cli, worktree: app, before: 'echo ready > prepared', sandbox: { net: ['none'] } };
+  const host = await bus.host('front', {
+    dev: { default: dev },
+    other: 'cat > /dev/null; echo ok',
+  });
+  await host.send('dev', 'one');
+  const log = await pass(host);
+  expect(log.filter(({ event }) => /failed|error/.test(event))).toEqual([]);
+  const said = bus.from('dev').map(({ message }) => message);
+  expect(said.map(({ body }) => body.trim()).sort()).toEqual(['a part', 'done ready']);
+  expect(said.find(({ branch }) => branch !== undefined)?.branch?.changed).toBe(2);
+  expect(existsSync('/tmp/mine')).toBe(false);
+});
+
+can(
+  `a run reaches the hosts that its sandbox names, and no others, and the log says so${UNLESS}`,
+  async () => {
+    const bus = new Bus();
+    const [open, closed] = [await served('open'), await served('closed')];
+    const url = (port: number): string => `http://127.0.0.1:${String(port)}/`;
+    const code = `${FETCH}ask('${url(open)}',a=>ask('${url(closed)}',b=>ask('http://localhost:${String(open)}/',c=>console.log([a,b,c].join(' | ')))))`;
+    const cli = `cat > /dev/null; node -e "${code.replaceAll('"', '\\"')}"`;
+    const tier = { cli, sandbox: { net: [`127.0.0.1:${String(open)}`] } };
+    const host = await bus.host('front', {
+      dev: { default: tier },
+      none: { default: { cli, sandbox: { net: 'none' } } },
+    });
+    await host.send('dev', 'one');
+    const log = await pass(host);
+    expect(bus.from('dev')[0]?.message.body.trim()).toBe(
+      '200 open | 403 the sandbox of this run does not reach this host | 403 the sandbox of this run does not reach this host',
+    );
+    const refused = log
+      .filter(({ event }) => event === 'sandbox_refused')
+      .map(({ host: to }) => to);
+    expect(refused).toEqual([`127.0.0.1:${String(closed)}`, `localhost:${String(open)}`]);
+    await host.send('none', 'two');
+    await pass(host);
+    expect(bus.from('none')[0]?.message.body.trim()).toBe(
+      'ECONNREFUSED | ECONNREFUSED | ECONNREFUSED',
+    );
+  },
+);
+
+can(`write, hide and env of a sandbox are kept to${UNLESS}`, async () => {
+  const bus = new Bus();
+  const home = join(bus.root, 'home');
+  for (const folder of ['out', 'diary']) mkdirSync(join(home, folder), { recursive: true });
+  writeFileSync(join(home, 'diary/today'), 'words');
+  const cli =
+    'cat > /dev/null; echo x > ~/out/file; cat ~/diary/today || echo hidden; echo "$MINE_ONE,$MINE_TWO"';
+  const sandbox = { write: ['~/out'], hide: ['~/diary'], env: ['MINE_O*'] };
+  const host = await bus.host('front', { dev: { default: { cli, sandbox } } });
+  Object.assign(host.env, { HOME: home, MINE_ONE: '1', MINE_TWO: '2' });
+  await host.send('dev', 'one');
+  await pass(host);
+  expect(readFileSync(join(home, 'out/file'), 'utf8')).toBe('x\n');
+  expect(bus.from('dev')[0]?.message.body).toContain('hidden\n');
+  expect(bus.from('dev')[0]?.message.body).toContain('1,\n');
+});
+
+it('a sandbox that cannot be read is refused, and one that is pushed waits for approval', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { dev: 'cat > /dev/null; echo done' });
+  for (const sandbox of [
+    { wirte: ['~/x'] },
+    { net: ['a b'] },
+    { net: ['all', 'x.com'] },
+    { write: ['x'] },
+  ]) {
+    host.declare({
+      dev: { default: { cli: 'true', sandbox: sandbox as Record<string, string[]> } },
+    });
+    expect((await host.run('host', 'list')).out).toContain('sandbox');
+  }
+  host.declare({
+    dev: { default: { cli: 'cat > /dev/null; echo other', sandbox: { net: ['none'] } } },
+  });
+  const shown = await host.run('host', 'show');
+  expect(shown.out).toContain('sandbox');
+  await host.send('dev', 'one');
+  await pass(host);
+  expect(bus.from('dev')[0]?.message.body).toBe('done\n');
+});
+
+can(`sandbox run shows what an actor would reach${UNLESS}`, async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { dev: 'true' });
+  const none = await host.run('sandbox', 'run', '--actor', 'dev', '--', 'true');
+  expect(none.code).toBe(1);
+  expect(none.err).toContain('has no tier with a sandbox here');
+  host.declare({
+    dev: {
+      default: {
+        cli: 'cat > /dev/null; echo x > mine; crosstalk send --to dev2 --attach mine "with a file" >&2; crosstalk status 2>&1; true',
+        sandbox: { net: ['none'] },
+      },
+    },
+  });
+  await host.approve();
+  await host.send('dev', 'one');
+  await pass(host);
+  const said = bus.from('dev').map(({ message }) => message);
+  expect(said.flatMap(({ files = [] }) => files).map(({ name }) => name)).toEqual(['mine']);
+  expect(said.map(({ body }) => body).join('')).toContain(
+    'status reads the transport, which the sandbox of this run hides',
+  );
+  const opened = await host.run('open', '--actor', 'dev');
+  expect(opened.code).toBe(1);
+  expect(opened.err).toContain('has a sandbox, and sessions in one cannot talk on the bus yet');
+  expect(
+    (await host.run('sandbox', 'run', '--', 'sh', '-c', 'test ! -s "$HOME/.ssh/id" && exit 7'))
+      .code,
+  ).toBe(7);
+});
