@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
 import { MessageReader } from '../bus/message-reader.ts';
+import { Verifier } from '../bus/verifier.ts';
 import type { HostEntry } from '../bus/host.ts';
 import type { Channel } from '../protocol/files/channel.ts';
 import { findEar } from '../dispatcher/socket/ear.ts';
@@ -45,6 +46,8 @@ interface View {
 export interface Context extends Surroundings, TimeAndChance {
   transport: Transport;
   reader: MessageReader;
+  /** Says whose messages are signed. */
+  verifier: Verifier;
   paths: StatePaths;
   /** Whether something was approved on this machine for this clone (trust.md §2). */
   started: Started;
@@ -99,6 +102,7 @@ export async function withContext<T>(
       env,
       transport,
       reader: new MessageReader(transport),
+      verifier: new Verifier({ transport, ...paths, env }),
       paths,
       started,
       outbox: new Outbox(paths.outbox),

@@ -86,6 +86,8 @@ export const ARGUMENTS: Readonly<Record<string, Source>> = {
   digest: live('held'),
   agents: fixed(KNOWN_AGENTS.map(({ name }) => name)),
   dir: { kind: 'folders' },
+  file: { kind: 'files' },
+  key: { kind: 'files' },
   shell: fixed(SHELLS),
 };
 

@@ -28,7 +28,7 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
     'Operate',
     ['dispatch', 'service', 'pause', 'resume', 'wake', 'sync', 'archive', 'index', 'upgrade'],
   ],
-  ['Set up', ['init', 'channel', 'actor', 'host', 'demo']],
+  ['Set up', ['init', 'channel', 'actor', 'host', 'key', 'demo']],
   ['For programs', ['mcp', 'completion']],
 ];
 

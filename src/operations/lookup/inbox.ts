@@ -10,6 +10,7 @@ import { loadChatMemory } from '../../state/chat-memory.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
 import { QuestionsBack } from './asked-back.ts';
+import { marked } from './marked.ts';
 import { queuedMessages } from './queued.ts';
 
 /** A message that came for somebody. */
@@ -77,7 +78,13 @@ export async function inboxHere(
       const channel = await context.reader.channel(tip, id);
       entries.push({ ...located, channel, unread: keys.has(key), asks: asked.has(key) });
     }
-    return { tip, entries, unread: total, questions: asking.length, cut: wanted.length > limit };
+    return {
+      tip,
+      entries: await marked(context, tip, entries),
+      unread: total,
+      questions: asking.length,
+      cut: wanted.length > limit,
+    };
   });
 }
 
