@@ -7,6 +7,7 @@ import type { Runs } from '../state/runs.ts';
 import type { Silences } from '../state/silences.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { Transport } from '../transport/transport.ts';
+import type { Verifier } from '../bus/verifier.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
 import type { Guards } from './run/guards.ts';
@@ -21,6 +22,7 @@ import type { RunParts } from './run/job.ts';
 export interface DispatcherParts {
   transport: Transport;
   reader: MessageReader;
+  verifier: Verifier;
   deliveries: Deliveries;
   outbox: Outbox;
   deadLetters: DeadLetters;

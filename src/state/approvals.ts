@@ -153,14 +153,15 @@ function isApproved(value: unknown): value is Approved {
   );
 }
 
-const TEXTS = ['cli', 'workdir', 'fallback'];
+const LISTS = ['fallback', 'only_from'];
+const TEXTS = ['cli', 'workdir', ...LISTS];
 const NUMBERS = TIER_OPTIONS.filter((option) => !TEXTS.includes(option));
 
 function isOptions(value: unknown): value is ApprovedOptions {
   return (
     isRecord(value) &&
     typeof value['cli'] === 'string' &&
-    (!Object.hasOwn(value, 'fallback') || isTexts(value['fallback'])) &&
+    LISTS.every((name) => !Object.hasOwn(value, name) || isTexts(value[name])) &&
     NUMBERS.every((name) => !Object.hasOwn(value, name) || typeof value[name] === 'number')
   );
 }

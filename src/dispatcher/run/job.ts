@@ -6,6 +6,7 @@ import type { Placed } from '../../protocol/reply.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import type { Transport } from '../../transport/transport.ts';
+import type { Verifier } from '../../bus/verifier.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
@@ -80,6 +81,7 @@ export type FailedJob = Extract<JobResult, { kind: 'failed' }>;
 export interface RunParts extends WorkplaceParts {
   transport: Transport;
   reader: MessageReader;
+  verifier: Verifier;
   links: ChannelLinks;
   crossings: Crossings;
   runs: Runs;

@@ -1,6 +1,7 @@
 import { parseDocumentText } from '../text/frontmatter.ts';
 import { tierBudgets, type TierBudgets } from './tier-budgets.ts';
 import { tierFallback, unknownFallbacks, type TierFallback } from './tier-fallback.ts';
+import { tierOnlyFrom, type TierOnlyFrom } from './tier-only-from.ts';
 import { TIER_OPTIONS } from './tier-options.ts';
 import { isTier } from '../message.ts';
 import { EVERYONE } from '../address.ts';
@@ -10,7 +11,7 @@ import { didYouMean } from '../text/nearest.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** A named slot for an actor's CLI (protocol.md §6). Times are in milliseconds. */
-export interface Tier extends TierBudgets, TierFallback {
+export interface Tier extends TierBudgets, TierFallback, TierOnlyFrom {
   name: string;
   /** Run by `/bin/sh -c`; the prompt is passed on stdin. */
   cli: string;
@@ -141,6 +142,7 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
     maxDepth: number('max_depth', maxDepth, TIER_DEFAULTS.maxDepth),
     ...tierBudgets(where, options, problems),
     ...tierFallback(where, options, problems),
+    ...tierOnlyFrom(where, options, problems),
   };
 }
 

@@ -1,5 +1,6 @@
 import { BUDGET_OPTIONS } from './tier-budgets.ts';
 import { FALLBACK_OPTIONS } from './tier-fallback.ts';
+import { ONLY_FROM_OPTIONS } from './tier-only-from.ts';
 
 /** The options of a tier, as the host file calls them. */
 export const TIER_OPTIONS: readonly string[] = [
@@ -13,4 +14,5 @@ export const TIER_OPTIONS: readonly string[] = [
   'max_depth',
   ...BUDGET_OPTIONS,
   ...FALLBACK_OPTIONS,
+  ...ONLY_FROM_OPTIONS,
 ];
