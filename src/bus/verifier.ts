@@ -12,12 +12,16 @@ import type { Transport } from '../transport/transport.ts';
 export interface Claim extends Pick<Located, 'relPath' | 'message'> {
   /** The id of its channel. */
   channel: string;
+  /** The object that was read, if that is known; otherwise it is looked up at the commit. */
+  oid?: string;
   /** Its file, if it waits in the outbox here instead of being on the bus. */
   queued?: string;
 }
 
 /** Processes of `ssh-keygen` at a time. */
 const AT_A_TIME = 4;
+/** Verdicts that are written to disk together; so many are found again after a kill. */
+const TOGETHER = 100;
 /** So many objects are read faster than a process is started that tells only their ids. */
 const A_FEW = 50;
 
@@ -114,10 +118,10 @@ export class Verifier {
     found: (boolean | undefined)[],
   ): Promise<string | undefined> {
     let unsure: string | undefined;
+    let kept: (Question & { good: boolean })[] = [];
     for (let from = 0; from < doubts.length; from += AT_A_TIME) {
       const some = doubts.slice(from, from + AT_A_TIME);
       const settled = await Promise.all(some.map((doubt) => this.#verify(doubt)));
-      const kept: (Question & { good: boolean })[] = [];
       for (const [index, { at, ref, oid, key }] of some.entries()) {
         const said = settled[index];
         if (said?.ok === false) unsure = said.why;
@@ -125,7 +129,9 @@ export class Verifier {
         found[at] = said.value;
         kept.push({ ref, oid, key, good: said.value });
       }
+      if (kept.length < TOGETHER && from + AT_A_TIME < doubts.length) continue;
       await this.#verdicts.add(kept);
+      kept = [];
     }
     return unsure;
   }
@@ -142,7 +148,7 @@ export class Verifier {
     commit: string,
     claims: readonly Claim[],
   ): Promise<{ oid?: string | undefined; text?: string }[]> {
-    const waiting = claims.filter(({ queued }) => queued === undefined);
+    const waiting = claims.filter(({ queued, oid }) => queued === undefined && oid === undefined);
     const names = waiting.map(
       ({ channel, relPath }) => `${commit}:${messageFile(channel, relPath)}`,
     );
@@ -150,7 +156,7 @@ export class Verifier {
     const onBus = new Map(waiting.map((claim, at) => [claim, ids[at]]));
     return claims.map((claim) => {
       const { queued } = claim;
-      if (queued === undefined) return { oid: onBus.get(claim) };
+      if (queued === undefined) return { oid: claim.oid ?? onBus.get(claim) };
       return { oid: createHash('sha256').update(queued).digest('hex'), text: queued };
     });
   }

@@ -3,7 +3,7 @@ import type { Located } from '../../protocol/message.ts';
 import type { Context } from '../context.ts';
 
 /** A message, and the channel in which it is. */
-type Placed = Located & { channel: string | { id: string } };
+type Placed = Located & { channel: string | { id: string }; oid?: string };
 
 /**
  * Adds to messages whether their writers have signed them ({@link Claim}), for everybody who shows
@@ -21,10 +21,14 @@ export async function marked<T extends Placed>(
   queued: (one: T) => string | undefined = () => undefined,
 ): Promise<T[]> {
   const claims = placed.map((one): Claim => {
-    const { channel, relPath, message } = one;
+    const { channel, relPath, message, oid } = one;
     const file = queued(one);
     const id = typeof channel === 'string' ? channel : channel.id;
-    return { channel: id, relPath, message, ...(file !== undefined && { queued: file }) };
+    const known = {
+      ...(file !== undefined && { queued: file }),
+      ...(oid !== undefined && { oid }),
+    };
+    return { channel: id, relPath, message, ...known };
   });
   const asked = verifier.verdicts(tip, claims);
   const found = await (agentMode === undefined ? asked : asked.catch(() => []));

@@ -138,8 +138,10 @@ async function entriesOf(
   found: readonly Arrival[],
 ): Promise<LogEntry[]> {
   return Promise.all(
-    (await marked(context, tip, found)).map(async ({ channel, ...located }) => ({
-      ...located,
+    (await marked(context, tip, found)).map(async ({ channel, relPath, message, verified }) => ({
+      relPath,
+      message,
+      ...(verified !== undefined && { verified }),
       channel: await context.reader.channel(tip, channel),
     })),
   );
