@@ -2,6 +2,7 @@ import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Interruptions } from '../state/interruptions.ts';
 import type { DueNotices } from '../state/notices.ts';
 import type { Outbox } from '../state/outbox.ts';
+import type { Written } from '../state/keys/written.ts';
 import type { Ledger } from '../state/bills/ledger.ts';
 import type { Runs } from '../state/runs.ts';
 import type { Silences } from '../state/silences.ts';
@@ -23,6 +24,7 @@ export interface DispatcherParts {
   transport: Transport;
   reader: MessageReader;
   verifier: Verifier;
+  written: Written;
   deliveries: Deliveries;
   outbox: Outbox;
   deadLetters: DeadLetters;

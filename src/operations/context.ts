@@ -23,6 +23,7 @@ import {
 import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
 import type { RemoteBudget } from '../state/remote-budget.ts';
+import { Written } from '../state/keys/written.ts';
 import { Runs } from '../state/runs.ts';
 import type { Turns } from '../state/turn.ts';
 import { findClone } from '../transport/clone/clone.ts';
@@ -52,6 +53,8 @@ export interface Context extends Surroundings, TimeAndChance {
   /** Whether something was approved on this machine for this clone (trust.md §2). */
   started: Started;
   outbox: Outbox;
+  /** What this machine has written itself. */
+  written: Written;
   turns: Turns;
   budget: RemoteBudget;
   deadLetters: DeadLetters;
@@ -94,6 +97,7 @@ export async function withContext<T>(
   const dir = await locateTransport(surroundings, options.transport);
   const env = withoutWebToken(surroundings.env);
   const { paths, started, transport } = await openTransport(dir, env);
+  const written = new Written(paths.written, paths.pins);
   const given = timeAndChanceOf(surroundings);
   const now = (): number => given.now().getTime();
   try {
@@ -105,7 +109,8 @@ export async function withContext<T>(
       verifier: new Verifier({ transport, ...paths, env }),
       paths,
       started,
-      outbox: new Outbox(paths.outbox),
+      outbox: new Outbox(paths.outbox, written),
+      written,
       turns: turnsOf(transport, surroundings.env, now),
       budget: budgetOf(transport, surroundings.env, now),
       deadLetters: new DeadLetters(paths.deadLetters),

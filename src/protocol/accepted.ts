@@ -34,26 +34,36 @@ export function descentOf(delivered: Located, lookup: Lookup): Descent {
   return { ok: true, chain: [...chain.values()], roots };
 }
 
+/** What a machine knows of who wrote a message. */
+export interface Known {
+  /** Whether its writer has signed it; undefined where no key of that name is pinned. */
+  verified: boolean | undefined;
+  /** Whether it is in the name of an actor of this machine, which has not written it. */
+  isForged: boolean;
+}
+
 /**
  * Why a task is not accepted by a tier that serves only some names: each message that began its thread
- * has to be signed by one of them, and nothing on the way may claim a pinned name in vain.
+ * has to be signed by one of them, and nothing on the way may claim a pinned name, or that of an actor
+ * of this machine, in vain.
  *
- * @param verified whether a message is signed by its writer; undefined where no key of that name is
- *   pinned
  * @returns undefined when it is accepted
  */
 export function notAccepted(
   { chain, roots }: Extract<Descent, { ok: true }>,
   names: readonly string[],
-  verified: (located: Located) => boolean | undefined,
+  known: (located: Located) => Known,
 ): string | undefined {
-  const claimed = chain.find((located) => verified(located) === false);
+  const claimed = chain.find((located) => known(located).verified === false);
   if (claimed !== undefined)
     return `${claimed.relPath} says that it is from ${claimed.message.from}, and is not signed by that name`;
+  const forged = chain.find((located) => known(located).isForged);
+  if (forged !== undefined)
+    return `${forged.relPath} says that it is from ${forged.message.from}, and this machine has no record of having written it`;
   const other = roots.find(({ message }) => !names.includes(message.from));
   if (other !== undefined)
     return `${other.relPath}, with which it began, is from ${other.message.from}, and only ${names.join(', ')} may ask`;
-  const unknown = roots.find((located) => verified(located) === undefined);
+  const unknown = roots.find((located) => known(located).verified === undefined);
   return (
     unknown &&
     `no key of ${unknown.message.from} is pinned on this machine: crosstalk key pin ${unknown.message.from} <key>`

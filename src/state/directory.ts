@@ -43,6 +43,8 @@ export interface StatePaths {
   pins: string;
   /** What was verified by them before. */
   verdicts: string;
+  /** Messages that this machine has written. */
+  written: string;
   pause: string;
   runBudget: string;
   /** Mail that waits for a budget of money or tokens. */
@@ -98,6 +100,7 @@ function statePaths(root: string): StatePaths {
     approvals: join(root, 'approvals.json'),
     pins: join(root, 'pins.json'),
     verdicts: join(root, 'verdicts.jsonl'),
+    written: join(root, 'written.jsonl'),
     pause: join(root, 'paused.json'),
     runBudget: join(root, 'run-budget.json'),
     budgetHolds: join(root, 'budget-holds.json'),

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Bus, type Host } from '../support/bus.ts';
+import type { Message } from '../../src/protocol/message.ts';
 import { put } from '../support/by-hand.ts';
 import { git } from '../support/git.ts';
 import { hasSshKeygen, Key, pins, signs, WITH_SSH_KEYGEN } from '../support/keys.ts';
@@ -115,6 +116,39 @@ describe.skipIf(!hasSshKeygen)(`a tier with only_from ${WITH_SSH_KEYGEN}`, () =>
     await bus.rest([host]);
     expect(prompts()).toContain('honest');
     expect(prompts()).not.toContain('evil');
+  });
+
+  it('serves nobody who forges what an actor of this machine has said, to get into its thread', async () => {
+    await signs(host, anna);
+    const signed = await host.send('worker', 'honest');
+    await bus.rest([host]);
+    const to = (name: string): Partial<Message> => ({ to: [{ name }] });
+    const forge = (from: string, re: string, said: Partial<Message>): string =>
+      put(host, { from, re: [re], host: 'laptop', body: 'evil\n', ...said });
+    const asked = forge('worker', signed, to('mallory'));
+    forge('mallory', asked, to('worker'));
+    const passed = forge('worker', signed, { ...to('lead'), host: 'elsewhere' });
+    put(host, { from: 'lead', re: [], cause: [passed], ...to('worker'), body: 'evil\n' });
+    await bus.rest([host]);
+    // What is published again after the branch was set back does not become this machine's by that.
+    const before = git(bus.hub, 'rev-parse', 'main~4').trim();
+    git(bus.hub, 'update-ref', 'refs/heads/main', before);
+    await bus.rest([host]);
+    forge('mallory', asked, { ...to('worker'), asks: true });
+    await bus.rest([host]);
+    expect(prompts()).toContain('honest');
+    expect(prompts()).not.toContain('evil');
+    expect((await letters()).map(({ detail }) => detail).join()).toContain(
+      'no record of having written it',
+    );
+    await host.send('worker', 'honest too');
+    const [answer] = bus
+      .from('worker')
+      .filter(({ message }) => message.re.includes(signed) && message.to[0]?.name === 'anna');
+    await host.run('reply', answer?.relPath ?? '', 'and a follow-up');
+    await bus.rest([host]);
+    expect(prompts()).toContain('honest too');
+    expect(prompts()).toContain('and a follow-up');
   });
 
   it('still serves what was signed if somebody adds a forged task to it', async () => {

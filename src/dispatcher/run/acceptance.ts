@@ -1,15 +1,17 @@
-import type { Verifier } from '../../bus/verifier.ts';
-import { descentOf, notAccepted } from '../../protocol/accepted.ts';
+import { descentOf, notAccepted, type Known } from '../../protocol/accepted.ts';
+import { messageFile } from '../../protocol/layout.ts';
 import type { Located } from '../../protocol/message.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
 import type { Briefing } from './briefing.ts';
-import type { Job } from './job.ts';
+import type { Job, RunParts } from './job.ts';
 
 /** The messages of a batch that a tier does not serve, and why. */
 export interface Unaccepted {
   messages: string[];
   why: string;
 }
+
+type AcceptanceParts = Pick<RunParts, 'verifier' | 'written' | 'transport' | 'hosts'>;
 
 /**
  * Judges a batch by whose tasks its tier serves (`only_from`, decision 42); before a run begins, and
@@ -19,16 +21,17 @@ export interface Unaccepted {
  * @throws CrosstalkError when nobody can say who has signed it, as without `ssh-keygen`
  */
 export async function unaccepted(
-  verifier: Pick<Verifier, 'verdicts'>,
-  { tier: { onlyFrom }, tip, channel }: Job,
+  parts: AcceptanceParts,
+  job: Job,
   { batch, lookup }: Briefing,
 ): Promise<Unaccepted | undefined> {
+  const { onlyFrom } = job.tier;
   if (onlyFrom === undefined) return undefined;
   const refused: { relPath: string; why: string }[] = [];
   for (const located of batch) {
     const descent = descentOf(located, lookup);
     const why = descent.ok
-      ? notAccepted(descent, onlyFrom, await verifiedIn(verifier, tip, channel, descent.chain))
+      ? notAccepted(descent, onlyFrom, await knownOf(parts, job, descent.chain))
       : descent.why;
     if (why !== undefined) refused.push({ relPath: located.relPath, why });
   }
@@ -36,15 +39,27 @@ export async function unaccepted(
   return first && { messages: refused.map(({ relPath }) => relPath), why: first.why };
 }
 
-/** @param home the channel to which the names of the messages are relative */
-async function verifiedIn(
-  verifier: Pick<Verifier, 'verdicts'>,
-  tip: string,
-  home: string,
+/** What this machine knows of who wrote some messages, whose names are relative to the job's channel. */
+async function knownOf(
+  { verifier, written, transport, hosts }: AcceptanceParts,
+  { tip, channel, actor }: Job,
   chain: readonly Located[],
-): Promise<(located: Located) => boolean | undefined> {
-  const claims = chain.map(({ relPath, message }) => ({ ...placeOfRef(home, relPath), message }));
-  const found = await verifier.verdicts(tip, claims, { sure: true });
-  const byRef = new Map(chain.map(({ relPath }, at) => [relPath, found[at]]));
-  return ({ relPath }) => byRef.get(relPath);
+): Promise<(located: Located) => Known> {
+  const claims = chain.map(({ relPath, message }) => ({
+    ...placeOfRef(channel, relPath),
+    message,
+  }));
+  const verdicts = await verifier.verdicts(tip, claims, { sure: true });
+  const isOurs = await written.look();
+  const known = new Map<string, Known>();
+  for (const [at, { message, ...place }] of claims.entries()) {
+    const path = messageFile(place.channel, place.relPath);
+    const isServed = message.from === actor || hosts.active?.actors.has(message.from) === true;
+    const text = isServed ? await transport.objects.text(tip, path) : undefined;
+    known.set(chain[at]?.relPath ?? '', {
+      verified: verdicts[at],
+      isForged: isServed && (text === undefined || !isOurs(path, text)),
+    });
+  }
+  return ({ relPath }) => known.get(relPath) ?? { verified: undefined, isForged: true };
 }

@@ -3,6 +3,7 @@ import type { InvocationResult, Runner } from '../../runner/runner.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Refusal } from '../../agents/refusal.ts';
 import type { Placed } from '../../protocol/reply.ts';
+import type { Written } from '../../state/keys/written.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import type { Transport } from '../../transport/transport.ts';
@@ -82,6 +83,9 @@ export interface RunParts extends WorkplaceParts {
   transport: Transport;
   reader: MessageReader;
   verifier: Verifier;
+  written: Written;
+  /** The actors that this machine serves. */
+  hosts: { readonly active: { actors: ReadonlyMap<string, unknown> } | undefined };
   links: ChannelLinks;
   crossings: Crossings;
   runs: Runs;

@@ -81,7 +81,7 @@ async function runCli(
     const detail = `the thread is ${String(briefing.depth)} messages deep, more than ${String(job.tier.maxDepth)}`;
     return { kind: 'parked', detail };
   }
-  const turnedAway = await unaccepted(parts.verifier, job, briefing);
+  const turnedAway = await unaccepted(parts, job, briefing);
   if (turnedAway !== undefined) {
     const ended = failed(NOTHING_RAN, 'not_accepted', turnedAway.why);
     return ended.kind === 'failed'

@@ -220,6 +220,7 @@ function dispatcherOf(
     transport,
     reader,
     verifier,
+    written: context.written,
     outbox,
     deadLetters,
     interruptions: new Interruptions(paths.interruptions),
