@@ -16,6 +16,7 @@ const DANGEROUS = {
     'src/runner/plain-session.ts',
     'src/runner/terminal.ts',
     'src/state/process-identity.ts',
+    'src/state/keys/ssh-keygen.ts',
     'src/service/run.ts',
     'src/demo/**',
     'src/web/browser.ts',

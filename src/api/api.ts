@@ -6,6 +6,7 @@
 export type * from './cost.ts';
 export type * from './delay.ts';
 export type * from './events.ts';
+export type * from './inbox.ts';
 export type * from './messages.ts';
 export type * from './now.ts';
 export type * from './sending.ts';

@@ -46,6 +46,8 @@ export interface WebMessage extends MessageRef {
   files: WebFile[];
   /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
   mark?: 'interim' | 'failure' | 'cancel';
+  /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
+  verified?: boolean;
 }
 
 /** A file that a message brings along; everything is as its sender claims. */
@@ -142,6 +144,8 @@ export interface WebThreadNode {
   /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
   mark: 'interim' | 'failure' | 'cancel' | null;
   usage: WebUsage | null;
+  /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
+  verified?: boolean;
   states: WebState[];
   children: WebThreadNode[];
 }
@@ -180,27 +184,4 @@ export interface WebSearch {
   capped: boolean;
   /** False while the index is being built: older messages are not in it yet. */
   complete: boolean;
-}
-
-/** A message that came for somebody. */
-export interface WebInboxItem extends MessageRef {
-  channel_name: string;
-  from: string;
-  timestamp: Time;
-  excerpt: string;
-  options: string[];
-  unread: boolean;
-  /** Whether it asks something that was not answered yet. */
-  waits_for_you: boolean;
-  /** Why the work of which it tells failed; null for any other message. */
-  failed: string | null;
-}
-
-/** `GET /api/inbox`: what asks something, then what came, unread first. */
-export interface WebInbox {
-  for: string;
-  unread: number;
-  questions: number;
-  messages: WebInboxItem[];
-  event_id: string;
 }

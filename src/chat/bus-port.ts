@@ -1,4 +1,5 @@
 import { inboxHere } from '../operations/lookup/inbox.ts';
+import { marked } from '../operations/lookup/marked.ts';
 import { readMessage } from '../operations/reading/read.ts';
 import { cancel } from '../operations/sending/cancel.ts';
 import { knownActors } from '../operations/setup/actors.ts';
@@ -122,7 +123,11 @@ export class BusPort implements ChatPort {
     this.#histories.set(channel, history);
     const { messages, more } = await history.older(PAGE);
     const queued = known === undefined ? await queuedIn(this.#context, channel) : [];
-    const all = [...messages, ...queued.map((one) => ({ ...one, channel }))];
+    const waiting = queued.map((one) => ({ ...one, channel }));
+    const all = [
+      ...(await marked(this.#context, this.#told, messages)),
+      ...(await marked(this.#context, this.#told, waiting, ({ content }) => content)),
+    ];
     return { entries: all.map(entryOf), more };
   }
 
@@ -133,7 +138,7 @@ export class BusPort implements ChatPort {
       if (tip === undefined) return;
       const entries: Entry[] = [];
       for await (const some of arrivals(this.#context, this.#told, tip))
-        entries.push(...some.map(entryOf));
+        entries.push(...(await marked(this.#context, tip, some)).map(entryOf));
       this.#told = tip;
       yield entries;
     }

@@ -67,6 +67,7 @@ function foldedLine(state: ChatState, thread: ChatThread, width: number): Line {
     { text: gutter(state, root, '▸') },
     { text: `${clock(root.at, state.now)} `, style: 'dim' },
     { text: root.from, style: 'name', of: root.from },
+    ...verifiedSegments(root),
     { text: `: ${oneLine(root.body.slice(0, 500))}` },
   ];
   const right: Segment[] = [{ text: `  ${count}`, style: 'dim' }, ...stateSegments(state, root)];
@@ -94,6 +95,7 @@ function message(
     { text: depth === 0 ? gutter(state, entry, mark) : `  ${indent}` },
     { text: `${clock(entry.at, state.now)} `, style: 'dim' },
     { text: entry.from, style: 'name', of: entry.from },
+    ...verifiedSegments(entry),
     { text: ' → ', style: 'dim' },
     ...entry.to.flatMap((name, at): Segment[] => [
       { text: at === 0 ? '' : ', ' },
@@ -106,6 +108,12 @@ function message(
     beside(head, stateSegments(state, entry), width),
     ...body.map((text): Line => [{ text: inner }, { text }]),
   ];
+}
+
+/** The mark behind the name of a writer of whom a key is pinned here. */
+function verifiedSegments({ verified }: Entry): Segment[] {
+  if (verified === undefined) return [];
+  return [verified ? { text: ' verified', style: 'good' } : { text: ' unverified', style: 'bad' }];
 }
 
 function bodyLines(entry: Entry, width: number): string[] {

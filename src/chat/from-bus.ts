@@ -24,7 +24,7 @@ export function rowOf({ id, name, depth }: ChannelRow): ChannelRow {
   return { id, name: oneLine(name), depth };
 }
 
-export function entryOf({ channel, relPath, message }: Arrival): Entry {
+export function entryOf({ channel, relPath, message, verified }: Arrival): Entry {
   const { from, to, timestamp, re, cause, body, options, files = [] } = message;
   const { interim, failed, host } = message;
   const marks = { ...(interim && { interim }), ...(failed && { failed }), ...(host && { host }) };
@@ -38,6 +38,7 @@ export function entryOf({ channel, relPath, message }: Arrival): Entry {
     cause,
     body: bodyShown(body, files),
     ...(options && { options }),
+    ...(verified !== undefined && { verified }),
     ...(isAnswer(message) ? {} : { notYet: marks }),
   };
 }

@@ -120,5 +120,7 @@ async function* joined(lines: AsyncIterable<string>): AsyncGenerator<string> {
 export function entryLines(entry: Entry): string {
   const [first = '', ...others] = clean(entry.body).trimEnd().split('\n');
   const more = [...others, ...optionLines(entry.options ?? [])];
-  return [`${entry.from}: ${first}`, ...more.map((line) => `  ${line}`)].join('\n');
+  const { from, verified } = entry;
+  const mark = verified === undefined ? '' : ` (${verified ? 'verified' : 'unverified'})`;
+  return [`${from}${mark}: ${first}`, ...more.map((line) => `  ${line}`)].join('\n');
 }

@@ -17,6 +17,8 @@ export interface Entry {
   body: string;
   /** The answers that it offers. */
   options?: string[];
+  /** Whether its writer has signed it; only where a key of that name is pinned here. */
+  verified?: boolean;
   /** Set in what only looks like an answer: a word on the way to one, or the notice of a failure. */
   notYet?: Pick<Message, 'interim' | 'failed' | 'host'>;
 }

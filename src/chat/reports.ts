@@ -4,7 +4,7 @@ import { optionLines } from '../protocol/choice.ts';
 import { search } from '../operations/reading/search.ts';
 import { status } from '../operations/health/status.ts';
 import { thread, type ThreadNode } from '../operations/tracing/thread.ts';
-import { readMessage } from '../operations/reading/read.ts';
+import { shownMessage } from '../operations/reading/read.ts';
 import { formatAddress } from '../protocol/address.ts';
 import { suffixOf } from '../protocol/names.ts';
 import { describeState } from './states.ts';
@@ -21,7 +21,7 @@ export async function threadLines(context: Context, message: string): Promise<st
 function branch(node: ThreadNode): string[] {
   const states = node.states.map((state) => describeState(state, undefined)).join(', ');
   const head = [
-    `${node.from} > ${node.to.join(', ')}`,
+    `${node.from}${markOf(node)} > ${node.to.join(', ')}`,
     suffixOf(node.relPath).slice(0, SHORT),
     ...(node.mark === null ? [] : [node.mark]),
     ...(states === '' ? [] : [states]),
@@ -30,11 +30,11 @@ function branch(node: ThreadNode): string[] {
   return [head, ...node.children.flatMap((child) => branch(child).map((line) => `  ${line}`))];
 }
 
-/** One whole message below a line that says whose it is. @throws CrosstalkError as `readMessage` does */
+/** One whole message below a line that says whose it is. @throws CrosstalkError as `shownMessage` does */
 export async function messageLines(context: Context, given: string): Promise<string[]> {
-  const { message, relPath } = await readMessage(context, given);
+  const { message, relPath, ...shown } = await shownMessage(context, given);
   const to = message.to.map(formatAddress).join(', ');
-  const head = `${message.from} > ${to}  ${suffixOf(relPath).slice(0, SHORT)}  ${message.timestamp}`;
+  const head = `${message.from}${markOf(shown)} > ${to}  ${suffixOf(relPath).slice(0, SHORT)}  ${message.timestamp}`;
   return [head, '', ...message.body.trimEnd().split('\n'), ...optionLines(message.options ?? [])];
 }
 
@@ -49,11 +49,11 @@ export async function inboxLines(context: Context, name: string): Promise<string
   const older = asking.entries.filter((entry) => !keys.has(messageKeyOf(entry)));
   const all = [...entries, ...older];
   if (all.length === 0) return ['nothing came for you yet'];
-  return all.flatMap(({ relPath, message, channel, unread, asks }) => [
+  return all.flatMap(({ relPath, message, channel, unread, asks, verified }) => [
     [
       unread ? 'new' : '   ',
       message.timestamp.slice(0, 16).replace('T', ' '),
-      message.from,
+      `${message.from}${markOf({ verified })}`,
       `#${channel.name}`,
       suffixOf(relPath).slice(0, SHORT),
       ...(asks ? ['asks you'] : []),
@@ -97,6 +97,12 @@ export async function statusLines(context: Context): Promise<string[]> {
     `dead letters: ${String(letters.length)}`,
     ...letters.map(({ id, actor, state, detail }) => `  ${id}  ${state}  ${actor}: ${detail}`),
   ];
+}
+
+/** A word behind the name of a writer of whom a key is pinned here. */
+function markOf({ verified }: { verified?: boolean | undefined }): string {
+  if (verified === undefined) return '';
+  return verified ? ' (verified)' : ' (unverified)';
 }
 
 function oneLine(text: string): string {

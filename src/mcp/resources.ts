@@ -3,7 +3,7 @@ import { messageJson, memoryJson, readMessageJson } from '../operations/shapes/a
 import { tipOf } from '../operations/context.ts';
 import { log } from '../operations/reading/log.ts';
 import { showMemory } from '../operations/memory/list.ts';
-import { readMessage } from '../operations/reading/read.ts';
+import { shownMessage } from '../operations/reading/read.ts';
 import { shown } from '../protocol/text/result.ts';
 import { opening } from './kit/call.ts';
 import type { Sdk, Server, ServerSurroundings } from './kit/tool.ts';
@@ -84,7 +84,7 @@ export function registerResources(
       const marks = new Untrusted();
       const wanted = `${one(uri, channel)}/${one(uri, relPath)}`;
       const read = await open(async (context) =>
-        readMessageJson(await readMessage(context, wanted)),
+        readMessageJson(await shownMessage(context, wanted)),
       );
       return text(uri, markedMessage(marks, read), marks);
     },

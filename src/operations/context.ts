@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
 import { MessageReader } from '../bus/message-reader.ts';
+import { Verifier } from '../bus/verifier.ts';
 import type { HostEntry } from '../bus/host.ts';
 import type { Channel } from '../protocol/files/channel.ts';
 import { findEar } from '../dispatcher/socket/ear.ts';
@@ -22,6 +23,7 @@ import {
 import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
 import type { RemoteBudget } from '../state/remote-budget.ts';
+import { Written } from '../state/keys/written.ts';
 import { Runs } from '../state/runs.ts';
 import type { Turns } from '../state/turn.ts';
 import { findClone } from '../transport/clone/clone.ts';
@@ -45,10 +47,14 @@ interface View {
 export interface Context extends Surroundings, TimeAndChance {
   transport: Transport;
   reader: MessageReader;
+  /** Says whose messages are signed. */
+  verifier: Verifier;
   paths: StatePaths;
   /** Whether something was approved on this machine for this clone (trust.md §2). */
   started: Started;
   outbox: Outbox;
+  /** What this machine has written itself. */
+  written: Written;
   turns: Turns;
   budget: RemoteBudget;
   deadLetters: DeadLetters;
@@ -91,6 +97,7 @@ export async function withContext<T>(
   const dir = await locateTransport(surroundings, options.transport);
   const env = withoutWebToken(surroundings.env);
   const { paths, started, transport } = await openTransport(dir, env);
+  const written = new Written(paths.written, paths.pins);
   const given = timeAndChanceOf(surroundings);
   const now = (): number => given.now().getTime();
   try {
@@ -99,9 +106,11 @@ export async function withContext<T>(
       env,
       transport,
       reader: new MessageReader(transport),
+      verifier: new Verifier({ transport, ...paths, env }),
       paths,
       started,
-      outbox: new Outbox(paths.outbox),
+      outbox: new Outbox(paths.outbox, written),
+      written,
       turns: turnsOf(transport, surroundings.env, now),
       budget: budgetOf(transport, surroundings.env, now),
       deadLetters: new DeadLetters(paths.deadLetters),

@@ -6,6 +6,7 @@ import './styles/shell.css';
 import './styles/now.css';
 import './styles/markdown.css';
 import './styles/messages.css';
+import './styles/signed.css';
 import './styles/compose.css';
 import './styles/files.css';
 import './styles/extras.css';

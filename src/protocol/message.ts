@@ -3,6 +3,7 @@ import { formatDocument, parseDocumentText, type HeaderFields } from './text/fro
 import { isName, isRelPath, isSender } from './names.ts';
 import { isOrigin } from './reference.ts';
 import { parsed, shown, unreadable, type Parsed } from './text/result.ts';
+import { isSignature } from './signed.ts';
 import { talkFieldsIn, talkHeader, type TalkFields } from './talk.ts';
 import { utcOf } from './text/timestamp.ts';
 
@@ -26,6 +27,8 @@ export interface Message extends TalkFields {
   tier?: string;
   /** Alias of the host whose dispatcher wrote it. */
   host?: string;
+  /** Who wrote it proves it by this (`signed.ts`); in the file it is the header's last line. */
+  sig?: string;
   /** Unknown fields, kept as they were read. */
   extra: HeaderFields;
   /** Markdown, byte for byte. */
@@ -36,6 +39,11 @@ export interface Message extends TalkFields {
 export interface Located {
   relPath: string;
   message: Message;
+  /**
+   * Whether its writer has signed it; undefined where nobody has pinned a key of that name here
+   * (trust.md), and where nobody has looked.
+   */
+  verified?: boolean;
 }
 
 const KNOWN = new Set(['from', 'to', 'type', 'timestamp', 're', 'tier', 'host', 'cause']);
@@ -96,6 +104,7 @@ function fromFields(fields: HeaderFields, body: string): Parsed<Message> {
   const tier = optional('tier', isTier, 'a tier name');
   const host = optional('host', isName, 'a host alias');
   const talk = talkFieldsIn(fields);
+  const sig = isSignature(fields['sig']) ? fields['sig'] : undefined;
   if (problems.length > 0 || !to || !re || !cause || at === undefined)
     return unreadable(...problems);
   return parsed({
@@ -109,11 +118,13 @@ function fromFields(fields: HeaderFields, body: string): Parsed<Message> {
     ...(tier === undefined ? {} : { tier }),
     ...(host === undefined ? {} : { host }),
     ...talk,
+    ...(sig === undefined ? {} : { sig }),
     extra: Object.fromEntries(
       Object.entries(fields).filter(
         ([key]) =>
           !KNOWN.has(key) &&
           (key !== 'origin' || origin === undefined) &&
+          (key !== 'sig' || sig === undefined) &&
           !Object.hasOwn(talk, key),
       ),
     ),
@@ -135,7 +146,9 @@ export function formatMessage(message: Message): string {
   if (message.origin !== undefined) fields['origin'] = one(message.origin);
   if (message.tier !== undefined) fields['tier'] = message.tier;
   if (message.host !== undefined) fields['host'] = message.host;
-  return formatDocument({ ...fields, ...talkHeader(message), ...message.extra }, message.body);
+  const header = { ...fields, ...talkHeader(message), ...message.extra };
+  const { sig, body } = message;
+  return formatDocument(sig === undefined ? header : { ...header, sig }, body);
 }
 
 /** A tier or type label: printable, on one line, at most 64 characters. */

@@ -5,7 +5,6 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
  */
 const SENDER = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._-]*(?: [\p{L}\p{M}\p{N}._-]+)*$/u;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const REF_PART = /^(?:[A-Za-z0-9_]|[A-Za-z0-9_][A-Za-z0-9._+#-]*[A-Za-z0-9_+#-])$/;
 const REL_PATH = /^(\d{4})\/(\d{2})\/(\d{2})\/(\d{9})Z-([0-9a-fA-F]{8,64})\.md$/;
 
 /** An actor's, operator's or tier-less logical name, or a host's alias (protocol.md §2). */
@@ -19,15 +18,6 @@ export function isName(text: unknown): text is string {
  */
 export function isSender(text: unknown): text is string {
   return typeof text === 'string' && text.length <= 64 && SENDER.test(text);
-}
-
-/** The name of a branch, a tag or a remote, as git allows it and a command line may contain it. */
-export function isRefName(text: unknown): text is string {
-  return (
-    typeof text === 'string' &&
-    text.length <= 200 &&
-    text.split('/').every((part) => REF_PART.test(part) && !part.endsWith('.lock'))
-  );
 }
 
 /** A channel id: a UUID, in the spelling of its folder's name (protocol.md §2). */

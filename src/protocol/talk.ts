@@ -1,5 +1,5 @@
 import { filesIn, type AttachedFile } from './attached.ts';
-import { branchIn, type BranchOnRecord } from './branch.ts';
+import { branchIn, type BranchOnRecord } from './text/branch.ts';
 import { isName, isRelPath } from './names.ts';
 import { isOrigin } from './reference.ts';
 import { schemaIn } from './schema.ts';

@@ -1,3 +1,5 @@
+import { amount } from './text/amounts.ts';
+
 /** What a run used, as its agent CLI states it (bills.md). Whatever the CLI does not state is absent. */
 export interface Usage {
   /** The model, as the CLI names it; that which cost most, if there were several. */
@@ -56,14 +58,6 @@ export function usageIn(value: unknown): UsageOnRecord | undefined {
 function whole(value: unknown, most: number): number | undefined {
   const number = amount(value, most);
   return number === undefined ? undefined : Math.round(number);
-}
-
-/** A number from 0 to `most`, which YAML without types may have read as text. */
-export function amount(value: unknown, most: number): number | undefined {
-  const isText = typeof value === 'string' && /^\d{1,15}(?:\.\d{1,15})?(?:e-\d{1,2})?$/.test(value);
-  if (typeof value !== 'number' && !isText) return undefined;
-  const number = Number(value);
-  return number >= 0 && number <= most ? number : undefined;
 }
 
 /** Tokens and money of several runs together; `usd` is absent if none of them states money. */

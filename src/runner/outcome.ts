@@ -25,9 +25,13 @@ export type CliOutcome =
         | 'misfit'
         /** The JSON Schema of the question cannot be used. */
         | 'bad_schema'
+        /** Somebody asked whose tasks the tier does not serve. */
+        | 'not_accepted'
         /** More than the model can read at once. */
         | 'prompt_too_long';
       detail: string;
+      /** The messages of the batch that have failed, if the others can still be handled. */
+      only?: readonly string[];
     };
 
 /** `sh` returns 126 for a command that it may not execute and 127 for one that it cannot find. */

@@ -155,16 +155,17 @@ function isApproved(value: unknown): value is Approved {
   );
 }
 
+const LISTS = ['fallback', 'only_from'];
 const TEXTS = ['workdir', ...WORKTREE_OPTIONS];
 const NUMBERS = TIER_OPTIONS.filter(
-  (option) => !['cli', 'fallback', 'sandbox', ...TEXTS].includes(option),
+  (option) => !['cli', 'sandbox', ...LISTS, ...TEXTS].includes(option),
 );
 
 function isOptions(value: unknown): value is ApprovedOptions {
   return (
     isRecord(value) &&
     typeof value['cli'] === 'string' &&
-    (!Object.hasOwn(value, 'fallback') || isTexts(value['fallback'])) &&
+    LISTS.every((name) => !Object.hasOwn(value, name) || isTexts(value[name])) &&
     (!Object.hasOwn(value, 'sandbox') || isSandbox(value['sandbox'])) &&
     TEXTS.every((name) => !Object.hasOwn(value, name) || typeof value[name] === 'string') &&
     NUMBERS.every((name) => !Object.hasOwn(value, name) || typeof value[name] === 'number')

@@ -13,6 +13,7 @@ type FailureReason =
   | 'misconfigured'
   | 'misfit'
   | 'bad_schema'
+  | 'not_accepted'
   | 'prompt_too_long'
   | 'interrupted'
   | 'too_deep'

@@ -39,6 +39,12 @@ export interface StatePaths {
   /** What each run used, by month. */
   ledger: string;
   approvals: string;
+  /** The keys by which this machine knows the words of names. */
+  pins: string;
+  /** What was verified by them before. */
+  verdicts: string;
+  /** Messages that this machine has written. */
+  written: string;
   pause: string;
   runBudget: string;
   /** Mail that waits for a budget of money or tokens. */
@@ -94,6 +100,9 @@ function statePaths(root: string): StatePaths {
     runs: join(root, 'runs'),
     ledger: join(root, 'ledger'),
     approvals: join(root, 'approvals.json'),
+    pins: join(root, 'pins.json'),
+    verdicts: join(root, 'verdicts.jsonl'),
+    written: join(root, 'written.jsonl'),
     pause: join(root, 'paused.json'),
     runBudget: join(root, 'run-budget.json'),
     budgetHolds: join(root, 'budget-holds.json'),

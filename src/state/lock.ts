@@ -14,7 +14,7 @@ import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
  * whoever moves the checkout.
  */
 export type LockName =
-  'dispatcher' | 'writer' | 'turn' | 'budget' | 'index' | 'approvals' | 'checkout';
+  'dispatcher' | 'writer' | 'turn' | 'budget' | 'index' | 'approvals' | 'pins' | 'checkout';
 
 export interface Holder extends ProcessIdentity {
   /** ISO 8601 UTC. */

@@ -33,6 +33,11 @@ export interface OutboxEvents {
   seen: [entry: OutboxEntry];
 }
 
+/** Is told of each entry before it is put. */
+interface Recorder {
+  note: (entry: OutboxEntry) => Promise<void>;
+}
+
 /** What this machine has yet to publish: a JSON file for each entry, written durably. */
 export class Outbox {
   readonly #remembered = new Set<string>();
@@ -45,7 +50,11 @@ export class Outbox {
   readonly files: SideFiles;
   readonly events = new Emitter<OutboxEvents>();
 
-  constructor(folder: string) {
+  readonly #written: Recorder | undefined;
+
+  /** @param written where what this machine writes is recorded; not what it publishes again */
+  constructor(folder: string, written?: Recorder) {
+    this.#written = written;
     this.#plain = shelfAt(folder);
     this.#withFiles = shelfAt(join(folder, WITH_FILES));
     this.#together = `${folder}${TOGETHER}`;
@@ -54,7 +63,11 @@ export class Outbox {
   }
 
   /** The files that an entry names are written before, to {@link files}. */
-  put(entry: OutboxEntry): Promise<void> {
+  async put(entry: OutboxEntry): Promise<void> {
+    await this.#written?.note(entry);
+    await this.#putAgain(entry);
+  }
+  #putAgain(entry: OutboxEntry): Promise<void> {
     this.#remember(entry);
     return this.#shelfOf(entry).waiting.put(entry);
   }
@@ -69,7 +82,7 @@ export class Outbox {
     const value = (await readJson(this.#together))?.value;
     for (const one of Array.isArray(value) ? (value as unknown[]) : []) {
       const entry = parseEntry(one);
-      if (entry !== undefined) await this.put(entry);
+      if (entry !== undefined) await this.#putAgain(entry);
     }
     await rm(this.#together, { force: true });
   }

@@ -99,8 +99,8 @@ export class Transport extends Reading {
   get branch(): string {
     return this.#repository.branch;
   }
-  /** What `git config crosstalk.from`, `.channel` and `.agent` of the clone, or of the user, say. */
-  get defaults(): Pick<Repository, 'from' | 'channel' | 'agent' | 'maxUsdPerDay'> {
+  /** What `git config crosstalk.from`, `.channel` and so on say, of the clone or of the user. */
+  get defaults(): Pick<Repository, 'from' | 'channel' | 'agent' | 'maxUsdPerDay' | 'signingKey'> {
     return this.#repository;
   }
   /** Git processes started, objects and their bytes read so far. */

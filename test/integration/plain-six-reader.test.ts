@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { activation } from '../../src/protocol/activation.ts';
 import { Bus } from '../support/bus.ts';
+import { hasSshKeygen, Key, signs } from '../support/keys.ts';
 import { plainlyWoken, plainMessages } from '../support/plain-six.ts';
 
 it('to a plain 6.0 reader every new message is an ordinary one, which wakes the same actors', async () => {
@@ -40,6 +41,13 @@ it('to a plain 6.0 reader every new message is an ordinary one, which wakes the 
   const wrong = await back.send('idle', 'a mistake');
   await back.run('cancel', wrong, '--only');
   await rest();
+
+  if (hasSshKeygen) {
+    await signs(front, new Key(front, 'operator'), 'operator');
+    await front.send('idle', 'signed');
+    await rest();
+    expect(bus.from('operator').at(-1)?.message.sig).toBeDefined();
+  }
 
   const fields = new Set(bus.messages().flatMap(({ message }) => Object.keys(message)));
   const news = ['asks', 'options', 'interim', 'printed', 'final', 'failed', 'cancels', 'only'];

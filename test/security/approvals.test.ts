@@ -156,6 +156,7 @@ describe('somebody pushes something else than a command', () => {
     ['attempts', 1000],
     ['retry_delay', '1ms'],
     ['timeout', '1ms'],
+    ['only_from', 'mallory'],
   ])('%s is held, seen, and the approved one stays in force', async (option, value) => {
     const host = await new Bus().host('front', { worker: 'sleep 0.2; echo mine' });
     host.declare({ worker: { default: { cli: 'sleep 0.2; echo mine', [option]: value } } });

@@ -102,15 +102,17 @@ export const message = (): fc.Arbitrary<Message> =>
       origin: fc.option(fc.array(origin(), { minLength: 1, maxLength: 3 }), { nil: undefined }),
       tier: fc.option(name(), { nil: undefined }),
       host: fc.option(name(), { nil: undefined }),
+      sig: fc.option(fc.stringMatching(/^[A-Za-z0-9+/]{1,300}={0,2}$/), { nil: undefined }),
       extra: extra(),
       body: body(),
     })
-    .map(({ origin: from, tier, host, talk: more, ...rest }) => ({
+    .map(({ origin: from, tier, host, sig, talk: more, ...rest }) => ({
       ...rest,
       ...more,
       ...(from === undefined ? {} : { origin: from }),
       ...(tier === undefined ? {} : { tier }),
       ...(host === undefined ? {} : { host }),
+      ...(sig === undefined ? {} : { sig }),
     }));
 
 const memoryName = (): fc.Arbitrary<string> =>

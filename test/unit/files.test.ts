@@ -21,6 +21,21 @@ describe('a host file', () => {
     parseHostFile(`---\n${yaml}---\n\nnotes\n`);
   const value = (yaml: string): HostFile => (parse(yaml) as { value: HostFile }).value;
 
+  it('names whose tasks a tier serves, as a list or with commas, and nothing that is no name', () => {
+    const tier = (given: string): ReturnType<typeof parse> =>
+      parse(`alias: mac\nactors:\n  a:\n    t: {cli: run, only_from: ${given}}\n`);
+    const named = (given: string): unknown =>
+      (tier(given) as { value: HostFile }).value.actors.get('a')?.[0]?.onlyFrom;
+    expect(named('anna')).toEqual(['anna']);
+    expect(named('[anna, bob, anna]')).toEqual(['anna', 'bob']);
+    expect(named('"anna, bob"')).toEqual(['anna', 'bob']);
+    for (const given of ['[]', '""', '[[anna]]', '{anna: bob}', '[anna@front]', '"anna,"'])
+      expect(tier(given), given).toMatchObject({
+        ok: false,
+        problems: [expect.stringContaining('a.t.only_from is ')],
+      });
+  });
+
   it('declares tiers as command lines or with options; the first is the default', () => {
     const { actors } = value(
       'alias: mac\nhostname: 1e5\nactors:\n  a:\n    small: run small\n    large: {cli: run large, count: 3, timeout: 1.5h, attempts: 5, retry_delay: 90}\n',

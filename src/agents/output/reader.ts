@@ -1,4 +1,4 @@
-import { amount, type Usage } from '../../protocol/usage.ts';
+import { amount } from '../../protocol/text/amounts.ts';
 
 /** What was found in the output of an agent CLI that prints JSON. */
 export interface ReadOutput {

@@ -14,6 +14,7 @@ import { EXIT } from '../command/exit.ts';
 import { actor, body, localTime, shortName } from '../view/message.ts';
 import { limitOf } from '../command/limit.ts';
 import { sinceOf } from '../command/since.ts';
+import { verifiedMark } from '../view/verified.ts';
 import { colourless, indent, painter } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
@@ -61,12 +62,16 @@ function json(entry: LogEntry): string {
 }
 
 /** One line of facts with the text indented below it, so that no text can pass for such a line. */
-function render({ io }: Call, { relPath, message, channel }: LogEntry, mixed: boolean): string {
+function render(
+  { io }: Call,
+  { relPath, message, verified, channel }: LogEntry,
+  mixed: boolean,
+): string {
   const paint = painter(io);
   const to = message.to.map((address) => actor(paint, formatAddress(address))).join(', ');
   const facts = [
     paint('dim', localTime(new Date(message.timestamp))),
-    `${actor(paint, message.from)} → ${to}`,
+    `${[actor(paint, message.from), ...verifiedMark(paint, verified)].join(' ')} → ${to}`,
     ...(mixed ? [`#${colourless(channel.name)}`] : []),
     paint('dim', shortName(relPath)),
     ...(message.re.length > 0

@@ -1,6 +1,6 @@
 import { CrosstalkError } from '../../errors.ts';
 import { readMessageJson } from '../../operations/shapes/as-json.ts';
-import { findFile, readMessage, type ReadMessage } from '../../operations/reading/read.ts';
+import { findFile, shownMessage, type ReadMessage } from '../../operations/reading/read.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import { putFiles, type PutFile } from '../../operations/reading/message-files.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
@@ -8,6 +8,7 @@ import { EXIT } from '../command/exit.ts';
 import { fileLine, putLine } from '../view/files.ts';
 import { actor, body, localTime } from '../view/message.ts';
 import { talkRows } from '../view/talk-rows.ts';
+import { verifiedMark } from '../view/verified.ts';
 import { colourless, painter, table } from '../view/render.ts';
 
 export async function run(call: Call): Promise<number> {
@@ -28,7 +29,7 @@ export async function run(call: Call): Promise<number> {
       call.io.outBytes((await findFile(context, given)).bytes);
       return EXIT.ok;
     }
-    const read = await readMessage(context, given);
+    const read = await shownMessage(context, given);
     const dir = text(call, 'files');
     if (dir === undefined) return print(call, readMessageJson(read), () => render(call, read));
     return report(call, await putFiles(context, read, dir));
@@ -45,11 +46,11 @@ function report(call: Call, files: PutFile[]): number {
   return put.length < files.length ? EXIT.failed : EXIT.ok;
 }
 
-function render({ io }: Call, { message, channel, path, queued }: ReadMessage): string {
+function render({ io }: Call, { message, verified, channel, path, queued }: ReadMessage): string {
   const paint = painter(io);
   const { from, to, type, timestamp, tier, host, re, cause, files = [], extra } = message;
   const rows: [string, string | undefined][] = [
-    ['from', actor(paint, from)],
+    ['from', [actor(paint, from), ...verifiedMark(paint, verified)].join('  ')],
     ['to', to.map((address) => actor(paint, formatAddress(address))).join(', ')],
     ['channel', `${channel.name} (${channel.id})`],
     ['time', `${localTime(new Date(timestamp))} (${timestamp})`],

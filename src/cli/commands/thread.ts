@@ -10,6 +10,7 @@ import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { flag, inTransport, note, print, type Call } from '../command/command.ts';
 import { dollars, grouped } from '../../protocol/text/amounts.ts';
+import { verifiedMark } from '../view/verified.ts';
 import { age, colourless, painter } from '../view/render.ts';
 
 export function run(call: Call): Promise<number> {
@@ -87,6 +88,7 @@ function lines(call: Call, node: ThreadNode, asked: string, withCost: boolean): 
   const who = `${node.from} → ${node.to.join(', ')}`;
   const head = [
     node.relPath === asked ? paint('bold', who) : who,
+    ...verifiedMark(paint, node.verified),
     paint('cyan', suffixOf(node.relPath)),
     ...(node.mark === null ? [] : [paint('yellow', MARKS[node.mark])]),
     ...node.states.map((state) =>

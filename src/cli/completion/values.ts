@@ -89,6 +89,8 @@ export const ARGUMENTS: Readonly<Record<string, Source>> = {
   worktree: live('worktrees'),
   agents: fixed(KNOWN_AGENTS.map(({ name }) => name)),
   dir: { kind: 'folders' },
+  file: { kind: 'files' },
+  key: { kind: 'files' },
   shell: fixed(SHELLS),
 };
 

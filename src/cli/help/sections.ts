@@ -40,7 +40,7 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'upgrade',
     ],
   ],
-  ['Set up', ['init', 'channel', 'actor', 'host', 'demo']],
+  ['Set up', ['init', 'channel', 'actor', 'host', 'key', 'demo']],
   ['For programs', ['mcp', 'completion']],
 ];
 

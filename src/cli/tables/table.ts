@@ -2,6 +2,7 @@ import { AGENT_COMMANDS } from './agents.ts';
 import { BUS_COMMANDS } from './bus.ts';
 import { CHAT_COMMANDS } from './chat.ts';
 import { completionCommands } from './completion.ts';
+import { KEY_COMMANDS } from './keys.ts';
 import { MCP_COMMANDS } from './mcp.ts';
 import { MEMORY_COMMANDS } from './memory.ts';
 import { ATTACH, CHANNEL, FROM, HOST, SCHEMA, type CommandSpec } from '../command/spec.ts';
@@ -81,6 +82,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...READING_COMMANDS,
   ...AGENT_COMMANDS,
   ...BUS_COMMANDS,
+  ...KEY_COMMANDS,
   ...CHAT_COMMANDS,
   ...MEMORY_COMMANDS,
   {

@@ -20,7 +20,7 @@ const BUSY = /text file busy/i;
 
 /**
  * Whether another attempt would fail in the same way (talk.md, "Bad news"): there is no such program,
- * it may not be executed, it cannot work as it is configured, or no answer can be checked. What the system refused for a
+ * it may not be executed, it cannot work as it is configured, no answer can be checked, or whoever asks may not. What the system refused for a
  * moment, such as a process too many, is not hopeless. A prompt that was too long is tried once more, with
  * half of its thread.
  *
@@ -31,7 +31,7 @@ export function isHopeless(
   before: Pick<DeadLetter, 'reason'> | undefined,
 ): boolean {
   if (failure.reason === 'prompt_too_long') return before?.reason === failure.reason;
-  if (failure.reason === 'misconfigured' || failure.reason === 'bad_schema') return true;
+  if (['misconfigured', 'bad_schema', 'not_accepted'].includes(failure.reason)) return true;
   const isBusy = result.startError !== undefined || BUSY.test(result.stderrTail);
   return failure.reason === 'not_started' && !isBusy;
 }

@@ -4,9 +4,11 @@ import type { Tier } from '../../protocol/files/host-file.ts';
 import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import type { Refusal } from '../../agents/refusal.ts';
 import type { Placed } from '../../protocol/reply.ts';
+import type { Written } from '../../state/keys/written.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import type { Transport } from '../../transport/transport.ts';
+import type { Verifier } from '../../bus/verifier.ts';
 import type { MessageReader } from '../../bus/message-reader.ts';
 import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
@@ -81,6 +83,10 @@ export type FailedJob = Extract<JobResult, { kind: 'failed' }>;
 export interface RunParts extends WorktreeParts {
   transport: Transport;
   reader: MessageReader;
+  verifier: Verifier;
+  written: Written;
+  /** The actors that this machine serves. */
+  hosts: { readonly active: { actors: ReadonlyMap<string, unknown> } | undefined };
   links: ChannelLinks;
   crossings: Crossings;
   runs: Runs;

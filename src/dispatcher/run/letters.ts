@@ -45,7 +45,9 @@ function failedLetter(
   const { failure, result } = ended;
   const at = now();
   const counted = (previous?.attempts_since_release ?? 0) + 1;
-  const after = afterFailure(job, previous, isHopeless(ended, previous), failure.reason);
+  const isConcerned = failure.only?.some((relPath) => messages.includes(relPath)) ?? true;
+  const hopeless = isConcerned && isHopeless(ended, previous);
+  const after = afterFailure(job, previous, hopeless, failure.reason);
   const quarantined = after.next === undefined;
   const wait = retryDelay(after.next?.failures ?? 0, job.tier.retryDelay, random());
   const next = new Date(at.getTime() + wait);

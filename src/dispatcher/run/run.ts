@@ -2,7 +2,7 @@ import type { Job, JobResult, RunParts } from './job.ts';
 import { outcomeOf } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import { CrosstalkError } from '../../errors.ts';
-import type { BranchOnRecord } from '../../protocol/branch.ts';
+import type { BranchOnRecord } from '../../protocol/text/branch.ts';
 import { MAX_STEPS } from '../../protocol/causality.ts';
 import { messageFile, PROTOCOL_FILE } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, type Located } from '../../protocol/message.ts';
@@ -11,6 +11,7 @@ import { formatPrompt } from '../../protocol/prompt.ts';
 import type { BatchFiles } from '../../protocol/prompt-files.ts';
 import { placeOfRef } from '../../protocol/reference.ts';
 import { threadRoot } from '../../protocol/thread.ts';
+import { unaccepted } from './acceptance.ts';
 import { brief, shownThread, type Briefing } from './briefing.ts';
 import { Beginning } from '../../bus/beginning.ts';
 import { peersAt } from '../../bus/peers.ts';
@@ -81,6 +82,13 @@ async function runCli(
   if (!job.released && isDeep) {
     const detail = `the thread is ${String(briefing.depth)} messages deep, more than ${String(job.tier.maxDepth)}`;
     return { kind: 'parked', detail };
+  }
+  const turnedAway = await unaccepted(parts, job, briefing);
+  if (turnedAway !== undefined) {
+    const ended = failed(NOTHING_RAN, 'not_accepted', turnedAway.why);
+    return ended.kind === 'failed'
+      ? { ...ended, failure: { ...ended.failure, only: turnedAway.messages } }
+      : ended;
   }
   const { actor, channel } = job;
   const root = placeOfRef(channel, threadRoot(briefing.batch, briefing.lookup));

@@ -46,8 +46,9 @@ export function afterFailure(
   const counted = failuresIn(before, tier) + 1;
   const most = failuresAllowed(tiers, tier);
   const failures = { ...before, [tier.name]: isHopeless ? Math.max(counted, most) : counted };
-  // What is wrong with a schema is wrong in every tier.
-  if (isHopeless && reason === 'bad_schema') return { failures };
+  // What is wrong with a schema is wrong in every tier, and whom one tier turns away is not let in by
+  // another.
+  if (isHopeless && ['bad_schema', 'not_accepted'].includes(reason)) return { failures };
   const next = tiers.find((one) => failuresIn(failures, one) < failuresAllowed(tiers, one));
   // A first attempt in another tier follows as soon as a first retry does.
   return next === undefined

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
-import type { BranchOnRecord } from '../../protocol/branch.ts';
+import type { BranchOnRecord } from '../../protocol/text/branch.ts';
 import { chainLevels } from '../../protocol/causality.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { suffixOf } from '../../protocol/names.ts';

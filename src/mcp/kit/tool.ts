@@ -49,6 +49,14 @@ export interface Tool {
   run: (input: never, call: ToolCall) => Promise<object>;
 }
 
+/** Whether the writer of a message has signed it, in a result. */
+export function verifiedOutput(z: Z) {
+  return z
+    .boolean()
+    .optional()
+    .describe('whether its writer has signed it; absent where no key of that name is pinned here');
+}
+
 /** Helps TypeScript infer the types of a tool's input. */
 export function tool<Input extends Zod.ZodObject>(
   spec: Omit<Tool, 'input' | 'run'> & {
@@ -71,6 +79,7 @@ export function shapes(z: Z) {
   const message = z.looseObject({
     relPath: z.string().describe('name of the message'),
     from: z.string(),
+    verified: verifiedOutput(z),
     to: z.array(z.string()),
     timestamp: z.string(),
     re: z.array(z.string()).describe('the messages it answers'),

@@ -4,9 +4,17 @@ import {
   repliedJson,
   sentJson,
 } from '../../operations/shapes/as-json.ts';
-import { readMessage } from '../../operations/reading/read.ts';
+import { shownMessage } from '../../operations/reading/read.ts';
 import { send } from '../../operations/sending/send.ts';
-import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
+import {
+  defined,
+  shapes,
+  tool,
+  verifiedOutput,
+  type Tool,
+  type ToolCall,
+  type Z,
+} from '../kit/tool.ts';
 import { markedMessage } from '../kit/message.ts';
 import { awaitReplies } from '../kit/waiting.ts';
 import type { Replied } from '../../operations/reading/replies.ts';
@@ -142,6 +150,7 @@ export function messageTools(z: Z): Tool[] {
         channel_name: z.string(),
         relPath: z.string(),
         from: z.string(),
+        verified: verifiedOutput(z),
         to: z.array(z.string()),
         timestamp: z.string(),
         re: z.array(z.string()),
@@ -167,7 +176,7 @@ export function messageTools(z: Z): Tool[] {
       hints: { reads: true },
       run: ({ message: wanted, offset = 0 }, { open, marks }) =>
         open(async (context) => {
-          const read = readMessageJson(await readMessage(context, wanted));
+          const read = readMessageJson(await shownMessage(context, wanted));
           return markedMessage(marks, read, offset);
         }),
     }),

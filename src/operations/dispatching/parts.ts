@@ -202,11 +202,13 @@ function dispatcherOf(
     log: Log;
   },
 ): Dispatcher {
-  const { transport, reader, outbox, deadLetters, runs, paths, env } = context;
+  const { transport, reader, verifier, outbox, deadLetters, runs, paths, env } = context;
   return new Dispatcher({
     ...parts,
     transport,
     reader,
+    verifier,
+    written: context.written,
     outbox,
     deadLetters,
     interruptions: new Interruptions(paths.interruptions),

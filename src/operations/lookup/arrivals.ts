@@ -7,6 +7,8 @@ import type { Context } from '../context.ts';
 /** A message with the id of its channel. */
 export interface Arrival extends Located {
   channel: string;
+  /** Of git, if it was read by that. */
+  oid?: string;
 }
 
 /** The file of a message that was not read yet. */
@@ -59,9 +61,9 @@ export async function readFiles(
 ): Promise<Arrival[]> {
   await transport.prefetch(files.map(({ oid }) => oid));
   const read = await Promise.all(files.map((file) => reader.parse(file)));
-  return files.flatMap(({ channel, relPath }, index) => {
+  return files.flatMap(({ channel, relPath, oid }, index) => {
     const message = read[index];
-    return message?.ok === true ? [{ channel, relPath, message: message.value }] : [];
+    return message?.ok === true ? [{ channel, relPath, oid, message: message.value }] : [];
   });
 }
 

@@ -19,6 +19,7 @@ import { tipOf, type Context } from '../context.ts';
 import { withIndex, type IndexOptions } from '../index/indexing.ts';
 import { QuestionsBack } from './asked-back.ts';
 import { messagesAt } from './messages-at.ts';
+import { marked } from './marked.ts';
 import { queuedMessages } from './queued.ts';
 
 /** A message that came for somebody. */
@@ -91,7 +92,13 @@ export async function inboxHere(
       channels.set(id, channel);
       entries.push({ ...located, channel, unread: isNew, asks: asked.has(key) });
     }
-    return { tip, entries, unread: total, questions: asking.length, cut: wanted.length > limit };
+    return {
+      tip,
+      entries: await marked(context, tip, entries),
+      unread: total,
+      questions: asking.length,
+      cut: wanted.length > limit,
+    };
   });
 }
 

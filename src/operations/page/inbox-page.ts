@@ -21,13 +21,14 @@ export async function inboxPage(
   return { for: name, unread: came.unread, questions: asking.questions, messages };
 }
 
-function itemOf({ channel, relPath, message, unread, asks }: InboxEntry): WebInboxItem {
+function itemOf({ channel, relPath, message, verified, unread, asks }: InboxEntry): WebInboxItem {
   const { from, timestamp, body, options = [], failed } = message;
   return {
     channel: channel.id,
     channel_name: channel.name,
     relPath,
     from,
+    ...(verified !== undefined && { verified }),
     timestamp,
     excerpt: excerptOf(body, '', EXCERPT_BYTES).text,
     options,

@@ -6,6 +6,7 @@ import type { WebMessage, WebMessagePage } from '../../api/api.ts';
 import { tipOf, type Context } from '../context.ts';
 import { withIndex } from '../index/indexing.ts';
 import { markOf } from '../../protocol/owed.ts';
+import { marked } from '../lookup/marked.ts';
 import { queuedMessages } from '../lookup/queued.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
 
@@ -52,7 +53,12 @@ export async function messagePage(
   });
   const { paths, total, first, complete } = found;
   const channel = { id, name };
-  const messages = await context.reader.messages(tip, id, paths);
+  const read = await context.reader.messages(tip, id, paths);
+  const messages = await marked(
+    context,
+    tip,
+    read.map((located) => ({ ...located, channel: id })),
+  );
   const isEnd = first + paths.length >= total;
   return {
     channel: id,
@@ -88,17 +94,17 @@ async function queuedIn(
   const isThere = await Promise.all(
     waiting.map(({ path }) => context.transport.objects.read(`${tip}:${path}`)),
   );
-  return waiting.flatMap(({ relPath, content }, at) => {
+  const read = waiting.flatMap(({ relPath, content }, at) => {
     const message = isThere[at] === undefined ? parseMessage(Buffer.from(content)) : undefined;
-    return message?.ok === true
-      ? [webMessage({ relPath, message: message.value }, channel, { queued: true })]
-      : [];
+    return message?.ok === true ? [{ channel, relPath, message: message.value, content }] : [];
   });
+  const messages = await marked(context, tip, read, ({ content }) => content);
+  return messages.map((located) => webMessage(located, channel, { queued: true }));
 }
 
 /** A message as a browser receives it: its text as it was written, up to a limit. */
 export function webMessage(
-  { relPath, message }: Located,
+  { relPath, message, verified }: Located,
   channel: { id: string; name: string },
   { queued }: { queued: boolean },
   characters = BODY_CHARACTERS,
@@ -125,6 +131,7 @@ export function webMessage(
     queued,
     files: message.files ?? [],
     ...(mark !== null && { mark }),
+    ...(verified !== undefined && { verified }),
   };
 }
 

@@ -8,6 +8,7 @@ import {
   type InboxEntry,
   type InboxInput,
 } from '../lookup/inbox.ts';
+import { marked } from '../lookup/marked.ts';
 import { waitForNews } from './news.ts';
 
 /**
@@ -46,7 +47,7 @@ export async function* followInbox(
         const asks = asksOnArrival(one.message, name);
         if (!isFor(one, name) || (questions && !asks)) continue;
         const channel = await context.reader.channel(to, one.channel);
-        yield { ...one, channel, unread: true, asks };
+        yield* await marked(context, to, [{ ...one, channel, unread: true, asks }]);
       }
     seen = to;
   }

@@ -4,6 +4,7 @@ import type { Located, Message } from '../../protocol/message.ts';
 import { relPathAt } from '../../protocol/names.ts';
 import { arrivals, CHUNK, readFiles, type Arrival, type MessageFile } from '../lookup/arrivals.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { marked } from '../lookup/marked.ts';
 import { newestFirst } from '../lookup/newest.ts';
 import { waitForNews } from './news.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
@@ -131,16 +132,17 @@ function matches({ from, to }: LogInput, message: Message): boolean {
   );
 }
 
-function entriesOf(
-  { reader }: Context,
+async function entriesOf(
+  context: Context,
   tip: string,
   found: readonly Arrival[],
 ): Promise<LogEntry[]> {
   return Promise.all(
-    found.map(async ({ channel, relPath, message }) => ({
+    (await marked(context, tip, found)).map(async ({ channel, relPath, message, verified }) => ({
       relPath,
       message,
-      channel: await reader.channel(tip, channel),
+      ...(verified !== undefined && { verified }),
+      channel: await context.reader.channel(tip, channel),
     })),
   );
 }

@@ -5,6 +5,7 @@ import { messageFile } from '../../protocol/layout.ts';
 import { MAX_MESSAGE_BYTES, parseMessage, type Message } from '../../protocol/message.ts';
 import { shown, unreadable } from '../../protocol/text/result.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { marked } from '../lookup/marked.ts';
 import { queuedFiles } from '../lookup/queued.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
 import { type MessageRef } from '../../protocol/message-ref.ts';
@@ -23,6 +24,8 @@ export interface FoundFile {
 /** One complete message. */
 export interface ReadMessage extends Omit<FoundFile, 'bytes'> {
   message: Message;
+  /** As in `Located`. */
+  verified?: boolean;
 }
 
 /**
@@ -31,7 +34,19 @@ export interface ReadMessage extends Omit<FoundFile, 'bytes'> {
  * @throws CrosstalkError as {@link findFile} does, and `invalid` for a malformed one
  */
 export async function readMessage(context: Context, given: string): Promise<ReadMessage> {
-  const { bytes, ...file } = await findFile(context, given);
+  return parsedFile(context, await findFile(context, given));
+}
+
+/** Reads one message for somebody who is shown it: whether its writer has signed it belongs to it. */
+export async function shownMessage(context: Context, given: string): Promise<ReadMessage> {
+  const found = await findFile(context, given);
+  const read = await parsedFile(context, found);
+  const text = read.queued ? found.bytes.toString('utf8') : undefined;
+  const [shown = read] = await marked(context, await tipOf(context), [read], () => text);
+  return shown;
+}
+
+async function parsedFile(context: Context, { bytes, ...file }: FoundFile): Promise<ReadMessage> {
   const odd = new OddFiles(context.transport);
   const isLink = !file.queued && (await odd.among(await tipOf(context), [file.path])).size > 0;
   const message = isLink ? unreadable('a symlink') : parseMessage(bytes);

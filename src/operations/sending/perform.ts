@@ -7,7 +7,7 @@ import { wait } from '../../wait.ts';
 import type { Context } from '../context.ts';
 import { publish, recordEntry } from '../deliver.ts';
 import { keepFiles, type BytesFor } from './attached.ts';
-import type { SendInput, Sent } from './input.ts';
+import type { Prepared, SendInput, Sent } from './input.ts';
 import type { Marks } from './marks.ts';
 import { prepareMessages } from './prepare.ts';
 import { RemoteNews } from './remote-news.ts';
@@ -20,7 +20,8 @@ import { noteSurprises, surprisesOf } from './surprises.ts';
  *
  * @param options `bytesFor`: where the bytes of attached files are, unless they are kept under this id
  *   already; `unanswered`: why no dispatcher is asked to push now (one that took too long
- *   continues with it); `onDurable`: called once it is safe on disk
+ *   continues with it); `onDurable`: called once it is safe on disk; `sign`: given only by the process
+ *   of whoever writes, so that a dispatcher never signs what a run says
  * @throws CrosstalkError `usage` for invalid input; nothing is written then
  */
 export async function perform(
@@ -31,10 +32,12 @@ export async function perform(
     unanswered?: string;
     onDurable?: (messages: readonly MessageRef[]) => void;
     bytesFor?: BytesFor | undefined;
+    sign?: (prepared: Prepared) => Promise<Prepared>;
   } = {},
 ): Promise<Sent> {
   const news = new RemoteNews(context);
-  const { channel, from, dispatch, messages } = await prepareMessages(context, input, marks, news);
+  const prepared = await prepareMessages(context, input, marks, news);
+  const { channel, from, dispatch, messages } = (await options.sign?.(prepared)) ?? prepared;
   // Who serves the addressees matters only for a warning, so it is looked up during the push.
   const addressees = messages.flatMap(({ message }) => mustBeServed(message));
   const others = addressees.filter(({ name }) => name !== from);

@@ -5,7 +5,7 @@ import { bytesIn, type Attachment } from './attachment.ts';
 import { handedInput } from './handed.ts';
 import { handOver } from './hand-over.ts';
 import { sendInRun } from './in-run.ts';
-import type { SendInput, Sent } from './input.ts';
+import type { Prepared, SendInput, Sent } from './input.ts';
 import { newMarks, type Marks } from './marks.ts';
 import { timeAndChanceOf } from '../time-and-chance.ts';
 
@@ -79,6 +79,7 @@ export async function send(
     const sent = await perform(context, input, marks, {
       ...(onDurable && { onDurable }),
       bytesFor: (file) => bytesIn(attachments, file),
+      ...(isSigning(context) && { sign: (prepared) => signedBy(context, prepared) }),
       ...(taken && { unanswered: 'the dispatcher has not answered yet, and goes on' }),
     });
     onSent?.(sent);
@@ -92,6 +93,21 @@ export async function send(
     }
     return sent;
   });
+}
+
+/** What signs is needed only by those who have a key. */
+async function signedBy(context: Context, prepared: Prepared): Promise<Prepared> {
+  const { signed } = await import('./signing.ts');
+  return signed(context, prepared);
+}
+
+/**
+ * Whether what is said here is signed (decision 42): a person's words are, where a key is configured;
+ * those of a run, or of a session as an actor, are not.
+ */
+function isSigning({ transport, agentMode, dispatch }: Context): boolean {
+  const { signingKey = '' } = transport.defaults;
+  return signingKey !== '' && agentMode === undefined && dispatch.id === undefined;
 }
 
 /** The answer of the dispatcher that took the message over; `timeout` when it has not answered. */

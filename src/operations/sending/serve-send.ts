@@ -11,7 +11,8 @@ import { perform } from './perform.ts';
  * Carries out a `send` that was passed on, inside the dispatcher; see {@link handOver}.
  *
  * @param publish the dispatcher's own publisher
- * @returns undefined for a request that is meant for another transport
+ * @returns undefined for a request that is meant for another transport, and for one that its sender has
+ *   to sign: the key is a person's, and so is its agent; the command then does the work itself
  */
 export async function serveSend(
   context: Context,
@@ -25,6 +26,9 @@ export async function serveSend(
     notes.push(line);
   };
   const dispatch = linkOf(link);
+  await context.transport.reread();
+  const { signingKey = '' } = context.transport.defaults;
+  if (signingKey !== '' && dispatch.id === undefined) return undefined;
   const theirs = { ...context, dispatch, env: withoutOurs(context.env), publish, note };
   try {
     const input = { ...said, ...(await configuredSender(context, said)) };

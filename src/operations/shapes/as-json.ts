@@ -19,17 +19,20 @@ export interface MessageJson extends TalkFields {
   to: string[];
   timestamp: string;
   re: string[];
+  /** Whether its writer has signed it; only where a key of that name is pinned here. */
+  verified?: boolean;
   body: string;
 }
 
 /** Converts a message of a list to JSON. */
-export function messageJson({ relPath, message }: Located): MessageJson {
+export function messageJson({ relPath, message, verified }: Located): MessageJson {
   return {
     relPath,
     from: message.from,
     to: message.to.map(formatAddress),
     timestamp: message.timestamp,
     re: message.re,
+    ...(verified !== undefined && { verified }),
     ...talkHeader(message),
     body: message.body,
   };

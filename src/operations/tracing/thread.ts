@@ -14,6 +14,8 @@ import { factsOf, type Facts } from './facts.ts';
 import { whomText } from './joining.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import type { Arrival } from '../lookup/arrivals.ts';
+import { marked } from '../lookup/marked.ts';
 import { queuedMessages } from '../lookup/queued.ts';
 import { whyUnread } from './unread.ts';
 import { resolveMessage } from '../lookup/resolve.ts';
@@ -37,7 +39,9 @@ export async function thread(context: Context, given: string): Promise<WebThread
   const tip = await tipOf(context);
   const queued = await queuedIn(context, ref.channel);
   return withNaming(context, tip, async (naming) => {
-    const { messages, complete } = await gather(context, tip, ref, queued, naming);
+    const { messages: found, complete } = await gather(context, tip, ref, queued, naming);
+    const waiting = new Map(queued.map(({ relPath, content }) => [relPath, content]));
+    const messages = await marked(context, tip, found, ({ relPath }) => waiting.get(relPath));
     const [first] = messages;
     if (first === undefined) {
       throw new CrosstalkError(
@@ -69,7 +73,7 @@ async function gather(
   ref: MessageRef,
   queued: readonly Located[],
   naming: Naming,
-): Promise<{ messages: Located[]; complete: boolean }> {
+): Promise<{ messages: Arrival[]; complete: boolean }> {
   const { channel } = ref;
   const inOutbox = new Map(queued.map(({ relPath, message }) => [relPath, message]));
   const read = async (relPath: string): Promise<Message | undefined> =>
@@ -106,20 +110,27 @@ async function gather(
     ahead = next;
   }
   return {
-    messages: [...messages].map(([relPath, message]) => ({ relPath, message })),
+    messages: [...messages].map(([relPath, message]) => ({ channel, relPath, message })),
     complete: messages.size < MAX_NODES,
   };
 }
 
-/** Messages of a channel that wait in this machine's outbox. */
-export async function queuedIn(context: Context, channel: string): Promise<Located[]> {
+/** Messages of a channel that wait in this machine's outbox, with their files. */
+export async function queuedIn(
+  context: Context,
+  channel: string,
+): Promise<(Located & { content: string })[]> {
   return (await queuedMessages(context)).flatMap(({ channel: id, relPath, content }) => {
     const parsed = id === channel ? parseMessage(Buffer.from(content)) : undefined;
-    return parsed?.ok === true ? [{ relPath, message: parsed.value }] : [];
+    return parsed?.ok === true ? [{ relPath, message: parsed.value, content }] : [];
   });
 }
 
-function describe({ relPath, message }: Located): Omit<WebThreadNode, 'states' | 'children'> {
+function describe({
+  relPath,
+  message,
+  verified,
+}: Located): Omit<WebThreadNode, 'states' | 'children'> {
   return {
     relPath,
     from: message.from,
@@ -130,6 +141,7 @@ function describe({ relPath, message }: Located): Omit<WebThreadNode, 'states' |
     excerpt: excerptOf(message.body, '', EXCERPT_BYTES).text,
     mark: markOf(message),
     usage: message.usage ?? null,
+    ...(verified !== undefined && { verified }),
   };
 }
 

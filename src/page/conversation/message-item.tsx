@@ -12,6 +12,7 @@ import { Markdown } from '../text/markdown-view.tsx';
 import { clockOf, dayOf, wholeTimeOf } from '../text/time.ts';
 import { MessageFiles } from './files.tsx';
 import { Speaker, type Kind } from '../parts/speaker.tsx';
+import { Verified } from '../parts/verified.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
 import type { Shown } from '../live/states.ts';
 
@@ -59,6 +60,7 @@ export function MessageItem(props: Props): JSX.Element {
       <header>
         <h2 id={title}>
           <Speaker name={from} kind={kind} />
+          <Verified verified={message.verified} />
           <span class="dim"> to </span>
           <bdi>{to.join(', ')}</bdi>
         </h2>

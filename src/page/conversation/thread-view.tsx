@@ -10,6 +10,7 @@ import { Problem, View } from '../parts/view.tsx';
 import { plainOf } from '../text/plain.ts';
 import { clockOf, wholeTimeOf } from '../text/time.ts';
 import { Speaker, useKinds } from '../parts/speaker.tsx';
+import { Verified } from '../parts/verified.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
 
 /**
@@ -80,6 +81,7 @@ function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX
     <div class={current ? 'node current' : 'node'} {...(current && { 'aria-current': 'true' })}>
       <p class="head">
         <Speaker name={from} kind={kindOf(from)} />
+        <Verified verified={node.verified} />
         <span class="dim"> to </span>
         <bdi>{to.join(', ')}</bdi>{' '}
         <time class="dim" dateTime={timestamp} title={wholeTimeOf(timestamp)}>

@@ -5,6 +5,7 @@ import { get } from '../live/api.ts';
 import { useLoaded } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { Verified } from '../parts/verified.tsx';
 import { plainOf } from '../text/plain.ts';
 import { clockOf, wholeTimeOf } from '../text/time.ts';
 import { Card } from './card.tsx';
@@ -32,7 +33,8 @@ export function ForYou(): JSX.Element | null {
               </Link>
             </p>
             <p class="dim">
-              from <bdi>{one.from}</bdi> in <bdi>{one.channel_name}</bdi>{' '}
+              from <bdi>{one.from}</bdi>
+              <Verified verified={one.verified} /> in <bdi>{one.channel_name}</bdi>{' '}
               <time dateTime={one.timestamp} title={wholeTimeOf(one.timestamp)}>
                 {clockOf(one.timestamp)}
               </time>{' '}

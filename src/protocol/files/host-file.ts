@@ -1,6 +1,7 @@
 import { parseDocumentText } from '../text/frontmatter.ts';
 import { tierBudgets, type TierBudgets } from './tier-budgets.ts';
 import { tierFallback, unknownFallbacks, type TierFallback } from './tier-fallback.ts';
+import { tierOnlyFrom, type TierOnlyFrom } from './tier-only-from.ts';
 import { TIER_OPTIONS } from './tier-options.ts';
 import { tierSandbox, type TierSandbox } from './tier-sandbox.ts';
 import { tierWorktree, type TierWorktree } from './tier-worktree.ts';
@@ -13,7 +14,7 @@ import { didYouMean } from '../text/nearest.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** A named slot for an actor's CLI (protocol.md §6). Times are in milliseconds. */
-export interface Tier extends TierBudgets, TierFallback, TierWorktree, TierSandbox {
+export interface Tier extends TierBudgets, TierFallback, TierWorktree, TierSandbox, TierOnlyFrom {
   name: string;
   /** Run by `/bin/sh -c`; the prompt is passed on stdin. */
   cli: string;
@@ -146,6 +147,7 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
     ...tierFallback(where, options, problems),
     ...tierWorktree(where, options, problems),
     ...tierSandbox(where, options, problems),
+    ...tierOnlyFrom(where, options, problems),
   };
 }
 

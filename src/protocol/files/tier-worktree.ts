@@ -1,4 +1,4 @@
-import { isRefName } from '../names.ts';
+import { isRefName } from '../text/ref-name.ts';
 import { shown } from '../text/result.ts';
 import { isWorkdir } from './workdir.ts';
 

@@ -2,7 +2,7 @@
  * Matches `key: value` and `key:`, which a list of `  - value` may follow; no rule of YAML affects
  * such values.
  */
-const LINE = /^([a-z][a-z0-9]*):(?: ([A-Za-z0-9/][A-Za-z0-9/._@+:-]*))?$/;
+const LINE = /^([a-z][a-z0-9]*):(?: ([A-Za-z0-9/][A-Za-z0-9/._@+:=-]*))?$/;
 const ITEM = /^ {2}- ([A-Za-z0-9/][A-Za-z0-9/._@+:-]*)$/;
 
 /**

@@ -12,6 +12,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   bad_output: 'it printed no answer in the JSON it was asked for',
   misfit: 'the answer is not the JSON that was asked for',
   bad_schema: 'the JSON Schema of the question cannot be used',
+  not_accepted: 'it serves only tasks that certain people have signed',
   prompt_too_long: 'the prompt is too long for the model',
   interrupted: 'the dispatcher ended in the middle of the run',
   too_deep: 'the thread is too deep',

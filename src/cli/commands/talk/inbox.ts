@@ -10,6 +10,7 @@ import { flag, inTransport, note, print, text, type Call } from '../../command/c
 import { limitOf } from '../../command/limit.ts';
 import { EXIT } from '../../command/exit.ts';
 import { actor, body, localTime, shortName } from '../../view/message.ts';
+import { verifiedMark } from '../../view/verified.ts';
 import { colourless, indent, painter } from '../../view/render.ts';
 
 /** The most bytes of a message's text in the list, and of its lines. */
@@ -70,12 +71,12 @@ function show(call: Call, entry: InboxEntry): void {
 
 /** One line of facts with the beginning of the text, and what may be answered, indented below it. */
 function render({ io }: Call, entry: InboxEntry): string {
-  const { relPath, message, channel, unread, asks } = entry;
+  const { relPath, message, verified, channel, unread, asks } = entry;
   const paint = painter(io);
   const facts = [
     unread ? paint('bold', 'new') : '   ',
     paint('dim', localTime(new Date(message.timestamp))),
-    actor(paint, message.from),
+    [actor(paint, message.from), ...verifiedMark(paint, verified)].join(' '),
     `#${colourless(channel.name)}`,
     paint('dim', shortName(relPath)),
     ...(asks ? [paint('yellow', 'asks you')] : []),

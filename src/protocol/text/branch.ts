@@ -1,6 +1,6 @@
-import { amount } from './usage.ts';
-import { isRefName } from './names.ts';
-import { isOneLine } from './text/one-line.ts';
+import { amount } from './amounts.ts';
+import { isOneLine } from './one-line.ts';
+import { isRefName } from './ref-name.ts';
 
 /** What an answer tells of the branch on which its run worked (work.md). */
 export interface BranchOnRecord {

@@ -1,0 +1,123 @@
+import { CrosstalkError } from '../../../errors.ts';
+import type { Context } from '../../../operations/context.ts';
+import { examine, type Examined } from '../../../operations/keys/examine.ts';
+import { createKey, ownKey, useKey, type OwnKey } from '../../../operations/keys/own-key.ts';
+import { pin, pinned, proposePin, unpin, type Proposed } from '../../../operations/keys/pinning.ts';
+import { escapeInvisible } from '../../../protocol/text/quoted.ts';
+import { flag, inTransport, isYes, note, print, type Call } from '../../command/command.ts';
+import { EXIT } from '../../command/exit.ts';
+import { table } from '../../view/render.ts';
+
+type Verb = (call: Call, context: Context) => Promise<number>;
+
+const VERBS: Readonly<Record<string, Verb>> = {
+  key: own,
+  'key create': async (call, context) =>
+    printOwn(call, await createKey(context, call.args[0] ?? '', call.io.login)),
+  'key use': async (call, context) => printOwn(call, await useKey(context, call.args[0] ?? '')),
+  'key pin': pinOne,
+  'key unpin': forget,
+  'key list': list,
+  'key verify': look,
+};
+
+export function run(call: Call): Promise<number> {
+  return inTransport(call, (context) => (VERBS[call.name] ?? own)(call, context));
+}
+
+async function own(call: Call, context: Context): Promise<number> {
+  const found = await ownKey(context);
+  if (found !== undefined) return printOwn(call, found);
+  note(
+    call,
+    'what you write here is not signed; make a key with: crosstalk key create, or take one with: crosstalk key use <file>',
+  );
+  return print(call, null, () => '');
+}
+
+function printOwn(call: Call, { path, key }: OwnKey): number {
+  const { type, key: base64, comment, fingerprint } = key;
+  const line = `${type} ${base64} ${escapeInvisible(comment)}`.trimEnd();
+  return print(call, { path, key: line, fingerprint }, () =>
+    [
+      line,
+      table([
+        ['fingerprint', fingerprint],
+        ['signs with', escapeInvisible(path)],
+      ]),
+    ].join('\n'),
+  );
+}
+
+async function pinOne(call: Call, context: Context): Promise<number> {
+  const [name = '', ...words] = call.args;
+  const proposed = await proposePin(context, name, words.join(' '));
+  if (!(await agreed(call, proposed)))
+    return print(call, { pinned: null }, () => 'nothing was pinned');
+  await pin(context, proposed.pin);
+  return print(call, { pinned: proposed.pin }, () => `Pinned: ${name} ${proposed.pin.fingerprint}`);
+}
+
+/** Shows what would be pinned, and asks for it on a terminal. */
+async function agreed({ io, options }: Call, { pin: made, others }: Proposed): Promise<boolean> {
+  if (io.ask === undefined || options['yes'] === true) return true;
+  const { name, key, fingerprint, comment } = made;
+  const rows = [
+    ['name', name],
+    ['key', key],
+    ['fingerprint', fingerprint],
+    ...(comment === '' ? [] : [['comment', comment]]),
+    ...others.map((other) => ['pinned already', other]),
+  ];
+  io.err(`${table(rows)}\n`);
+  const question = `Have you compared the fingerprint with ${name}, and is every message that this key signs from ${name}? [y/N] `;
+  return isYes(await io.ask(question));
+}
+
+async function forget(call: Call, context: Context): Promise<number> {
+  const [name = '', fingerprint] = call.args;
+  const gone = await unpin(context, name, fingerprint);
+  return print(call, { unpinned: gone }, () =>
+    gone.map((one) => `Unpinned: ${one.name} ${one.fingerprint}`).join('\n'),
+  );
+}
+
+async function list(call: Call, context: Context): Promise<number> {
+  const pins = await pinned(context);
+  if (pins.length === 0)
+    note(call, 'no key is pinned; pin one with: crosstalk key pin <name> <key>');
+  return print(call, pins, () =>
+    table(pins.map(({ name, fingerprint, comment, at }) => [name, fingerprint, at, comment])),
+  );
+}
+
+async function look(call: Call, context: Context): Promise<number> {
+  const wanted = (['payload', 'signature'] as const).filter((name) => flag(call, name));
+  const [what, other] = wanted;
+  if (other !== undefined || (what !== undefined && flag(call, 'json')))
+    throw new CrosstalkError('usage', 'give one of --payload, --signature and --json');
+  const found = await examine(context, call.args[0] ?? '');
+  if (what === undefined) {
+    print(call, found, () => words(found));
+    return found.verified === true ? EXIT.ok : EXIT.failed;
+  }
+  const text = found[what];
+  if (text === undefined) {
+    note(call, `${found.relPath} carries no signature`);
+    return EXIT.failed;
+  }
+  call.io.outBytes(Buffer.from(text));
+  return EXIT.ok;
+}
+
+function words({ relPath, from, verified, signed_by: signer, signature }: Examined): string {
+  const said =
+    signature === undefined
+      ? 'it carries no signature'
+      : `it says that it was signed by ${signer ?? 'a key that cannot be read'}`;
+  const name = escapeInvisible(from);
+  if (verified === null) return `${relPath}: no key of ${name} is pinned here; ${said}`;
+  return verified
+    ? `${relPath}: verified, signed by ${name} with ${signer ?? ''}`
+    : `${relPath}: unverified, not signed by a pinned key of ${name}; ${said}`;
+}

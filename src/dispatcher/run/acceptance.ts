@@ -1,0 +1,65 @@
+import { descentOf, notAccepted, type Known } from '../../protocol/accepted.ts';
+import { messageFile } from '../../protocol/layout.ts';
+import type { Located } from '../../protocol/message.ts';
+import { placeOfRef } from '../../protocol/reference.ts';
+import type { Briefing } from './briefing.ts';
+import type { Job, RunParts } from './job.ts';
+
+/** The messages of a batch that a tier does not serve, and why. */
+export interface Unaccepted {
+  messages: string[];
+  why: string;
+}
+
+type AcceptanceParts = Pick<RunParts, 'verifier' | 'written' | 'transport' | 'hosts'>;
+
+/**
+ * Judges a batch by whose tasks its tier serves (`only_from`, decision 42); before a run begins, and
+ * again when an operator has released its mail.
+ *
+ * @returns undefined when all of it is accepted
+ * @throws CrosstalkError when nobody can say who has signed it, as without `ssh-keygen`
+ */
+export async function unaccepted(
+  parts: AcceptanceParts,
+  job: Job,
+  { batch, lookup }: Briefing,
+): Promise<Unaccepted | undefined> {
+  const { onlyFrom } = job.tier;
+  if (onlyFrom === undefined) return undefined;
+  const refused: { relPath: string; why: string }[] = [];
+  for (const located of batch) {
+    const descent = descentOf(located, lookup);
+    const why = descent.ok
+      ? notAccepted(descent, onlyFrom, await knownOf(parts, job, descent.chain))
+      : descent.why;
+    if (why !== undefined) refused.push({ relPath: located.relPath, why });
+  }
+  const [first] = refused;
+  return first && { messages: refused.map(({ relPath }) => relPath), why: first.why };
+}
+
+/** What this machine knows of who wrote some messages, whose names are relative to the job's channel. */
+async function knownOf(
+  { verifier, written, transport, hosts }: AcceptanceParts,
+  { tip, channel, actor }: Job,
+  chain: readonly Located[],
+): Promise<(located: Located) => Known> {
+  const claims = chain.map(({ relPath, message }) => ({
+    ...placeOfRef(channel, relPath),
+    message,
+  }));
+  const verdicts = await verifier.verdicts(tip, claims, { sure: true });
+  const isOurs = await written.look();
+  const known = new Map<string, Known>();
+  for (const [at, { message, ...place }] of claims.entries()) {
+    const path = messageFile(place.channel, place.relPath);
+    const isServed = message.from === actor || hosts.active?.actors.has(message.from) === true;
+    const text = isServed ? await transport.objects.text(tip, path) : undefined;
+    known.set(chain[at]?.relPath ?? '', {
+      verified: verdicts[at],
+      isForged: isServed && (text === undefined || !isOurs(path, text)),
+    });
+  }
+  return ({ relPath }) => known.get(relPath) ?? { verified: undefined, isForged: true };
+}

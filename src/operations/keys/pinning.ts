@@ -1,0 +1,87 @@
+import { CrosstalkError } from '../../errors.ts';
+import { EVERYONE } from '../../protocol/address.ts';
+import { isName } from '../../protocol/names.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
+import { shown } from '../../protocol/text/result.ts';
+import { changePins, loadPins, type Pin } from '../../state/keys/pins.ts';
+import type { Context } from '../context.ts';
+import { knownActors } from '../setup/actors.ts';
+import { namedKey } from './key-file.ts';
+
+/** A key that may be pinned, for somebody who is asked. */
+export interface Proposed {
+  pin: Pin;
+  /** Fingerprints that are pinned for the name already. */
+  others: string[];
+}
+
+/** The most keys on one machine. */
+const MOST_PINS = 1000;
+/** Characters of a comment that are kept. */
+const MAX_COMMENT = 100;
+
+/** The keys that are pinned on this machine, by name. */
+export async function pinned({ paths }: Context): Promise<Pin[]> {
+  return (await loadPins(paths.pins)).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/**
+ * What would be pinned.
+ *
+ * @param given the public key, or a file with it
+ * @throws CrosstalkError `usage` for a name or a key that is none, `refused` for a file of the transport
+ */
+export async function proposePin(context: Context, name: string, given: string): Promise<Proposed> {
+  if (!isName(name) || name === EVERYONE)
+    throw new CrosstalkError('usage', `${shown(name)} is not a name that somebody writes under`);
+  const { type, key, comment, fingerprint } = await namedKey(context, given);
+  const pins = await loadPins(context.paths.pins);
+  const served = (await knownActors(context)).some(
+    (actor) => actor.name === name && actor.hosts.length > 0,
+  );
+  if (served)
+    context.note(
+      `${name} is an actor: runs sign nothing, so that everything ${name} writes is shown as unverified`,
+    );
+  const said = escapeInvisible(comment).slice(0, MAX_COMMENT);
+  const at = context.now().toISOString();
+  return {
+    pin: { name, key: `${type} ${key}`, fingerprint, comment: said, at },
+    others: pins.filter((pin) => pin.name === name).map((pin) => pin.fingerprint),
+  };
+}
+
+/** Pins a key; one that is pinned already stays as it is. */
+export function pin(context: Context, added: Pin): Promise<void> {
+  return changePins(context.paths.pins, (pins) => {
+    if (pins.length >= MOST_PINS)
+      throw new CrosstalkError(
+        'refused',
+        `${String(pins.length)} keys are pinned, and more are not kept; remove some with: crosstalk key unpin <name>`,
+      );
+    const isThere = pins.some(({ name, key }) => name === added.name && key === added.key);
+    return isThere ? pins : [...pins, added];
+  });
+}
+
+/**
+ * Forgets the keys of a name, or one of them.
+ *
+ * @param fingerprint of the one
+ * @returns those that were forgotten
+ * @throws CrosstalkError `not_found` when there is no such key
+ */
+export async function unpin(context: Context, name: string, fingerprint?: string): Promise<Pin[]> {
+  let gone: Pin[] = [];
+  await changePins(context.paths.pins, (pins) => {
+    gone = pins.filter(
+      (one) => one.name === name && (fingerprint ?? one.fingerprint) === one.fingerprint,
+    );
+    return pins.filter((one) => !gone.includes(one));
+  });
+  if (gone.length > 0) return gone;
+  throw new CrosstalkError(
+    'not_found',
+    `no such key of ${shown(name)} is pinned here; see those that are with: crosstalk key list`,
+  );
+}

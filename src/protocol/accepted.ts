@@ -1,0 +1,71 @@
+import { isTo, type Lookup } from './causality.ts';
+import type { Located } from './message.ts';
+
+/** No thread is judged that has more messages behind a delivery. */
+const MAX_MESSAGES = 2000;
+
+/** The messages behind a delivery, or why they do not show who began its thread. */
+export type Descent = { ok: true; chain: Located[]; roots: Located[] } | { ok: false; why: string };
+
+/**
+ * Everything from which a delivery descends by `re` and `cause`, with the messages that descend from
+ * nothing, which began its thread. A link is a claim of whoever pushed the message: it counts only
+ * if its writer had to do with what it names, having written it or being addressed by it.
+ */
+export function descentOf(delivered: Located, lookup: Lookup): Descent {
+  const chain = new Map<string, Located>([[delivered.relPath, delivered]]);
+  const roots: Located[] = [];
+  for (const located of chain.values()) {
+    const { from, re, cause } = located.message;
+    const named = [...re, ...cause];
+    if (named.length === 0) roots.push(located);
+    let isPart = named.length === 0;
+    for (const ref of named) {
+      const message = lookup(ref);
+      if (message === undefined) return { ok: false, why: `${ref}, which led to it, is not there` };
+      isPart ||= message.from === from || isTo(message, from);
+      chain.set(ref, chain.get(ref) ?? { relPath: ref, message });
+      if (chain.size > MAX_MESSAGES) return { ok: false, why: 'its thread is too long' };
+    }
+    if (!isPart)
+      return { ok: false, why: `nothing that ${located.relPath} names was to ${from}, or from it` };
+  }
+  if (roots.length === 0) return { ok: false, why: 'its thread has no beginning' };
+  return { ok: true, chain: [...chain.values()], roots };
+}
+
+/** What a machine knows of who wrote a message. */
+export interface Known {
+  /** Whether its writer has signed it; undefined where no key of that name is pinned. */
+  verified: boolean | undefined;
+  /** Whether it is in the name of an actor of this machine, which has not written it. */
+  isForged: boolean;
+}
+
+/**
+ * Why a task is not accepted by a tier that serves only some names: each message that began its thread
+ * has to be signed by one of them, and nothing on the way may claim a pinned name, or that of an actor
+ * of this machine, in vain.
+ *
+ * @returns undefined when it is accepted
+ */
+export function notAccepted(
+  { chain, roots }: Extract<Descent, { ok: true }>,
+  names: readonly string[],
+  known: (located: Located) => Known,
+): string | undefined {
+  const claimed = chain.find((located) => known(located).verified === false);
+  if (claimed !== undefined)
+    return `${claimed.relPath} says that it is from ${claimed.message.from}, and is not signed by that name`;
+  const forged = chain.find((located) => known(located).isForged);
+  if (forged !== undefined)
+    return `${forged.relPath} says that it is from ${forged.message.from}, and this machine has no record of having written it`;
+  const other = roots.find(({ message }) => !names.includes(message.from));
+  if (other !== undefined)
+    return `${other.relPath}, with which it began, is from ${other.message.from}, and only ${names.join(', ')} may ask`;
+  const unknown = roots.find((located) => known(located).verified === undefined);
+  return (
+    unknown &&
+    `no key of ${unknown.message.from} is pinned on this machine: crosstalk key pin ${unknown.message.from} <key>`
+  );
+}

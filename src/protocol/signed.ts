@@ -1,0 +1,127 @@
+/**
+ * The signature of a message (decision 42): made and verified by `ssh-keygen -Y`, over the whole file
+ * but its own line, together with the place of the file. So it covers recipients, links, options and
+ * body as they stand, and nothing has to be written in the same way again to be verified.
+ */
+
+/** What `ssh-keygen -Y` calls the purpose of a signature; one that was made for another is none. */
+export const NAMESPACE = 'crosstalk';
+
+/** The first line of what is signed: its last word is the version of this form. */
+const FIRST_LINE = 'crosstalk signed message 1';
+/** Characters of a signature in a header; one of RSA with 16384 bits has some 5600. */
+const MAX_SIG = 8192;
+const SIG = /^[A-Za-z0-9+/]+={0,2}$/;
+const SIG_KEY = 'sig: ';
+/** Before the line that closes the header; crosstalk signs no header with other line ends. */
+const END = '\n---\n';
+
+/** Whether a value can be the signature of a message: base64 on one line, of bounded length. */
+export function isSignature(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MAX_SIG && SIG.test(value);
+}
+
+/** A message's file, taken apart. */
+export interface Signed {
+  /** The text that is signed, for a file at its place. */
+  payload: string;
+  /** In base64, without the lines that `ssh-keygen` puts around it. */
+  sig: string;
+}
+
+/**
+ * The text that is signed for a file without a signature.
+ *
+ * @param ref its place, as `<channel id>/<relPath>`
+ * @param text the whole file
+ */
+export function payloadOf(ref: string, text: string): string {
+  return `${FIRST_LINE}\n${ref}\n${text}`;
+}
+
+/**
+ * Takes the signature out of a file. It counts only as the last line of the header: then there is one
+ * place for it, and nobody can change what a header means by moving it.
+ *
+ * @param ref as for {@link payloadOf}
+ * @returns undefined when the file carries no signature
+ */
+export function signedIn(ref: string, text: string): Signed | undefined {
+  const end = text.indexOf(END);
+  const start = text.lastIndexOf('\n', end - 1) + 1;
+  if (end < 0 || start === 0 || !text.startsWith(SIG_KEY, start)) return undefined;
+  const sig = text.slice(start + SIG_KEY.length, end);
+  if (!isSignature(sig)) return undefined;
+  return { payload: payloadOf(ref, text.slice(0, start) + text.slice(end + 1)), sig };
+}
+
+/**
+ * The file with a signature over {@link payloadOf} it.
+ *
+ * @param text as `formatMessage` writes it
+ */
+export function withSignature(text: string, sig: string): string {
+  const end = text.indexOf(END) + 1;
+  return `${text.slice(0, end)}${SIG_KEY}${sig}\n${text.slice(end)}`;
+}
+
+const OPENS = '-----BEGIN SSH SIGNATURE-----';
+const CLOSES = '-----END SSH SIGNATURE-----';
+
+/** The signature in what `ssh-keygen -Y sign` prints; undefined when it is none. */
+export function signatureIn(armored: string): string | undefined {
+  const [, inner = ''] = armored.split(OPENS);
+  const sig = (inner.split(CLOSES)[0] ?? '').replace(/\s/g, '');
+  return isSignature(sig) ? sig : undefined;
+}
+
+/** A signature as `ssh-keygen -Y verify` reads it. */
+export function armored(sig: string): string {
+  return `${OPENS}\n${(sig.match(/.{1,70}/g) ?? []).join('\n')}\n${CLOSES}\n`;
+}
+
+/**
+ * The public key by which a signature says it was made, in base64. Nothing is verified by this; it
+ * spares the verification of what nobody pinned, and of what was made for another purpose.
+ */
+export function signerOf(sig: string): string | undefined {
+  const bytes = Buffer.from(sig, 'base64');
+  if (bytes.toString('latin1', 0, 6) !== 'SSHSIG') return undefined;
+  // PROTOCOL.sshsig: a version, then strings, each after its length.
+  const key = stringAt(bytes, 10);
+  const namespace = key && stringAt(bytes, 14 + key.length);
+  return namespace?.toString('latin1') === NAMESPACE ? key?.toString('base64') : undefined;
+}
+
+function stringAt(bytes: Buffer, at: number): Buffer | undefined {
+  if (at + 4 > bytes.length) return undefined;
+  const end = at + 4 + bytes.readUInt32BE(at);
+  return end > bytes.length ? undefined : bytes.subarray(at + 4, end);
+}
+
+/** A line of an OpenSSH public key. */
+export interface PublicKey {
+  /** Such as `ssh-ed25519`. */
+  type: string;
+  /** In base64. */
+  key: string;
+  comment: string;
+}
+
+/** Characters of a public key; one of RSA with 16384 bits has some 2800. */
+const MAX_KEY = 8192;
+const KEY_TYPE = /^(?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]{1,60}$/;
+
+/**
+ * Reads an OpenSSH public key: one line, without options before it. Certificates are none: who
+ * signed them decides, and not the key.
+ */
+export function publicKeyIn(text: string): PublicKey | undefined {
+  const line = text.trim();
+  if (line.length > MAX_KEY || /[\r\n]/.test(line)) return undefined;
+  const [type = '', base64 = '', ...comment] = line.split(/[ \t]+/);
+  if (!KEY_TYPE.test(type) || type.includes('-cert-') || !SIG.test(base64)) return undefined;
+  const bytes = Buffer.from(base64, 'base64');
+  if (stringAt(bytes, 0)?.toString('latin1') !== type) return undefined;
+  return { type, key: bytes.toString('base64'), comment: comment.join(' ') };
+}

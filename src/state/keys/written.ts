@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import { access } from 'node:fs/promises';
+import { placeOf } from '../../protocol/layout.ts';
+import { JsonLines } from '../json-lines.ts';
+import type { OutboxEntry } from '../outbox-entry.ts';
+
+/** Bytes; a message has some 60, and the older half is forgotten beyond it. */
+const MAX_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Which messages this machine has written itself: runs sign nothing, but a machine knows its own words.
+ * Kept only where keys are pinned, as nobody else asks. A crash between this record and the outbox
+ * leaves a message on record that was never written, which nobody can make use of.
+ */
+export class Written {
+  readonly #lines: JsonLines;
+  readonly #pins: string;
+
+  /** @param pins the file of the pinned keys */
+  constructor(path: string, pins: string) {
+    this.#lines = new JsonLines(path, MAX_BYTES);
+    this.#pins = pins;
+  }
+
+  /** Called before an entry is put into the outbox. */
+  async note({ commits }: OutboxEntry): Promise<void> {
+    const isPinning = await access(this.#pins).then(
+      () => true,
+      () => false,
+    );
+    if (!isPinning) return;
+    const files = commits.flatMap((commit) => commit.files);
+    const messages = files.filter(({ path }) => placeOf(path).kind === 'message');
+    await this.#lines.add(messages.map(({ path, content }) => ({ of: nameOf(path, content) })));
+  }
+
+  /** @returns tells of a file, by its path in the transport and its text, whether it is on record */
+  async look(): Promise<(path: string, text: string) => boolean> {
+    const known = new Set((await this.#lines.all()).map(({ of }) => of));
+    return (path, text) => known.has(nameOf(path, text));
+  }
+}
+
+function nameOf(path: string, text: string): string {
+  const digest = createHash('sha256').update(JSON.stringify([path, text]));
+  return digest.digest('base64url');
+}
