@@ -1,4 +1,5 @@
 import { amount } from '../../protocol/text/amounts.ts';
+import type { Usage } from '../../protocol/usage.ts';
 
 /** What was found in the output of an agent CLI that prints JSON. */
 export interface ReadOutput {
