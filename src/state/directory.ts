@@ -38,6 +38,8 @@ export interface StatePaths {
   runs: string;
   /** What each run used, by month. */
   ledger: string;
+  /** What runs printed; it may hold secrets. */
+  transcripts: string;
   approvals: string;
   pause: string;
   runBudget: string;
@@ -91,6 +93,7 @@ function statePaths(root: string): StatePaths {
     notices: join(root, 'notices'),
     runs: join(root, 'runs'),
     ledger: join(root, 'ledger'),
+    transcripts: join(root, 'transcripts'),
     approvals: join(root, 'approvals.json'),
     pause: join(root, 'paused.json'),
     runBudget: join(root, 'run-budget.json'),

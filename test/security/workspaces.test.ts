@@ -245,6 +245,7 @@ function sweep(host: Host, days: number, unsettled: string[] = []): Promise<void
         ...context,
         workspaces: new Workspaces(context.paths.work),
         deliveries: { mailboxes },
+        transcribing: { sweep: () => Promise.resolve() },
         log: () => undefined,
         now: () => new Date(Date.now() + days * DAY_MS),
       });

@@ -12,6 +12,7 @@ import type { Crossings } from '../../bus/crossings.ts';
 import type { BudgetMail } from './budget-mail.ts';
 import type { Spent } from './budgets.ts';
 import type { DeskParts } from './desk.ts';
+import type { Transcribing } from './transcribing.ts';
 import type { WorkplaceParts } from './workplace.ts';
 
 /** One activation: a batch of messages for one run of one actor's CLI. */
@@ -84,6 +85,7 @@ export interface RunParts extends WorkplaceParts {
   crossings: Crossings;
   runs: Runs;
   ledger: Ledger;
+  transcribing: Transcribing;
   budgets: Pick<BudgetMail, 'begin' | 'isTold' | 'hold' | 'holdOf'>;
   /** How agent CLIs are run. */
   runner: Runner;

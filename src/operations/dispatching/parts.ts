@@ -7,32 +7,27 @@ import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
-import { BudgetMail } from '../../dispatcher/run/budget-mail.ts';
-import { Budgets } from '../../dispatcher/run/budgets.ts';
-import { Guards } from '../../dispatcher/run/guards.ts';
-import { Refusals } from '../../dispatcher/run/refusals.ts';
-import { Spending } from '../../dispatcher/run/spending.ts';
+import type { Guards } from '../../dispatcher/run/guards.ts';
+import type { Transcribing } from '../../dispatcher/run/transcribing.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
 import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
 import { processRunner } from '../../runner/process-runner.ts';
 import type { Log } from '../../log.ts';
 import { LAST_HOST_FILE } from '../../state/approvals.ts';
-import { BudgetHolds } from '../../state/bills/budget-holds.ts';
 import { Cursors } from '../../state/cursors.ts';
 import { Departed } from '../../state/departed.ts';
-import { Holds } from '../../state/holds.ts';
 import { Interruptions } from '../../state/interruptions.ts';
 import { acquire } from '../../state/lock.ts';
 import { DueNotices } from '../../state/notices.ts';
 import { settledBy } from '../../state/outbox.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
-import { RunBudget } from '../../state/run-budget.ts';
 import { Silences } from '../../state/silences.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
 import type { Context } from '../context.ts';
 import { permission, publishing } from '../publishing.ts';
 import { serveRun } from '../sending/serve-run.ts';
 import { approvingIn } from '../setup/approvals.ts';
+import { guardsOf, timeZone, transcribingOf } from './run-parts.ts';
 
 const WRITER_WAIT_MS = 10_000;
 
@@ -62,15 +57,17 @@ export function dispatcherParts(
   const hosts = hostFileOf(context, choices);
   const ledger = new Ledger(context.paths.ledger);
   const guards = guardsOf(context, ledger, log);
+  const transcribing = transcribingOf(context);
   const sweep = new WorkspaceSweep({
     workspaces,
     reader,
     deliveries,
     deadLetters,
+    transcribing,
     log,
     now: context.now,
   });
-  const parts = { ...intake, publisher, hosts, guards, ledger, workspaces, log };
+  const parts = { ...intake, publisher, hosts, guards, ledger, transcribing, workspaces, log };
   return {
     transport,
     deliveries,
@@ -179,29 +176,6 @@ function hostFileOf(context: Context, { host, trustHostFile, log }: Choices): Ho
   });
 }
 
-/** The part that decides whether runs may start. */
-function guardsOf({ paths, env, now, transport }: Context, ledger: Ledger, log: Log): Guards {
-  const machine = (): string | undefined => transport.defaults.maxUsdPerDay;
-  return new Guards({
-    budgets: new BudgetMail({
-      budgets: new Budgets(new Spending(ledger, now), machine),
-      holds: new BudgetHolds(paths.budgetHolds),
-      passes: paths.budgetPasses,
-      now,
-    }),
-    refusals: new Refusals({
-      holds: new Holds(paths.holds),
-      environment: env,
-      now,
-      zone: timeZone(),
-    }),
-    pauseFile: paths.pause,
-    budget: new RunBudget(paths.runBudget),
-    log,
-    now,
-  });
-}
-
 /** The part that starts runs and records how they end. */
 function dispatcherOf(
   context: Context,
@@ -210,6 +184,7 @@ function dispatcherOf(
     hosts: HostFileInForce;
     guards: Guards;
     ledger: Ledger;
+    transcribing: Transcribing;
     workspaces: Workspaces;
     log: Log;
   },
@@ -240,9 +215,4 @@ function dispatcherOf(
     suffix: context.suffix,
     secret: context.secret,
   });
-}
-
-/** The IANA time zone of this machine. */
-function timeZone(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

@@ -34,6 +34,8 @@ export interface Repository {
   maxFileBytes?: string;
   /** `crosstalk.maxUsdPerDay`: what the runs of this machine may cost in a day. */
   maxUsdPerDay?: string;
+  /** `crosstalk.keepTranscripts`: for how long it is kept what runs printed. */
+  keepTranscripts?: string;
   /** What the remote should be asked for at most. */
   limits?: RemoteLimits;
   /** The branch that is the bus. */
@@ -46,3 +48,9 @@ export interface Repository {
   /** Changes whenever the clone's configuration is written. */
   stamp: string;
 }
+
+/** What the clone, or its user, has set for commands and runs. */
+export type CloneDefaults = Pick<
+  Repository,
+  'from' | 'channel' | 'agent' | 'maxUsdPerDay' | 'keepTranscripts'
+>;

@@ -1,0 +1,51 @@
+import { BudgetMail } from '../../dispatcher/run/budget-mail.ts';
+import { Budgets } from '../../dispatcher/run/budgets.ts';
+import { Guards } from '../../dispatcher/run/guards.ts';
+import { Refusals } from '../../dispatcher/run/refusals.ts';
+import { Spending } from '../../dispatcher/run/spending.ts';
+import { Transcribing } from '../../dispatcher/run/transcribing.ts';
+import type { Log } from '../../log.ts';
+import { BudgetHolds } from '../../state/bills/budget-holds.ts';
+import type { Ledger } from '../../state/bills/ledger.ts';
+import { Holds } from '../../state/holds.ts';
+import { RunBudget } from '../../state/run-budget.ts';
+import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
+import type { Context } from '../context.ts';
+
+/** The part that decides whether runs may start. */
+export function guardsOf(
+  { paths, env, now, transport }: Context,
+  ledger: Ledger,
+  log: Log,
+): Guards {
+  const machine = (): string | undefined => transport.defaults.maxUsdPerDay;
+  return new Guards({
+    budgets: new BudgetMail({
+      budgets: new Budgets(new Spending(ledger, now), machine),
+      holds: new BudgetHolds(paths.budgetHolds),
+      passes: paths.budgetPasses,
+      now,
+    }),
+    refusals: new Refusals({
+      holds: new Holds(paths.holds),
+      environment: env,
+      now,
+      zone: timeZone(),
+    }),
+    pauseFile: paths.pause,
+    budget: new RunBudget(paths.runBudget),
+    log,
+    now,
+  });
+}
+
+/** The part that takes down what runs print. */
+export function transcribingOf({ paths, now, transport }: Context): Transcribing {
+  const keep = (): number => keptFor(transport.defaults.keepTranscripts);
+  return new Transcribing(new Transcripts(paths.transcripts), keep, now);
+}
+
+/** The IANA time zone of this machine. */
+export function timeZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
