@@ -20,7 +20,8 @@ type Live =
   | 'memories'
   | 'messages'
   | 'scopes'
-  | 'tiers';
+  | 'tiers'
+  | 'watched';
 
 /** Where the candidates for the last word come from, and how they are inserted into it. */
 export interface CompletionPlan {
@@ -83,6 +84,7 @@ export const ARGUMENTS: Readonly<Record<string, Source>> = {
   messages: live('messages'),
   memory: live('memories'),
   actor: live('actors'),
+  actormessage: live('watched'),
   digest: live('held'),
   agents: fixed(KNOWN_AGENTS.map(({ name }) => name)),
   dir: { kind: 'folders' },
