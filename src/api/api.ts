@@ -8,3 +8,4 @@ export type * from './delay.ts';
 export type * from './events.ts';
 export type * from './messages.ts';
 export type * from './now.ts';
+export type * from './run-output.ts';

@@ -40,10 +40,9 @@ export class WatchedView {
       return this.#ours(run, `${this.#name(run)}  cut off: its dispatcher ended before it did`);
     const { line } = seen;
     if (line.kind === 'end') return this.#ours(run, this.#ending(run, line));
-    const said = this.#said(line);
-    if (said === '') return '';
+    // It ends the line of another run, so it comes first.
     const heading = this.#speaker === run.id ? '' : this.#ours(run, this.#name(run));
-    return heading + said;
+    return heading + this.#said(line);
   }
 
   #said(line: Exclude<TranscriptLine, { kind: 'end' }>): string {
@@ -74,7 +73,7 @@ export class WatchedView {
     const isWhole = text.endsWith('\n');
     const lines = (isWhole ? text.slice(0, -1) : text).split('\n');
     const marked = lines.map((line, index) =>
-      index === 0 && isGoingOn ? line : `${MARKS[kind]}${line}`.trimEnd(),
+      (index === 0 && isGoingOn) || line === '' ? line : `${MARKS[kind]}${line}`,
     );
     this.#open = isWhole ? undefined : kind;
     return `${closed}${marked.join('\n')}${isWhole ? '\n' : ''}`;

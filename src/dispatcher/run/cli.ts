@@ -80,9 +80,10 @@ export async function runIn(
         const since = parts.now().toISOString();
         const bill = { tier: tier.name, thread, since, ...(call && { agent: call.agent }) };
         const head = { id, actor, host, channel, tier: tier.name, messages, since };
-        await parts.transcribing.begin(head, call?.agent);
         const run = { id, actor, host, channel, messages, tip, workdir: place.dir, ...bill };
         leader = await parts.runs.begin(run, pid);
+        // Only now: who watches takes a transcript without a record for that of a run that is over.
+        await parts.transcribing.begin(head, call?.agent);
         passed('run_recorded');
       },
     });

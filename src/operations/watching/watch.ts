@@ -28,6 +28,8 @@ export interface WatchInput {
 
 /** Milliseconds between two looks. */
 const LOOK_MS = 100;
+/** Milliseconds after which a run that has no transcript will have none. */
+const BEGUN_MS = 5000;
 /** Looks without news after which it is asked whether a run still goes on. */
 const PATIENCE = 5;
 
@@ -93,7 +95,8 @@ async function first(
   ids: readonly string[],
 ): Promise<Open[]> {
   const isServed = (await holderOf(context.paths.root, 'dispatcher')) !== undefined;
-  const under = isServed ? (await context.runs.leftovers()).map(({ id }) => id) : [];
+  const records = isServed ? await context.runs.leftovers() : [];
+  const under = records.map(({ id }) => id);
   const live: string[] = [];
   const ended = new Map<string, string>();
   for (const id of isMessage ? ids : ids.filter((one) => under.includes(one))) {
@@ -102,7 +105,9 @@ async function first(
     if (under.includes(id)) live.push(id);
     else ended.set(head.actor, id);
   }
-  const untold = under.filter((id) => !ids.includes(id)).length;
+  // A transcript is begun a moment after the record.
+  const edge = new Date(context.now().getTime() - BEGUN_MS).toISOString();
+  const untold = records.filter(({ id, since = '' }) => since < edge && !ids.includes(id)).length;
   if (untold > 0)
     context.note(
       `of ${String(untold)} under way nothing is taken down: the disk is full, or ${context.paths.transcripts} may not be written to`,

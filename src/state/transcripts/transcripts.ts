@@ -10,6 +10,7 @@ import { TranscriptFile } from './transcript-file.ts';
 import { TranscriptReader } from './transcript-reader.ts';
 
 const FILE = /^([0-9A-HJKMNP-TV-Z]{26})\.jsonl(?:\.1)?$/;
+const RUN_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 const KEPT_MS = 7 * 86_400_000;
 
 /**
@@ -19,6 +20,11 @@ const KEPT_MS = 7 * 86_400_000;
  */
 export function keptFor(configured: string | undefined): number {
   return parseDuration(configured?.trim() ?? '') ?? KEPT_MS;
+}
+
+/** Whether a text can be the id of a run; anything else is never part of a path. */
+export function isRunId(text: string): boolean {
+  return RUN_ID.test(text);
 }
 
 /**
