@@ -122,7 +122,7 @@ it('two runs at once are told apart, and --follow goes on with the next', async 
   // The line of the other is ended first, and nothing that is printed passes for a line of ours.
   await all.shows('  half of\n── two\n  in between\n  ── one  answered  after 1 s\n');
   one.end();
-  await all.shows('── one  answered');
+  await all.shows('\n── one  answered');
   two.end(3);
   expect((await all.done).out).toMatch(/── two {2}failed: the command failed {2}after \d+ s\n$/);
   await host.send('quick', 'and you?');

@@ -22,18 +22,22 @@ describe.skipIf(!hasBrowser)(`what a run prints, on the page ${UNLESS}`, SLOW, (
   let running: Running;
   let web: Web;
   let slow: Slow;
+  let brief: Slow;
   let bus: Bus;
 
   beforeAll(async () => {
     bus = new Bus();
     slow = new Slow(bus, 'worker');
+    brief = new Slow(bus, 'brief');
     host = await bus.host('front', {
       worker: slow.cli,
+      brief: brief.cli,
       model: agent('billed/claude', '-p', 'slow'),
     });
     running = new Running(host, ['--grace', '0']);
     web = await Web.open(host);
     await host.send('worker', 'part');
+    await host.send('brief', 'part');
     await host.send('model', 'think');
     await running.saw('dispatch_start', ({ actor }) => actor === 'model');
   }, SLOW.timeout);
@@ -101,15 +105,16 @@ describe.skipIf(!hasBrowser)(`what a run prints, on the page ${UNLESS}`, SLOW, (
     await page.getByRole('button', { name: 'Watch model' }).click();
     const card = page.getByRole('region', { name: 'What model prints' });
     await card.getByText('So far 15 tokens in, 1,500 cached, 6 out.').waitFor();
-    await page.getByRole('button', { name: 'Watch worker' }).click();
-    const other = page.getByRole('region', { name: 'What worker prints' });
-    await other.getByRole('log').getByText('second half').first().waitFor();
+    await page.getByRole('button', { name: 'Watch brief' }).click();
+    const other = page.getByRole('region', { name: 'What brief prints' });
+    brief.print('in brief\n');
+    await other.getByRole('log').getByText('in brief').waitFor();
     if (process.env['SCREENSHOTS'] !== undefined)
       await page.screenshot({ path: `${process.env['SCREENSHOTS']}/wide.png`, fullPage: true });
-    slow.end();
+    brief.end();
     await other.getByText('It has ended, answered.').waitFor();
-    await until('the answer', () => bus.from('worker').length === 1);
-    await other.getByRole('log').getByText('second half').first().waitFor();
+    await until('the answer', () => bus.from('brief').length === 1);
+    await other.getByRole('log').getByText('in brief').waitFor();
     await window.close();
   });
 

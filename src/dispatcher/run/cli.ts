@@ -83,7 +83,7 @@ export async function runIn(
         const run = { id, actor, host, channel, messages, tip, workdir: place.dir, ...bill };
         leader = await parts.runs.begin(run, pid);
         // Only now: who watches takes a transcript without a record for that of a run that is over.
-        await parts.transcribing.begin(head, call?.agent);
+        parts.transcribing.begin(head, call?.agent);
         passed('run_recorded');
       },
     });

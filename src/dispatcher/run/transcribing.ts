@@ -23,8 +23,8 @@ export class Transcribing {
    *
    * @param agent the known agent CLI that prints JSON
    */
-  async begin(head: Omit<TranscriptHead, 'kind'>, agent: string | undefined): Promise<void> {
-    const file = await this.#transcripts.begin({ kind: 'run', ...head });
+  begin(head: Omit<TranscriptHead, 'kind'>, agent: string | undefined): void {
+    const file = this.#transcripts.begin({ kind: 'run', ...head });
     const narrator = agent === undefined ? undefined : narratorOf(agent);
     this.#under.set(head.id, new Teller(file, narrator, this.#now));
   }

@@ -1,8 +1,7 @@
 import { open, readdir, rm } from 'node:fs/promises';
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeTime } from 'ulid';
-import { makeFolder } from '../../folder.ts';
 import { parseDuration } from '../../protocol/text/duration.ts';
 import { logFile } from '../rotating-log.ts';
 import { transcriptLine, type TranscriptHead } from './lines.ts';
@@ -38,9 +37,16 @@ export class Transcripts {
     this.#folder = folder;
   }
 
-  /** Begins a transcript; where the disk does not take it, there is none. */
-  async begin(head: TranscriptHead): Promise<TranscriptFile> {
-    await makeFolder(this.#folder, 0o700).catch(() => undefined);
+  /**
+   * Begins a transcript; where the disk does not take it, there is none. It takes two calls of the system,
+   * and no turn of the loop: a run waits for this.
+   */
+  begin(head: TranscriptHead): TranscriptFile {
+    try {
+      mkdirSync(this.#folder, { mode: 0o700 });
+    } catch {
+      // It is there, or nothing can be taken down.
+    }
     return new TranscriptFile(this.#path(head.id), head);
   }
 
