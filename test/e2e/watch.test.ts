@@ -159,7 +159,6 @@ it('nothing that a run prints steers a terminal, hides a part of itself or passe
   // eslint-disable-next-line no-control-regex -- what must not be there
   expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
   const [file] = files(host);
-  // eslint-disable-next-line no-control-regex -- what must not be there
   expect(file?.text).not.toMatch(/\\u00(?:[01]|[89])/);
 });
 

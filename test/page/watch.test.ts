@@ -75,7 +75,7 @@ describe.skipIf(!hasBrowser)(`what a run prints, on the page ${UNLESS}`, SLOW, (
       PHONE.width,
     );
     await page.evaluate(axe.source);
-    const found = (await page.evaluate('axe.run()')) as { violations: { id: string }[] };
+    const found = await page.evaluate<{ violations: { id: string }[] }>('axe.run()');
     expect(found.violations.map(({ id }) => id)).toEqual([]);
     if (process.env['SCREENSHOTS'] !== undefined)
       await page.screenshot({ path: `${process.env['SCREENSHOTS']}/phone.png`, fullPage: true });

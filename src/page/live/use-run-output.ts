@@ -47,7 +47,7 @@ export function useRunOutput(id: string): RunOutput {
       }, LOOK_MS);
     };
     const look = async (): Promise<void> => {
-      let isOver = false;
+      let isOver: boolean;
       try {
         const found = await get<WebRunOutput>(`runs/${id}/output`, { after: last }, stop.signal);
         ({ last } = found);
