@@ -10,3 +10,4 @@ export type * from './inbox.ts';
 export type * from './messages.ts';
 export type * from './now.ts';
 export type * from './sending.ts';
+export type * from './run-output.ts';

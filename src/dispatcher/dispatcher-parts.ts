@@ -20,6 +20,7 @@ import type { Runner } from '../runner/runner.ts';
 import type { Log } from '../log.ts';
 import type { Publisher } from '../bus/publisher.ts';
 import type { RunParts } from './run/job.ts';
+import type { Transcribing } from './run/transcribing.ts';
 
 /** The parts of a dispatcher; they are constructed in one place (operations/dispatching/parts). */
 export interface DispatcherParts {
@@ -36,6 +37,7 @@ export interface DispatcherParts {
   interruptions: Interruptions;
   runs: Runs;
   ledger: Ledger;
+  transcribing: Transcribing;
   runner: Runner;
   sandboxes: Sandboxes;
   publisher: Publisher;

@@ -7,6 +7,7 @@ import type { DeadLetters } from '../state/dead-letters.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
 import type { Deliveries } from './intake/deliveries.ts';
+import type { Transcribing } from './run/transcribing.ts';
 import { sweepWorktrees, type WorktreeSweepParts } from './worktree-sweep.ts';
 
 export interface SweepParts extends WorktreeSweepParts {
@@ -14,6 +15,7 @@ export interface SweepParts extends WorktreeSweepParts {
   reader: MessageReader;
   deliveries: Pick<Deliveries, 'mailboxes'>;
   deadLetters: DeadLetters;
+  transcribing: Pick<Transcribing, 'sweep'>;
   now: () => Date;
 }
 
@@ -25,8 +27,9 @@ const MAX_RECENT = 5000;
 
 /**
  * Removes workspaces whose thread has had no message and no run for seven days and that no delivery
- * needs, and the letters of what was cancelled so long ago. It runs at the start and every hour, beside the delivery of messages, and reads messages
- * only if a workspace has not been used for that long.
+ * needs, the letters of what was cancelled so long ago, and old transcripts. It runs at the start and every
+ * hour, beside the delivery of messages, and reads messages only if a workspace has not been used for that
+ * long.
  */
 export class WorkspaceSweep {
   readonly #parts: SweepParts;
@@ -59,6 +62,7 @@ export class WorkspaceSweep {
   async #sweep(tip: string): Promise<void> {
     const { workspaces, now, log } = this.#parts;
     const edge = new Date(now().getTime() - KEPT_MS);
+    await this.#parts.transcribing.sweep();
     await this.#forgetCancelled(edge);
     await sweepWorktrees(this.#parts, edge);
     const unused = await workspaces.unusedSince(edge);

@@ -43,6 +43,7 @@ class CliProcess implements RunningCli {
     grace,
     maxOutput,
     raw: target,
+    hear,
   }: Prompt): Promise<InvocationResult> {
     this.#grace = grace;
     const child = this.#child;
@@ -55,6 +56,14 @@ class CliProcess implements RunningCli {
         ? collect(child.stdout, maxOutput, exceeded)
         : keep(child.stdout, raw, exceeded);
     const stderr = tail(child.stderr, STDERR_TAIL);
+    if (hear !== undefined) {
+      child.stdout.on('data', (bytes: Buffer) => {
+        hear('out', bytes);
+      });
+      child.stderr.on('data', (bytes: Buffer) => {
+        hear('err', bytes);
+      });
+    }
     const cancelTimeout = afterRunning(timeout, () => {
       this.#stop('timedOut');
     });

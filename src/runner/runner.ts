@@ -23,6 +23,8 @@ export interface Prompt {
   maxOutput: number;
   /** Where stdout goes instead of into the result. */
   raw?: RawTarget;
+  /** Hears what is printed, as it is printed; must not throw. */
+  hear?: (stream: 'out' | 'err', bytes: Buffer) => void;
 }
 
 /** What came of a prompt: success and failure have one shape, and the booleans say what happened. */

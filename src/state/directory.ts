@@ -38,6 +38,8 @@ export interface StatePaths {
   runs: string;
   /** What each run used, by month. */
   ledger: string;
+  /** What runs printed; it may hold secrets. */
+  transcripts: string;
   approvals: string;
   /** The keys by which this machine knows the words of names. */
   pins: string;
@@ -99,6 +101,7 @@ function statePaths(root: string): StatePaths {
     notices: join(root, 'notices'),
     runs: join(root, 'runs'),
     ledger: join(root, 'ledger'),
+    transcripts: join(root, 'transcripts'),
     approvals: join(root, 'approvals.json'),
     pins: join(root, 'pins.json'),
     verdicts: join(root, 'verdicts.jsonl'),

@@ -44,13 +44,16 @@ export async function foreignHand(
  * alone.
  */
 const OURS =
-  /^(cursors|approvals|paused|run-budget|holds|heartbeat|chat|clone|git-settings|interruptions)\.json(\..*)?$|^(silences|departed)\.jsonl(\..*)?$|^(outbox|dead-letters|runs|sessions|log|bin|session-bin|ssh|work|run|git|clones|profiles)$|^index\.db.*$|^(service\.env|web\.html|wake\.sock|host-file\.md|approval-key)(\..*)?$|^(dispatcher|writer|approvals|turn|budget|index)\.(lock|guard).*$/;
+  /^(cursors|approvals|paused|run-budget|holds|heartbeat|chat|clone|git-settings|interruptions|budget-holds|budget-passes)\.json(\..*)?$|^(silences|departed)\.jsonl(\..*)?$|^(outbox|dead-letters|notices|runs|ledger|transcripts|sessions|log|bin|session-bin|ssh|work|run|git|clones|profiles)$|^index\.db.*$|^(service\.env|web\.html|wake\.sock|host-file\.md|approval-key)(\..*)?$|^(dispatcher|writer|approvals|turn|budget|index)\.(lock|guard).*$/;
 
 /** Folders that hold nothing but files of ours. */
 const FULL = new Set(
-  ['outbox', 'dead-letters', 'runs', 'sessions', 'log', 'bin', 'session-bin', 'profiles'].concat(
+  ['outbox', 'dead-letters', 'runs', 'sessions', 'log', 'bin', 'session-bin', 'profiles'].concat([
     'git',
-  ),
+    'ledger',
+    'notices',
+    'transcripts',
+  ]),
 );
 
 /**

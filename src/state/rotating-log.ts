@@ -5,6 +5,8 @@ export interface RotationLimits {
   size: number;
   /** How many files there are at most, the newest included. */
   files: number;
+  /** The first line of each file. */
+  head?: () => string;
 }
 
 export const LOG_LIMITS: RotationLimits = { size: 10 * 1024 * 1024, files: 5 };
@@ -69,6 +71,8 @@ export class RotatingLog {
     const found = fstatSync(this.#file);
     this.#size = found.size;
     this.#rotates = found.isFile();
+    const head = this.#size === 0 ? this.#limits.head?.() : undefined;
+    if (head !== undefined) this.#size += writeSync(this.#file, head);
   }
 
   #rotate(): void {

@@ -82,6 +82,11 @@ export class Runs {
     return file === undefined ? undefined : this.#records.get(file.slice(0, -'.json'.length));
   }
 
+  /** Whether a run is on record: it is under way, or its dispatcher died. */
+  has(id: string): Promise<boolean> {
+    return this.#records.has(id);
+  }
+
   /** Runs that a dead dispatcher left behind, and whether their process still goes on. */
   async leftovers(): Promise<(RunRecord & { alive: boolean })[]> {
     const runs = await this.#records.all();

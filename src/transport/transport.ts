@@ -20,7 +20,7 @@ import { bring, fetchBranch, knownTip, mirror, pushCommit, trackedTip } from './
 import { maintainIfDue, type Maintained } from './maintenance.ts';
 import { Epochs } from './publish/epoch.ts';
 import { acceptChanges, openRepository, prepare, type OpenOptions } from './clone/repository.ts';
-import { type Repository } from './clone/handle.ts';
+import type { CloneDefaults, Repository } from './clone/handle.ts';
 import type { SettingChange } from './clone/settings.ts';
 import { showingOf } from './checkout/showing.ts';
 import { catchUp } from './checkout/solo-checkout.ts';
@@ -100,7 +100,7 @@ export class Transport extends Reading {
     return this.#repository.branch;
   }
   /** What `git config crosstalk.from`, `.channel` and so on say, of the clone or of the user. */
-  get defaults(): Pick<Repository, 'from' | 'channel' | 'agent' | 'maxUsdPerDay' | 'signingKey'> {
+  get defaults(): CloneDefaults {
     return this.#repository;
   }
   /** Git processes started, objects and their bytes read so far. */

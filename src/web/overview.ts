@@ -1,11 +1,14 @@
-import type { WebActors, WebCost, WebFlow, WebHosts } from '../api/api.ts';
+import type { WebActors, WebCost, WebFlow, WebHosts, WebRunOutput } from '../api/api.ts';
+import { CrosstalkError } from '../errors.ts';
 import { flow } from '../operations/page/flow.ts';
+import { runOutput } from '../operations/page/run-output.ts';
 import { COST_BY, cost } from '../operations/reading/cost.ts';
 import { listActors } from '../operations/setup/actors.ts';
-import { moment, oneOf, text, time } from './params.ts';
+import { moment, oneOf, part, text, time, whole } from './params.ts';
 import { route } from './route.ts';
 
 const USUAL_HOURS = 6;
+const MOST_LINES = 2_147_483_647;
 
 /** The routes that show who is there, and what happened when. */
 export const overview = {
@@ -40,6 +43,29 @@ export const overview = {
     },
     answer: async ({ get, given, parts }): Promise<WebCost> =>
       cost(parts.context, { by: get('by') ?? 'actor', ...given('since') }),
+  }),
+
+  /**
+   * What a run of this machine printed, as it prints it: its end, at most 256 KiB
+   *
+   * It may hold secrets that were printed, so a read-only window is not shown it.
+   * @fails 400 404 409
+   */
+  run_output: route('GET /api/runs/{id}/output', {
+    parameters: {
+      /** the id of the run */
+      id: part,
+      /** `last` of an earlier answer: only what came then */
+      after: whole({ minimum: 0, maximum: MOST_LINES, default: 0 }),
+    },
+    answer: async ({ get, parts: { context, readOnly } }): Promise<WebRunOutput> => {
+      if (readOnly)
+        throw new CrosstalkError(
+          'refused',
+          'this window is read-only, and what runs print may be secret; see it with: crosstalk watch',
+        );
+      return runOutput(context, get('id'), get('after'));
+    },
   }),
 
   /**

@@ -13,6 +13,7 @@ import type {
   WebSent,
   WebThread,
 } from '../../src/api/api.ts';
+import { Transcripts } from '../../src/state/transcripts/transcripts.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { problemsOf, readOpenApi } from '../support/schema.ts';
@@ -91,11 +92,15 @@ it('what is sent on the page is queued at once, and its events tell how two host
 
   // Every answer has the documented form.
   const api = readOpenApi();
+  await front.send('clerk', 'and you?');
+  const transcripts = new Transcripts(join(front.state, 'transcripts'));
+  const run = await until('a transcript', async () => (await transcripts.ids())[0]);
   const asked: Record<string, string> = {
     '/api/channels/{channel}/messages': `/api/channels/${sent.channel}/messages`,
     '/api/message': `/api/message?ref=${relPath}`,
     '/api/thread': `/api/thread?ref=${relPath}`,
     '/api/search': '/api/search?q=answer&context=1',
+    '/api/runs/{id}/output': `/api/runs/${run}/output`,
   };
   for (const [path, { get }] of Object.entries(api.paths)) {
     const schema = get?.responses['200']?.content?.['application/json']?.schema;

@@ -248,6 +248,7 @@ function sweep(host: Host, days: number, unsettled: string[] = []): Promise<void
         worktrees: new Worktrees(context.paths.worktrees),
         environment: context.env,
         deliveries: { mailboxes },
+        transcribing: { sweep: () => Promise.resolve() },
         log: () => undefined,
         now: () => new Date(Date.now() + days * DAY_MS),
       });

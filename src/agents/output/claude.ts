@@ -45,7 +45,8 @@ export function claude(): OutputReader {
   );
 }
 
-function anthropicUsage(usage: Json): Usage {
+/** In the words of its API: `input` is without what was cached. */
+export function anthropicUsage(usage: Json): Usage {
   return {
     input: tokens(usage['input_tokens']) + tokens(usage['cache_creation_input_tokens']),
     cached: tokens(usage['cache_read_input_tokens']),

@@ -1,5 +1,5 @@
 import type { Usage } from '../../protocol/usage.ts';
-import { jsonLines, objectIn, textIn, tokens, type OutputReader } from './reader.ts';
+import { jsonLines, objectIn, textIn, tokens, type Json, type OutputReader } from './reader.ts';
 import { together } from './sums.ts';
 
 /** States no money and no model, and its usage only when a turn has ended. */
@@ -15,10 +15,7 @@ export function codex(): OutputReader {
       if (event['type'] === 'error') error = textIn(event['message']) ?? error;
       if (event['type'] !== 'turn.completed') return;
       error = undefined;
-      const usage = objectIn(event['usage']);
-      const cached = tokens(usage['cached_input_tokens']);
-      const input = Math.max(0, tokens(usage['input_tokens']) - cached);
-      turns.push({ input, cached, output: tokens(usage['output_tokens']) });
+      turns.push(codexUsage(objectIn(event['usage'])));
       said ??= '';
     },
     () => {
@@ -29,4 +26,11 @@ export function codex(): OutputReader {
       return { ...(said !== undefined && { text: said }), ...failed, ...(usage && { usage }) };
     },
   );
+}
+
+/** The usage of a turn. */
+export function codexUsage(usage: Json): Usage {
+  const cached = tokens(usage['cached_input_tokens']);
+  const input = Math.max(0, tokens(usage['input_tokens']) - cached);
+  return { input, cached, output: tokens(usage['output_tokens']) };
 }

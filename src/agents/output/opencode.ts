@@ -16,14 +16,7 @@ export function opencode(): OutputReader {
       if (event['type'] !== 'step_finish') return;
       isSeen = true;
       error = undefined;
-      const { input, output, reasoning, cache } = objectIn(part['tokens']);
-      const { read, write } = objectIn(cache);
-      steps.push({
-        input: tokens(input) + tokens(write),
-        cached: tokens(read),
-        output: tokens(output) + tokens(reasoning),
-        ...money(part['cost']),
-      });
+      steps.push(opencodeUsage(part));
     },
     () => {
       const usage = together(steps, '');
@@ -37,7 +30,20 @@ export function opencode(): OutputReader {
   );
 }
 
-function opencodeError({ name, data }: Json): string {
+/** What a step used, by the part in which it ends. */
+export function opencodeUsage(part: Json): Usage {
+  const { input, output, reasoning, cache } = objectIn(part['tokens']);
+  const { read, write } = objectIn(cache);
+  return {
+    input: tokens(input) + tokens(write),
+    cached: tokens(read),
+    output: tokens(output) + tokens(reasoning),
+    ...money(part['cost']),
+  };
+}
+
+/** An error in the words that it has without JSON. */
+export function opencodeError({ name, data }: Json): string {
   const message = textIn(objectIn(data)['message']);
   return `Error: ${message ?? textIn(name) ?? 'it said that it failed, and no more'}`;
 }

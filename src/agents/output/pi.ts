@@ -21,21 +21,30 @@ export function pi(): OutputReader {
       if (event['type'] !== 'message_end' || message['role'] !== 'assistant') return;
       last = message;
       model = textIn(message['model']) ?? model;
-      const { input, output, cacheRead, cacheWrite, cost } = objectIn(message['usage']);
-      messages.push({
-        input: tokens(input) + tokens(cacheWrite),
-        cached: tokens(cacheRead),
-        output: tokens(output),
-        ...money(objectIn(cost)['total']),
-      });
+      messages.push(piUsage(objectIn(message['usage'])));
     },
     () => {
       const usage = together(messages, model);
       const used = usage && { usage };
       if (last === undefined) return { ...used };
-      const isError = last['stopReason'] === 'error' || last['stopReason'] === 'aborted';
-      const why = textIn(last['errorMessage']) ?? 'it said that it failed, and no more';
-      return isError ? { error: why, ...used } : { text: textsOf(last['content']), ...used };
+      const error = piError(last);
+      return error === undefined ? { text: textsOf(last['content']), ...used } : { error, ...used };
     },
   );
+}
+
+/** What a message used. */
+export function piUsage({ input, output, cacheRead, cacheWrite, cost }: Json): Usage {
+  return {
+    input: tokens(input) + tokens(cacheWrite),
+    cached: tokens(cacheRead),
+    output: tokens(output),
+    ...money(objectIn(cost)['total']),
+  };
+}
+
+/** Why a message is none, if it is the last. */
+export function piError({ stopReason, errorMessage }: Json): string | undefined {
+  if (stopReason !== 'error' && stopReason !== 'aborted') return undefined;
+  return textIn(errorMessage) ?? 'it said that it failed, and no more';
 }

@@ -21,6 +21,7 @@ type Live =
   | 'messages'
   | 'scopes'
   | 'tiers'
+  | 'watched'
   | 'worktrees';
 
 /** Where the candidates for the last word come from, and how they are inserted into it. */
@@ -85,6 +86,7 @@ export const ARGUMENTS: Readonly<Record<string, Source>> = {
   messages: live('messages'),
   memory: live('memories'),
   actor: live('actors'),
+  actormessage: live('watched'),
   digest: live('held'),
   worktree: live('worktrees'),
   agents: fixed(KNOWN_AGENTS.map(({ name }) => name)),

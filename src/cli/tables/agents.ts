@@ -17,4 +17,19 @@ export const AGENT_COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk agents --run claude',
     load: () => import('../commands/agents.ts'),
   },
+  {
+    name: 'watch',
+    args: '[actor|message]',
+    summary: 'what runs of this machine print, as they print it',
+    options: [['-f, --follow', 'go on with the next runs, until Ctrl-C']],
+    details: [
+      'Without an argument all runs under way, or the next one to begin. It ends when they end; of a',
+      'message that was handled it shows what its run printed. Of claude, codex, opencode and pi in a plain',
+      'call: the text, the tools called and the tokens so far. Of other machines nothing is known here.',
+    ].join('\n'),
+    notInRun: 'what runs print may be secret, and is for the operator of the machine',
+    interrupt: 'clean',
+    example: 'crosstalk watch concierge',
+    load: () => import('../commands/talk/watch.ts'),
+  },
 ];

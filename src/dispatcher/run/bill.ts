@@ -77,7 +77,8 @@ async function write({ ledger, log }: BillParts, line: LedgerLine): Promise<void
   });
 }
 
-function endingOf(ended: JobResult | undefined): RunEnding {
+/** How a run ended, in one word. */
+export function endingOf(ended: JobResult | undefined): RunEnding {
   if (ended === undefined) return 'interrupted';
   const { kind } = ended;
   return kind === 'gone' || kind === 'unread' || kind === 'parked' || kind === 'over_budget'

@@ -142,12 +142,18 @@ export async function runIn(
       grace: TERM_GRACE_MS,
       maxOutput,
       signal: AbortSignal.any([parts.signal, job.cancel]),
+      hear: (stream, bytes) => {
+        parts.transcribing.hear(id, stream, bytes);
+      },
       onStart: async (pid) => {
         passed('cli_started');
         const since = parts.now().toISOString();
         const bill = { tier: tier.name, thread, since, ...(call && { agent: call.agent }) };
+        const head = { id, actor, host, channel, tier: tier.name, messages, since };
         const run = { id, actor, host, channel, messages, tip, workdir: place.dir, ...bill };
         leader = await parts.runs.begin(run, pid);
+        // Only now: who watches takes a transcript without a record for that of a run that is over.
+        parts.transcribing.begin(head, call?.agent);
         passed('run_recorded');
       },
     });

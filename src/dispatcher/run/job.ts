@@ -15,6 +15,7 @@ import type { Crossings } from '../../bus/crossings.ts';
 import type { BudgetMail } from './budget-mail.ts';
 import type { Spent } from './budgets.ts';
 import type { DeskParts } from './desk.ts';
+import type { Transcribing } from './transcribing.ts';
 import type { WorktreeParts } from './worktree.ts';
 
 /** One activation: a batch of messages for one run of one actor's CLI. */
@@ -91,6 +92,7 @@ export interface RunParts extends WorktreeParts {
   crossings: Crossings;
   runs: Runs;
   ledger: Ledger;
+  transcribing: Transcribing;
   budgets: Pick<BudgetMail, 'begin' | 'isTold' | 'hold' | 'holdOf'>;
   /** Whether the CLI of a tier refuses to work at the moment. */
   isHeld: (tier: Tier) => boolean;

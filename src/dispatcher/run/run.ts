@@ -18,7 +18,7 @@ import { peersAt } from '../../bus/peers.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { schemasOf } from './fitting.ts';
-import { bill, type Ran } from './bill.ts';
+import { bill, endingOf, type Ran } from './bill.ts';
 import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';
 import { asItsCliSays } from './hopeless.ts';
 import { overBudget } from './over-budget.ts';
@@ -47,6 +47,8 @@ export async function runJob(
     ended = judged(parts, job, came);
     return ended;
   } finally {
+    const reason = ended?.kind === 'failed' ? ended.failure.reason : undefined;
+    parts.transcribing.end(job.id, endingOf(ended), reason);
     if (ran !== undefined) await bill(parts, job, begun, ran, ended);
   }
 }

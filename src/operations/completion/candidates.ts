@@ -74,6 +74,13 @@ const LOOKUPS = {
     })),
   memories,
   messages,
+  watched: async (context, tip) => [
+    ...[...((await knownHost(context, undefined)).host?.inForce.keys() ?? [])].map((value) => ({
+      value,
+      description: 'its runs on this machine',
+    })),
+    ...(await messages(context, tip)),
+  ],
 } satisfies Record<string, Lookup>;
 
 /**

@@ -7,6 +7,7 @@ import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
+import type { Transcribing } from '../../dispatcher/run/transcribing.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
 import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
 import { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
@@ -25,9 +26,9 @@ import type { Workspaces } from '../../state/workspaces.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import type { Context } from '../context.ts';
 import { permission, publishing } from '../publishing.ts';
-import { guardsOf, timeZone } from './guards.ts';
 import { serveRun } from '../sending/serve-run.ts';
 import { approvingIn } from '../setup/approvals.ts';
+import { guardsOf, timeZone, transcribingOf } from './run-parts.ts';
 
 const WRITER_WAIT_MS = 10_000;
 
@@ -59,6 +60,7 @@ export function dispatcherParts(
   const sandboxes = new Sandboxes(context.env, context.now);
   const guards = guardsOf(context, ledger, sandboxes, log);
   const worktrees = new Worktrees(context.paths.worktrees);
+  const transcribing = transcribingOf(context);
   const sweep = new WorkspaceSweep({
     workspaces,
     worktrees,
@@ -66,6 +68,7 @@ export function dispatcherParts(
     reader,
     deliveries,
     deadLetters,
+    transcribing,
     log,
     now: context.now,
   });
@@ -75,6 +78,7 @@ export function dispatcherParts(
     hosts,
     guards,
     ledger,
+    transcribing,
     workspaces,
     worktrees,
     sandboxes,
@@ -196,6 +200,7 @@ function dispatcherOf(
     hosts: HostFileInForce;
     guards: ReturnType<typeof guardsOf>;
     ledger: Ledger;
+    transcribing: Transcribing;
     workspaces: Workspaces;
     worktrees: Worktrees;
     sandboxes: Sandboxes;

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WebActorNow, WebHost, WebNow } from '../../api/api.ts';
+import type { WebActorNow, WebHost, WebNow, WebRun } from '../../api/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { Link } from '../route/link.tsx';
 import { StateChip } from '../parts/state-chip.tsx';
@@ -50,15 +50,21 @@ function Host({ host, at }: { host: WebHost; at: string }): JSX.Element {
   }
 }
 
+interface Watching {
+  /** The runs that are watched. */
+  watched: readonly WebRun[];
+  watch: (run: WebRun) => void;
+}
+
 /** The actors that can be asked, and what each one is doing. */
-export function Actors({ now }: { now: WebNow }): JSX.Element {
+export function Actors({ now, ...watching }: { now: WebNow } & Watching): JSX.Element {
   const none = now.actors.length === 0 ? 'No actor yet: crosstalk actor add makes one.' : undefined;
   return (
     <Card title="Actors" count={now.actors.length} none={none}>
       <Rows>
         {now.actors.map((actor) => (
           <li key={actor.name}>
-            <Actor actor={actor} />
+            <Actor actor={actor} {...watching} />
           </li>
         ))}
       </Rows>
@@ -66,7 +72,7 @@ export function Actors({ now }: { now: WebNow }): JSX.Element {
   );
 }
 
-function Actor({ actor }: { actor: WebActorNow }): JSX.Element {
+function Actor({ actor, watched, watch }: { actor: WebActorNow } & Watching): JSX.Element {
   const { session } = useModel();
   const { name, description, hosts, running, waiting, by_state: mail } = actor;
   const idle = running.length === 0 && waiting === 0;
@@ -104,9 +110,32 @@ function Actor({ actor }: { actor: WebActorNow }): JSX.Element {
         })}
         {idle && <span class="dim">idle{wroteWords(actor)}</span>}
       </p>
+      {session?.read_only === false && running.length > 0 && (
+        <p class="todo">
+          {running.map((run, index) => (
+            <button
+              key={run.id}
+              id={watchButtonId(run)}
+              type="button"
+              aria-label={`Watch ${name}${running.length > 1 ? `, run ${String(index + 1)}` : ''}`}
+              disabled={watched.some(({ id }) => id === run.id)}
+              onClick={() => {
+                watch(run);
+              }}
+            >
+              Watch
+            </button>
+          ))}
+        </p>
+      )}
       {description !== '' && session !== undefined && <p class="dim about">{description}</p>}
     </>
   );
+}
+
+/** The id of the button that shows what a run prints. */
+export function watchButtonId({ id }: WebRun): string {
+  return `watch-${id}`;
 }
 
 /** The states of mail that are counted; what runs is shown by its run. */

@@ -1,13 +1,15 @@
 import type { JSX } from 'preact';
-import type { WebNow } from '../../api/api.ts';
+import { useState } from 'preact/hooks';
+import type { WebNow, WebRun } from '../../api/api.ts';
 import { useModel } from '../live/use-live.ts';
 import { View } from '../parts/view.tsx';
-import { Actors, Hosts } from './hosts.tsx';
+import { Actors, Hosts, watchButtonId } from './hosts.tsx';
 import { ForYou } from './for-you.tsx';
 import { DeadLetters } from './dead-letters.tsx';
 import { Budget, Malformed, OutboxCard } from './outgoing.tsx';
 import { Verdict } from './verdict.tsx';
 import { Waiting } from './waiting.tsx';
+import { WatchedRun } from './watched-run.tsx';
 
 /** The whole bus at a glance. */
 export function NowView(): JSX.Element {
@@ -26,12 +28,33 @@ export function NowView(): JSX.Element {
 }
 
 function Known({ now }: { now: WebNow }): JSX.Element {
+  const [watched, setWatched] = useState<readonly WebRun[]>([]);
+  const close = (run: WebRun): void => {
+    setWatched((all) => all.filter(({ id }) => id !== run.id));
+    // The button is enabled again when this is drawn.
+    setTimeout(() => document.getElementById(watchButtonId(run))?.focus());
+  };
   return (
     <>
       <Verdict now={now} />
       <div class="cards">
         <ForYou />
-        <Actors now={now} />
+        <Actors
+          now={now}
+          watched={watched}
+          watch={(run) => {
+            setWatched((all) => [...all, run]);
+          }}
+        />
+        {watched.map((run) => (
+          <WatchedRun
+            key={run.id}
+            run={run}
+            close={() => {
+              close(run);
+            }}
+          />
+        ))}
         <Waiting now={now} />
         <DeadLetters now={now} />
         <Hosts now={now} />

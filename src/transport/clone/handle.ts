@@ -36,6 +36,8 @@ export interface Repository {
   maxUsdPerDay?: string;
   /** `crosstalk.signingKey`: the key with which a person's messages are signed. */
   signingKey?: string;
+  /** `crosstalk.keepTranscripts`: for how long it is kept what runs printed. */
+  keepTranscripts?: string;
   /** What the remote should be asked for at most. */
   limits?: RemoteLimits;
   /** The branch that is the bus. */
@@ -48,3 +50,9 @@ export interface Repository {
   /** Changes whenever the clone's configuration is written. */
   stamp: string;
 }
+
+/** What the clone, or its user, has set for commands and runs. */
+export type CloneDefaults = Pick<
+  Repository,
+  'from' | 'channel' | 'agent' | 'maxUsdPerDay' | 'keepTranscripts' | 'signingKey'
+>;

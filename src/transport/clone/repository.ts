@@ -154,6 +154,7 @@ export async function openRepository(
     maxFileBytes: settings.get('crosstalk.maxfilebytes'),
     maxUsdPerDay: settings.get('crosstalk.maxusdperday'),
     signingKey: settings.get('crosstalk.signingkey'),
+    keepTranscripts: settings.get('crosstalk.keeptranscripts'),
     limits: remoteLimits(origin, settings),
     objectsDir: isShared ? undefined : clone.objectsDir,
     partial: settings.get('remote.origin.promisor') === 'true' ? true : undefined,

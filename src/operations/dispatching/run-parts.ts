@@ -3,12 +3,14 @@ import { Budgets } from '../../dispatcher/run/budgets.ts';
 import { Guards } from '../../dispatcher/run/guards.ts';
 import { Refusals } from '../../dispatcher/run/refusals.ts';
 import { Spending } from '../../dispatcher/run/spending.ts';
+import { Transcribing } from '../../dispatcher/run/transcribing.ts';
 import type { Log } from '../../log.ts';
 import { BudgetHolds } from '../../state/bills/budget-holds.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import { Holds } from '../../state/holds.ts';
 import { RunBudget } from '../../state/run-budget.ts';
+import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';
 
 /** The part that decides whether runs may start. */
@@ -39,6 +41,12 @@ export function guardsOf(
     log,
     now,
   });
+}
+
+/** The part that takes down what runs print. */
+export function transcribingOf({ paths, now, transport }: Context): Transcribing {
+  const keep = (): number => keptFor(transport.defaults.keepTranscripts);
+  return new Transcribing(new Transcripts(paths.transcripts), keep, now);
 }
 
 /** The IANA time zone of this machine. */

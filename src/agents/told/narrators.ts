@@ -1,0 +1,13 @@
+import { claude } from './claude.ts';
+import { codex } from './codex.ts';
+import { gemini } from './gemini.ts';
+import { opencode } from './opencode.ts';
+import { pi } from './pi.ts';
+import type { Narrator } from './told.ts';
+
+const NARRATORS: Readonly<Record<string, () => Narrator>> = { claude, codex, gemini, opencode, pi };
+
+/** Who tells what a run of a known agent CLI does, where it prints JSON. */
+export function narratorOf(agent: string): Narrator | undefined {
+  return Object.hasOwn(NARRATORS, agent) ? NARRATORS[agent]?.() : undefined;
+}

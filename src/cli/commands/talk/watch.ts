@@ -1,0 +1,37 @@
+import { watch, type Seen } from '../../../operations/watching/watch.ts';
+import { flag, inTransport, note, type Call } from '../../command/command.ts';
+import { EXIT } from '../../command/exit.ts';
+import { painter } from '../../view/render.ts';
+import { WatchedView } from '../../view/watched.ts';
+
+export function run(call: Call): Promise<number> {
+  const { io, args } = call;
+  const [what] = args;
+  const isJson = flag(call, 'json');
+  const input = {
+    follow: flag(call, 'follow'),
+    signal: io.stop,
+    ...(what !== undefined && { what }),
+  };
+  return inTransport(call, async (context) => {
+    const view = new WatchedView(painter(io));
+    note(call, 'runs of this machine only; what other machines run is watched there');
+    for await (const seen of watch(context, input)) {
+      if (seen.kind !== 'waits') io.out(isJson ? json(seen) : view.text(seen));
+      else if (seen.dispatcher) note(call, `nothing runs; waiting for ${seen.next}`);
+      else
+        note(
+          call,
+          `no dispatcher is running here; waiting for ${seen.next}: start one with: crosstalk dispatch`,
+        );
+    }
+    return EXIT.ok;
+  });
+}
+
+function json(seen: Exclude<Seen, { kind: 'waits' }>): string {
+  const { id, actor, ...head } = seen.run;
+  const told = seen.kind === 'run' ? { ...head, live: seen.live } : { kind: 'cut' };
+  const said = seen.kind === 'line' ? seen.line : told;
+  return `${JSON.stringify({ run: id, actor, ...said })}\n`;
+}

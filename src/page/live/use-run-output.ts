@@ -1,0 +1,103 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { WebRunLine, WebRunOutput } from '../../api/api.ts';
+import { ApiError, get, wordsOf } from './api.ts';
+
+/** Pieces of what a run printed; those of one kind that follow each other are one. */
+export interface Piece {
+  /** The number of its first line. */
+  n: number;
+  kind: WebRunLine['kind'];
+  text: string;
+}
+
+export interface RunOutput {
+  pieces: readonly Piece[];
+  /** What it has used so far. */
+  used: WebRunLine['usage'];
+  /** Undefined until it was looked at first. */
+  running: boolean | undefined;
+  /** How it ended. */
+  end: WebRunLine | undefined;
+  problem: string | undefined;
+}
+
+const NOTHING: RunOutput = {
+  pieces: [],
+  used: undefined,
+  running: undefined,
+  end: undefined,
+  problem: undefined,
+};
+/** Milliseconds between two looks; a window that nobody sees does not look. */
+const LOOK_MS = 700;
+/** Characters that are kept of what one run printed. */
+const MAX_KEPT = 256 * 1024;
+
+/** What a run prints, as it prints it. Nothing is asked for any more once it has ended or nobody looks. */
+export function useRunOutput(id: string): RunOutput {
+  const [output, setOutput] = useState<RunOutput>(NOTHING);
+  useEffect(() => {
+    const stop = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let last = 0;
+    const later = (): void => {
+      timer = setTimeout(() => {
+        if (document.hidden) later();
+        else void look();
+      }, LOOK_MS);
+    };
+    const look = async (): Promise<void> => {
+      let isOver: boolean;
+      try {
+        const found = await get<WebRunOutput>(`runs/${id}/output`, { after: last }, stop.signal);
+        ({ last } = found);
+        isOver = !found.running;
+        if (!stop.signal.aborted) setOutput((before) => withLines(before, found));
+      } catch (error) {
+        isOver = error instanceof ApiError && error.status >= 400 && error.status < 500;
+        if (!stop.signal.aborted) setOutput((before) => ({ ...before, problem: wordsOf(error) }));
+      }
+      if (!isOver && !stop.signal.aborted) later();
+    };
+    setOutput(NOTHING);
+    void look();
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, [id]);
+  return output;
+}
+
+/** A pure function: what is known, and what has come since. */
+export function withLines(before: RunOutput, { lines, running }: WebRunOutput): RunOutput {
+  const pieces = [...before.pieces];
+  let { used, end } = before;
+  for (const line of lines) {
+    const { n, kind, text = '' } = line;
+    if (kind === 'used') used = line.usage;
+    else if (kind === 'end') end = line;
+    else if (kind === 'gap') pieces.push({ n, kind, text: String(line.bytes ?? '') });
+    else {
+      const open = pieces.at(-1);
+      if (open?.kind === kind && (kind === 'out' || kind === 'err'))
+        pieces[pieces.length - 1] = { ...open, text: open.text + text };
+      else pieces.push({ n, kind, text });
+    }
+  }
+  return { pieces: bounded(pieces), used, end, running, problem: undefined };
+}
+
+/** The end of what was printed; whatever is before it is left out. */
+function bounded(pieces: Piece[]): Piece[] {
+  let size = pieces.reduce((sum, { text }) => sum + text.length, 0);
+  if (size <= MAX_KEPT) return pieces;
+  const kept = [...pieces];
+  for (let [first] = kept; first !== undefined && size > MAX_KEPT; [first] = kept) {
+    const cut = Math.min(size - MAX_KEPT, first.text.length);
+    size -= cut;
+    if (cut === first.text.length) kept.shift();
+    else kept[0] = { ...first, text: first.text.slice(cut) };
+  }
+  return [{ n: -1, kind: 'gap', text: '' }, ...kept.filter(({ n }) => n !== -1)];
+}

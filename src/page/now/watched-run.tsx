@@ -1,0 +1,105 @@
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { WebRun } from '../../api/api.ts';
+import { dollars, grouped } from '../../protocol/text/amounts.ts';
+import { reasonInWords } from '../../protocol/text/reasons.ts';
+import { useRunOutput, type Piece, type RunOutput } from '../live/use-run-output.ts';
+import { Problem } from '../parts/view.tsx';
+import { momentOf } from '../text/time.ts';
+import { Card } from './card.tsx';
+
+/** Pixels from the end within which new lines are followed. */
+const NEAR_END = 40;
+
+/** What a run of this machine prints, as it prints it; nothing is asked for once this is closed. */
+export function WatchedRun({ run, close }: { run: WebRun; close: () => void }): JSX.Element {
+  const output = useRunOutput(run.id);
+  const log = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  useEffect(() => {
+    log.current?.focus();
+  }, []);
+  useLayoutEffect(() => {
+    const element = log.current;
+    if (element !== null && isAtEnd.current) element.scrollTop = element.scrollHeight;
+  }, [output.pieces]);
+  return (
+    <Card
+      title={`What ${run.actor} prints`}
+      class="watched"
+      beside={
+        <button type="button" onClick={close} aria-label={`Close what ${run.actor} prints`}>
+          Close
+        </button>
+      }
+    >
+      <p class="dim">
+        Since {momentOf(run.since)}, on this machine alone: nothing of it goes to the bus.
+      </p>
+      <Problem words={output.problem} />
+      <div
+        class="printed"
+        ref={log}
+        // A log that is read aloud as it grows would never end.
+        role="log"
+        aria-live="off"
+        aria-label={`Output of ${run.actor}`}
+        tabIndex={0}
+        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+          isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR_END;
+        }}
+      >
+        {output.pieces.map((piece) => (
+          <Printed key={piece.n} piece={piece} />
+        ))}
+      </div>
+      <p class="dim" role="status">
+        {stateOf(output)}
+      </p>
+      {output.used !== undefined && <p class="dim">{usedWords(output.used)}</p>}
+    </Card>
+  );
+}
+
+function Printed({ piece: { kind, text } }: { piece: Piece }): JSX.Element {
+  switch (kind) {
+    case 'gap':
+      return (
+        <p class="dim">
+          … {text === '' ? 'something is' : `${grouped(Number(text))} bytes are`} left out
+        </p>
+      );
+    case 'tool':
+      return (
+        <p class="tool">
+          <span aria-hidden="true">→ </span>
+          <bdi>{text}</bdi>
+        </p>
+      );
+    case 'err':
+    case 'fails':
+      return (
+        <div class="stderr">
+          <span class="dim">{kind === 'err' ? 'stderr' : 'failed'}</span>
+          <pre>{text}</pre>
+        </div>
+      );
+    default:
+      return <pre>{text}</pre>;
+  }
+}
+
+function stateOf({ running, end, pieces }: RunOutput): string {
+  if (end !== undefined) {
+    const why = end.reason === undefined ? '' : `: ${reasonInWords(end.reason)}`;
+    return `It has ended, ${end.ended ?? ''}${why}.`;
+  }
+  if (running === undefined) return 'Loading…';
+  if (!running) return 'It was cut off: its dispatcher ended before it did.';
+  return pieces.length === 0 ? 'It runs, and has printed nothing yet.' : 'It runs.';
+}
+
+function usedWords({ input, cached, output, usd }: NonNullable<RunOutput['used']>): string {
+  const money = usd === undefined ? '' : `, ${dollars(usd)}`;
+  return `So far ${grouped(input)} tokens in, ${grouped(cached)} cached, ${grouped(output)} out${money}.`;
+}

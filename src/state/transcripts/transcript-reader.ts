@@ -1,0 +1,113 @@
+import { open, stat, type FileHandle } from 'node:fs/promises';
+import { hasCode } from '../../errors.ts';
+import { logFile } from '../rotating-log.ts';
+import { transcriptLine, type TranscriptHead, type TranscriptLine } from './lines.ts';
+
+/** Bytes that are read of a file at most: it has fewer. */
+const MAX_READ = 1024 * 1024;
+const NEWLINE = 10;
+
+/**
+ * Reads a transcript, also while it is written. The file stays open between two looks, so what was
+ * written before it was put aside, or removed, is read as well.
+ */
+export class TranscriptReader {
+  readonly #path: string;
+  #file: FileHandle | undefined;
+  #position = 0;
+  /** The beginning of a line that is not complete. */
+  #begun: Buffer = Buffer.alloc(0);
+  #last = 0;
+  head: TranscriptHead | undefined;
+
+  /** @param after the number of the last line that is known */
+  constructor(path: string, after = 0) {
+    this.#path = path;
+    this.#last = after;
+  }
+
+  /**
+   * What has come since the last look; where something in between is gone, there is a gap.
+   *
+   * @throws Error if the file is there and cannot be read
+   */
+  async look(): Promise<TranscriptLine[]> {
+    const found: TranscriptLine[] = [];
+    const isMoved = this.#file !== undefined && !(await this.#isAt(this.#file));
+    if (this.#file !== undefined) found.push(...(await this.#rest(this.#file)));
+    if (this.#file !== undefined && !isMoved) return found;
+    const next = await openIfThere(this.#path);
+    if (next === undefined && this.#file !== undefined) return found;
+    await this.close();
+    const older = await openIfThere(logFile(this.#path, 1));
+    if (older !== undefined) {
+      found.push(...(await this.#rest(older)));
+      await older.close();
+    }
+    this.#file = next;
+    this.#position = 0;
+    this.#begun = Buffer.alloc(0);
+    if (next !== undefined) found.push(...(await this.#rest(next)));
+    return found;
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    this.#position = 0;
+    this.#begun = Buffer.alloc(0);
+    await file?.close();
+  }
+
+  async #isAt(file: FileHandle): Promise<boolean> {
+    const [ours, there] = await Promise.all([file.stat(), stat(this.#path).catch(() => undefined)]);
+    return there?.ino === ours.ino && there.dev === ours.dev;
+  }
+
+  async #rest(file: FileHandle): Promise<TranscriptLine[]> {
+    const chunk = Buffer.alloc(64 * 1024);
+    const parts = [this.#begun];
+    for (let read = 0; read < MAX_READ;) {
+      const { bytesRead } = await file.read(chunk, 0, chunk.length, this.#position);
+      if (bytesRead === 0) break;
+      read += bytesRead;
+      this.#position += bytesRead;
+      parts.push(Buffer.from(chunk.subarray(0, bytesRead)));
+    }
+    const bytes = Buffer.concat(parts);
+    const end = bytes.lastIndexOf(NEWLINE) + 1;
+    this.#begun = bytes.subarray(end);
+    return bytes
+      .subarray(0, end)
+      .toString('utf8')
+      .split('\n')
+      .flatMap((text) => this.#take(text));
+  }
+
+  #take(text: string): TranscriptLine[] {
+    const line = text === '' ? undefined : transcriptLine(text);
+    if (line === undefined) return [];
+    if (line.kind === 'run') {
+      const { before, ...head } = line;
+      const isFirst = this.head === undefined;
+      this.head = head;
+      return isFirst && before > 0 && this.#last === 0
+        ? [{ n: 0, at: head.since, kind: 'gap', bytes: before }]
+        : [];
+    }
+    const { n, at } = line;
+    if (n <= this.#last) return [];
+    const isMissing = n > this.#last + 1 && this.#last > 0;
+    this.#last = n;
+    return isMissing ? [{ n: n - 1, at, kind: 'gap' }, line] : [line];
+  }
+}
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
