@@ -70,7 +70,7 @@ export function useRunOutput(id: string): RunOutput {
 }
 
 /** A pure function: what is known, and what has come since. */
-export function withLines(before: RunOutput, { lines, running }: WebRunOutput): RunOutput {
+function withLines(before: RunOutput, { lines, running }: WebRunOutput): RunOutput {
   const pieces = [...before.pieces];
   let { used, end } = before;
   for (const line of lines) {
