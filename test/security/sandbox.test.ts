@@ -5,6 +5,7 @@ import {
   readFileSync,
   readdirSync,
   realpathSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -163,6 +164,7 @@ can(
       if (!notOutside.includes(what)) expect(free, what).toMatchObject({ [what]: true });
     for (const [what] of all) expect(caught, what).toMatchObject({ [what]: what.startsWith('(') });
     expect(existsSync(join(shared, 'x'))).toBe(true);
+    rmSync(shared, { recursive: true });
     expect(readFileSync(join(home, '.profile'), 'utf8')).toBe('# x\n');
   },
 );
