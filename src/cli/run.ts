@@ -54,7 +54,10 @@ async function parse(argv: readonly string[], io: Io): Promise<Chosen | number> 
 }
 
 /** Subcommands of a command that is one itself. */
-const SUBCOMMANDS = new Set(['channel create', 'channel list']);
+const SUBCOMMANDS = new Set([
+  ...['channel create', 'channel list'],
+  ...['create', 'use', 'pin', 'unpin', 'list', 'verify'].map((name) => `key ${name}`),
+]);
 
 /** Reports Commander's own errors and its help, both of which arrive as exceptions with a code. */
 function reportUsage(io: Io, argv: readonly string[], error: unknown): number {

@@ -232,7 +232,7 @@ describe.skipIf(!hasBrowser)(
       visit(
         `/c/${channel}`,
         async ({ page }) => {
-          await page.locator('textarea').waitFor();
+          await page.locator('textarea').first().waitFor();
           const contrast = await page.evaluate<number>(`(() => {
             const one = document.querySelector('textarea');
             const light = (colour) => {
