@@ -1,10 +1,11 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { accountOf, type AgentAccount } from '../../agents/account.ts';
 import { inHome } from '../../agents/command-line.ts';
 import { needsOf, SECRET_PLACES, USUAL_VARIABLES } from '../../agents/sandbox.ts';
 import { makeFolder } from '../../folder.ts';
+import { packageRoot } from '../../package.ts';
 import type { Log } from '../../log.ts';
 import type { Sandbox } from '../../protocol/files/tier-sandbox.ts';
 import { allowedOf, hostsIn } from '../../runner/sandbox/allowed.ts';
@@ -127,7 +128,11 @@ async function viewOf(what: Confinement, home: string, own: Own): Promise<View> 
   return {
     home,
     write,
-    read: [transport.dir, ...(binDir === undefined ? [] : [binDir])],
+    // This program and its node may lie in a folder of which the sandbox has one of its own, such as /tmp.
+    read: [
+      ...[transport.dir, await real(packageRoot()), dirname(await real(process.execPath))],
+      ...(binDir === undefined ? [] : [binDir]),
+    ],
     hide: [...new Set(await Promise.all(secrets.map(real)))],
     own,
   };
