@@ -1,5 +1,5 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
 import { Bus } from '../support/bus.ts';
 import { headless } from './clis.ts';
@@ -37,7 +37,9 @@ it.skipIf(!backend.ok).each(all)(
     });
     cpSync(String(front.env['HOME']), home, { recursive: true });
     front.env['HOME'] = home;
-    const tier = { cli: headless(cli), sandbox: { env: ['FAKE_MODEL_KEY'] } };
+    // The CLIs of the tests may be installed below /tmp, of which a sandbox has one of its own.
+    const { cache } = inject('agents');
+    const tier = { cli: headless(cli), sandbox: { env: ['FAKE_MODEL_KEY'], write: [cache] } };
     front.declare({ concierge: { default: tier }, worker: { default: tier } });
     await front.approve();
     const running = front.start();
