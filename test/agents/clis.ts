@@ -195,9 +195,13 @@ export function homeFor(
       writeFileSync(join(home, name), content);
     }
   }
+  const temporary = `${home}-tmp`;
+  mkdirSync(temporary, { recursive: true });
   return {
     ...(Object.assign({}, ...settings.map(({ env }) => env)) as Record<string, string>),
     HOME: home,
+    // codex makes no helpers for its own sandbox below a folder for temporary files.
+    TMPDIR: temporary,
     PATH: [...clis.map((cli) => binFolder(cli, cache)), process.env['PATH'] ?? ''].join(':'),
   };
 }
