@@ -44,6 +44,11 @@ export async function assertCommandInRun(argv: readonly string[]): Promise<void>
   if (spec !== undefined && spec.inRun === undefined) throw notForRuns(spec.notInRun ?? WHO_MAY);
 }
 
+/** An option as it is typed; the parser knows it in camelCase. */
+function dashed(option: string): string {
+  return option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
 /**
  * Refuses a command, or an option of it, that a run may not use.
  *
@@ -57,7 +62,7 @@ export async function assertInRun(
   if (spec.inRun === undefined) throw notForRuns(WHO_MAY);
   if (spec.inRun !== true) {
     for (const [option, why] of Object.entries(spec.inRun))
-      if (options[option] !== undefined) throw notForRuns(`--${option}: ${why}`);
+      if (options[option] !== undefined) throw notForRuns(`--${dashed(option)}: ${why}`);
   }
   const { from, transport } = options;
   if (typeof from === 'string' && writes(spec) && mode.actor !== undefined && from !== mode.actor)

@@ -13,6 +13,7 @@ import { FanIns } from './fan-ins.ts';
 import { Jobs } from './jobs.ts';
 import { Joins } from './joins.ts';
 import { Lanes } from './lanes.ts';
+import { HeldAnswers } from './held-answers.ts';
 import { Notices } from './notices.ts';
 import { inTime } from './last-push.ts';
 import { endLeftovers } from './run/leftovers.ts';
@@ -35,6 +36,7 @@ export class Dispatcher {
   readonly #fanIns: FanIns;
   readonly joins: Joins;
   readonly #notices: Notices;
+  readonly #heldAnswers: HeldAnswers;
   readonly #cancellations: Cancellations;
   readonly #links: ChannelLinks;
   readonly #crossings: Crossings;
@@ -67,6 +69,7 @@ export class Dispatcher {
     ];
     this.#fanIns = new FanIns(parts);
     this.#notices = new Notices({ ...parts, ...reading });
+    this.#heldAnswers = new HeldAnswers({ ...parts, ...reading });
     this.#cancellations = new Cancellations({
       ...parts,
       ...reading,
@@ -141,11 +144,13 @@ export class Dispatcher {
   async #tellFailures(host: string): Promise<void> {
     const tip = this.#parts.deliveries.mailboxes.scanned;
     if (tip === undefined) return;
-    const pushes = await this.#notices.write(host, tip).catch((error: unknown) => {
-      this.#parts.log('internal_error', { error: reasonOf(error) });
-      return [];
-    });
-    for (const push of pushes) this.#track(push);
+    for (const told of [this.#notices, this.#heldAnswers]) {
+      const pushes = await told.write(host, tip).catch((error: unknown) => {
+        this.#parts.log('internal_error', { error: reasonOf(error) });
+        return [];
+      });
+      for (const push of pushes) this.#track(push);
+    }
   }
 
   async #startIfRoom(host: ActiveHost, startable: Startable): Promise<void> {

@@ -9,6 +9,7 @@ import { Publisher, type PublishOutcome } from '../bus/publisher.ts';
 import { withoutCredentials, withoutWebToken } from '../credentials.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
+import type { Screen } from '../secrets/screen.ts';
 import { DeadLetters } from '../state/dead-letters.ts';
 import type { Started } from '../state/clone-id.ts';
 import {
@@ -28,6 +29,7 @@ import { findClone } from '../transport/clone/clone.ts';
 import { stateNames } from '../transport/clone/identity.ts';
 import { Transport, type Refreshed } from '../transport/transport.ts';
 import { dispatchOf, locateTransport, type Surroundings } from './locate.ts';
+import { screenOf } from './screening.ts';
 import { budgetOf, permission, publishing, turnsOf } from './publishing.ts';
 import { timeAndChanceOf, type TimeAndChance } from './time-and-chance.ts';
 
@@ -49,6 +51,8 @@ export interface Context extends Surroundings, TimeAndChance {
   /** Whether something was approved on this machine for this clone (trust.md §2). */
   started: Started;
   outbox: Outbox;
+  /** Looks for secrets in what is to leave. */
+  screen: Screen;
   turns: Turns;
   budget: RemoteBudget;
   deadLetters: DeadLetters;
@@ -94,6 +98,7 @@ export async function withContext<T>(
   const given = timeAndChanceOf(surroundings);
   const now = (): number => given.now().getTime();
   try {
+    const outbox = new Outbox(paths.outbox);
     const context: Context = {
       ...surroundings,
       env,
@@ -101,7 +106,8 @@ export async function withContext<T>(
       reader: new MessageReader(transport),
       paths,
       started,
-      outbox: new Outbox(paths.outbox),
+      outbox,
+      screen: screenOf({ transport, outbox }),
       turns: turnsOf(transport, surroundings.env, now),
       budget: budgetOf(transport, surroundings.env, now),
       deadLetters: new DeadLetters(paths.deadLetters),
@@ -205,9 +211,10 @@ export async function tipOf({ transport, view }: Context): Promise<string> {
 
 /** Publishes from this process, under the writer lock, when no dispatcher is running. */
 export function directPublisher(context: Context): Publisher {
-  const { outbox, deadLetters, paths } = context;
+  const { outbox, deadLetters, paths, screen } = context;
   return new Publisher({
     outbox,
+    lookForSecrets: (entry) => screen.look(entry),
     publish: publishing(context),
     mayPush: () => context.budget.push(),
     lock: (signal) => acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS, signal }),

@@ -100,7 +100,7 @@ export class Transport extends Reading {
     return this.#repository.branch;
   }
   /** What `git config crosstalk.from`, `.channel` and `.agent` of the clone, or of the user, say. */
-  get defaults(): Pick<Repository, 'from' | 'channel' | 'agent' | 'maxUsdPerDay'> {
+  get defaults(): Pick<Repository, 'from' | 'channel' | 'agent' | 'maxUsdPerDay' | 'scanSecrets'> {
     return this.#repository;
   }
   /** Git processes started, objects and their bytes read so far. */

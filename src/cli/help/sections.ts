@@ -23,7 +23,7 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'open',
     ],
   ],
-  ['Look', ['status', 'web', 'explain', 'dlq', 'logs', 'doctor', 'agents']],
+  ['Look', ['status', 'web', 'explain', 'dlq', 'outbox', 'logs', 'doctor', 'agents']],
   [
     'Operate',
     ['dispatch', 'service', 'pause', 'resume', 'wake', 'sync', 'archive', 'index', 'upgrade'],

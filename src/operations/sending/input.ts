@@ -31,6 +31,8 @@ export interface SendInput {
   /** The files that go along; their bytes travel beside this. */
   files?: AttachedFile[];
   wait: boolean;
+  /** A person lets it go whatever looks like a secret in it; a run cannot. */
+  allowSecret?: boolean;
   login: string;
 }
 

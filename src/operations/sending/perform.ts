@@ -21,7 +21,8 @@ import { noteSurprises, surprisesOf } from './surprises.ts';
  * @param options `bytesFor`: where the bytes of attached files are, unless they are kept under this id
  *   already; `unanswered`: why no dispatcher is asked to push now (one that took too long
  *   continues with it); `onDurable`: called once it is safe on disk
- * @throws CrosstalkError `usage` for invalid input; nothing is written then
+ * @throws CrosstalkError `usage` for invalid input; nothing is written then. `held` for a secret: it is
+ *   in the outbox, and counts as nothing that a run has sent
  */
 export async function perform(
   context: Context,
@@ -43,7 +44,8 @@ export async function perform(
   const looking = surprisesOf(context, asked).catch(() => ({ unserved: [], untiered: [] }));
   const blobs = await keepFiles(context, marks.id, input.files ?? [], options.bytesFor);
   const commits = messages.map(({ commit }) => commit);
-  await recordEntry(context, marks.id, withBlobs(commits, blobs));
+  const allowSecret = input.allowSecret === true;
+  await recordEntry(context, marks.id, withBlobs(commits, blobs), { allowSecret });
   if (dispatch !== undefined)
     for (const one of messages) await noteSent(context, dispatch, one.channel, one);
   options.onDurable?.(messages.map((one) => ({ channel: one.channel, relPath: one.relPath })));

@@ -34,6 +34,8 @@ export interface Repository {
   maxFileBytes?: string;
   /** `crosstalk.maxUsdPerDay`: what the runs of this machine may cost in a day. */
   maxUsdPerDay?: string;
+  /** `crosstalk.scanSecrets`: whether what leaves is searched for secrets. */
+  scanSecrets?: string;
   /** What the remote should be asked for at most. */
   limits?: RemoteLimits;
   /** The branch that is the bus. */

@@ -153,6 +153,7 @@ export async function openRepository(
     window: settings.get('crosstalk.window'),
     maxFileBytes: settings.get('crosstalk.maxfilebytes'),
     maxUsdPerDay: settings.get('crosstalk.maxusdperday'),
+    scanSecrets: settings.get('crosstalk.scansecrets'),
     limits: remoteLimits(origin, settings),
     objectsDir: isShared ? undefined : clone.objectsDir,
     partial: settings.get('remote.origin.promisor') === 'true' ? true : undefined,
