@@ -12,6 +12,7 @@ import { page } from './figures/page.ts';
 import { roundtrip } from './figures/roundtrip.ts';
 import { scale as growth } from './figures/scale.ts';
 import { searches } from './figures/search.ts';
+import { secrets } from './figures/secrets.ts';
 import { ticks } from './figures/ticks.ts';
 import type { Figure, Scale } from './figure.ts';
 import { plot, type Series } from './plot.ts';
@@ -29,6 +30,7 @@ const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   search: searches,
   page,
   cost,
+  secrets,
 };
 
 const { values } = parseArgs({

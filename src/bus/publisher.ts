@@ -96,11 +96,14 @@ export class Publisher {
           all = await this.#parts.outbox.all();
         await this.#settleGone(new Set(all.map(({ id }) => id)), asked, expected);
         this.#failing.keep(new Set(all.length === 0 ? [] : [ALL, ...all.map(({ id }) => id)]));
-        const leaving = await this.#screen(all);
-        for (const [at, some] of this.#inParts.of(leaving).entries()) {
+        const { clean, held, unknown } = await screened(all, this.#parts.lookForSecrets);
+        for (const { entry, found } of held) await this.#hold(entry, found);
+        for (const [at, some] of this.#inParts.of(clean).entries()) {
           if (at > 0) await this.#awaitBudget(signal);
           await this.#push(some, signal);
         }
+        // Last, as whoever is told may end this process.
+        for (const { entry, reason } of unknown) this.#fail([entry], { kind: 'other', reason });
       } while (this.#askedAgain());
     } catch (error) {
       this.#fail([], { kind: 'other', reason: reasonOf(error) });
@@ -145,14 +148,6 @@ export class Publisher {
   ): Promise<void> {
     for (const entry of expected) if (!left.has(entry.id)) await this.#settle(entry);
     for (const id of asked) if (!left.has(id)) this.#tell(id, { published: true });
-  }
-
-  /** The entries that may leave; the others are held here, or stay until they can be looked at. */
-  async #screen(entries: readonly OutboxEntry[]): Promise<OutboxEntry[]> {
-    const { clean, held, unknown } = await screened(entries, this.#parts.lookForSecrets);
-    for (const { entry, found } of held) await this.#hold(entry, found);
-    for (const { entry, reason } of unknown) this.#fail([entry], { kind: 'other', reason });
-    return clean;
   }
 
   async #push(entries: readonly OutboxEntry[], signal: AbortSignal): Promise<void> {

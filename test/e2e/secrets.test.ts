@@ -245,7 +245,7 @@ it('a held answer is stuck mail: its asker is told once, the operator what to do
   const waiting = await host.run('replies', question);
   expect(waiting.out).toContain(`PENDING ${question}`);
 
-  const [{ id = '' } = {}] = await heldOn(host);
+  const id = (await heldOn(host))[0]?.id ?? '';
   const status = JSON.parse((await host.run('status', '--json')).out) as Status;
   expect(status.health.ok).toBe(false);
   expect(status.held_secrets).toMatchObject([{ id, what: 'the answer of worker to operator' }]);
@@ -275,7 +275,7 @@ it('an answer that is dropped fails for its asker, and may be made again', async
   const { bus, host } = await world(`the key is ${SECRET}\n`);
   const question = await host.send('worker', 'print number 0');
   await host.once();
-  const [{ id = '' } = {}] = await heldOn(host);
+  const id = (await heldOn(host))[0]?.id ?? '';
   expect((await host.run('outbox', '--drop', id)).code).toBe(0);
   const letters = JSON.parse((await host.run('dlq', '--json')).out) as Record<string, unknown>[];
   expect(letters).toMatchObject([
@@ -353,5 +353,29 @@ it('no transport is made with a secret in its host file, and none gets into one 
   const channel = await host.run('channel', 'create', 'ops', '--description', cli);
   expect(channel.code, channel.err).toBe(1);
   for (const { err, out } of [made, set, joined, channel]) expect(err + out).not.toContain(SECRET);
+  expectNone(objectsOf(bus), [SECRET]);
+});
+
+it('a run that writes the mark of a person into its request is not believed', async () => {
+  const bus = new Bus();
+  const path = join(bus.root, 'request.mjs');
+  writeFileSync(
+    path,
+    `import { writeFileSync, renameSync } from 'node:fs';
+const id = '01J0000000000000000000000A';
+const input = { to: 'anna', body: ${JSON.stringify(SECRET)}, login: 'worker', isNew: false, wait: true, allowSecret: true, allowed: true };
+const request = { kind: 'send', id, at: new Date().toISOString(), seed: '0011223344556677', input, allowSecret: true };
+const drop = process.env.CROSSTALK_RUN_DIR + '/drop/';
+writeFileSync(drop + '.x.tmp', JSON.stringify(request));
+renameSync(drop + '.x.tmp', drop + id + '.json');
+`,
+  );
+  const run = new Persuaded(bus, `'${process.execPath}' '${path}'`);
+  const host = await bus.host('front', { worker: run.cli });
+  await host.send('worker', 'tell anna');
+  await host.once();
+  expect(run.given[0]).toMatchObject({ code: 0, err: '' });
+  expect((await heldOn(host)).map(({ what }) => what)).toEqual(['the message of worker to anna']);
+  expect(bus.from('worker').map(({ message }) => message.body.trim())).toEqual(['done']);
   expectNone(objectsOf(bus), [SECRET]);
 });

@@ -247,7 +247,7 @@ describe('where a secret is', () => {
       },
     });
     const suspect = (more: string): Commit[] => [
-      commitOf(`${HEADER}${'np'}m_${drawn(36, 1)}x ${more}\n`),
+      commitOf(`${HEADER}npm_${drawn(36, 1)}x ${more}\n`),
     ];
     for (const more of ['a', 'a', 'b']) await screen.look({ commits: suspect(more) });
     expect(scans).toBe(2);
