@@ -1,6 +1,6 @@
 // The picture of docs/architecture.md, enforced: only leftward folders import rightward ones.
 //   cli → chat · mcp · web · demo → operations → dispatcher → bus → transport · state · runner · index · service
-//     → agents · api → protocol
+//     · secrets → agents · api → protocol
 // page stands beside them: what a browser runs.
 const layers = [
   ['protocol', []],
@@ -11,6 +11,7 @@ const layers = [
   ['runner', ['protocol']],
   ['index', ['protocol']],
   ['service', ['protocol']],
+  ['secrets', ['protocol']],
   ['bus', ['transport', 'state', 'agents', 'protocol']],
   ['dispatcher', ['bus', 'transport', 'state', 'runner', 'agents', 'protocol']],
   [
@@ -23,6 +24,7 @@ const layers = [
       'runner',
       'index',
       'service',
+      'secrets',
       'agents',
       'api',
       'protocol',

@@ -27,6 +27,7 @@ const APART = [
   { entry: 'src/mcp/kit/sdk.ts' },
   { entry: 'src/web/web-packages.ts' },
   { entry: 'src/runner/schema-packages.ts' },
+  { entry: 'src/secrets/rule-packages.ts' },
 ];
 const apart = new Map(APART.map(({ entry }) => [resolve(entry), nameOf(entry)]));
 

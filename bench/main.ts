@@ -13,6 +13,7 @@ import { roundtrip } from './figures/roundtrip.ts';
 import { sandbox } from './figures/sandbox.ts';
 import { scale as growth } from './figures/scale.ts';
 import { searches } from './figures/search.ts';
+import { secrets } from './figures/secrets.ts';
 import { ticks } from './figures/ticks.ts';
 import { worktree } from './figures/worktree.ts';
 import type { Figure, Scale } from './figure.ts';
@@ -33,6 +34,7 @@ const SUITES: Record<string, (scale: Scale) => Promise<Figure[]>> = {
   cost,
   worktree,
   sandbox,
+  secrets,
 };
 
 const { values } = parseArgs({

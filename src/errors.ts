@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'timed_out'
   | 'aborted'
   | 'refused'
+  | 'held'
   | 'internal';
 
 /**

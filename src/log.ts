@@ -25,6 +25,7 @@ export type EventName =
   | 'dispatch_held'
   | 'record_failed'
   | 'set_aside'
+  | 'secret_held'
   | 'alias_shared'
   | 'reply_queued'
   | 'push_done'
@@ -75,6 +76,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   dispatch_held: 'warn',
   record_failed: 'error',
   set_aside: 'error',
+  secret_held: 'warn',
   alias_shared: 'error',
   push_failed: 'warn',
   dead_letter: 'warn',

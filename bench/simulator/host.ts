@@ -56,6 +56,7 @@ export class Host {
       outbox: {
         all: async () => [...this.#outbox.values()],
         remove: async (id) => void this.#outbox.delete(id),
+        hold: () => Promise.resolve(),
         setAside: () => Promise.reject(new Error('nothing is set aside here')),
       },
       publish: (entries) => publish(this.upstream, entries, options),

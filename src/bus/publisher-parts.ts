@@ -2,11 +2,15 @@ import type { Acquired } from '../state/lock.ts';
 import type { Outbox, OutboxEntry } from '../state/outbox.ts';
 import type { Commit, Published } from '../transport/transport.ts';
 import type { Wait } from '../wait.ts';
+import type { FoundSecret } from '../protocol/text/found-secret.ts';
 import type { Expected } from './expected.ts';
+import type { LookForSecrets } from './screening.ts';
 
 /** What a publisher is made of. */
 export interface PublisherParts {
-  outbox: Pick<Outbox, 'all' | 'remove' | 'setAside'>;
+  outbox: Pick<Outbox, 'all' | 'remove' | 'setAside' | 'hold'>;
+  /** Looks for secrets in what is about to be pushed; without it, everything leaves. */
+  lookForSecrets?: LookForSecrets;
   publish: (entries: Commit[][], signal?: AbortSignal) => Promise<Published>;
   /** Takes the right to a push: 0, or the milliseconds until there may be one. */
   mayPush?: () => Promise<number>;
@@ -29,4 +33,6 @@ export interface PublisherEvents {
   news: [];
   /** An entry cannot be published as it is, and is set aside. */
   setAside: [entry: OutboxEntry, reason: string];
+  /** An entry holds what looks like a secret, and stays here. */
+  held: [entry: OutboxEntry, found: FoundSecret[]];
 }

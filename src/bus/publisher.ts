@@ -1,18 +1,20 @@
 import { passed } from '../crash-points.ts';
 import { Emitter } from '../emitter.ts';
 import { reasonOf } from '../errors.ts';
+import type { FoundSecret } from '../protocol/text/found-secret.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 import type { Acquired } from '../state/lock.ts';
 import type { Failure, Published } from '../transport/transport.ts';
 import { wait } from '../wait.ts';
+import { Awaited, type PublishOutcome } from './awaited.ts';
 import { committed } from './committed.ts';
 import { Expected } from './expected.ts';
 import type { PublisherEvents, PublisherParts } from './publisher-parts.ts';
 import { PushParts } from './push-parts.ts';
+import { screened, secretFailure } from './screening.ts';
 import { Troubles, type Trouble } from './troubles.ts';
 
-/** The result of one outbox entry: it is on the remote, or still in the outbox with the reason. */
-export type PublishOutcome = { published: true } | { published: false; failure: Failure };
+export type { PublishOutcome } from './awaited.ts';
 
 /** Milliseconds to wait for the push budget before a message is reported as queued (cli.md). */
 const LONGEST_BUDGET_WAIT_MS = 10_000;
@@ -29,15 +31,15 @@ const ALL = '';
  *
  * An entry ends published, already there, or set aside with the reason: when a file that must be new
  * is there with other bytes, or the remote takes no push as large as this one entry. What it delivered
- * counts as settled then, since it is on record and paid for.
+ * counts as settled then, since it is on record and paid for. The same holds for an entry in which
+ * something looks like a secret: it is held before anything of it is handed to git or to another clone.
  */
 export class Publisher {
   readonly #parts: PublisherParts;
   readonly #abandoned = new AbortController();
   #flushing: Promise<void> | undefined;
   #again = false;
-  /** Several callers may wait for one entry: the run that wrote it, and an operator's `sync`. */
-  readonly #waiting = new Map<string, ((outcome: PublishOutcome) => void)[]>();
+  readonly #awaited = new Awaited();
   /** Deliveries to settle on this machine, whichever process publishes them. */
   readonly expected: Expected;
   readonly events = new Emitter<PublisherEvents>();
@@ -60,7 +62,7 @@ export class Publisher {
   /** Resolves once an entry of the outbox was pushed, or failed to be pushed. */
   publish(id: string): Promise<PublishOutcome> {
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), resolve]);
+      this.#awaited.add(id, resolve);
       if (this.#noPushBefore - this.#parts.now().getTime() > LONGEST_BUDGET_WAIT_MS)
         this.#tellQueued();
       this.flush().catch(reject);
@@ -87,17 +89,21 @@ export class Publisher {
       do {
         this.#again = false;
         // Later callers may wait for an entry that is added while the outbox is being read.
-        const asked = [...this.#waiting.keys()];
+        const asked = this.#awaited.ids;
         const expected = this.expected.all();
         let all = await this.#parts.outbox.all();
         if (all.length > 0 && (await this.#awaitBudget(signal)))
           all = await this.#parts.outbox.all();
         await this.#settleGone(new Set(all.map(({ id }) => id)), asked, expected);
         this.#failing.keep(new Set(all.length === 0 ? [] : [ALL, ...all.map(({ id }) => id)]));
-        for (const [at, some] of this.#inParts.of(all).entries()) {
+        const { clean, held, unknown } = await screened(all, this.#parts.lookForSecrets);
+        for (const { entry, found } of held) await this.#hold(entry, found);
+        for (const [at, some] of this.#inParts.of(clean).entries()) {
           if (at > 0) await this.#awaitBudget(signal);
           await this.#push(some, signal);
         }
+        // Last, as whoever is told may end this process.
+        for (const { entry, reason } of unknown) this.#fail([entry], { kind: 'other', reason });
       } while (this.#askedAgain());
     } catch (error) {
       this.#fail([], { kind: 'other', reason: reasonOf(error) });
@@ -125,7 +131,7 @@ export class Publisher {
   #tellQueued(): void {
     const at = new Date(this.#noPushBefore).toISOString();
     const reason = `held by the push budget of the remote until ${at}; it leaves automatically then`;
-    for (const id of [...this.#waiting.keys()])
+    for (const id of this.#awaited.ids)
       this.#tell(id, { published: false, failure: { kind: 'held', reason } });
   }
 
@@ -207,6 +213,15 @@ export class Publisher {
     this.#tell(entry.id, { published: false, failure: { kind: 'set_aside', reason } });
   }
 
+  /** A person decides about it, so what it delivered counts as settled, as with what is set aside. */
+  async #hold(entry: OutboxEntry, found: FoundSecret[]): Promise<void> {
+    await this.#parts.outbox.hold(entry, found, this.#parts.now().toISOString());
+    await this.#parts.onPublished?.(entry);
+    this.expected.remove(entry.id);
+    this.events.emit('held', entry, found);
+    this.#tell(entry.id, { published: false, failure: secretFailure(found) });
+  }
+
   async #settle(entry: OutboxEntry): Promise<void> {
     await this.#parts.onPublished?.(entry);
     this.expected.remove(entry.id);
@@ -224,8 +239,6 @@ export class Publisher {
   }
 
   #tell(id: string, outcome: PublishOutcome): void {
-    const waiting = this.#waiting.get(id) ?? [];
-    this.#waiting.delete(id);
-    for (const tell of waiting) tell(outcome);
+    this.#awaited.tell(id, outcome);
   }
 }

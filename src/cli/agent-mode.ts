@@ -57,6 +57,11 @@ export async function assertCommandInRun(
 /** Commands that the dispatcher carries out for a run. */
 const THROUGH_DISPATCHER = ['send', 'reply', 'channel create', 'memory add'];
 
+/** An option as it is typed; the parser knows it in camelCase. */
+function dashed(option: string): string {
+  return option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
 /**
  * Refuses a command, or an option of it, that a run may not use.
  *
@@ -70,7 +75,7 @@ export async function assertInRun(
   if (spec.inRun === undefined) throw notForRuns(WHO_MAY);
   if (spec.inRun !== true) {
     for (const [option, why] of Object.entries(spec.inRun))
-      if (options[option] !== undefined) throw notForRuns(`--${option}: ${why}`);
+      if (options[option] !== undefined) throw notForRuns(`--${dashed(option)}: ${why}`);
   }
   const { from, transport } = options;
   if (typeof from === 'string' && writes(spec) && mode.actor !== undefined && from !== mode.actor)

@@ -13,11 +13,11 @@ import { FanIns } from './fan-ins.ts';
 import { Jobs } from './jobs.ts';
 import { Joins } from './joins.ts';
 import { Lanes } from './lanes.ts';
-import { Notices } from './notices.ts';
 import { inTime } from './last-push.ts';
 import { endLeftovers } from './run/leftovers.ts';
 import { Retries } from './retries.ts';
 import type { Job } from './run/job.ts';
+import { Tidings } from './tidings.ts';
 import { Troubles } from '../bus/troubles.ts';
 import { WaitingMail } from './waiting-mail.ts';
 import { work } from './run/work.ts';
@@ -34,7 +34,7 @@ export class Dispatcher {
   readonly #sources: readonly DueSource[];
   readonly #fanIns: FanIns;
   readonly joins: Joins;
-  readonly #notices: Notices;
+  readonly #tidings: Tidings;
   readonly #cancellations: Cancellations;
   readonly #links: ChannelLinks;
   readonly #crossings: Crossings;
@@ -66,7 +66,7 @@ export class Dispatcher {
       new DueRetries({ ...shared, retries: new Retries(parts) }),
     ];
     this.#fanIns = new FanIns(parts);
-    this.#notices = new Notices({ ...parts, ...reading });
+    this.#tidings = new Tidings({ ...parts, ...reading });
     this.#cancellations = new Cancellations({
       ...parts,
       ...reading,
@@ -111,7 +111,7 @@ export class Dispatcher {
    */
   async endLeftovers(): Promise<void> {
     const { desks, log } = this.#parts;
-    await this.#notices.begin();
+    await this.#tidings.begin();
     await endLeftovers(this.#parts, { ...desks, log });
   }
 
@@ -131,21 +131,17 @@ export class Dispatcher {
   async #startJobs(): Promise<void> {
     const host = this.#parts.hosts.active;
     if (host === undefined) return;
-    await this.#tellFailures(host.alias);
+    await this.#tell(host.alias);
     if (await this.#parts.guards.paused()) return;
     await this.#parts.guards.look();
     for (const source of this.#sources)
       for await (const startable of source.due(host)) await this.#startIfRoom(host, startable);
   }
 
-  async #tellFailures(host: string): Promise<void> {
+  async #tell(host: string): Promise<void> {
     const tip = this.#parts.deliveries.mailboxes.scanned;
     if (tip === undefined) return;
-    const pushes = await this.#notices.write(host, tip).catch((error: unknown) => {
-      this.#parts.log('internal_error', { error: reasonOf(error) });
-      return [];
-    });
-    for (const push of pushes) this.#track(push);
+    for (const push of await this.#tidings.write(host, tip)) this.#track(push);
   }
 
   async #startIfRoom(host: ActiveHost, startable: Startable): Promise<void> {

@@ -82,6 +82,10 @@ class Service {
     events.on('news', () => {
       this.#bell.ring('look');
     });
+    // Who waits for an answer that is held is told by the next look.
+    events.on('held', ({ delivery }) => {
+      if (delivery !== undefined) this.#bell.ring('look');
+    });
     dispatcher.events.on('room', () => {
       void (this.#version.refused === undefined ? dispatcher.pump() : Promise.resolve())
         .then(() => this.#beat())

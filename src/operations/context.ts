@@ -10,10 +10,10 @@ import { Publisher, type PublishOutcome } from '../bus/publisher.ts';
 import { withoutCredentials, withoutWebToken } from '../credentials.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/message.ts';
+import type { Screen } from '../secrets/screen.ts';
 import { DeadLetters } from '../state/dead-letters.ts';
 import type { Started } from '../state/clone-id.ts';
 import {
-  isPrivate,
   stateDirectory,
   stateHome,
   forgetClone,
@@ -30,6 +30,8 @@ import { findClone } from '../transport/clone/clone.ts';
 import { stateNames } from '../transport/clone/identity.ts';
 import { Transport, type Refreshed } from '../transport/transport.ts';
 import { dispatchOf, locateTransport, type Surroundings } from './locate.ts';
+import { screenOf } from './screening.ts';
+import { shareConnections } from './connections.ts';
 import { budgetOf, permission, publishing, turnsOf } from './publishing.ts';
 import { timeAndChanceOf, type TimeAndChance } from './time-and-chance.ts';
 
@@ -55,6 +57,8 @@ export interface Context extends Surroundings, TimeAndChance {
   outbox: Outbox;
   /** What this machine has written itself. */
   written: Written;
+  /** Looks for secrets in what is to leave. */
+  screen: Screen;
   turns: Turns;
   budget: RemoteBudget;
   deadLetters: DeadLetters;
@@ -101,6 +105,7 @@ export async function withContext<T>(
   const given = timeAndChanceOf(surroundings);
   const now = (): number => given.now().getTime();
   try {
+    const outbox = new Outbox(paths.outbox, written);
     const context: Context = {
       ...surroundings,
       env,
@@ -109,8 +114,9 @@ export async function withContext<T>(
       verifier: new Verifier({ transport, ...paths, env }),
       paths,
       started,
-      outbox: new Outbox(paths.outbox, written),
+      outbox,
       written,
+      screen: screenOf({ transport, outbox }),
       turns: turnsOf(transport, surroundings.env, now),
       budget: budgetOf(transport, surroundings.env, now),
       deadLetters: new DeadLetters(paths.deadLetters),
@@ -173,17 +179,6 @@ export async function openTransport(
   }
 }
 
-/** Shares ssh connections if the remote is reached by ssh; see {@link Transport}. */
-export async function shareConnections(
-  transport: Transport,
-  paths: StatePaths,
-  { opens }: { opens: boolean },
-): Promise<void> {
-  const overSsh = /^(ssh:|[^/:]+:(?!\/\/))/.test(transport.origin ?? '');
-  if (overSsh && (await isPrivate(paths.connections, { make: opens })))
-    transport.shareConnections(paths.connections, opens);
-}
-
 async function requireVersion(context: Context, isTold: boolean): Promise<void> {
   const { transport, isFollowed, started } = context;
   const problem = await checkVersion(transport, await transport.tip());
@@ -214,9 +209,10 @@ export async function tipOf({ transport, view }: Context): Promise<string> {
 
 /** Publishes from this process, under the writer lock, when no dispatcher is running. */
 export function directPublisher(context: Context): Publisher {
-  const { outbox, deadLetters, paths } = context;
+  const { outbox, deadLetters, paths, screen } = context;
   return new Publisher({
     outbox,
+    lookForSecrets: (entry) => screen.look(entry),
     publish: publishing(context),
     mayPush: () => context.budget.push(),
     lock: (signal) => acquire(paths.root, 'writer', { wait: LOCK_WAIT_MS, signal }),

@@ -3,8 +3,10 @@ import { Checkout } from '../bus/checkout.ts';
 import type { PublishOutcome } from '../bus/publisher.ts';
 import { ask } from '../dispatcher/socket/wake.ts';
 import { inBulk } from '../protocol/outgoing.ts';
+import { saidSecrets } from '../protocol/text/found-secret.ts';
 import type { Commit } from '../protocol/commit.ts';
 import { directPublisher, type Context } from './context.ts';
+import { heldError } from './held-error.ts';
 
 /** Whether something is on the remote, or why it waits in the outbox. */
 export type Delivered = { published: true; direct: boolean } | { published: false; reason: string };
@@ -19,31 +21,44 @@ const ANSWER_LIMIT_MS = 30_000;
  * Puts commits on the bus: first records them, then publishes them. What cannot be pushed now stays
  * recorded.
  *
- * @param wait false returns as soon as the commits are durable
+ * @param options `wait`: false returns as soon as the commits are durable; `allowSecret` as for
+ *   {@link recordEntry}
+ * @throws CrosstalkError as {@link recordEntry} does
  */
 export async function deliver(
   context: Context,
   commits: Commit[],
-  { wait }: { wait: boolean },
+  { wait, allowSecret = false }: { wait: boolean; allowSecret?: boolean },
 ): Promise<Delivered> {
   const id = context.newId();
-  await recordEntry(context, id, commits);
+  await recordEntry(context, id, commits, { allowSecret });
   return publish(context, id, { wait });
 }
 
 /**
  * Puts commits into the outbox; after that none of them can be lost.
  *
+ * What looks like a secret is held from the beginning, so that whoever writes it is told at once, and so
+ * that a run which sends it anew without the secret has not sent it twice. What cannot be looked at is
+ * recorded as usual: the publisher does not push it, and says why.
+ *
  * @param id the id of the outbox entry
- * @throws CrosstalkError `refused` when they cannot be written, in which case nothing is written
+ * @param options `allowSecret`: a person lets it go whatever is in it
+ * @throws CrosstalkError `refused` when they cannot be written, in which case nothing is written, and
+ *   `held` when they hold a secret
  */
 export async function recordEntry(
-  { outbox, paths }: Context,
+  context: Context,
   id: string,
   commits: Commit[],
+  { allowSecret = false }: { allowSecret?: boolean } = {},
 ): Promise<void> {
+  const { outbox, paths, screen } = context;
+  const entry = { id, commits: inBulk(commits), ...(allowSecret && { allowed: true as const }) };
+  const found = await screen.look(entry).catch(() => []);
   try {
-    await outbox.put({ id, commits: inBulk(commits) });
+    if (found.length > 0) await outbox.hold(entry, found, context.now().toISOString());
+    else await outbox.put(entry);
   } catch (error) {
     throw new CrosstalkError(
       'refused',
@@ -51,6 +66,7 @@ export async function recordEntry(
       { cause: error },
     );
   }
+  if (found.length > 0) throw heldError(context, id, saidSecrets(found));
 }
 
 /**
@@ -76,7 +92,7 @@ export async function publish(
     return { published: false, reason: options.unreachable };
   }
   if (context.publish !== undefined)
-    return delivered(await untilTried(context.publish(id)), { direct: false });
+    return delivered(context, id, await untilTried(context.publish(id)), { direct: false });
   const op = publishOp(options.withFiles === true ? 'with files' : 'plain');
   const asked = await ask(paths.socket, { op, ids: [id] }, ANSWER_LIMIT_MS);
   if (asked.kind === 'timeout') {
@@ -89,7 +105,7 @@ export async function publish(
     asked.kind === 'answered'
       ? asked.answer.outcomes?.[id]
       : await untilTried(directPublisher(context).publish(id));
-  return delivered(outcome, { direct: asked.kind === 'nobody' });
+  return delivered(context, id, outcome, { direct: asked.kind === 'nobody' });
 }
 
 /**
@@ -110,10 +126,13 @@ async function untilTried(publishing: Promise<PublishOutcome>): Promise<PublishO
 }
 
 function delivered(
+  context: Context,
+  id: string,
   outcome: PublishOutcome | undefined,
   { direct }: { direct: boolean },
 ): Delivered {
   if (outcome?.published === true) return { published: true, direct };
+  if (outcome?.failure.kind === 'secret') throw heldError(context, id, outcome.failure.reason);
   if (outcome?.failure.kind === 'set_aside') {
     throw new CrosstalkError(
       'refused',
@@ -127,8 +146,12 @@ function delivered(
  * Like {@link deliver} for set-up changes, which the caller reports as done only when they are
  * published.
  */
-export async function deliverOrNote(context: Context, commits: Commit[]): Promise<Delivered> {
-  const delivered = await deliver(context, commits, { wait: true });
+export async function deliverOrNote(
+  context: Context,
+  commits: Commit[],
+  { allowSecret = false }: { allowSecret?: boolean } = {},
+): Promise<Delivered> {
+  const delivered = await deliver(context, commits, { wait: true, allowSecret });
   if (!delivered.published) {
     context.note(
       `queued, not on the remote yet: ${delivered.reason}; it is pushed by the dispatcher or by: crosstalk sync`,

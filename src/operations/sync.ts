@@ -12,6 +12,8 @@ export interface Synced {
   pushed: number;
   /** The number of entries that could not be pushed, or were set aside. */
   left: number;
+  /** The number of entries that are held because they look like a secret. */
+  held: number;
   reason: string | null;
   checkout: CheckoutState;
   /** Days of messages that the checkout shows, as `7d`, or `all`. */
@@ -47,18 +49,24 @@ export async function sync(
       reason = publisher.failing?.reason ?? reason;
     } else if (answered.kind === 'answered') {
       for (const outcome of Object.values(answered.answer.outcomes ?? {})) {
-        if (!outcome.published) reason = outcome.failure.reason;
+        // What is held now is counted below.
+        if (!outcome.published && outcome.failure.kind !== 'secret')
+          reason = outcome.failure.reason;
       }
     }
   }
   const asked = new Set(waiting.map(({ id }) => id));
   const aside = (await outbox.aside()).filter(({ id }) => asked.has(id));
-  const left = (await outbox.all()).filter(({ id }) => asked.has(id)).length + aside.length;
+  const held = await outbox.held();
+  const heldNow = held.filter(({ id }) => asked.has(id)).length;
+  const waits = (await outbox.all()).filter(({ id }) => asked.has(id)).length;
+  const left = waits + aside.length + heldNow;
   reason ??= aside[0]?.reason ?? null;
   await transport.maintain().catch(() => undefined);
   return {
     pushed: waiting.length - left,
     left,
+    held: held.length,
     reason,
     checkout: await checkout.follow(),
     window: transport.window ?? 'all',

@@ -17,6 +17,7 @@ type FailureReason =
   | 'prompt_too_long'
   | 'interrupted'
   | 'too_deep'
+  | 'secret'
   | 'cancelled';
 
 /** A failed delivery (protocol.md §8). Stored and shown under these names. */

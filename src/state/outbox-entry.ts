@@ -1,5 +1,6 @@
 import type { Commit } from '../protocol/commit.ts';
 import { isSha256 } from '../protocol/attached.ts';
+import { isFoundSecret, type FoundSecret } from '../protocol/text/found-secret.ts';
 import { isRecord } from './files.ts';
 
 /** What a finished run delivered: settled once its reply is on the remote. */
@@ -23,6 +24,18 @@ export interface OutboxEntry {
   id: string;
   commits: Commit[];
   delivery?: DeliveryRecord;
+  /** A person lets go what looks like a secret in it. */
+  allowed?: true;
+}
+
+/** An entry that holds what looks like a secret: a person lets it go, or drops it. */
+export interface HeldEntry extends OutboxEntry {
+  /** What was found; it is not shown anywhere. */
+  held: FoundSecret[];
+  /** Since when; ISO 8601 UTC. */
+  at: string;
+  /** Whether those who wait for it were told, if it is an answer. */
+  told?: true;
 }
 
 /** An entry that can't be published as it is: a person decides. */
@@ -60,6 +73,15 @@ export function parseAside(value: unknown): SetAside | undefined {
   const { reason, at } = value;
   return typeof reason === 'string' && typeof at === 'string'
     ? { ...entry, reason, at }
+    : undefined;
+}
+
+export function parseHeld(value: unknown): HeldEntry | undefined {
+  const entry = parseEntry(value);
+  if (entry === undefined || !isRecord(value)) return undefined;
+  const { held, at, told } = value;
+  return Array.isArray(held) && held.every(isFoundSecret) && typeof at === 'string'
+    ? { ...entry, held, at, ...(told === true && { told }) }
     : undefined;
 }
 

@@ -7,13 +7,16 @@ import {
   hasFiles,
   parseAside,
   parseEntry,
+  parseHeld,
+  type HeldEntry,
   type OutboxEntry,
   type SetAside,
 } from './outbox-entry.ts';
+import type { FoundSecret } from '../protocol/text/found-secret.ts';
 import { SideFiles } from './side-files.ts';
 
 export { hasFiles, settledBy, parseCommits } from './outbox-entry.ts';
-export type { OutboxEntry };
+export type { HeldEntry, OutboxEntry };
 
 /** Beside the outbox, so that no older version takes it for part of it. */
 const ASIDE = '-set-aside';
@@ -23,6 +26,8 @@ const TOGETHER = '-together.json';
  * without its files. So these entries wait for a version that knows of files.
  */
 const WITH_FILES = 'with-files';
+/** Inside the outbox for the same reason: an older version would publish what holds a secret. */
+const HELD = 'held';
 const SIDE_FILES = 'files';
 
 /** Paths that are remembered; then some may be forgotten. */
@@ -43,6 +48,7 @@ export class Outbox {
   readonly #remembered = new Set<string>();
   readonly #plain: Shelf;
   readonly #withFiles: Shelf;
+  readonly #held: JsonFolder<HeldEntry>;
   readonly #together: string;
   /** The folders in which files are written. */
   readonly folders: readonly string[];
@@ -57,9 +63,11 @@ export class Outbox {
     this.#written = written;
     this.#plain = shelfAt(folder);
     this.#withFiles = shelfAt(join(folder, WITH_FILES));
+    this.#held = new JsonFolder(join(folder, HELD), parseHeld);
     this.#together = `${folder}${TOGETHER}`;
     this.files = new SideFiles(join(folder, SIDE_FILES));
-    this.folders = [folder, join(folder, WITH_FILES), join(folder, SIDE_FILES)];
+    const inside = [WITH_FILES, HELD, SIDE_FILES].map((name) => join(folder, name));
+    this.folders = [folder, ...inside];
   }
 
   /** The files that an entry names are written before, to {@link files}. */
@@ -67,9 +75,11 @@ export class Outbox {
     await this.#written?.note(entry);
     await this.#putAgain(entry);
   }
-  #putAgain(entry: OutboxEntry): Promise<void> {
+  async #putAgain(entry: OutboxEntry): Promise<void> {
     this.#remember(entry);
-    return this.#shelfOf(entry).waiting.put(entry);
+    await this.#shelfOf(entry).waiting.put(entry);
+    // Whoever puts it again has changed something: it is looked at once more before it leaves.
+    await this.#held.remove(entry.id);
   }
   /** Puts entries of which none may stay away: when this process is killed, {@link finish} goes on. */
   async putAll(entries: readonly OutboxEntry[]): Promise<void> {
@@ -110,6 +120,7 @@ export class Outbox {
   }
   async remove(id: string): Promise<void> {
     await this.#plain.waiting.remove(id);
+    await this.#held.remove(id);
     if (!(await this.#withFiles.waiting.has(id))) return;
     await this.#withFiles.waiting.remove(id);
     passed('entry_with_files_removed');
@@ -118,7 +129,47 @@ export class Outbox {
   /** Removes the bytes that no entry names, which a process left that died. */
   async sweepFiles(now: Date): Promise<void> {
     const { waiting, aside } = this.#withFiles;
-    await this.files.sweep(new Set([...(await waiting.ids()), ...(await aside.ids())]), now);
+    const folders = [waiting, aside, this.#held];
+    const ids = await Promise.all(folders.map((folder) => folder.ids()));
+    await this.files.sweep(new Set(ids.flat()), now);
+  }
+  /**
+   * Keeps an entry that holds a secret, until a person lets it go or drops it: it is not among those that
+   * leave. Like what was set aside, it stands in one place at any time.
+   *
+   * @param at ISO 8601 UTC
+   */
+  async hold(entry: OutboxEntry, held: FoundSecret[], at: string): Promise<void> {
+    const { id } = entry;
+    const told = (await this.#held.get(id))?.told;
+    const item: HeldEntry = { ...entry, held, at, ...(told === true && { told }) };
+    const { waiting } = this.#shelfOf(entry);
+    if (!(await waiting.has(id))) return this.#held.put(item);
+    await waiting.put(item);
+    await waiting.move(id, this.#held);
+  }
+  /** What is held, oldest first. */
+  held(): Promise<HeldEntry[]> {
+    return this.#held.all();
+  }
+  /** Records that those who wait for a held answer were told. */
+  async markTold(id: string): Promise<void> {
+    const item = await this.#held.get(id);
+    if (item !== undefined) await this.#held.put({ ...item, told: true });
+  }
+  /** Lets a held entry go: it is published with its secret; false when it is not held any more. */
+  async release(id: string): Promise<boolean> {
+    const item = await this.#held.get(id);
+    if (item === undefined) return false;
+    const { commits, delivery } = item;
+    const entry = { id, commits, ...(delivery !== undefined && { delivery }) };
+    await this.put({ ...entry, allowed: true });
+    return true;
+  }
+  /** Forgets a held entry with its files. */
+  async drop(id: string): Promise<void> {
+    await this.#held.remove(id);
+    await this.files.remove(id);
   }
   /**
    * Takes an entry out that can't be published as it is, and keeps it with the reason. It stands in one
@@ -145,7 +196,8 @@ export class Outbox {
   }
   async broken(): Promise<string[]> {
     const [plain, withFiles] = [this.#plain.waiting, this.#withFiles.waiting];
-    return [...(await plain.broken()), ...(await withFiles.broken())];
+    const folders = [plain, withFiles, this.#held];
+    return (await Promise.all(folders.map((folder) => folder.broken()))).flat();
   }
   #shelfOf(entry: OutboxEntry): Shelf {
     return hasFiles(entry) ? this.#withFiles : this.#plain;

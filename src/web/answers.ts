@@ -23,6 +23,7 @@ const CODES: Partial<Record<ErrorCode, Code>> = {
   ambiguous: 'ambiguous',
   invalid: 'invalid',
   refused: 'refused',
+  held: 'refused',
   locked: 'refused',
 };
 

@@ -69,7 +69,7 @@ describe('the plan', () => {
   });
   it('offers the options of a command that were not given, repeatable ones again', () => {
     expect(values('wait', '--any', '--a')).toEqual(['--all']);
-    expect(values('memory', 'add', '--alias', 'x', '--al')).toEqual(['--alias']);
+    expect(values('memory', 'add', '--alias', 'x', '--al')).toEqual(['--alias', '--allow-secret']);
     expect(values('log', '--t')).toEqual(['--to', '--transport']);
     expect(values('open', '--j')).toEqual([]);
     expect(values('log', '-')).toContain('--follow');

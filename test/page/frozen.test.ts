@@ -38,9 +38,10 @@ describe.skipIf(!hasBrowser)(`the page without its server ${UNLESS}`, () => {
       await page.getByText(/^\d+ messages?$/).waitFor();
       const line = page.locator('.live');
       await soon(() => line.innerText()).toBe('');
+      // Room for writing is shown once the server has told everything that it needs.
+      await page.getByRole('combobox', { name: 'To' }).fill('nobody');
 
       program.child.kill('SIGSTOP');
-      await page.getByRole('combobox', { name: 'To' }).fill('nobody');
       const text = page.getByRole('textbox', { name: /^Message/ });
       await text.fill('said into the silence');
       await page.getByRole('button', { name: 'Send' }).click();

@@ -30,6 +30,14 @@ export interface CommandSpec {
   load: () => Promise<CommandModule>;
 }
 
+export const ALLOW_SECRET = [
+  '--allow-secret',
+  'send it although something in it looks like a secret',
+] as const;
+/** For {@link CommandSpec.inRun}: who writes for a run must not decide that. */
+export const NO_SECRETS = {
+  allowSecret: 'the operator of this machine decides about secrets; leave the secret out',
+} as const;
 export const CHANNEL = [
   '--channel <channel>',
   'channel: id, unique id prefix or name (default: git config crosstalk.channel, else general)',

@@ -7,7 +7,7 @@ import { isAnswer } from '../../protocol/owed.ts';
 import { readAttachments } from '../command/attach.ts';
 import { noteLeftOut, readBody } from '../command/body.ts';
 import { readSchema } from '../command/schema.ts';
-import { given, inTransport, note, print, type Call } from '../command/command.ts';
+import { flag, given, inTransport, note, print, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
 import { body } from '../view/message.ts';
 import { painter } from '../view/render.ts';
@@ -27,6 +27,7 @@ export async function run(asGiven: Call): Promise<number> {
     ...(await readSchema(call)),
     isNew: false,
     wait: true,
+    allowSecret: flag(call, 'allowSecret'),
     login: io.login,
   };
   const attachments = await readAttachments(call);

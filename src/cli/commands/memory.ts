@@ -57,6 +57,7 @@ async function add(call: Call): Promise<number> {
     body,
     scope: text(call, 'scope') ?? 'global',
     alias: list(call, 'alias'),
+    allowSecret: flag(call, 'allowSecret'),
     ...given(call, 'supersedes', 'from'),
     login: call.io.login,
   };

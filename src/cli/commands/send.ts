@@ -24,6 +24,7 @@ export async function run(call: Call): Promise<number> {
     ...(await readSchema(call)),
     isNew: flag(call, 'new'),
     wait: call.options['wait'] !== false,
+    allowSecret: flag(call, 'allowSecret'),
     login: io.login,
   };
   const sender: Sender = {

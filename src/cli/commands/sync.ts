@@ -10,6 +10,11 @@ export function run(call: Call): Promise<number> {
         retry: flag(call, 'retry'),
       });
       if (synced.reason !== null) note(call, `${synced.reason}; nothing is lost, try again later`);
+      if (synced.held > 0)
+        note(
+          call,
+          `held, as it looks like a secret: ${String(synced.held)}; see it with: crosstalk outbox`,
+        );
       const { checkout } = synced;
       print(call, synced, () =>
         [
@@ -17,7 +22,7 @@ export function run(call: Call): Promise<number> {
           `Checkout: ${checkout.state === 'left' ? `left as it is, ${checkout.reason}` : checkout.state}${synced.window === 'all' ? '' : `, messages of the last ${synced.window}`}`,
         ].join('\n'),
       );
-      return synced.reason === null ? 0 : 1;
+      return synced.reason === null && synced.held === 0 ? 0 : 1;
     },
     { anyVersion: true },
   );

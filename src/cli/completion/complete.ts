@@ -126,7 +126,7 @@ function valueOf(
 ): CompletionPlan {
   const name = nameOf(flags);
   // Before a transport exists, names are chosen freely, so none are offered.
-  const known = OPTION_VALUES[name] ?? NOTHING;
+  const known = OPTION_VALUES[`${spec.name} ${name}`] ?? OPTION_VALUES[name] ?? NOTHING;
   const source = spec.standalone === true && known.kind === 'live' ? NOTHING : known;
   const list = /<(?:names|messages)>/.test(flags);
   const comma = list ? text.lastIndexOf(',') + 1 : 0;

@@ -16,6 +16,7 @@ type Live =
   | 'channels'
   | 'deadLetters'
   | 'held'
+  | 'heldSecrets'
   | 'hosts'
   | 'memories'
   | 'messages'
@@ -46,7 +47,7 @@ export const NOTHING: Source = { kind: 'fixed', candidates: [] };
 
 /**
  * The kind of value of each option, by the option's name; the last ones are shared by several
- * commands.
+ * commands. What differs for one command is under its name too.
  */
 export const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--to': live('addresses'),
@@ -62,6 +63,8 @@ export const OPTION_VALUES: Readonly<Record<string, Source>> = {
   '--show': live('deadLetters'),
   '--retry': live('deadLetters', ['all', 'every dead letter']),
   '--drop': live('deadLetters', ['all', 'every dead letter']),
+  '--allow-secret': live('heldSecrets', ['all', 'everything that is held']),
+  'outbox --drop': live('heldSecrets', ['all', 'everything that is held']),
   '--supersedes': live('memories'),
   '--file': { kind: 'files' },
   '--attach': { kind: 'files' },

@@ -23,7 +23,7 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'open',
     ],
   ],
-  ['Look', ['status', 'watch', 'web', 'explain', 'dlq', 'logs', 'doctor', 'agents']],
+  ['Look', ['status', 'watch', 'web', 'explain', 'dlq', 'outbox', 'logs', 'doctor', 'agents']],
   [
     'Operate',
     [

@@ -1,4 +1,4 @@
-import { FROM, type CommandSpec } from '../command/spec.ts';
+import { ALLOW_SECRET, FROM, NO_SECRETS, type CommandSpec } from '../command/spec.ts';
 
 /** The rows of the command table that are about shared notes (protocol.md §9). */
 export const MEMORY_COMMANDS: readonly CommandSpec[] = [
@@ -16,8 +16,9 @@ export const MEMORY_COMMANDS: readonly CommandSpec[] = [
       ['--alias <word>', 'another word under which it should be found', 'repeatable'],
       FROM,
       ['--file <path>', 'take the text from a file, or from stdin with -'],
+      ALLOW_SECRET,
     ],
-    inRun: true,
+    inRun: NO_SECRETS,
     example:
       'crosstalk memory add --subject "Releases go out on Tuesdays" --alias deploy "Since May."',
     load: () => import('../commands/memory.ts'),

@@ -102,4 +102,33 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     paged: true,
     load: () => import('../commands/dlq.ts'),
   },
+  {
+    name: 'outbox',
+    summary: 'what is held on this machine because it looks like a secret',
+    options: [
+      ['--list', 'one line each, without the secret (default)'],
+      [
+        '--allow-secret <id>',
+        'let one go as it is, or all: whoever can read the transport reads it',
+      ],
+      ['--drop <id>', 'forget one, or all; who waits for an answer is told that there is none'],
+    ],
+    details:
+      'Everything that this machine writes is searched for keys, tokens and passwords before it is pushed; git config crosstalk.scanSecrets false ends that. An answer that is dropped becomes a dead letter, which crosstalk dlq --retry runs again.',
+    example: 'crosstalk outbox --drop 01J8ZQ4T9V',
+    load: () => import('../commands/talk/outbox.ts'),
+  },
+  {
+    name: 'cost',
+    summary: 'what runs have used: tokens, and money where the agent CLI states it',
+    options: [
+      ['--by <what>', 'actor, tier, host, channel, thread or day (default: actor)'],
+      ['--since <when>', 'only newer ones: 2026-06-09, 2h, 3d, today (default: 30 days)'],
+    ],
+    details:
+      'Every run of this machine is counted, failed and silent ones too. Of other machines those are counted that gave an answer which tells what they used.',
+    example: 'crosstalk cost --by thread --since today',
+    paged: true,
+    load: () => import('../commands/talk/cost.ts'),
+  },
 ];

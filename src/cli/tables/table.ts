@@ -5,7 +5,16 @@ import { completionCommands } from './completion.ts';
 import { KEY_COMMANDS } from './keys.ts';
 import { MCP_COMMANDS } from './mcp.ts';
 import { MEMORY_COMMANDS } from './memory.ts';
-import { ATTACH, CHANNEL, FROM, HOST, SCHEMA, type CommandSpec } from '../command/spec.ts';
+import {
+  ALLOW_SECRET,
+  ATTACH,
+  CHANNEL,
+  FROM,
+  HOST,
+  NO_SECRETS,
+  SCHEMA,
+  type CommandSpec,
+} from '../command/spec.ts';
 import { NO_WAITING, READING_COMMANDS, TIMEOUT } from './reading.ts';
 import { TALKING_COMMANDS } from './talking.ts';
 import { SERVICE_COMMANDS } from './service.ts';
@@ -50,9 +59,10 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--file <path>', 'take the text from a file, or from stdin with -'],
       ATTACH,
       SCHEMA,
+      ALLOW_SECRET,
       ['--no-wait', 'return as soon as the message is safely queued'],
     ],
-    inRun: true,
+    inRun: NO_SECRETS,
     details:
       'Text and - together send the text, then stdin: git diff | crosstalk send --to reviewer "please review" -',
     example: 'crosstalk send --to concierge "what changed this week?"',
@@ -69,6 +79,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--file <path>', 'take the text from a file'],
       ATTACH,
       SCHEMA,
+      ALLOW_SECRET,
       TIMEOUT,
     ],
     details:
@@ -94,19 +105,6 @@ export const COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk thread 1f2e3d4c',
     paged: true,
     load: () => import('../commands/thread.ts'),
-  },
-  {
-    name: 'cost',
-    summary: 'what runs have used: tokens, and money where the agent CLI states it',
-    options: [
-      ['--by <what>', 'actor, tier, host, channel, thread or day (default: actor)'],
-      ['--since <when>', 'only newer ones: 2026-06-09, 2h, 3d, today (default: 30 days)'],
-    ],
-    details:
-      'Every run of this machine is counted, failed and silent ones too. Of other machines those are counted that gave an answer which tells what they used.',
-    example: 'crosstalk cost --by thread --since today',
-    paged: true,
-    load: () => import('../commands/talk/cost.ts'),
   },
   {
     name: 'search',

@@ -1,4 +1,4 @@
-import { ATTACH, FROM, type CommandSpec } from '../command/spec.ts';
+import { ALLOW_SECRET, ATTACH, FROM, NO_SECRETS, type CommandSpec } from '../command/spec.ts';
 
 /** The rows of the command table for answering people and actors. */
 export const TALKING_COMMANDS: readonly CommandSpec[] = [
@@ -12,9 +12,10 @@ export const TALKING_COMMANDS: readonly CommandSpec[] = [
       ['--tier <tier>', 'the model tier asked for'],
       ['--file <path>', 'take the text from a file'],
       ATTACH,
+      ALLOW_SECRET,
       ['--no-wait', 'return as soon as the message is safely queued'],
     ],
-    inRun: true,
+    inRun: NO_SECRETS,
     details:
       'Goes to the writer of the message, in its channel; an actor wakes with the whole thread. After a final answer it asks anew. A text that is only the number of an option chooses it; a text beside --option stands below it.',
     example: 'crosstalk reply 1f2e3d4c "yes, but leave the tests alone"',

@@ -72,7 +72,8 @@ export class Known {
     await silences.each((actor, channel, relPath) => {
       states.set(keyOf({ actor, channel, relPath }), 'settled');
     });
-    const aside = (await outbox.aside()).flatMap(({ delivery }) =>
+    // Both are decided by a person, and no CLI is run for them again.
+    const aside = [...(await outbox.aside()), ...(await outbox.held())].flatMap(({ delivery }) =>
       delivery === undefined ? [] : settledBy(delivery),
     );
     for (const { actor, channel, messages } of [...aside, ...(await deadLetters.all())]) {

@@ -177,7 +177,8 @@ export class Lacking {
   async #answered(): Promise<Set<string>> {
     const { outbox } = this.#parts;
     const answered = new Set<string>();
-    for (const { delivery, commits } of [...(await outbox.all()), ...(await outbox.aside())])
+    const recorded = [await outbox.all(), await outbox.aside(), await outbox.held()].flat();
+    for (const { delivery, commits } of recorded)
       for (const file of delivery === undefined ? [] : commits.flatMap(({ files }) => files))
         for (const { channel, relPath } of questionsOf(file))
           answered.add(`${delivery?.actor ?? ''} ${messageFile(channel, relPath)}`);

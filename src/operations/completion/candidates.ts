@@ -3,7 +3,9 @@ import { readHosts } from '../../bus/host.ts';
 import { isMemoryFile, memorySuffix, parseMemoryFile } from '../../protocol/files/memory.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import { Worktrees } from '../../state/worktrees.ts';
+import { saidSecrets } from '../../protocol/text/found-secret.ts';
 import { nameText } from '../../protocol/approval/text.ts';
+import { listHeld } from '../health/held-secrets.ts';
 import { knownActors } from '../setup/actors.ts';
 import { knownHost } from '../setup/approvals.ts';
 import type { MessageFile } from '../lookup/arrivals.ts';
@@ -45,6 +47,11 @@ const LOOKUPS = {
     (await deadLetters.all()).map(({ id, actor, state, detail }) => ({
       value: id,
       description: `${state} ${actor}: ${detail}`,
+    })),
+  heldSecrets: async (context) =>
+    (await listHeld(context)).map(({ id, what, found }) => ({
+      value: id,
+      description: `${what}: ${saidSecrets(found)}`,
     })),
   // The line is too short for a decision about a change; `host show` prints the complete change.
   held: async (context) =>

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { Expected } from '../../bus/expected.ts';
-import { Publisher } from '../../bus/publisher.ts';
-import { passed } from '../../crash-points.ts';
+import type { Publisher } from '../../bus/publisher.ts';
 import { Dispatcher } from '../../dispatcher/dispatcher.ts';
 import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
@@ -17,20 +16,17 @@ import { LAST_HOST_FILE } from '../../state/approvals.ts';
 import { Cursors } from '../../state/cursors.ts';
 import { Departed } from '../../state/departed.ts';
 import { Interruptions } from '../../state/interruptions.ts';
-import { acquire } from '../../state/lock.ts';
 import { DueNotices } from '../../state/notices.ts';
-import { settledBy } from '../../state/outbox.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
 import { Silences } from '../../state/silences.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import type { Context } from '../context.ts';
-import { permission, publishing } from '../publishing.ts';
+import { permission } from '../publishing.ts';
+import { publisherOf } from './publisher-of.ts';
 import { serveRun } from '../sending/serve-run.ts';
 import { approvingIn } from '../setup/approvals.ts';
 import { guardsOf, timeZone, transcribingOf } from './run-parts.ts';
-
-const WRITER_WAIT_MS = 10_000;
 
 /** The operator's decisions that affect the parts of a dispatcher. */
 interface Choices {
@@ -132,49 +128,6 @@ function intakeOf(context: Context, { fromNow, log }: Choices, expected: Expecte
     cursors: new Cursors(paths.cursors),
   });
   return { deliveries, silences, lacking };
-}
-
-/** The part that empties the outbox and settles the deliveries that the published messages answer. */
-function publisherOf(
-  context: Context,
-  deliveries: Deliveries,
-  expected: Expected,
-  log: Log,
-): Publisher {
-  const { outbox, deadLetters, paths } = context;
-  const publisher = new Publisher({
-    outbox,
-    expected,
-    publish: publishing(context),
-    mayPush: () => context.budget.push(),
-    lock: (signal) => acquire(paths.root, 'writer', { wait: WRITER_WAIT_MS, signal }),
-    now: context.now,
-    onPublished: async ({ delivery }) => {
-      if (delivery === undefined) return;
-      for (const { actor, channel, messages } of settledBy(delivery))
-        await deliveries.settle(actor, channel, messages);
-      passed('settled');
-      if (delivery.deadLetter === undefined) return;
-      await deadLetters.remove(delivery.deadLetter);
-      passed('letter_removed');
-    },
-  });
-  publisher.events.on('push', (result) => {
-    if (result.ok) deliveries.reached(result.tip);
-  });
-  publisher.events.on('push', (result) => {
-    const { attempts } = result;
-    if (result.ok) log('push_done', { commits: result.commits, attempts });
-    else {
-      const { kind, reason } = result.failure;
-      log('push_failed', { kind, reason, attempts });
-    }
-  });
-  publisher.events.on('setAside', ({ id, commits }, reason) => {
-    const files = commits.flatMap((commit) => commit.files.map(({ path }) => path));
-    log('set_aside', { id, files: files.slice(0, 10), reason });
-  });
-  return publisher;
 }
 
 /** The part that determines which host is served. */

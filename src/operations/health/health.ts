@@ -6,6 +6,7 @@ import { heldProblems } from './held-agents.ts';
 import { foreignClaim } from '../../bus/host.ts';
 import { parkedFinding } from './parked-finding.ts';
 import { act, wait, type Finding } from './finding.ts';
+import { secretProblems } from './held-secrets.ts';
 import { unservedProblems } from './nobody.ts';
 import type { Status } from './report.ts';
 
@@ -133,6 +134,7 @@ function mailProblems({
   dispatcher,
   outbox,
   set_aside: aside,
+  held_secrets: secrets,
   dead_letters: letters,
   push_budget: budget,
   host,
@@ -182,6 +184,7 @@ function mailProblems({
   }
   if (aside.length > NAMED_CHANGES)
     problems.push(act(`and ${String(aside.length - NAMED_CHANGES)} more that are kept aside`));
+  problems.push(...secretProblems(secrets));
   const quarantined = letters.filter(({ state }) => state === 'quarantined').length;
   if (quarantined > 0) {
     problems.push(

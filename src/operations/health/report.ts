@@ -7,6 +7,7 @@ import type { Pause } from '../../state/pause.ts';
 import type { Finding } from './finding.ts';
 import type { HeldAgent } from './held-agents.ts';
 import type { Unserved } from './nobody.ts';
+import type { HeldSecret } from './held-secrets.ts';
 import type { ProfileChange } from './profiles.ts';
 
 export interface HostStatus {
@@ -90,6 +91,8 @@ export interface Status {
   outbox: { id: string; age_s: number; files: string[] }[];
   /** Entries that cannot be published as they are, and why; times are ISO 8601 in UTC. */
   set_aside: { id: string; at: string; reason: string; files: string[] }[];
+  /** What is not pushed because something in it looks like a secret, which is not shown. */
+  held_secrets: HeldSecret[];
   dead_letters: Pick<
     DeadLetter,
     | 'id'

@@ -13,6 +13,7 @@ import { type Context } from '../context.ts';
 import { channelsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
 import { judge } from './health.ts';
+import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
 import { mailForNobody } from './nobody.ts';
 import { lookAtProfiles } from './profiles.ts';
@@ -92,6 +93,7 @@ export async function status(
       reason,
       files: filesOf(commits),
     })),
+    held_secrets: await listHeld(context),
     dead_letters: letters.map(
       ({ id, state, actor, channel, messages, reason, detail, attempts, next_retry_at: due }) => ({
         id,

@@ -117,11 +117,19 @@ export async function importMemories(
     files: group.map(([file, content]) => ({ path: memoryFile(file), content })),
   }));
   let delivered: Delivered = { published: true, direct: true };
+  let held: CrosstalkError | undefined;
   for (const commit of commits) {
-    // If the first commit could not be pushed, the others join it in the outbox.
-    if (delivered.published) delivered = await deliverOrNote(context, [commit]);
-    else await deliver(context, [commit], { wait: false });
+    try {
+      // If the first commit could not be pushed, the others join it in the outbox.
+      if (delivered.published) delivered = await deliverOrNote(context, [commit]);
+      else await deliver(context, [commit], { wait: false });
+    } catch (error) {
+      if (!(error instanceof CrosstalkError) || error.code !== 'held') throw error;
+      // A secret in one commit is no reason to leave the others out.
+      held ??= error;
+    }
   }
+  if (held !== undefined) throw held;
   return {
     dir,
     imported: [...fresh.keys()],

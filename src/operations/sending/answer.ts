@@ -14,6 +14,7 @@ const CODES: readonly string[] = [
   'unsupported_version',
   'timed_out',
   'refused',
+  'held',
 ] satisfies ErrorCode[];
 
 /**

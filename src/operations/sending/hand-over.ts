@@ -46,8 +46,9 @@ export async function handOver(
   const asked = await ask(socket, { op, request: { ...request, dir } }, ANSWER_LIMIT_MS);
   if (asked.kind === 'timeout') return 'timeout';
   const answer = asked.kind === 'answered' ? parseSendAnswer(asked.answer.send) : undefined;
-  if (kept !== undefined && answer?.sent === undefined)
-    await (await sideFilesOf(kept)).remove(request.id);
+  // What is held waits for a person with its files.
+  const isKept = answer?.sent !== undefined || answer?.error?.code === 'held';
+  if (kept !== undefined && !isKept) await (await sideFilesOf(kept)).remove(request.id);
   if (answer === undefined) return undefined;
   for (const line of answer.notes) note(line);
   if (answer.error !== undefined) throw new CrosstalkError(answer.error.code, answer.error.message);

@@ -33,6 +33,8 @@ export interface SendInput {
   /** Whether its sender waits for the answers, and so may not be among those who are asked. */
   awaited?: boolean;
   wait: boolean;
+  /** A person lets it go whatever looks like a secret in it; a run cannot. */
+  allowSecret?: boolean;
   login: string;
 }
 

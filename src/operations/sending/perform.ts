@@ -22,7 +22,8 @@ import { noteSurprises, surprisesOf } from './surprises.ts';
  *   already; `unanswered`: why no dispatcher is asked to push now (one that took too long
  *   continues with it); `onDurable`: called once it is safe on disk; `sign`: given only by the process
  *   of whoever writes, so that a dispatcher never signs what a run says
- * @throws CrosstalkError `usage` for invalid input; nothing is written then
+ * @throws CrosstalkError `usage` for invalid input; nothing is written then. `held` for a secret: it is
+ *   in the outbox, and counts as nothing that a run has sent
  */
 export async function perform(
   context: Context,
@@ -45,7 +46,8 @@ export async function perform(
   const looking = surprisesOf(context, asked).catch(() => ({ unserved: [], untiered: [] }));
   const blobs = await keepFiles(context, marks.id, input.files ?? [], options.bytesFor);
   const commits = messages.map(({ commit }) => commit);
-  await recordEntry(context, marks.id, withBlobs(commits, blobs));
+  const allowSecret = input.allowSecret === true;
+  await recordEntry(context, marks.id, withBlobs(commits, blobs), { allowSecret });
   if (dispatch !== undefined)
     for (const one of messages) await noteSent(context, dispatch, one.channel, one);
   options.onDurable?.(messages.map((one) => ({ channel: one.channel, relPath: one.relPath })));

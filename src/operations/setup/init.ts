@@ -24,6 +24,7 @@ import { approveWritten } from './approvals.ts';
 import { openTransport, withContext, type Context } from '../context.ts';
 import { join as joinTransport } from './join.ts';
 import type { Surroundings } from '../locate.ts';
+import { assertNoSecret } from '../screening.ts';
 import { daysOf } from '../sync.ts';
 import { firstOnPath } from '../path.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';
@@ -110,6 +111,7 @@ async function create(
     content: hostText(alias, hostname(), input.actor, slotIn(input)),
   });
   files.push(newChannel(channel, from, timeAndChanceOf(surroundings)));
+  await assertNoSecret(files);
   for (const { path, content } of files) {
     await makeFolder(dirname(join(dir, path)));
     await writeFile(join(dir, path), content);

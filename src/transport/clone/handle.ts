@@ -38,6 +38,8 @@ export interface Repository {
   signingKey?: string;
   /** `crosstalk.keepTranscripts`: for how long it is kept what runs printed. */
   keepTranscripts?: string;
+  /** `crosstalk.scanSecrets`: whether what leaves is searched for secrets. */
+  scanSecrets?: string;
   /** What the remote should be asked for at most. */
   limits?: RemoteLimits;
   /** The branch that is the bus. */
@@ -54,5 +56,5 @@ export interface Repository {
 /** What the clone, or its user, has set for commands and runs. */
 export type CloneDefaults = Pick<
   Repository,
-  'from' | 'channel' | 'agent' | 'maxUsdPerDay' | 'keepTranscripts' | 'signingKey'
+  'from' | 'channel' | 'agent' | 'maxUsdPerDay' | 'scanSecrets' | 'keepTranscripts' | 'signingKey'
 >;

@@ -155,6 +155,7 @@ export async function openRepository(
     maxUsdPerDay: settings.get('crosstalk.maxusdperday'),
     signingKey: settings.get('crosstalk.signingkey'),
     keepTranscripts: settings.get('crosstalk.keeptranscripts'),
+    scanSecrets: settings.get('crosstalk.scansecrets'),
     limits: remoteLimits(origin, settings),
     objectsDir: isShared ? undefined : clone.objectsDir,
     partial: settings.get('remote.origin.promisor') === 'true' ? true : undefined,

@@ -17,6 +17,7 @@ const KINDS = [
   'refused',
   'held',
   'set_aside',
+  'secret',
   'no_answer',
   'other',
 ] as const;

@@ -1,7 +1,7 @@
 import { reply } from '../../../operations/sending/reply.ts';
 import { readAttachments } from '../../command/attach.ts';
 import { noteLeftOut, readBody } from '../../command/body.ts';
-import { given, inTransport, text, type Call } from '../../command/command.ts';
+import { flag, given, inTransport, text, type Call } from '../../command/command.ts';
 import { EXIT } from '../../command/exit.ts';
 import { durableWord, printSent } from '../../view/sent.ts';
 
@@ -14,6 +14,7 @@ export async function run(call: Call): Promise<number> {
     ...given(call, 'from', 'tier', 'option'),
     isNew: false,
     wait: call.options['wait'] !== false,
+    allowSecret: flag(call, 'allowSecret'),
     login: call.io.login,
   };
   const attachments = await readAttachments(call);

@@ -1,0 +1,54 @@
+import { CrosstalkError } from '../../../errors.ts';
+import type { Context } from '../../../operations/context.ts';
+import { listHeld, type HeldSecret } from '../../../operations/health/held-secrets.ts';
+import { dropHeldSecrets, releaseHeldSecrets } from '../../../operations/upkeep/held.ts';
+import { saidSecrets } from '../../../protocol/text/found-secret.ts';
+import { EXIT } from '../../command/exit.ts';
+import { inTransport, note, print, text, type Call } from '../../command/command.ts';
+import { colourless, table } from '../../view/render.ts';
+
+export function run(call: Call): Promise<number> {
+  const [allowed, dropped] = [text(call, 'allowSecret'), text(call, 'drop')];
+  if (allowed !== undefined && dropped !== undefined)
+    throw new CrosstalkError('usage', '--allow-secret and --drop were given; give one of them');
+  return inTransport(call, (context) => {
+    if (allowed !== undefined) return release(call, context, allowed);
+    return dropped === undefined ? list(call, context) : drop(call, context, dropped);
+  });
+}
+
+async function list(call: Call, context: Context): Promise<number> {
+  const held = await listHeld(context);
+  if (held.length === 0) note(call, 'nothing is held');
+  return print(call, held, () => table(held.map(row)));
+}
+
+function row({ id, at, what, found }: HeldSecret): string[] {
+  return [id, at, colourless(what), colourless(saidSecrets(found))];
+}
+
+async function release(call: Call, context: Context, id: string): Promise<number> {
+  const released = await releaseHeldSecrets(context, id);
+  for (const { delivered } of released)
+    if (!delivered.published) note(call, `queued, not on the remote yet: ${delivered.reason}`);
+  const shape = released.map(({ id: one, delivered }) => ({
+    id: one,
+    status: delivered.published ? 'sent' : 'queued',
+    reason: delivered.published ? null : delivered.reason,
+  }));
+  print(call, shape, () =>
+    shape
+      .map(({ id: one, status }) => `${status === 'sent' ? 'Sent' : 'Queued'}: ${one}`)
+      .join('\n'),
+  );
+  return EXIT.ok;
+}
+
+async function drop(call: Call, context: Context, id: string): Promise<number> {
+  const dropped = await dropHeldSecrets(context, id);
+  return print(
+    call,
+    dropped.map((one) => ({ id: one, status: 'dropped' })),
+    () => dropped.map((one) => `Dropped: ${one}`).join('\n'),
+  );
+}

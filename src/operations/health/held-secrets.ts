@@ -1,0 +1,78 @@
+import { formatAddress } from '../../protocol/address.ts';
+import { saidSecrets, type FoundSecret } from '../../protocol/text/found-secret.ts';
+import { placeOf } from '../../protocol/layout.ts';
+import { parseMessage } from '../../protocol/message.ts';
+import { isSuspicious } from '../../secrets/suspicious.ts';
+import type { HeldEntry } from '../../state/outbox.ts';
+import type { Context } from '../context.ts';
+import { act, type Finding } from './finding.ts';
+
+/** Something that is held because of a secret, told without showing it. */
+export interface HeldSecret {
+  id: string;
+  /** Since when; ISO 8601 UTC. */
+  at: string;
+  /** What it is, such as `the answer of worker to anna`. */
+  what: string;
+  /** Whether it is the answer of a run. */
+  answer: boolean;
+  /** The first paths that it would write. */
+  files: string[];
+  found: FoundSecret[];
+}
+
+const MOST_FILES = 10;
+
+/** What is held on this machine, oldest first. */
+export async function listHeld({ outbox }: Pick<Context, 'outbox'>): Promise<HeldSecret[]> {
+  return (await outbox.held()).map((entry) => ({
+    id: entry.id,
+    at: entry.at,
+    what: whatOf(entry),
+    answer: entry.delivery !== undefined,
+    files: filesOf(entry)
+      .slice(0, MOST_FILES)
+      .map(({ path }) => harmless(path)),
+    found: entry.held,
+  }));
+}
+
+/** The most of them that are named among the problems. */
+const NAMED = 5;
+
+/** Mail that is held is stuck until somebody decides. */
+export function secretProblems(held: readonly HeldSecret[]): Finding[] {
+  const lines = held
+    .slice(0, NAMED)
+    .map(({ id, at, what, found }) =>
+      act(
+        `held since ${at} and not sent, as it looks like a secret: ${what}: ${saidSecrets(found)}; let it go with: crosstalk outbox --allow-secret ${id}, or forget it with: crosstalk outbox --drop ${id}`,
+        'crosstalk outbox',
+      ),
+    );
+  const more = held.length - lines.length;
+  const rest = `and ${String(more)} more that look like secrets; list them with: crosstalk outbox`;
+  return more > 0 ? [...lines, act(rest, 'crosstalk outbox')] : lines;
+}
+
+function filesOf({ commits }: HeldEntry): { path: string; content: string }[] {
+  return commits.flatMap(({ files }) => files);
+}
+
+function whatOf(entry: HeldEntry): string {
+  const [first, ...more] = filesOf(entry);
+  if (first === undefined) return 'nothing';
+  const others = more.length > 0 ? ` and ${String(more.length)} more` : '';
+  const { kind } = placeOf(first.path);
+  const read = kind === 'message' ? parseMessage(Buffer.from(first.content)) : undefined;
+  if (read?.ok !== true) return `${harmless(first.path)}${others}`;
+  const { from, to } = read.value;
+  const word = entry.delivery === undefined ? 'message' : 'answer';
+  const whom = to.slice(0, 3).map(formatAddress).join(', ');
+  return `the ${word} of ${harmless(from)} to ${harmless(whom)}${others}`;
+}
+
+/** A name or path that looks like a secret itself is not shown either. */
+function harmless(text: string): string {
+  return isSuspicious(text) ? '(not shown)' : text;
+}

@@ -1,0 +1,88 @@
+import { CrosstalkError } from '../../errors.ts';
+import { ask } from '../../dispatcher/socket/wake.ts';
+import { saidSecrets } from '../../protocol/text/found-secret.ts';
+import { shown } from '../../protocol/text/result.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
+import { DueNotices } from '../../state/notices.ts';
+import { hasFiles, type HeldEntry } from '../../state/outbox.ts';
+import type { Context } from '../context.ts';
+import { publish, type Delivered } from '../deliver.ts';
+
+/**
+ * Lets held entries go as they are, and publishes them.
+ *
+ * @param id an id, the beginning or end of one, or `all`
+ * @returns each with what became of it
+ * @throws CrosstalkError `not_found` or `ambiguous`
+ */
+export async function releaseHeldSecrets(
+  context: Context,
+  id: string,
+): Promise<{ id: string; delivered: Delivered }[]> {
+  const released = [];
+  for (const entry of await named(context, id)) {
+    if (!(await context.outbox.release(entry.id))) continue;
+    const delivered = await publish(context, entry.id, { wait: true, withFiles: hasFiles(entry) });
+    released.push({ id: entry.id, delivered });
+  }
+  return released;
+}
+
+/**
+ * Forgets held entries. Who waits for an answer that is dropped is told that there is none: its delivery
+ * becomes a dead letter, which `crosstalk dlq --retry` runs again.
+ *
+ * Crash order: a file that a notice is due → the dead letter, under the id of the entry → the entry is
+ * removed. Whoever is killed in between drops the entry again, with the same outcome.
+ *
+ * @throws CrosstalkError `not_found` or `ambiguous`
+ */
+export async function dropHeldSecrets(context: Context, id: string): Promise<string[]> {
+  const { outbox, deadLetters, paths } = context;
+  const entries = await named(context, id);
+  const notices = new DueNotices(paths.notices);
+  for (const entry of entries) {
+    const letter = letterOf(entry, context.now());
+    if (letter !== undefined) await notices.before(letter.id, () => deadLetters.put(letter));
+    await outbox.drop(entry.id);
+  }
+  if (entries.length > 0) await ask(paths.socket, { op: 'wake' }, 2000);
+  return entries.map((entry) => entry.id);
+}
+
+async function named({ outbox }: Context, given: string): Promise<HeldEntry[]> {
+  const all = await outbox.held();
+  const wanted = given.trim();
+  if (wanted === 'all') return all;
+  const exact = all.filter(({ id }) => id === wanted);
+  const upper = wanted.toUpperCase();
+  const near = all.filter(({ id }) => id.startsWith(upper) || id.endsWith(upper));
+  const found = exact.length > 0 || wanted === '' ? exact : near;
+  const [only, ...more] = found;
+  if (only === undefined)
+    throw new CrosstalkError(
+      'not_found',
+      `nothing is held under ${shown(given)} on this machine; list it with: crosstalk outbox`,
+    );
+  if (more.length > 0)
+    throw new CrosstalkError(
+      'ambiguous',
+      `several entries match ${shown(given)}: ${found.map(({ id }) => id).join(', ')}; give the whole id`,
+    );
+  return [only];
+}
+
+/** The dead letter of an answer that is dropped; undefined for what settles nothing. */
+function letterOf({ id, delivery, held }: HeldEntry, now: Date): DeadLetter | undefined {
+  if (delivery === undefined) return undefined;
+  const at = now.toISOString();
+  const { actor, channel, messages } = delivery;
+  return {
+    ...{ id, actor, channel, messages, tier: '', command: '' },
+    state: 'quarantined',
+    reason: 'secret',
+    detail: `its answer was held, as it looks like a secret: ${saidSecrets(held)}; it was dropped`,
+    ...{ exit_code: null, signal: null, stderr_tail: '' },
+    ...{ attempts: 1, attempts_since_release: 1, first_failed_at: at, last_failed_at: at },
+  };
+}
