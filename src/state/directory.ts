@@ -47,6 +47,8 @@ export interface StatePaths {
   verdicts: string;
   /** Messages that this machine has written. */
   written: string;
+  /** Decisions that people have made on this machine. */
+  decided: string;
   pause: string;
   runBudget: string;
   /** Mail that waits for a budget of money or tokens. */
@@ -106,6 +108,7 @@ function statePaths(root: string): StatePaths {
     pins: join(root, 'pins.json'),
     verdicts: join(root, 'verdicts.jsonl'),
     written: join(root, 'written.jsonl'),
+    decided: join(root, 'decided.jsonl'),
     pause: join(root, 'paused.json'),
     runBudget: join(root, 'run-budget.json'),
     budgetHolds: join(root, 'budget-holds.json'),
