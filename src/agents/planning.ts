@@ -10,18 +10,24 @@ interface PlanningMode {
   flags: RegExp;
   /** Values, after `valued` options that hold any setting, of which only some are left out. */
   settings?: { option: RegExp; value: RegExp };
+  /** Variables that are set for it. */
+  sets?: string;
   adds: string;
 }
 
 const NONE = /(?!)/;
 
-/** Seen to work by running each (test/agents/FACTS.md, "Planning"). */
+/**
+ * Seen to work by running each (test/agents/FACTS.md, "Planning"), also where the operator's own settings
+ * allow everything. gemini is none of them: what its settings allow is done in its plan mode too.
+ */
 const MODES: Readonly<Record<string, PlanningMode>> = {
+  // What settings allow is allowed in its plan mode too, unless it is denied.
   claude: {
-    valued: /^--permission-mode(?:=|$)/,
-    lists: /^--allowed-?[tT]ools(?:=|$)/,
+    valued: /^--permission-(?:mode|prompt-tool)(?:=|$)/,
+    lists: /^--(?:allowed-?[tT]ools|mcp-config)(?:=|$)/,
     flags: /^--(?:allow-)?dangerously-skip-permissions$/,
-    adds: '--permission-mode plan',
+    adds: '--permission-mode plan --strict-mcp-config --disallowedTools "Bash,Edit,Write,NotebookEdit"',
   },
   codex: {
     valued: /^(?:--sandbox|--add-dir|--ask-for-approval)(?:=|$)|^-[sa]/,
@@ -29,13 +35,13 @@ const MODES: Readonly<Record<string, PlanningMode>> = {
     settings: { option: /^(?:-c|--config)$/, value: /^"?(?:sandbox|approval)/ },
     adds: '--sandbox read-only',
   },
-  gemini: {
-    valued: /^--approval-mode(?:=|$)/,
-    lists: /^--allowed-tools(?:=|$)/,
-    flags: /^(?:-y|--yolo)(?:=|$)/,
-    adds: '--approval-mode plan',
+  // Its agent for plans edits nothing, and runs shell commands all the same.
+  opencode: {
+    valued: /^--agent(?:=|$)/,
+    flags: NONE,
+    sets: `OPENCODE_PERMISSION='{"edit":"deny","bash":"deny","task":"deny"}'`,
+    adds: '--agent plan',
   },
-  opencode: { valued: /^--agent(?:=|$)/, flags: NONE, adds: '--agent plan' },
   pi: {
     valued: /^--tools(?:=|$)|^-t$/,
     flags: /^(?:--no-tools|--no-builtin-tools|-nt)$/,
@@ -63,8 +69,11 @@ export function planningCommand(command: string): string | undefined {
   if (mode === undefined || isUnsure) return undefined;
   const kept = keptOf(mode, start.args);
   if (kept === undefined) return undefined;
-  const before = [...start.assignments, ...start.starters, start.program].map(({ raw }) => raw);
-  return [...before, ...kept.map(({ raw }) => raw), mode.adds].join(' ');
+  // After a program that starts it, a variable would not reach it.
+  if (mode.sets !== undefined && start.starters.length > 0) return undefined;
+  const before = [...start.assignments, ...start.starters].map(({ raw }) => raw);
+  const program = [...(mode.sets === undefined ? [] : [mode.sets]), start.program.raw];
+  return [...before, ...program, ...kept.map(({ raw }) => raw), mode.adds].join(' ');
 }
 
 /** @returns undefined where an option may hide in a word whose value only a shell knows */
