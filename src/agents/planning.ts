@@ -85,26 +85,18 @@ function keptOf(
   for (let at = 0; at < args.length; at++) {
     const word = args[at];
     if (word === undefined) break;
-    const { text, raw } = word;
-    if (word.value === undefined && /^["']?\$/.test(raw) && !followsOption(args[at - 1]))
-      return undefined;
-    const next = args[at + 1]?.text ?? '';
+    const { text } = word;
+    const next = args[at + 1];
     if (flags.test(text)) continue;
     if (settings?.option.test(text) === true) {
-      if (!settings.value.test(next)) kept.push(word, ...args.slice(at + 1, at + 2));
+      if (!settings.value.test(next?.text ?? '')) kept.push(word, ...(next ? [next] : []));
       at++;
     } else if (lists.test(text)) {
       while (at + 1 < args.length && !(args[at + 1]?.text ?? '').startsWith('-')) at++;
     } else if (valued.test(text)) {
       const isApart = !text.includes('=') && !/^-[a-z]./.test(text);
       if (isApart) at++;
-    } else if (word.value === undefined && text.startsWith('-')) return undefined;
-    else kept.push(word);
+    } else kept.push(word);
   }
-  return kept;
-}
-
-/** Whether a word is the value of the option before it. */
-function followsOption(before: Word | undefined): boolean {
-  return before?.text.startsWith('-') === true && !before.text.includes('=');
+  return kept.every(({ value }) => value !== undefined) ? kept : undefined;
 }
