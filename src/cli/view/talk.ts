@@ -65,6 +65,13 @@ export class Talk {
       note(this.#call, text);
       return;
     }
+    if (message.proposal === true) {
+      // It is decided on by a command of its own, which shows the whole of it.
+      const how = `decide with: crosstalk approve ${relPath}, or crosstalk deny ${relPath} "<why>"`;
+      note(this.#call, `${message.from} proposes, in ${relPath}:\n${indent(text)}`);
+      note(this.#call, how);
+      return;
+    }
     note(this.#call, `${message.from} says on the way, in ${relPath}:\n${indent(text)}`);
     this.#prompt.abort();
     this.#prompt = new AbortController();

@@ -9,6 +9,7 @@ import { Holds } from '../../state/holds.ts';
 import { readPause } from '../../state/pause.ts';
 import { failureDelay, heldDelay, runDelay } from './held-mail.ts';
 import { joiningAbout, whomText } from './joining.ts';
+import { gatedAbout, gatedLine, type GatedMail } from '../lookup/gated.ts';
 import { holderOf } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
@@ -47,6 +48,8 @@ export interface Facts {
    * until when at most. It is one of these answers, or the question.
    */
   joining: { waits_for: string[]; until: string } | null;
+  /** The plan that its actor has made of it, and who decides on that. */
+  gated: GatedMail | null;
   /** Since when it runs, or why it failed or waits, and until when. */
   delay: WebDelay | null;
   /** Its dead letter on this machine, if any. */
@@ -119,6 +122,7 @@ export async function factsOf(
     delegated_in: tasks.map((mention) => mention.relPath),
     silent: wakes && settled && !running && own.length === 0 && letter === undefined,
     parked: waits === undefined || !waiting ? null : { reason: waits.reason, until: waits.until },
+    gated: waiting ? ((await gatedAbout(context, ref, actor)) ?? null) : null,
     joining: joining ? { waits_for: joining.waits_for, until: joining.until } : null,
     delay: delayOf(
       run,
@@ -166,6 +170,10 @@ export function describeFacts(facts: Facts): string {
       ? ''
       : `${reasonInWords(facts.parked.reason)}${endsByItself(facts.parked.reason) ? `, tried again at ${facts.parked.until}` : ''}`,
     facts.joining === null ? '' : `waits for ${whomText(facts.joining)}`,
+    facts.gated === null ? '' : gatedLine(facts.gated),
+    ...(facts.gated?.ignored ?? []).map(
+      ({ relPath, decision, why }) => `${relPath} (${decision}) is ignored: ${why}`,
+    ),
     facts.silent ? 'met with silence' : '',
     facts.dead_letter === null
       ? ''
