@@ -46,6 +46,10 @@ export type EventName =
   | 'branch_held'
   | 'sandbox_refused'
   | 'drop_refused'
+  | 'permission_asked'
+  | 'permission_answered'
+  | 'permission_denied'
+  | 'decision_ignored'
   | 'processes_ended'
   | 'epoch_begun'
   | 'maintained'
@@ -88,6 +92,8 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   branch_held: 'warn',
   sandbox_refused: 'warn',
   drop_refused: 'warn',
+  permission_denied: 'warn',
+  decision_ignored: 'warn',
   internal_error: 'error',
 };
 
