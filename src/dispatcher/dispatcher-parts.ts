@@ -45,6 +45,8 @@ export interface DispatcherParts {
   guards: Guards;
   log: Log;
   desks: RunParts['desks'];
+  permissions: RunParts['permissions'];
+  operator: string;
   workspaces: Workspaces;
   worktrees: Worktrees;
   stateDir: string;

@@ -14,6 +14,7 @@ import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
 import type { BudgetMail } from './budget-mail.ts';
 import type { Spent } from './budgets.ts';
+import type { Permissions } from '../permission/permissions.ts';
 import type { DeskParts } from './desk.ts';
 import type { Transcribing } from './transcribing.ts';
 import type { WorktreeParts } from './worktree.ts';
@@ -68,7 +69,7 @@ export type JobResult =
    * from this clone.
    */
   | { kind: 'unread'; messages: string[] }
-  | { kind: 'parked'; detail: string }
+  | { kind: 'parked'; reason: 'too_deep' | 'cannot_ask'; detail: string }
   /**
    * Nothing ran, because a budget is spent, or likely to be by the runs under way (`spent` is absent).
    * `tell` goes to askers, which are remembered by the keys in `told`.
@@ -100,6 +101,9 @@ export interface RunParts extends WorktreeParts {
   runner: Runner;
   sandboxes: Sandboxes;
   desks: Omit<DeskParts, 'log'>;
+  permissions: Permissions;
+  /** The name under which the operator of this machine writes. */
+  operator: string;
   /** The folder of a `crosstalk` executable; it comes first on the CLI's PATH. */
   binDir: string;
   signal: AbortSignal;

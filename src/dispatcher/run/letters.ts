@@ -7,7 +7,7 @@ import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';
 import type { RunRecord } from '../../state/runs.ts';
 import type { Log } from '../../log.ts';
 import { isHopeless } from './hopeless.ts';
-import type { FailedJob, Job } from './job.ts';
+import type { FailedJob, Job, JobResult } from './job.ts';
 import { afterFailure } from './tier-choice.ts';
 
 /** The source of a letter's id, time and random delay. */
@@ -130,7 +130,11 @@ export function interruptedLetter(
 /**
  * The letters of a batch that a guard stopped before it ran; `crosstalk dlq --retry` releases them.
  */
-export function parkedLetter(parts: Now, job: Job, detail: string): DeadLetter {
+export function parkedLetter(
+  parts: Now,
+  job: Job,
+  { reason, detail }: Pick<Extract<JobResult, { kind: 'parked' }>, 'reason' | 'detail'>,
+): DeadLetter {
   const { actor, channel, messages, tier, tiers } = job;
   const [asked = tier] = tiers;
   const letter = untried(parts, { actor, channel, messages });
@@ -140,7 +144,7 @@ export function parkedLetter(parts: Now, job: Job, detail: string): DeadLetter {
     tier: tier.name,
     ...(asked.name !== tier.name && { tier_asked: asked.name }),
     command: tier.cli,
-    reason: 'too_deep',
+    reason,
     detail,
   };
 }

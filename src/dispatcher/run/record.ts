@@ -119,7 +119,7 @@ export async function recordRun(
       parts.giveBack(actor, channel, messages);
       return {};
     case 'parked': {
-      const parked = parkedLetter(parts, job, outcome.detail);
+      const parked = parkedLetter(parts, job, outcome);
       await bury(parts, job, [parked]);
       const { id, reason, detail } = parked;
       parts.log('parked', { id, actor, channel, messages, reason, detail });

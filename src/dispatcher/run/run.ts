@@ -22,6 +22,7 @@ import { bill, endingOf, type Ran } from './bill.ts';
 import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';
 import { asItsCliSays } from './hopeless.ts';
 import { overBudget } from './over-budget.ts';
+import { permitOf, permittingOf } from './permitting.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, prepare, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
@@ -83,8 +84,10 @@ async function runCli(
   const isDeep = briefing.depth > Math.min(job.tier.maxDepth, MAX_STEPS - 1);
   if (!job.released && isDeep) {
     const detail = `the thread is ${String(briefing.depth)} messages deep, more than ${String(job.tier.maxDepth)}`;
-    return { kind: 'parked', detail };
+    return { kind: 'parked', reason: 'too_deep', detail };
   }
+  const asking = permitOf(job.tier);
+  if (asking?.ok === false) return { kind: 'parked', reason: 'cannot_ask', detail: asking.why };
   const turnedAway = await unaccepted(parts, job, briefing);
   if (turnedAway !== undefined) {
     const ended = failed(NOTHING_RAN, 'not_accepted', turnedAway.why);
@@ -115,6 +118,7 @@ async function runCli(
       maxOutput,
       thread: root,
       rest: allowed.rest,
+      ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
     });
     if (place.copy !== undefined)
       branch = await bringBack(parts, place.copy, job.tier, parts.signal);

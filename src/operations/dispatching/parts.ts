@@ -26,7 +26,9 @@ import { permission } from '../publishing.ts';
 import { publisherOf } from './publisher-of.ts';
 import { serveRun } from '../sending/serve-run.ts';
 import { approvingIn } from '../setup/approvals.ts';
-import { guardsOf, timeZone, transcribingOf } from './run-parts.ts';
+import { guardsOf, permissionsOf, timeZone, transcribingOf } from './run-parts.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
+import { userInfo } from 'node:os';
 
 /** The operator's decisions that affect the parts of a dispatcher. */
 interface Choices {
@@ -178,6 +180,8 @@ function dispatcherOf(
       serveRun: (run, request, handling) =>
         serveRun(context, (id) => parts.publisher.publish(id), run, request, handling),
     },
+    permissions: permissionsOf(context, parts.publisher, parts.log),
+    operator: resolveFrom(context, undefined, userInfo().username),
     stateDir: paths.root,
     binDir: paths.bin,
     environment: env,
