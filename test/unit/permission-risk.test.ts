@@ -149,7 +149,7 @@ describe('the mark of a tool call', () => {
         joint,
         fc.nat(4),
         (some, bad, by, at) => {
-          const all = [...some];
+          const all: string[] = [...some];
           all.splice(at, 0, bad);
           return bash(all.join(by)) === 'dangerous';
         },
