@@ -35,6 +35,10 @@ export type EventName =
   | 'failure_told'
   | 'cancelled'
   | 'cancel_ignored'
+  | 'gated'
+  | 'decided'
+  | 'decision_ignored'
+  | 'gate_removed'
   | 'parked'
   | 'fallback'
   | 'joining'
@@ -49,7 +53,6 @@ export type EventName =
   | 'permission_asked'
   | 'permission_answered'
   | 'permission_denied'
-  | 'decision_ignored'
   | 'processes_ended'
   | 'epoch_begun'
   | 'maintained'
@@ -86,6 +89,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   dead_letter: 'warn',
   quarantined: 'error',
   parked: 'warn',
+  decision_ignored: 'warn',
   fallback: 'warn',
   cursor_lost: 'warn',
   workspace_cleaned: 'warn',
@@ -93,7 +97,6 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   sandbox_refused: 'warn',
   drop_refused: 'warn',
   permission_denied: 'warn',
-  decision_ignored: 'warn',
   internal_error: 'error',
 };
 

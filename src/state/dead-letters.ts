@@ -17,7 +17,7 @@ type FailureReason =
   | 'prompt_too_long'
   | 'interrupted'
   | 'too_deep'
-  | 'cannot_ask'
+  | 'no_planning'
   | 'secret'
   | 'cancelled';
 

@@ -53,6 +53,8 @@ export interface StatePaths {
   decided: string;
   pause: string;
   runBudget: string;
+  /** Mail that waits for somebody to approve a plan. */
+  gates: string;
   /** Mail that waits for a budget of money or tokens. */
   budgetHolds: string;
   /** Whose mail passes although a budget is spent. */
@@ -114,6 +116,7 @@ function statePaths(root: string): StatePaths {
     decided: join(root, 'decided.jsonl'),
     pause: join(root, 'paused.json'),
     runBudget: join(root, 'run-budget.json'),
+    gates: join(root, 'gates'),
     budgetHolds: join(root, 'budget-holds.json'),
     budgetPasses: join(root, 'budget-passes.json'),
     holds: join(root, 'holds.json'),

@@ -53,7 +53,9 @@ describe('approve and deny', () => {
     await host.news();
     const ran = await host.run('approve', AT, 'but slowly');
     expect(ran).toMatchObject({ code: 0, out: `Approved: ${AT}\n` });
-    expect(ran.err).toContain('builder@tower proposes:\n  | I will \\u202emv\\u202c the \\u001b[31mtables\\u001b[0m.');
+    expect(ran.err).toContain(
+      'builder@tower proposes:\n  | I will \\u202emv\\u202c the \\u001b[31mtables\\u001b[0m.',
+    );
     const [said] = bus.from('anna');
     const file = fileOf(host, { channel, relPath: AT });
     const digest = createHash('sha256')

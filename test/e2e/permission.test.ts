@@ -242,16 +242,16 @@ describe('a tier that asks', () => {
       await host.approve();
       const set = await host.run('actor', 'set', 'worker', 'permit=anna');
       expect(set).toMatchObject({
-        code: 2,
-        err: expect.stringContaining('permit cannot be kept') as string,
+        code: 1,
+        err: expect.stringContaining('it has permit, and') as string,
       });
     }
     host.declare({ worker: { default: { cli: CLAUDE, permit: 'anna' } } });
     await host.approve();
     const added = await host.run('actor', 'add', 'worker', '--cli', 'codex exec -');
     expect(added).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('permit cannot be kept') as string,
+      code: 1,
+      err: expect.stringContaining('it has permit, and') as string,
     });
     const timed = await host.run('actor', 'set', 'worker', 'permit_timeout=soon');
     expect(timed.err).toContain('permit_timeout is "soon", expected a duration');
@@ -259,16 +259,20 @@ describe('a tier that asks', () => {
     expect(actor.err).toContain('only a person can decide');
   });
 
-  it('parks what is for it if it was pushed with a CLI that cannot ask, and says why', async () => {
+  it('does not come into force if it was pushed with a CLI that cannot ask, which says why', async () => {
     host.declare({ worker: { default: { cli: 'codex exec -', permit: 'anna' } } });
+    const shown = await host.run('host', 'show', '--json');
+    const { held } = JSON.parse(shown.out) as { held: { refused?: string }[] };
+    expect(held[0]?.refused).toContain('it has permit, and no way is known in which this CLI asks');
     const running = host.start('--trust-host-file');
     const relPath = await host.send('worker', 'anything');
-    await running.saw('parked', ({ reason }) => reason === 'cannot_ask');
-    const replied = await host.run('replies', '--wait', '--timeout', '100', relPath);
-    expect(replied.out).toContain('its CLI cannot ask for permission');
+    await running.saw('host_change_held');
+    await until('the message was scanned', () =>
+      running.events.some(({ event, added }) => event === 'tick' && added === 1),
+    );
+    expect((await host.run('replies', relPath)).out).toContain('PENDING');
     await running.stop();
-    expect(running.count('dispatch_start')).toBe(1);
-    expect(bus.from('worker').every(({ message }) => message.failed !== undefined)).toBe(true);
+    expect(running.count('dispatch_start')).toBe(0);
   });
 
   it('asks whoever began the thread, if it says so', async () => {

@@ -7,7 +7,7 @@ import { retryDelay, type DeadLetter } from '../../state/dead-letters.ts';
 import type { RunRecord } from '../../state/runs.ts';
 import type { Log } from '../../log.ts';
 import { isHopeless } from './hopeless.ts';
-import type { FailedJob, Job, JobResult } from './job.ts';
+import type { FailedJob, Job } from './job.ts';
 import { afterFailure } from './tier-choice.ts';
 
 /** The source of a letter's id, time and random delay. */
@@ -133,7 +133,7 @@ export function interruptedLetter(
 export function parkedLetter(
   parts: Now,
   job: Job,
-  { reason, detail }: Pick<Extract<JobResult, { kind: 'parked' }>, 'reason' | 'detail'>,
+  { detail, reason = 'too_deep' }: { detail: string; reason?: 'too_deep' | 'no_planning' },
 ): DeadLetter {
   const { actor, channel, messages, tier, tiers } = job;
   const [asked = tier] = tiers;

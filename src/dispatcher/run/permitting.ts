@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { askingOf, serverFile, SERVER_FILE, type Asking } from '../../agents/permission/asking.ts';
 import { riskOf } from '../../agents/permission/risk.ts';
 import { approverOf } from '../../protocol/decision/approver.ts';
-import type { Tier } from '../../protocol/files/host-file.ts';
 import { PERMIT_TIMEOUT } from '../../protocol/files/tier-permit.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import { isRelPath } from '../../protocol/names.ts';
@@ -28,9 +27,9 @@ const MOST_NAMED = 20;
 /** Milliseconds for which a CLI waits longer than its question is open. */
 const SLACK_MS = 300_000;
 
-/** How the runs of a tier ask for permission, or why they cannot; undefined where they need not. */
-export function permitOf({ permit, cli }: Tier): Asking | undefined {
-  return permit === undefined ? undefined : askingOf(cli);
+/** How a run asks for permission, or why it cannot; undefined where it need not, as for a plan. */
+export function permitOf({ tier, plans }: Job): Asking | undefined {
+  return tier.permit === undefined || plans === true ? undefined : askingOf(tier.cli);
 }
 
 /** Who is asked by a run, and about what it works on. */

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../errors.ts';
 import { isRecord, type Reply } from './rpc.ts';
 
 /** What an agent CLI is told about what it has asked for. */
@@ -125,7 +126,7 @@ export class PermissionServer {
       // A request that was cancelled is not answered.
       return call.signal.aborted ? undefined : said(id, verdict);
     } catch (error) {
-      return said(id, deny(`nobody could be asked: ${String((error as Error).message)}`));
+      return said(id, deny(`nobody could be asked: ${reasonOf(error)}`));
     } finally {
       this.#calls.delete(id);
     }

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { BudgetMail } from '../../dispatcher/run/budget-mail.ts';
 import { Budgets } from '../../dispatcher/run/budgets.ts';
 import { Guards } from '../../dispatcher/run/guards.ts';
@@ -17,6 +18,7 @@ import { OpenPermissions } from '../../state/open-permissions.ts';
 import { RunBudget } from '../../state/run-budget.ts';
 import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
 
 /** The part that decides whether runs may start. */
 export function guardsOf(
@@ -70,6 +72,15 @@ export function permissionsOf(context: Context, publisher: Publisher, log: Log):
     newId: context.newId,
     suffix: context.suffix,
   });
+}
+
+/** The name under which the operator of this machine writes, as `send` finds it. */
+export function operatorOf(context: Context): string {
+  try {
+    return resolveFrom(context, undefined, userInfo().username);
+  } catch {
+    return 'operator';
+  }
 }
 
 /** The IANA time zone of this machine. */

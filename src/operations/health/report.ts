@@ -6,6 +6,7 @@ import type { OpenPermission } from '../../state/open-permissions.ts';
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/pause.ts';
 import type { Finding } from './finding.ts';
+import type { GatedMail } from './gated.ts';
 import type { HeldAgent } from './held-agents.ts';
 import type { Unserved } from './nobody.ts';
 import type { HeldSecret } from './held-secrets.ts';
@@ -79,6 +80,8 @@ export interface Status {
   inbox: InboxStatus | null;
   /** What runs on this machine ask permission for, and wait. */
   permissions: OpenPermission[];
+  /** Mail that waits for somebody to decide on a plan. */
+  gated: GatedMail[];
   /** Everything that waits for `crosstalk host approve`, of the host file and of git settings. */
   held: HeldChange[];
   /** Null when no dispatcher runs on this machine; `age_s` is the age of its heartbeat. */

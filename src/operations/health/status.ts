@@ -13,6 +13,7 @@ import { takeCensus } from './census.ts';
 import { type Context } from '../context.ts';
 import { channelsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
+import { listGated } from './gated.ts';
 import { judge } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
@@ -71,6 +72,7 @@ export async function status(
     inbox: await waitingFor(context, counting.name, counting),
     permissions: await new OpenPermissions(paths.permissions).all(),
     held: host.held,
+    gated: await listGated(context),
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
     channels: channels.map(({ id, name, parent }) => ({
       id,

@@ -19,7 +19,6 @@ import { resolveFrom } from '../lookup/resolve.ts';
 import { profileOf, profileText } from './actors.ts';
 import { profileLike } from './hands.ts';
 import { changeApprovals, requireOutside } from './approvals.ts';
-import { requireAsking } from './keepable.ts';
 import { thisHost, writeHostFile, type ThisHost } from './hosts.ts';
 import { noteMissingProgram } from './missing-program.ts';
 import { changeTier, isInForce, type Setting } from './set-actor.ts';
@@ -74,7 +73,6 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   }
   const plan = await replacing(context, host, input, settings);
   const { content, now, was, is } = plan;
-  requireAsking(now);
   await requireOutside(context, now);
   await noteMissingProgram(context, cli);
   await changeApprovals(context, alias, (approved) => withTier(approved, name, tier, is));

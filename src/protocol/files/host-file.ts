@@ -1,7 +1,7 @@
 import { parseDocumentText } from '../text/frontmatter.ts';
 import { tierBudgets, type TierBudgets } from './tier-budgets.ts';
 import { tierFallback, unknownFallbacks, type TierFallback } from './tier-fallback.ts';
-import { actorsAsGates, tierGate, type TierGate } from './tier-gate.ts';
+import { actorsAsGates, tierGate, ungatedFallbacks, type TierGate } from './tier-gate.ts';
 import { tierOnlyFrom, type TierOnlyFrom } from './tier-only-from.ts';
 import { actorsAsked, tierPermit, type TierPermit } from './tier-permit.ts';
 import { TIER_OPTIONS } from './tier-options.ts';
@@ -99,7 +99,7 @@ function parseActors(value: unknown, problems: string[]): Map<string, Tier[]> {
       const tiers = Object.entries(declared).map(([tier, slot]) =>
         parseTier(name, tier, slot, problems),
       );
-      problems.push(...unknownFallbacks(name, tiers));
+      problems.push(...unknownFallbacks(name, tiers), ...ungatedFallbacks(name, tiers));
       actors.set(name, tiers);
     }
   }

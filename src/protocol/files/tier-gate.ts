@@ -44,6 +44,27 @@ export function tierGate(
   };
 }
 
+/**
+ * Says which tiers with a gate hand mail on to one without: what nobody has approved there must not run
+ * elsewhere.
+ */
+export function ungatedFallbacks(
+  actor: string,
+  tiers: readonly ({ name: string; fallback?: readonly string[] } & TierGate)[],
+): string[] {
+  const open = new Set(tiers.filter(({ gate }) => gate === undefined).map(({ name }) => name));
+  return tiers.flatMap(({ name, gate, fallback = [] }) =>
+    gate === undefined
+      ? []
+      : fallback
+          .filter((one) => open.has(one))
+          .map(
+            (one) =>
+              `actors.${actor}.${name}.fallback names ${shown(one)}, which has no gate; give it one too`,
+          ),
+  );
+}
+
 /** Says which tiers let an actor of the same file decide, which can't. */
 export function actorsAsGates(
   actors: ReadonlyMap<string, readonly ({ name: string } & TierGate)[]>,
