@@ -3,7 +3,7 @@ import { commandLine } from '../command-line.ts';
 /** The name of our MCP server in a CLI, which no server of an operator has. */
 const SERVER = 'crosstalk_permission';
 /** The tool of that server that a CLI asks. */
-export const ASK_TOOL = 'ask';
+const ASK_TOOL = 'ask';
 /** The file in the directory of a run that names our server. */
 export const SERVER_FILE = 'permission.json';
 

@@ -1,5 +1,5 @@
 /** How dangerous something is that a tool asks for, from the least to the most. */
-export const MARKS = ['reads', 'writes', 'unknown', 'dangerous'] as const;
+const MARKS = ['reads', 'writes', 'unknown', 'dangerous'] as const;
 export type Mark = (typeof MARKS)[number];
 
 /** A mark, and why it is not lower, each reason in a few words. */

@@ -10,9 +10,9 @@ import type { Message } from '../../protocol/message.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
 import { saidSecrets } from '../../protocol/text/found-secret.ts';
 import { parsed, unreadable, type Parsed } from '../../protocol/text/result.ts';
-import type { OpenPermission, OpenPermissions } from '../../state/open-permissions.ts';
+import type { OpenPermission, OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import type { Outbox } from '../../state/outbox.ts';
-import type { AskingRun } from './run-permission.ts';
+import type { AskingRun } from './asking-run.ts';
 
 export interface PermissionsParts {
   open: OpenPermissions;

@@ -3,31 +3,11 @@ import {
   MOST_QUESTIONS,
   permissionQuestion,
   toolCall,
-  type Marked,
 } from '../../protocol/decision/permission.ts';
 import type { PermissionOnRecord } from '../../protocol/text/decision.ts';
 import type { PermissionAnswer } from './answer.ts';
+import type { AskingRun } from './asking-run.ts';
 import type { OpenQuestion, Outcome, Permissions } from './permissions.ts';
-
-/** The run that asks, as its dispatcher knows it. */
-export interface AskingRun {
-  id: string;
-  actor: string;
-  host: string;
-  channel: string;
-  /** The messages that it was given. */
-  messages: readonly string[];
-  /** Those of them, or behind them, that its questions name. */
-  re: readonly string[];
-  /** Who decides. */
-  approver: string;
-  /** Milliseconds for which a question waits. */
-  timeout: number;
-  /** How dangerous a tool call seems. */
-  markOf: (tool: string, input: Readonly<Record<string, unknown>>) => Marked;
-  /** Tells who watches the run, in one line. */
-  tell: (text: string) => void;
-}
 
 const ENDED = 'denied: the run comes to its end';
 

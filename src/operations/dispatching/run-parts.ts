@@ -14,7 +14,7 @@ import { BudgetHolds } from '../../state/bills/budget-holds.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import { Holds } from '../../state/holds.ts';
-import { OpenPermissions } from '../../state/open-permissions.ts';
+import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { RunBudget } from '../../state/run-budget.ts';
 import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';

@@ -2,7 +2,7 @@ import type { OutputNote } from '../../agents/output/plain-call.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
-import type { OpenPermission } from '../../state/open-permissions.ts';
+import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/pause.ts';
 import type { Finding } from './finding.ts';

@@ -7,7 +7,7 @@ import { Cursors, cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { Holds } from '../../state/holds.ts';
-import { OpenPermissions, type OpenPermission } from '../../state/open-permissions.ts';
+import { OpenPermissions, type OpenPermission } from '../../state/permissions/open-permissions.ts';
 import { readPause } from '../../state/pause.ts';
 import { failureDelay, heldDelay, runDelay } from './held-mail.ts';
 import { joiningAbout, whomText } from './joining.ts';

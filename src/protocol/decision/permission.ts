@@ -85,7 +85,7 @@ const MOST_LINES = 1000;
  *
  * @param input JSON text
  */
-export function inputLines(input: string): string[] {
+function inputLines(input: string): string[] {
   const value = JSON.parse(input) as Record<string, unknown>;
   return Object.entries(value).flatMap(([name, argument]) => {
     const key = /^\w{1,64}$/.test(name) ? name : visible(name);

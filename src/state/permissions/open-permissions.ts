@@ -1,5 +1,5 @@
-import { isChannelId, isName, isRelPath } from '../protocol/names.ts';
-import { isRecord, isTime, JsonFolder } from './files.ts';
+import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
+import { isRecord, isTime, JsonFolder } from '../files.ts';
 
 /** A question for permission that a run waits for. Times are ISO 8601 UTC. */
 export interface OpenPermission {
