@@ -158,20 +158,17 @@ function hostile(said: Partial<Message>): string {
 
 describe('what cannot be gated', () => {
   it('is refused when it is written, and held when it is pushed', async () => {
-    const odd = { builder: { default: { cli: 'my-agent', gate: 'anna' } } };
-    tower.declare(odd);
+    const unset = await tower.run('actor', 'set', 'builder', 'gate_plan=');
+    expect(unset).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('no planning mode of its command is known') as string,
+    });
+    tower.declare({ builder: { default: { cli: 'my-agent', gate: 'anna' } } });
     const shown = await tower.run('host', 'show', '--json');
     expect(shown.out).toContain('no planning mode of its command is known');
-    const added = await tower.run(
-      'actor',
-      'add',
-      'other',
-      '--cli',
-      'my-agent',
-      '--set',
-      'gate=anna',
-    );
-    expect(added.code).not.toBe(0);
+    await asks('move the tables');
+    await tower.once();
+    expect([prompts('plan').length, prompts('real').length]).toEqual([1, 0]);
   });
 });
 
