@@ -15,8 +15,7 @@ function questionOf(tool: string, input: unknown): Message {
 }
 
 /** What is not drawn, and what steers a terminal or reorders letters. */
-const HIDING =
-  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/;
+const HIDING = /[^\P{C}\n]/u;
 
 describe('a question for permission', () => {
   it('shows an input whole, and lets nothing in it hide or pass for a line of ours', () => {
