@@ -160,6 +160,23 @@ describe('a run asks for permission', () => {
 });
 
 describe('while a question waits', () => {
+  it('who asks and waits is told who decides, and how, and gets the answer', async () => {
+    const running = host.start();
+    const told: string[] = [];
+    const asking = host.runWith(
+      { onErr: (text) => told.push(text) },
+      ...['ask', 'worker', '--from', 'carl', '--timeout', '100', '--'],
+      task(write('a.txt')),
+    );
+    const [question] = await asked(1);
+    await until('it is said', () =>
+      told.join('').includes(`anna decides, with: crosstalk approve ${question?.relPath ?? ''}`),
+    );
+    await decide('approve', question);
+    expect((await asking).out).toContain('yes: ');
+    await running.stop();
+  });
+
   it('status, explain and watch say so, and nothing of it afterwards', async () => {
     const running = host.start();
     const relPath = await host.send('worker', task(write('a.txt')));
