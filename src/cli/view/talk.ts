@@ -1,7 +1,7 @@
 import type { AskEvents } from '../../operations/sending/ask.ts';
 import type { Replied } from '../../operations/reading/replies.ts';
 import type { Sent } from '../../operations/sending/input.ts';
-import { replyCommand } from '../../operations/waiting/words.ts';
+import { decideCommands, replyCommand } from '../../operations/waiting/words.ts';
 import { reasonOf } from '../../errors.ts';
 import { optionLines } from '../../protocol/choice.ts';
 import type { Located } from '../../protocol/message.ts';
@@ -73,6 +73,11 @@ export class Talk {
       return;
     }
     note(this.#call, `${message.from} says on the way, in ${relPath}:\n${indent(text)}`);
+    if (message.proposal === true) {
+      // A reply decides nothing.
+      note(this.#call, decideCommands(relPath, message.to));
+      return;
+    }
     this.#prompt.abort();
     this.#prompt = new AbortController();
     if (io.ask === undefined) note(this.#call, replyCommand(relPath));

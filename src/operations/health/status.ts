@@ -6,6 +6,7 @@ import { Cursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Commit } from '../../protocol/commit.ts';
+import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { readPause } from '../../state/pause.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { takeCensus } from './census.ts';
@@ -69,6 +70,7 @@ export async function status(
     profile_changes: profiles.changes,
     unserved: await mailForNobody(context, counting),
     inbox: await waitingFor(context, counting.name, counting),
+    permissions: await new OpenPermissions(paths.permissions).all(),
     held: host.held,
     gated: await listGated(context),
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
