@@ -1,4 +1,5 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
+import type { BranchOnRecord } from '../protocol/text/branch.ts';
 import type { WebDelay } from './delay.ts';
 import type { Time } from './time.ts';
 import type { WebUsage } from './usage.ts';
@@ -48,6 +49,18 @@ export interface WebMessage extends MessageRef {
   mark?: 'interim' | 'failure' | 'cancel';
   /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
   verified?: boolean;
+  /** The branch on which the run worked that wrote it, in the repository of its host; as it claims. */
+  branch?: BranchOnRecord;
+}
+
+/** `GET /api/branch`: what the branch of an answer changed, where this machine has it. */
+export interface WebBranchDiff extends BranchOnRecord {
+  /** The folder of the repository, or of the copy of it, in which it was found. */
+  place: string;
+  /** The beginning of the patch; characters that are not drawn are escaped, except line feeds and tabs. */
+  patch: string;
+  /** Whether the patch is longer. */
+  cut: boolean;
 }
 
 /** A file that a message brings along; everything is as its sender claims. */
@@ -144,6 +157,8 @@ export interface WebThreadNode {
   /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
   mark: 'interim' | 'failure' | 'cancel' | null;
   usage: WebUsage | null;
+  /** The branch on which the run worked that wrote it. */
+  branch?: BranchOnRecord;
   /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
   verified?: boolean;
   states: WebState[];

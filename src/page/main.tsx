@@ -7,6 +7,7 @@ import './styles/now.css';
 import './styles/markdown.css';
 import './styles/messages.css';
 import './styles/signed.css';
+import './styles/branch.css';
 import './styles/compose.css';
 import './styles/files.css';
 import './styles/extras.css';

@@ -8,6 +8,7 @@ import { markedLines } from '../../protocol/text/structure.ts';
 import { note, print, text, type Call } from '../command/command.ts';
 import { durationOf } from '../command/duration.ts';
 import { EXIT } from '../command/exit.ts';
+import { branchInWords } from '../../protocol/text/branch.ts';
 import { localTimes } from './message.ts';
 import { colourless, indent, painter } from './render.ts';
 
@@ -74,13 +75,17 @@ function render({ io }: Call, { ref, state, replies: list, failures }: Replied):
       const said = [message.body, ...optionLines(message.options ?? [])].join('\n');
       const body = markedLines(colourless(said), (line) => OURS.test(line));
       const mark = markOf(message);
-      return `  from ${message.from} ${relPath}${mark === null ? '' : MARKS[mark]}\n${indent(body)}`;
+      const notes = [
+        ...(mark === null ? [] : [MARKS[mark]]),
+        ...(message.branch === undefined ? [] : [`branch ${branchInWords(message.branch)}`]),
+      ].map((words) => ` (${words})`);
+      return `  from ${message.from} ${relPath}${notes.join('')}\n${indent(body)}`;
     }),
   ].join('\n');
 }
 
 const MARKS = {
-  interim: ' (interim)',
-  failure: ' (notice of a failure)',
-  cancel: ' (cancels it)',
+  interim: 'interim',
+  failure: 'notice of a failure',
+  cancel: 'cancels it',
 } as const;

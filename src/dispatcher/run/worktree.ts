@@ -9,7 +9,7 @@ import type { Worktrees } from '../../state/worktrees.ts';
 import { bringBranch } from '../../transport/worktree/bring.ts';
 import { makeTree } from '../../transport/worktree/make.ts';
 import { pushBranch } from '../../transport/worktree/push.ts';
-import { findSource, hasBranch, nameOf } from '../../transport/worktree/source.ts';
+import { branchTip, findSource, nameOf } from '../../transport/worktree/source.ts';
 import type { Briefing } from './briefing.ts';
 import type { TreePlace, WorkplaceParts } from './workplace.ts';
 import { workdirOf } from './workdir.ts';
@@ -66,7 +66,7 @@ export async function openWorktree<T extends Prepared>(
     if (ready && base !== undefined && (await isFolder(dir)))
       return { ok: true, place: { worktree, source, tree: { dir, branch, base } } };
     // A thread whose copy was removed goes on where its branch is.
-    const from = (await hasBranch(source, branch)) ? branch : tier.worktreeFrom;
+    const from = (await branchTip(source, branch)) !== undefined ? branch : tier.worktreeFrom;
     const made = await makeTree(environment, source, { dir, branch, from }, signal);
     worktree = await worktrees.note(worktree, { base: base ?? made.base, ready: false });
     const tree = { ...made, base: base ?? made.base };

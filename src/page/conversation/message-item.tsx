@@ -10,6 +10,7 @@ import { CancelButton } from '../compose/cancel-button.tsx';
 import { ReplyBox, useMayReply } from '../compose/reply-box.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { clockOf, dayOf, wholeTimeOf } from '../text/time.ts';
+import { MessageBranch } from './branch.tsx';
 import { MessageFiles } from './files.tsx';
 import { Speaker, type Kind } from '../parts/speaker.tsx';
 import { Verified } from '../parts/verified.tsx';
@@ -112,6 +113,7 @@ export function MessageItem(props: Props): JSX.Element {
       ))}
       <Body message={message} />
       <MessageFiles message={message} />
+      <MessageBranch message={message} />
       {(replying || message.options.length > 0) && (
         <ReplyBox {...place} from={from} options={message.options} opened={replying} />
       )}
@@ -172,10 +174,12 @@ function asCode(json: string): string {
 }
 
 /** An estimate of a message's height in pixels, used until it was shown. */
-export function guessedHeight({ body, re, files, options }: WebMessage): number {
+export function guessedHeight({ body, re, files, options, branch }: WebMessage): number {
   const lines = body
     .split('\n', MANY_LINES)
     .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 75)), 0);
-  const rows = 26 * (re.length + files.length) + (options.length > 0 ? 48 : 0);
+  const rows =
+    26 * (re.length + files.length + (branch === undefined ? 0 : 1)) +
+    (options.length > 0 ? 48 : 0);
   return 72 + rows + Math.min(MANY_LINES, lines) * 24;
 }
