@@ -181,11 +181,19 @@ export interface WebHit extends MessageRef {
   channel_name: string;
   score: number;
   from: string;
+  /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
+  verified?: boolean;
   to: string[];
   timestamp: Time;
   excerpt: string;
   /** The messages around it in its channel; `hit` is where it stands among them. */
-  context: { relPath: string; from: string; excerpt: string; hit: boolean }[];
+  context: {
+    relPath: string;
+    from: string;
+    verified?: boolean;
+    excerpt: string;
+    hit: boolean;
+  }[];
 }
 
 /** `GET /api/search`, as `crosstalk search --json`. */

@@ -11,6 +11,7 @@ import { EXIT } from '../command/exit.ts';
 import { branchInWords } from '../../protocol/text/branch.ts';
 import { localTimes } from './message.ts';
 import { colourless, indent, painter } from './render.ts';
+import { verifiedMark } from './verified.ts';
 
 const DEFAULT_TIMEOUT_S = '600';
 /** A year. */
@@ -69,13 +70,14 @@ function render({ io }: Call, { ref, state, replies: list, failures }: Replied):
   return [
     `${paint(COLOURS[state], state)} ${ref.relPath}`,
     ...failures.map((one) => `  ${failureLine(one)}; dead letter ${one.dead_letter}`),
-    ...list.map(({ relPath, message }) => {
+    ...list.map(({ relPath, message, verified }) => {
       // If the text were indented only as much as the line above it, it could pass for another
       // reply.
       const said = [message.body, ...optionLines(message.options ?? [])].join('\n');
       const body = markedLines(colourless(said), (line) => OURS.test(line));
       const mark = markOf(message);
       const notes = [
+        ...verifiedMark(paint, verified),
         ...(mark === null ? [] : [MARKS[mark]]),
         ...(message.branch === undefined ? [] : [`branch ${branchInWords(message.branch)}`]),
       ].map((words) => ` (${words})`);
