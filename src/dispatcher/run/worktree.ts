@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { passed } from '../../crash-points.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import type { BranchOnRecord } from '../../protocol/text/branch.ts';
 import { chainLevels } from '../../protocol/causality.ts';
@@ -60,6 +61,7 @@ export async function openWorktree<T extends Prepared>(
     ...{ thread: suffixOf(thread.root) || SESSION, name: nameOf(source), preferred },
   };
   let worktree = await worktrees.open(wanted, now());
+  passed('tree_recorded');
   try {
     const { dir } = worktree;
     const { branch, ready, base } = worktree.record;
@@ -79,6 +81,7 @@ export async function openWorktree<T extends Prepared>(
         return { ok: false, result, detail: whyNotReady(tier.before, result) };
       }
     }
+    passed('tree_prepared');
     worktree = await worktrees.note(worktree, { ready: true });
     return { ok: true, place: { worktree, source, tree } };
   } catch (error) {
@@ -131,6 +134,7 @@ export async function bringBack(
     if (commit === base && fetched === undefined) return undefined;
     if (held === undefined)
       place.worktree = await worktrees.note(place.worktree, { fetched: commit });
+    passed('branch_noted');
     const problems = held === undefined ? [] : [held];
     const { worktreePush: remote } = tier;
     if (remote !== undefined && commit !== pushed) {
