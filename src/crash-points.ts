@@ -49,6 +49,12 @@
  * At `transcript_begun` and `transcript_written` nothing depends on what was written: a transcript without
  * its last line is one that was cut off.
  *
+ * A plan that waits for a decision passes `gate_written`: the gate holds the final bytes of what asks for it,
+ * and the run counts as made. `proposal_queued`: they are in the outbox; without the mark that says so they
+ * are put there once more. `decision_written`: the decision counts, whatever becomes of its message.
+ * `denial_queued`: the answer after a denial is in the outbox, as any other answer is from then on; the gate
+ * that is left is removed.
+ *
  * `file_written` and `file_renamed` are part of every durable write: first the temporary file is
  * complete, then it has its new name. Temporary files that a dead process left are deleted at the
  * next start.
@@ -90,6 +96,10 @@ export const CRASH_POINTS = [
   'branch_noted',
   'transcript_begun',
   'transcript_written',
+  'gate_written',
+  'proposal_queued',
+  'decision_written',
+  'denial_queued',
 ] as const;
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];

@@ -35,6 +35,10 @@ export type EventName =
   | 'failure_told'
   | 'cancelled'
   | 'cancel_ignored'
+  | 'gated'
+  | 'decided'
+  | 'decision_ignored'
+  | 'gate_removed'
   | 'parked'
   | 'fallback'
   | 'joining'
@@ -82,6 +86,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   dead_letter: 'warn',
   quarantined: 'error',
   parked: 'warn',
+  decision_ignored: 'warn',
   fallback: 'warn',
   cursor_lost: 'warn',
   workspace_cleaned: 'warn',

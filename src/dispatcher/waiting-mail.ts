@@ -3,6 +3,7 @@ import type { Batches } from './batches.ts';
 import { lookedAt } from './batches.ts';
 import type { DueSource, Startable } from './due.ts';
 import type { Deliveries } from './intake/deliveries.ts';
+import type { Gated } from './gates/gated.ts';
 import type { Joins } from './joins.ts';
 import type { Lanes } from './lanes.ts';
 import { tiersFor } from './run/tier-choice.ts';
@@ -14,6 +15,7 @@ export interface WaitingMailParts {
   lanes: Lanes;
   batches: Batches;
   joins: Pick<Joins, 'follow' | 'holds'>;
+  gated: Gated;
 }
 
 /**
@@ -39,7 +41,7 @@ export class WaitingMail implements DueSource {
     const every = mailboxes.waiting();
     joins.follow(every);
     await guards.budgets.follow(host.actors, every);
-    for (const waiting of withoutHeld(guards, host, every)) {
+    for (const waiting of withoutHeld(this.#parts, host, every)) {
       const { actor, channel } = waiting;
       const tiers = host.actors.get(actor) ?? [];
       if (!tiers.some((tier) => lanes.isFree(actor, tier))) continue;
@@ -79,18 +81,19 @@ export class WaitingMail implements DueSource {
   }
 }
 
-/** The boxes without the mail that waits for budgets. */
+/** The boxes without the mail that waits for budgets, or at a gate. */
 function withoutHeld(
-  { budgets }: Guards,
+  { guards: { budgets }, gated }: Pick<WaitingMailParts, 'guards' | 'gated'>,
   { actors }: ActiveHost,
   all: MailboxMail[],
 ): MailboxMail[] {
-  if (budgets.isEmpty) return all;
+  if (budgets.isEmpty && gated.isEmpty) return all;
   return all.flatMap((box) => {
     const { actor, channel } = box;
     const tiers = actors.get(actor) ?? [];
     const messages = box.messages.filter(
       ({ relPath, message }) =>
+        !gated.holds(actor, channel, relPath) &&
         !budgets.waits({ actor, channel, messages: [relPath] }, tiersFor(tiers, [message.tier])),
     );
     return messages.length === 0 ? [] : [{ ...box, messages }];

@@ -47,8 +47,12 @@ export interface StatePaths {
   verdicts: string;
   /** Messages that this machine has written. */
   written: string;
+  /** Decisions that people have made on this machine. */
+  decided: string;
   pause: string;
   runBudget: string;
+  /** Mail that waits for somebody to approve a plan. */
+  gates: string;
   /** Mail that waits for a budget of money or tokens. */
   budgetHolds: string;
   /** Whose mail passes although a budget is spent. */
@@ -106,8 +110,10 @@ function statePaths(root: string): StatePaths {
     pins: join(root, 'pins.json'),
     verdicts: join(root, 'verdicts.jsonl'),
     written: join(root, 'written.jsonl'),
+    decided: join(root, 'decided.jsonl'),
     pause: join(root, 'paused.json'),
     runBudget: join(root, 'run-budget.json'),
+    gates: join(root, 'gates'),
     budgetHolds: join(root, 'budget-holds.json'),
     budgetPasses: join(root, 'budget-passes.json'),
     holds: join(root, 'holds.json'),

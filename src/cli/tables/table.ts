@@ -5,6 +5,7 @@ import { completionCommands } from './completion.ts';
 import { KEY_COMMANDS } from './keys.ts';
 import { MCP_COMMANDS } from './mcp.ts';
 import { MEMORY_COMMANDS } from './memory.ts';
+import { DECIDING_COMMANDS } from './deciding.ts';
 import {
   ALLOW_SECRET,
   ATTACH,
@@ -90,6 +91,7 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('../commands/ask.ts'),
   },
   ...TALKING_COMMANDS,
+  ...DECIDING_COMMANDS,
   ...READING_COMMANDS,
   ...AGENT_COMMANDS,
   ...BUS_COMMANDS,

@@ -7,6 +7,7 @@ import type { Failure, TalkFields } from '../../protocol/talk.ts';
 /** What a message says of its part in an exchange (talk.md), as rows of a name and a text. */
 export function talkRows(fields: TalkFields): [string, string | undefined][] {
   const { asks, options = [], interim, final, failed, cancels, schema, json, branch } = fields;
+  const { proposal, permission, decision } = fields;
   return [
     ['asks', asks && 'anew, in an old thread'],
     ...optionLines(options).map((line): [string, string] => ['option', line]),
@@ -17,6 +18,11 @@ export function talkRows(fields: TalkFields): [string, string | undefined][] {
     ['failed', failed && whyFailed(failed)],
     ['cancels', cancels],
     ['branch', branch && branchInWords(branch)],
+    ['proposal', proposal && 'waits for a decision: crosstalk approve, or crosstalk deny'],
+    ['tool', permission && escapeInvisible(permission.tool)],
+    ['input', permission && escapeInvisible(permission.input)],
+    ['marks', permission?.marks?.join(', ')],
+    ['decision', decision],
   ];
 }
 

@@ -14,6 +14,7 @@ import { threadRoot } from '../../protocol/thread.ts';
 import { unaccepted } from './acceptance.ts';
 import { brief, shownThread, type Briefing } from './briefing.ts';
 import { Beginning } from '../../bus/beginning.ts';
+import { cannotPlan, gateInPrompt } from './plan.ts';
 import { peersAt } from '../../bus/peers.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
@@ -85,6 +86,8 @@ async function runCli(
     const detail = `the thread is ${String(briefing.depth)} messages deep, more than ${String(job.tier.maxDepth)}`;
     return { kind: 'parked', detail };
   }
+  const unplanned = cannotPlan(job);
+  if (unplanned !== undefined) return unplanned;
   const turnedAway = await unaccepted(parts, job, briefing);
   if (turnedAway !== undefined) {
     const ended = failed(NOTHING_RAN, 'not_accepted', turnedAway.why);
@@ -226,7 +229,8 @@ async function promptOf(
       ...(place.copy && { of: place.copy.source.dir, branch: place.copy.tree.branch }),
     },
     answers: plans,
-    schemas: schemasOf(briefing, plans),
+    schemas: job.plans === true ? [] : schemasOf(briefing, plans),
+    gate: gateInPrompt(parts, job, briefing),
     ...(letter?.reason === 'misfit' && { misfit: letter.detail }),
     ...(letter?.reason === 'prompt_too_long' && { threadShare: 0.5 }),
     thread,

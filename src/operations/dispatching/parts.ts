@@ -5,6 +5,7 @@ import { Dispatcher } from '../../dispatcher/dispatcher.ts';
 import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
+import { Gated } from '../../dispatcher/gates/gated.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
 import type { Transcribing } from '../../dispatcher/run/transcribing.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
@@ -14,6 +15,7 @@ import { processRunner } from '../../runner/process-runner.ts';
 import type { Log } from '../../log.ts';
 import { LAST_HOST_FILE } from '../../state/approvals.ts';
 import { Cursors } from '../../state/cursors.ts';
+import { Gates } from '../../state/gates.ts';
 import { Departed } from '../../state/departed.ts';
 import { Interruptions } from '../../state/interruptions.ts';
 import { DueNotices } from '../../state/notices.ts';
@@ -26,7 +28,7 @@ import { permission } from '../publishing.ts';
 import { publisherOf } from './publisher-of.ts';
 import { serveRun } from '../sending/serve-run.ts';
 import { approvingIn } from '../setup/approvals.ts';
-import { guardsOf, timeZone, transcribingOf } from './run-parts.ts';
+import { guardsOf, operatorOf, timeZone, transcribingOf } from './run-parts.ts';
 
 /** The operator's decisions that affect the parts of a dispatcher. */
 interface Choices {
@@ -178,6 +180,9 @@ function dispatcherOf(
       serveRun: (run, request, handling) =>
         serveRun(context, (id) => parts.publisher.publish(id), run, request, handling),
     },
+    decided: context.decided,
+    gated: new Gated(new Gates(paths.gates)),
+    operator: operatorOf(context),
     stateDir: paths.root,
     binDir: paths.bin,
     environment: env,

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { BudgetMail } from '../../dispatcher/run/budget-mail.ts';
 import { Budgets } from '../../dispatcher/run/budgets.ts';
 import { Guards } from '../../dispatcher/run/guards.ts';
@@ -12,6 +13,7 @@ import { Holds } from '../../state/holds.ts';
 import { RunBudget } from '../../state/run-budget.ts';
 import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
 
 /** The part that decides whether runs may start. */
 export function guardsOf(
@@ -47,6 +49,15 @@ export function guardsOf(
 export function transcribingOf({ paths, now, transport }: Context): Transcribing {
   const keep = (): number => keptFor(transport.defaults.keepTranscripts);
   return new Transcribing(new Transcripts(paths.transcripts), keep, now);
+}
+
+/** The name under which the operator of this machine writes, as `send` finds it. */
+export function operatorOf(context: Context): string {
+  try {
+    return resolveFrom(context, undefined, userInfo().username);
+  } catch {
+    return 'operator';
+  }
 }
 
 /** The IANA time zone of this machine. */

@@ -12,6 +12,7 @@ import { takeCensus } from './census.ts';
 import { type Context } from '../context.ts';
 import { channelsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
+import { listGated } from './gated.ts';
 import { judge } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
@@ -69,6 +70,7 @@ export async function status(
     unserved: await mailForNobody(context, counting),
     inbox: await waitingFor(context, counting.name, counting),
     held: host.held,
+    gated: await listGated(context),
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
     channels: channels.map(({ id, name, parent }) => ({
       id,
