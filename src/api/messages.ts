@@ -16,6 +16,8 @@ export interface WebSession {
   host: string | null;
   /** Whether every write is refused with 403. */
   read_only: boolean;
+  /** Whether this window may decide on what actors propose. */
+  may_decide: boolean;
   /** The maximum size of a message in bytes. */
   message_limit: number;
   event_id: string;
@@ -51,6 +53,8 @@ export interface WebMessage extends MessageRef {
   verified?: boolean;
   /** The branch on which the run worked that wrote it, in the repository of its host; as it claims. */
   branch?: BranchOnRecord;
+  /** Somebody has to decide on it. */
+  proposal?: boolean;
 }
 
 /** `GET /api/branch`: what the branch of an answer changed, where this machine has it. */

@@ -133,6 +133,7 @@ export function webMessage(
     ...(mark !== null && { mark }),
     ...(verified !== undefined && { verified }),
     ...(branch !== undefined && { branch }),
+    ...(message.proposal && { proposal: message.proposal }),
   };
 }
 

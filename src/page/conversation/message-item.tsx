@@ -10,6 +10,7 @@ import { CancelButton } from '../compose/cancel-button.tsx';
 import { ReplyBox, useMayReply } from '../compose/reply-box.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { clockOf, dayOf, wholeTimeOf } from '../text/time.ts';
+import { ProposalCard } from './proposal.tsx';
 import { MessageBranch } from './branch.tsx';
 import { MessageFiles } from './files.tsx';
 import { Speaker, type Kind } from '../parts/speaker.tsx';
@@ -44,6 +45,8 @@ export function MessageItem(props: Props): JSX.Element {
   const { message, kind, position, count, states, answered, current, newDay, firstUnread } = props;
   const { channel, relPath, from, to, timestamp, tier, host, type, schema } = message;
   const place = { channel, relPath };
+  // A choice among the answers that a proposal offers would decide nothing.
+  const options = message.proposal === true ? [] : message.options;
   const [replying, setReplying] = useState(false);
   const mayReply = useMayReply(from);
   const title = `message-${relPath.replace(/[^\w]/g, '-')}`;
@@ -111,11 +114,17 @@ export function MessageItem(props: Props): JSX.Element {
           </Link>
         </p>
       ))}
-      <Body message={message} />
+      {message.proposal === true ? (
+        <ProposalCard at={place} inList>
+          <Body message={message} />
+        </ProposalCard>
+      ) : (
+        <Body message={message} />
+      )}
       <MessageFiles message={message} />
       <MessageBranch message={message} />
-      {(replying || message.options.length > 0) && (
-        <ReplyBox {...place} from={from} options={message.options} opened={replying} />
+      {(replying || options.length > 0) && (
+        <ReplyBox {...place} from={from} options={options} opened={replying} />
       )}
       {states.length > 0 && (
         <p class="states">
