@@ -148,9 +148,7 @@ can(`sandbox run shows what an actor would reach${UNLESS}`, async () => {
   await pass(host);
   const said = bus.from('dev').map(({ message }) => message);
   expect(said.flatMap(({ files = [] }) => files).map(({ name }) => name)).toEqual(['mine']);
-  expect(said.map(({ body }) => body).join('')).toContain(
-    'status reads the transport, which the sandbox of this run hides',
-  );
+  expect(said.map(({ body }) => body).join('')).toContain('host file  hosts/front.md');
   const opened = await host.run('open', '--actor', 'dev');
   expect(opened.code).toBe(1);
   expect(opened.err).toContain('has a sandbox, and sessions in one cannot talk on the bus yet');

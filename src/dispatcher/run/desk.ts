@@ -32,6 +32,10 @@ export interface Handling {
   durable: () => void;
   /** The bytes of a file that a request has dropped; undefined for more than `limit` bytes. */
   bytesOf: (request: string, sha256: string, limit: number) => Promise<Buffer | undefined>;
+  /** Puts a file where the run can take it. */
+  put: (request: string, sha256: string, bytes: Buffer) => Promise<void>;
+  /** Aborted once nobody waits for the answer: whoever asked has gone, or the run is over. */
+  gone: AbortSignal;
 }
 
 /** Carries out the request of a run; the creator of the dispatcher supplies it. */
@@ -72,7 +76,7 @@ export class RunDesk {
   #watcher: FSWatcher | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
-  #ended = false;
+  readonly #over = new AbortController();
 
   private constructor(parts: DeskParts, run: RunFacts, dir: string, drops: DropFolder) {
     this.#parts = parts;
@@ -107,7 +111,7 @@ export class RunDesk {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#watcher?.close();
-    this.#ended = true;
+    this.#over.abort();
     await this.#drops.seal();
     await this.#look();
     await Promise.all(this.#underway);
@@ -126,7 +130,7 @@ export class RunDesk {
       this.#ear = await listen(socket, async (request, gone) => {
         if (request.op === 'ping') return { pid: process.pid };
         if (request.op !== 'send' && request.op !== 'send_talk') throw new Error('not for a run');
-        if (this.#ended) return { pid: process.pid, send: HAS_ENDED };
+        if (this.#over.signal.aborted) return { pid: process.pid, send: HAS_ENDED };
         return { pid: process.pid, send: await this.#serve(request.request, { gone }) };
       });
     }
@@ -179,6 +183,8 @@ export class RunDesk {
     const answer = this.#parts.serveRun(this.#run, named, {
       durable,
       bytesOf: (id, sha256, limit) => this.#drops.bytes(id, sha256, limit),
+      put: (id, sha256, bytes) => this.#drops.put(id, sha256, bytes),
+      gone: AbortSignal.any([this.#over.signal, ...(gone === undefined ? [] : [gone])]),
     });
     const left = new Promise<void>((resolve) => {
       if (gone === undefined || gone.aborted) resolve();
