@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FORWARDER_PORT, withForwarder } from './forwarder.ts';
 
 /** Whether this machine can make a sandbox, and what is to be done if it cannot. */
 export type Backend = { ok: true; program: string } | { ok: false; problem: string; fix: string };
-
-/** Where the forwarder listens in a sandbox that reaches some hosts. */
-const PORT = 3128;
 
 /** What every sandbox shuts out: other processes, what they share, and their rights. */
 const APART = [
@@ -32,10 +30,7 @@ export function wrapped(
   network: Network,
 ): string[] {
   const net = network === 'all' ? [] : ['--unshare-net'];
-  const inside =
-    typeof network === 'string'
-      ? []
-      : ['/bin/sh', '-c', CONNECT, 'sh', process.execPath, FORWARD, network.socket];
+  const inside = typeof network === 'string' ? [] : withForwarder(network.socket);
   const who = process.getuid?.() === 0 ? NOBODY : [];
   return [program, ...APART, ...who, ...net, ...mounts, '--chdir', cwd, '--', ...inside];
 }
@@ -43,7 +38,7 @@ export function wrapped(
 /** The variables by which programs find the proxy. */
 export function proxyVariables(network: Network): Record<string, string> {
   if (typeof network === 'string') return {};
-  const address = `http://127.0.0.1:${String(PORT)}`;
+  const address = `http://127.0.0.1:${String(FORWARDER_PORT)}`;
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
   return {
     ...Object.fromEntries(
@@ -53,12 +48,6 @@ export function proxyVariables(network: Network): Record<string, string> {
     NODE_USE_ENV_PROXY: '1',
   };
 }
-
-/** Brings a port of the sandbox to a socket that is bound into it, and says when it is there. */
-const FORWARD = `const n=require('node:net');n.createServer(c=>{const o=n.connect(process.argv[1]);c.pipe(o).pipe(c);c.on('error',()=>o.destroy());o.on('error',()=>c.destroy())}).listen(${String(PORT)},'127.0.0.1',()=>require('node:fs').writeFileSync('/tmp/.network','\\n'))`;
-/** A forwarder that cannot start must not keep the command from starting. */
-const CONNECT =
-  'mkfifo /tmp/.network; { "$1" -e "$2" "$3" </dev/null >/dev/null 2>&1 || echo > /tmp/.network; } & read -r _ < /tmp/.network; rm -f /tmp/.network; shift 3; exec "$@"';
 
 const TRY_MS = 10_000;
 
