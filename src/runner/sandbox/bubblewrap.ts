@@ -14,6 +14,9 @@ const APART = [
 /** Root is nobody there: the sandboxes that agent CLIs make for their tools need a user that may make them. */
 const NOBODY = ['--uid', '65534', '--gid', '65534'];
 
+/** Opens a file for the program that follows. */
+const OPENED = 'file=$1; shift; exec "$@" 9< "$file"';
+
 /** How a process in a sandbox reaches others: by the network of the machine, not at all, or by a proxy. */
 export type Network = 'all' | 'none' | { socket: string };
 
@@ -22,17 +25,33 @@ export type Network = 'all' | 'none' | { socket: string };
  *
  * @param mounts as {@link mountsOf} gives them
  * @param cwd where it works; seen in the sandbox under the same path
+ * @param filter the file of the filter of system calls (`filter.ts`), where there is one
  */
 export function wrapped(
   program: string,
   mounts: readonly string[],
   cwd: string,
   network: Network,
+  filter?: string,
 ): string[] {
   const net = network === 'all' ? [] : ['--unshare-net'];
   const inside = typeof network === 'string' ? [] : withForwarder(network.socket);
   const who = process.getuid?.() === 0 ? NOBODY : [];
-  return [program, ...APART, ...who, ...net, ...mounts, '--chdir', cwd, '--', ...inside];
+  const filtered = filter === undefined ? [] : ['/bin/sh', '-c', OPENED, 'sh', filter];
+  const calls = filter === undefined ? [] : ['--seccomp', '9'];
+  return [
+    ...filtered,
+    program,
+    ...calls,
+    ...APART,
+    ...who,
+    ...net,
+    ...mounts,
+    '--chdir',
+    cwd,
+    '--',
+    ...inside,
+  ];
 }
 
 /** The variables by which programs find the proxy. */
