@@ -6,6 +6,7 @@ import { inHome } from '../../agents/command-line.ts';
 import { needsOf, SECRET_PLACES } from '../../agents/sandbox.ts';
 import { makeFolder } from '../../folder.ts';
 import { packageRoot } from '../../package.ts';
+import { buryBelow, clearGraveyard } from '../../state/removal.ts';
 import { thisMachine } from '../../runner/sandbox/machine.ts';
 import type { View } from '../../runner/sandbox/mounts.ts';
 import type { Log } from '../../log.ts';
@@ -73,8 +74,25 @@ export async function ownPlaces(
   for (const { path, writable } of shared) {
     const from = await realpath(placeOf(path)).catch(() => undefined);
     if (from !== undefined) own.push({ path: placeOf(path), from, writable });
+    else if (!writable) await forget(join(stateDir, 'sandbox'), actor, needs.folders, path);
   }
   return own;
+}
+
+/** Removes settings that an earlier run has left where the operator has none, as from a workspace. */
+async function forget(
+  root: string,
+  actor: string,
+  folders: readonly string[],
+  path: string,
+): Promise<void> {
+  const folder = folders.find((one) => path.startsWith(`${one}/`));
+  if (folder === undefined) return;
+  // No actor has such a name.
+  const graveyard = join(root, `.${actor}.gone`);
+  const names = path.slice(folder.length + 1).split('/');
+  await buryBelow(join(root, actor, folder), names, graveyard);
+  await clearGraveyard(graveyard);
 }
 
 /** What a sandbox shows of this machine. */
