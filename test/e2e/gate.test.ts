@@ -126,7 +126,11 @@ describe('a tier with a gate', () => {
     expect(status.gated).toMatchObject([{ actor: 'builder', approver: 'anna' }]);
     await tower.run('cancel', question, '--from', 'anna');
     await tower.once();
-    await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
+    const late = await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
+    expect(late).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('nothing waits for a decision') as string,
+    });
     await tower.once();
     expect(prompts('real')).toEqual([]);
   });
