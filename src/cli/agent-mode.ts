@@ -46,7 +46,7 @@ export async function assertCommandInRun(argv: readonly string[]): Promise<void>
 }
 
 /** Commands that a run requests of the dispatcher, in a sandbox and outside of one. */
-const REQUESTS = ['send', 'reply', 'channel', 'channel create', 'memory add'];
+const REQUESTS = ['send', 'reply', 'channel', 'channel create', 'memory add', '__permission'];
 
 /**
  * Whether a run in a sandbox, which hides the transport, has to ask the dispatcher to look something up

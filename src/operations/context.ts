@@ -24,6 +24,7 @@ import {
 import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
 import type { RemoteBudget } from '../state/remote-budget.ts';
+import { Decided } from '../state/keys/decided.ts';
 import { Written } from '../state/keys/written.ts';
 import { Runs } from '../state/runs.ts';
 import type { Turns } from '../state/turn.ts';
@@ -58,6 +59,8 @@ export interface Context extends Surroundings, TimeAndChance {
   outbox: Outbox;
   /** What this machine has written itself. */
   written: Written;
+  /** What people have decided on this machine. */
+  decided: Decided;
   /** Looks for secrets in what is to leave. */
   screen: Screen;
   turns: Turns;
@@ -117,6 +120,7 @@ export async function withContext<T>(
       started,
       outbox,
       written,
+      decided: new Decided(paths.decided),
       screen: screenOf({ transport, outbox }),
       turns: turnsOf(transport, surroundings.env, now),
       budget: budgetOf(transport, surroundings.env, now),

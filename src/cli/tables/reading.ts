@@ -131,4 +131,14 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     paged: true,
     load: () => import('../commands/talk/cost.ts'),
   },
+  {
+    name: 'thread',
+    args: '<message>',
+    summary: 'who asked whom, what was answered, and what is still open',
+    options: [['--cost', 'with what each run used, and the bill of the whole thread']],
+    inRun: true,
+    example: 'crosstalk thread 1f2e3d4c',
+    paged: true,
+    load: () => import('../commands/thread.ts'),
+  },
 ];

@@ -5,6 +5,7 @@ import { completionCommands } from './completion.ts';
 import { KEY_COMMANDS } from './keys.ts';
 import { MCP_COMMANDS } from './mcp.ts';
 import { MEMORY_COMMANDS } from './memory.ts';
+import { DECIDING_COMMANDS } from './deciding.ts';
 import {
   ALLOW_SECRET,
   ATTACH,
@@ -92,22 +93,13 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('../commands/ask.ts'),
   },
   ...TALKING_COMMANDS,
+  ...DECIDING_COMMANDS,
   ...READING_COMMANDS,
   ...AGENT_COMMANDS,
   ...BUS_COMMANDS,
   ...KEY_COMMANDS,
   ...CHAT_COMMANDS,
   ...MEMORY_COMMANDS,
-  {
-    name: 'thread',
-    args: '<message>',
-    summary: 'who asked whom, what was answered, and what is still open',
-    options: [['--cost', 'with what each run used, and the bill of the whole thread']],
-    inRun: true,
-    example: 'crosstalk thread 1f2e3d4c',
-    paged: true,
-    load: () => import('../commands/thread.ts'),
-  },
   {
     name: 'search',
     args: '<words...>',

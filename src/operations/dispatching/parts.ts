@@ -5,6 +5,7 @@ import { Dispatcher } from '../../dispatcher/dispatcher.ts';
 import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
+import { Gated } from '../../dispatcher/gates/gated.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
 import type { Transcribing } from '../../dispatcher/run/transcribing.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
@@ -14,6 +15,7 @@ import { processRunner } from '../../runner/process-runner.ts';
 import type { Log } from '../../log.ts';
 import { LAST_HOST_FILE } from '../../state/approvals.ts';
 import { Cursors } from '../../state/cursors.ts';
+import { Gates } from '../../state/gates.ts';
 import { Departed } from '../../state/departed.ts';
 import { Interruptions } from '../../state/interruptions.ts';
 import { DueNotices } from '../../state/notices.ts';
@@ -27,7 +29,7 @@ import { publisherOf } from './publisher-of.ts';
 import { LookUps } from '../sending/look-up.ts';
 import { serveRun } from '../sending/serve-run.ts';
 import { approvingIn } from '../setup/approvals.ts';
-import { guardsOf, timeZone, transcribingOf } from './run-parts.ts';
+import { guardsOf, operatorOf, permissionsOf, timeZone, transcribingOf } from './run-parts.ts';
 
 /** The operator's decisions that affect the parts of a dispatcher. */
 interface Choices {
@@ -182,6 +184,10 @@ function dispatcherOf(
       folder: paths.run,
       serveRun: (run, request, handling) => serveRun(context, serving, run, request, handling),
     },
+    permissions: permissionsOf(context, parts.publisher, parts.log),
+    decided: context.decided,
+    gated: new Gated(new Gates(paths.gates)),
+    operator: operatorOf(context),
     stateDir: paths.root,
     binDir: paths.bin,
     environment: env,
