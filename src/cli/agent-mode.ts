@@ -45,7 +45,10 @@ export async function assertCommandInRun(argv: readonly string[]): Promise<void>
   if (spec !== undefined && spec.inRun === undefined) throw notForRuns(spec.notInRun ?? WHO_MAY);
 }
 
-/** Commands that a run requests of the dispatcher, in a sandbox and outside of one. */
+/**
+ * Commands that a run requests of the dispatcher, in a sandbox and outside of one. The last is called by
+ * its agent CLI, for permission.
+ */
 const REQUESTS = ['send', 'reply', 'channel', 'channel create', 'memory add', '__permission'];
 
 /**

@@ -192,6 +192,7 @@ export class RunDesk {
         : undefined;
     const isQuestion = (named as { kind?: unknown } | null | undefined)?.kind === 'permission';
     const { askPermission } = this.#parts;
+    const over = AbortSignal.any([this.#over.signal, ...(gone === undefined ? [] : [gone])]);
     const answer =
       isQuestion && askPermission !== undefined
         ? askPermission(named, gone ?? new AbortController().signal, durable)
@@ -199,7 +200,7 @@ export class RunDesk {
             durable,
             bytesOf: (id, sha256, limit) => this.#drops.bytes(id, sha256, limit),
             put: (id, sha256, bytes) => this.#drops.put(id, sha256, bytes),
-            gone: AbortSignal.any([this.#over.signal, ...(gone === undefined ? [] : [gone])]),
+            gone: over,
           });
     const left = new Promise<void>((resolve) => {
       if (gone === undefined || gone.aborted) resolve();

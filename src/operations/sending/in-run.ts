@@ -63,9 +63,8 @@ export async function askDispatcher(
   request: RunRequest,
   note: (line: string) => void,
 ): Promise<{ result: unknown } | undefined> {
-  const answer =
-    (await askSocket(runDir, request)) ??
-    answerOf(await drop(runDir, request, reads(request) ? LOOK_UP_LIMIT_MS : DROP_LIMIT_MS));
+  const limit = reads(request) ? LOOK_UP_LIMIT_MS : DROP_LIMIT_MS;
+  const answer = (await askSocket(runDir, request)) ?? answerOf(await drop(runDir, request, limit));
   if (answer === undefined) return undefined;
   for (const line of answer.notes) note(line);
   if (answer.error !== undefined) throw new CrosstalkError(answer.error.code, answer.error.message);
