@@ -1,3 +1,4 @@
+import { passed } from '../../crash-points.ts';
 import { narratorOf } from '../../agents/told/narrators.ts';
 import type { RunEnding } from '../../state/bills/ledger.ts';
 import type { TranscriptHead } from '../../state/transcripts/lines.ts';
@@ -25,6 +26,7 @@ export class Transcribing {
    */
   begin(head: Omit<TranscriptHead, 'kind'>, agent: string | undefined): void {
     const file = this.#transcripts.begin({ kind: 'run', ...head });
+    passed('transcript_begun');
     const narrator = agent === undefined ? undefined : narratorOf(agent);
     this.#under.set(head.id, new Teller(file, narrator, this.#now));
   }

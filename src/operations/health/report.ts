@@ -6,7 +6,7 @@ import type { OpenPermission } from '../../state/permissions/open-permissions.ts
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/pause.ts';
 import type { Finding } from './finding.ts';
-import type { GatedMail } from './gated.ts';
+import type { GatedMail } from '../lookup/gated.ts';
 import type { HeldAgent } from './held-agents.ts';
 import type { Unserved } from './nobody.ts';
 import type { HeldSecret } from './held-secrets.ts';

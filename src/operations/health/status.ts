@@ -13,7 +13,7 @@ import { takeCensus } from './census.ts';
 import { type Context } from '../context.ts';
 import { channelsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
-import { listGated } from './gated.ts';
+import { listGated } from '../lookup/gated.ts';
 import { judge } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';

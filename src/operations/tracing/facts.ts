@@ -11,6 +11,7 @@ import { OpenPermissions, type OpenPermission } from '../../state/permissions/op
 import { readPause } from '../../state/pause.ts';
 import { failureDelay, heldDelay, runDelay } from './held-mail.ts';
 import { joiningAbout, whomText } from './joining.ts';
+import { gatedAbout, gatedLine, type GatedMail } from '../lookup/gated.ts';
 import { holderOf } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
@@ -49,6 +50,8 @@ export interface Facts {
    * until when at most. It is one of these answers, or the question.
    */
   joining: { waits_for: string[]; until: string } | null;
+  /** The plan that its actor has made of it, and who decides on that. */
+  gated: GatedMail | null;
   /** What the run asks permission for, whom, and until when. */
   permission: Pick<OpenPermission, 'relPath' | 'approver' | 'tool' | 'until'> | null;
   /** Since when it runs, or why it failed or waits, and until when. */
@@ -127,6 +130,7 @@ export async function factsOf(
     delegated_in: tasks.map((mention) => mention.relPath),
     silent: wakes && settled && !running && own.length === 0 && letter === undefined,
     parked: waits === undefined || !waiting ? null : { reason: waits.reason, until: waits.until },
+    gated: waiting ? ((await gatedAbout(context, ref, actor)) ?? null) : null,
     joining: joining ? { waits_for: joining.waits_for, until: joining.until } : null,
     permission: asks ? permissionFact(asks) : null,
     delay: delayOf(
@@ -182,6 +186,10 @@ export function describeFacts(facts: Facts): string {
       ? ''
       : `${reasonInWords(facts.parked.reason)}${endsByItself(facts.parked.reason) ? `, tried again at ${facts.parked.until}` : ''}`,
     facts.joining === null ? '' : `waits for ${whomText(facts.joining)}`,
+    facts.gated === null ? '' : gatedLine(facts.gated),
+    ...(facts.gated?.ignored ?? []).map(
+      ({ relPath, decision, why }) => `${relPath} (${decision}) is ignored: ${why}`,
+    ),
     facts.silent ? 'met with silence' : '',
     facts.dead_letter === null
       ? ''
