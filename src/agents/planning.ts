@@ -10,18 +10,24 @@ interface PlanningMode {
   flags: RegExp;
   /** Values, after `valued` options that hold any setting, of which only some are left out. */
   settings?: { option: RegExp; value: RegExp };
+  /** Variables that are set for it. */
+  sets?: string;
   adds: string;
 }
 
 const NONE = /(?!)/;
 
-/** Seen to work by running each (test/agents/FACTS.md, "Planning"). */
+/**
+ * Seen to work by running each (test/agents/FACTS.md, "Planning"), also where the operator's own settings
+ * allow everything. gemini is none of them: what its settings allow is done in its plan mode too.
+ */
 const MODES: Readonly<Record<string, PlanningMode>> = {
+  // What settings allow is allowed in its plan mode too, unless it is denied.
   claude: {
-    valued: /^--permission-mode(?:=|$)/,
-    lists: /^--allowed-?[tT]ools(?:=|$)/,
+    valued: /^--permission-(?:mode|prompt-tool)(?:=|$)/,
+    lists: /^--(?:allowed-?[tT]ools|mcp-config)(?:=|$)/,
     flags: /^--(?:allow-)?dangerously-skip-permissions$/,
-    adds: '--permission-mode plan',
+    adds: '--permission-mode plan --strict-mcp-config --disallowedTools "Bash,Edit,Write,NotebookEdit"',
   },
   codex: {
     valued: /^(?:--sandbox|--add-dir|--ask-for-approval)(?:=|$)|^-[sa]/,
@@ -29,13 +35,13 @@ const MODES: Readonly<Record<string, PlanningMode>> = {
     settings: { option: /^(?:-c|--config)$/, value: /^"?(?:sandbox|approval)/ },
     adds: '--sandbox read-only',
   },
-  gemini: {
-    valued: /^--approval-mode(?:=|$)/,
-    lists: /^--allowed-tools(?:=|$)/,
-    flags: /^(?:-y|--yolo)(?:=|$)/,
-    adds: '--approval-mode plan',
+  // Its agent for plans edits nothing, and runs shell commands all the same.
+  opencode: {
+    valued: /^--agent(?:=|$)/,
+    flags: NONE,
+    sets: `OPENCODE_PERMISSION='{"edit":"deny","bash":"deny","task":"deny"}'`,
+    adds: '--agent plan',
   },
-  opencode: { valued: /^--agent(?:=|$)/, flags: NONE, adds: '--agent plan' },
   pi: {
     valued: /^--tools(?:=|$)|^-t$/,
     flags: /^(?:--no-tools|--no-builtin-tools|-nt)$/,
@@ -63,8 +69,11 @@ export function planningCommand(command: string): string | undefined {
   if (mode === undefined || isUnsure) return undefined;
   const kept = keptOf(mode, start.args);
   if (kept === undefined) return undefined;
-  const before = [...start.assignments, ...start.starters, start.program].map(({ raw }) => raw);
-  return [...before, ...kept.map(({ raw }) => raw), mode.adds].join(' ');
+  // After a program that starts it, a variable would not reach it.
+  if (mode.sets !== undefined && start.starters.length > 0) return undefined;
+  const before = [...start.assignments, ...start.starters].map(({ raw }) => raw);
+  const program = [...(mode.sets === undefined ? [] : [mode.sets]), start.program.raw];
+  return [...before, ...program, ...kept.map(({ raw }) => raw), mode.adds].join(' ');
 }
 
 /** @returns undefined where an option may hide in a word whose value only a shell knows */
@@ -76,26 +85,18 @@ function keptOf(
   for (let at = 0; at < args.length; at++) {
     const word = args[at];
     if (word === undefined) break;
-    const { text, raw } = word;
-    if (word.value === undefined && /^["']?\$/.test(raw) && !followsOption(args[at - 1]))
-      return undefined;
-    const next = args[at + 1]?.text ?? '';
+    const { text } = word;
+    const next = args[at + 1];
     if (flags.test(text)) continue;
     if (settings?.option.test(text) === true) {
-      if (!settings.value.test(next)) kept.push(word, ...args.slice(at + 1, at + 2));
+      if (!settings.value.test(next?.text ?? '')) kept.push(word, ...(next ? [next] : []));
       at++;
     } else if (lists.test(text)) {
       while (at + 1 < args.length && !(args[at + 1]?.text ?? '').startsWith('-')) at++;
     } else if (valued.test(text)) {
       const isApart = !text.includes('=') && !/^-[a-z]./.test(text);
       if (isApart) at++;
-    } else if (word.value === undefined && text.startsWith('-')) return undefined;
-    else kept.push(word);
+    } else kept.push(word);
   }
-  return kept;
-}
-
-/** Whether a word is the value of the option before it. */
-function followsOption(before: Word | undefined): boolean {
-  return before?.text.startsWith('-') === true && !before.text.includes('=');
+  return kept.every(({ value }) => value !== undefined) ? kept : undefined;
 }

@@ -47,7 +47,8 @@ export async function assertCommandInRun(
   const spec = named ?? COMMANDS.find(({ name }) => name === first);
   if (spec !== undefined && spec.inRun === undefined) throw notForRuns(spec.notInRun ?? WHO_MAY);
   // What a sandbox hides is needed to read the transport; the dispatcher itself carries out what is sent.
-  if (spec !== undefined && isInSandbox && !THROUGH_DISPATCHER.includes(spec.name))
+  const isThrough = [...THROUGH_DISPATCHER, ...ALSO_THROUGH_DISPATCHER].includes(spec?.name ?? '');
+  if (spec !== undefined && isInSandbox && !isThrough)
     throw new CrosstalkError(
       'usage',
       `${spec.name} reads the transport, which the sandbox of this run hides; what there is to know is in the prompt, and ${THROUGH_DISPATCHER.join(', ')} work`,
@@ -56,6 +57,8 @@ export async function assertCommandInRun(
 
 /** Commands that the dispatcher carries out for a run. */
 const THROUGH_DISPATCHER = ['send', 'reply', 'channel create', 'memory add'];
+/** Called by the agent CLI, and carried out by the dispatcher too. */
+const ALSO_THROUGH_DISPATCHER = ['__permission'];
 
 /** An option as it is typed; the parser knows it in camelCase. */
 function dashed(option: string): string {

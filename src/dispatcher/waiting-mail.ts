@@ -3,6 +3,9 @@ import type { Batches } from './batches.ts';
 import { lookedAt } from './batches.ts';
 import type { DueSource, Startable } from './due.ts';
 import type { Deliveries } from './intake/deliveries.ts';
+import { isQuestion } from '../protocol/causality.ts';
+import type { Tier } from '../protocol/files/host-file.ts';
+import type { Delivery } from '../protocol/mailbox.ts';
 import type { Gated } from './gates/gated.ts';
 import type { Joins } from './joins.ts';
 import type { Lanes } from './lanes.ts';
@@ -51,7 +54,8 @@ export class WaitingMail implements DueSource {
         return false;
       });
       const tip = mailboxes.scanned ?? '';
-      for (const batch of await batches.of(tip, { actor, channel, messages })) {
+      const found = await batches.of(tip, { actor, channel, messages });
+      for (const batch of found.flatMap((one) => apart(one, tiers))) {
         const fanIn = batches.fanInOf(batch);
         if (await joins.holds(host.alias, tip, fanIn, batch)) continue;
         const order = tiersFor(
@@ -79,6 +83,17 @@ export class WaitingMail implements DueSource {
       }
     }
   }
+}
+
+/**
+ * A batch as it is handed over: where a tier has a gate each new task is planned for itself, so that nobody
+ * decides on what somebody else has asked.
+ */
+function apart(batch: Delivery[], tiers: readonly Tier[]): Delivery[][] {
+  if (tiers.every(({ gate }) => gate === undefined)) return [batch];
+  const tasks = batch.filter(({ message }) => isQuestion(message));
+  const others = batch.filter((one) => !tasks.includes(one));
+  return [...tasks.map((one) => [one]), ...(others.length > 0 ? [others] : [])];
 }
 
 /** The boxes without the mail that waits for budgets, or at a gate. */

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { formatMessage, type Message } from '../../src/protocol/message.ts';
 import { digestOfProposal } from '../../src/bus/decisions.ts';
@@ -142,6 +143,62 @@ describe('a tier with a gate', () => {
   });
 });
 
+describe('a plan', () => {
+  it('cannot be approved by the run that made it, whatever it tries', async () => {
+    await asks('move the tables');
+    await tower.once();
+    const [first] = proposals();
+    const file = fileOf(tower, { channel, relPath: first?.relPath ?? '' });
+    const ref = { channel, relPath: first?.relPath ?? '' };
+    const program = fileURLToPath(new URL('../../bin/crosstalk.js', import.meta.url));
+    const bare = `env -i HOME="$HOME" PATH=/usr/bin:/bin CROSSTALK_STATE_DIR=${tower.state} CROSSTALK_TRANSPORT=${tower.dir} CROSSTALK_FROM=anna ${process.execPath} ${program}`;
+    const drop = JSON.stringify({
+      ...{ kind: 'send_talk', id: '01M88C69FRATG9Y9JQCC3VRZ4K', at: new Date().toISOString() },
+      seed: '00112233445566778899aabbccddeeff',
+      input: {
+        ...{ to: '', body: 'yes', reply: `${channel}/${ref.relPath}`, isNew: false, login: 'anna' },
+        ...{ decision: 'approve', decides: digestOfProposal(ref, file), wait: false },
+      },
+    });
+    const tries = [
+      `crosstalk approve ${ref.relPath} --from anna --yes`,
+      `env -u CROSSTALK_RUN_DIR crosstalk approve ${ref.relPath} --from anna --yes`,
+      `CROSSTALK_FROM=anna CROSSTALK_RUN_DIR= crosstalk approve ${ref.relPath} --yes`,
+      `${bare} approve ${ref.relPath} --from anna --yes`,
+      `setsid ${bare} approve ${ref.relPath} --from anna --yes`,
+      `printf '%s' '${drop}' > "$CROSSTALK_RUN_DIR/drop/01M88C69FRATG9Y9JQCC3VRZ4K.json"; sleep 0`,
+    ];
+    const log = join(bus.root, 'tries');
+    const attempts = tries.map((one) => `{ ${one}; } >> ${log} 2>&1; echo "code $?" >> ${log}`);
+    writeFileSync(
+      join(bus.root, 'tries.sh'),
+      `cat > /dev/null\n${attempts.join('\n')}\necho more\n`,
+    );
+    tower.declare({
+      builder: {
+        default: {
+          ...{ cli: keeps('real', 'done'), gate: 'anna' },
+          gate_plan: `sh ${join(bus.root, 'tries.sh')}`,
+        },
+      },
+    });
+    await tower.approve();
+    await tower.send('builder', 'something else', '--from', 'anna');
+    await tower.once();
+    await tower.once();
+    const said = readFileSync(log, 'utf8');
+    expect(said.match(/not for a run/g)).toHaveLength(5);
+    expect(said.match(/^code [12]$/gm)).toHaveLength(5);
+    expect(prompts('real')).toEqual([]);
+    const decisions = bus.messages().filter(({ message }) => message.decision !== undefined);
+    expect(decisions).toEqual([]);
+    // Only the person's own word is left.
+    await tower.run('approve', first?.relPath ?? '', '--from', 'anna');
+    await tower.once();
+    expect(prompts('real')).toHaveLength(1);
+  });
+});
+
 function hostile(said: Partial<Message>): string {
   return formatMessage({
     from: 'lead',
@@ -236,6 +293,32 @@ describe.skipIf(!hasSshKeygen)(`from another machine ${WITH_SSH_KEYGEN}`, () => 
     await pins(tower, 'anna', key);
     await tower.once();
     expect(answers()).toEqual(['done 1']);
+  });
+
+  it('a signed approval approves nothing else, in whatever place it is put', async () => {
+    await pins(tower, 'anna', key);
+    await laptop.send('builder', 'move the tables');
+    await laptop.send('builder', 'drop the tables');
+    await tower.once();
+    await tower.once();
+    const [first, second] = proposals();
+    await laptop.run('sync');
+    expect((await laptop.run('approve', first?.relPath ?? '')).code).toBe(0);
+    const [approval] = bus.messages().filter(({ message }) => message.decision === 'approve');
+    const file = fileOf(tower, { channel, relPath: approval?.relPath ?? '' });
+    const moved = file.replaceAll(first?.relPath ?? '', second?.relPath ?? '');
+    const other = (await laptop.run('channel', 'create', '--name', 'other', '--json')).out;
+    const { id } = JSON.parse(other) as { id: string };
+    const place = '2026/06/09/190100000Z-aaaaaaaaaaaa.md';
+    putFile(tower, channel, place, moved);
+    putFile(tower, channel, '2026/06/09/190200000Z-aaaaaaaaaaaa.md', file);
+    putFile(tower, id, place, file);
+    const events = [...(await tower.once()), ...(await tower.once())];
+    expect(answers()).toEqual(['done 1']);
+    expect(prompts('real')[0]).toContain('move the tables');
+    expect(prompts('real')[0]).not.toContain('drop the tables');
+    const ignored = events.filter(({ event }) => event === 'decision_ignored');
+    expect(ignored).toContainEqual(expect.objectContaining({ message: place, reason: 'unsigned' }));
   });
 
   it('a proposal that somebody replaces is not the one that is approved', async () => {

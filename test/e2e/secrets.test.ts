@@ -33,9 +33,12 @@ function objectsOf(bus: Bus): string {
   return git(bus.hub, 'cat-file', '--batch-all-objects', '--batch', '--unordered');
 }
 
-/** All files of a machine's state, except those in which what is held waits. */
+/**
+ * All files of a machine's state, except those in which what is held waits, and transcripts: they are
+ * what runs printed, and stay on this machine.
+ */
 function stateOf(host: Host): string {
-  const waiting = /^outbox(?:\/|$)/;
+  const waiting = /^(?:outbox|transcripts)(?:\/|$)/;
   return readdirSync(host.state, { recursive: true, withFileTypes: true })
     .filter((one) => one.isFile())
     .map((one) => join(one.parentPath, one.name))

@@ -6,7 +6,7 @@ import { profileLine } from '../../operations/health/profiles.ts';
 import { status } from '../../operations/health/status.ts';
 import { type Status } from '../../operations/health/report.ts';
 import { writtenAt } from '../../operations/reading/channels.ts';
-import { gatedLine } from '../../operations/health/gated.ts';
+import { gatedLine } from '../../operations/lookup/gated.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import type { Context } from '../../operations/context.ts';
 import { localTimes, shortName } from '../view/message.ts';
@@ -43,6 +43,17 @@ function render(s: Status, paint: Paint): string {
     ]),
     part(paint, 'Dispatcher', dispatcher(s)),
     part(paint, 'Actors', actors(s)),
+    part(
+      paint,
+      'Waiting for permission',
+      s.permissions.map(({ actor, tool, mark, approver, relPath, until }) => [
+        actor,
+        escapeInvisible(tool),
+        mark,
+        `${approver} decides until ${until}`,
+        relPath,
+      ]),
+    ),
     part(
       paint,
       'Held changes',

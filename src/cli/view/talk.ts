@@ -1,7 +1,7 @@
 import type { AskEvents } from '../../operations/sending/ask.ts';
 import type { Replied } from '../../operations/reading/replies.ts';
 import type { Sent } from '../../operations/sending/input.ts';
-import { replyCommand } from '../../operations/waiting/words.ts';
+import { decideCommands, replyCommand } from '../../operations/waiting/words.ts';
 import { reasonOf } from '../../errors.ts';
 import { optionLines } from '../../protocol/choice.ts';
 import type { Located } from '../../protocol/message.ts';
@@ -64,6 +64,12 @@ export class Talk {
     // A note that the mail is held asks nothing.
     if (message.extra['held'] !== undefined) {
       note(this.#call, text);
+      return;
+    }
+    if (message.proposal === true) {
+      // It is decided on by a command of its own, which shows the whole of it; a reply decides nothing.
+      note(this.#call, `${nameOf(word)} proposes, in ${relPath}:\n${indent(text)}`);
+      note(this.#call, decideCommands(relPath, message.to));
       return;
     }
     note(this.#call, `${nameOf(word)} says on the way, in ${relPath}:\n${indent(text)}`);

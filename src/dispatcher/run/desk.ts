@@ -9,6 +9,7 @@ import {
   runDirectory,
 } from '../../state/run-directory.ts';
 import type { Log } from '../../log.ts';
+import type { PermissionAnswer } from '../permission/answer.ts';
 import { listen } from '../socket/wake.ts';
 
 /** The run that makes requests, as the dispatcher knows it. */
@@ -34,6 +35,13 @@ export interface Handling {
   bytesOf: (request: string, sha256: string, limit: number) => Promise<Buffer | undefined>;
 }
 
+/** Asks a person whether a tool may be used, for a run whose tier says so; never rejects. */
+type AskPermission = (
+  request: unknown,
+  gone: AbortSignal,
+  durable: () => void,
+) => Promise<PermissionAnswer>;
+
 /** Carries out the request of a run; the creator of the dispatcher supplies it. */
 type ServeRun = (run: RunFacts, request: unknown, handling: Handling) => Promise<unknown>;
 
@@ -42,6 +50,8 @@ export interface DeskParts {
   folder: string;
   serveRun: ServeRun;
   log: Log;
+  /** Absent where nobody is asked for permission. */
+  askPermission?: AskPermission;
 }
 
 const HAS_ENDED = { error: { code: 'refused', message: RUN_HAS_ENDED }, notes: [] };
@@ -176,10 +186,15 @@ export class RunDesk {
       dropped === undefined || (request as { id?: unknown } | null)?.id === dropped
         ? request
         : undefined;
-    const answer = this.#parts.serveRun(this.#run, named, {
-      durable,
-      bytesOf: (id, sha256, limit) => this.#drops.bytes(id, sha256, limit),
-    });
+    const isQuestion = (named as { kind?: unknown } | null | undefined)?.kind === 'permission';
+    const { askPermission } = this.#parts;
+    const answer =
+      isQuestion && askPermission !== undefined
+        ? askPermission(named, gone ?? new AbortController().signal, durable)
+        : this.#parts.serveRun(this.#run, named, {
+            durable,
+            bytesOf: (id, sha256, limit) => this.#drops.bytes(id, sha256, limit),
+          });
     const left = new Promise<void>((resolve) => {
       if (gone === undefined || gone.aborted) resolve();
       else

@@ -36,6 +36,11 @@ export class Transcribing {
     this.#under.get(id)?.hear(stream, bytes);
   }
 
+  /** Takes down something that a run does, which it does not print. */
+  tell(id: string, text: string): void {
+    this.#under.get(id)?.tell(text);
+  }
+
   /** Called when a run has ended; of one that never began nothing is known. */
   end(id: string, ended: RunEnding, reason?: string): void {
     const teller = this.#under.get(id);

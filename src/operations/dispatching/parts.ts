@@ -28,7 +28,7 @@ import { permission } from '../publishing.ts';
 import { publisherOf } from './publisher-of.ts';
 import { serveRun } from '../sending/serve-run.ts';
 import { approvingIn } from '../setup/approvals.ts';
-import { guardsOf, operatorOf, timeZone, transcribingOf } from './run-parts.ts';
+import { guardsOf, operatorOf, permissionsOf, timeZone, transcribingOf } from './run-parts.ts';
 
 /** The operator's decisions that affect the parts of a dispatcher. */
 interface Choices {
@@ -180,6 +180,7 @@ function dispatcherOf(
       serveRun: (run, request, handling) =>
         serveRun(context, (id) => parts.publisher.publish(id), run, request, handling),
     },
+    permissions: permissionsOf(context, parts.publisher, parts.log),
     decided: context.decided,
     gated: new Gated(new Gates(paths.gates)),
     operator: operatorOf(context),

@@ -6,13 +6,14 @@ import { Cursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Commit } from '../../protocol/commit.ts';
+import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { readPause } from '../../state/pause.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { takeCensus } from './census.ts';
 import { type Context } from '../context.ts';
 import { channelsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
-import { listGated } from './gated.ts';
+import { listGated } from '../lookup/gated.ts';
 import { judge } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
@@ -69,6 +70,7 @@ export async function status(
     profile_changes: profiles.changes,
     unserved: await mailForNobody(context, counting),
     inbox: await waitingFor(context, counting.name, counting),
+    permissions: await new OpenPermissions(paths.permissions).all(),
     held: host.held,
     gated: await listGated(context),
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },

@@ -4,8 +4,8 @@ import { threadRoot } from '../../protocol/thread.ts';
 import { addMoney } from '../../protocol/usage.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
 import {
-  monthSums,
   Sums,
+  sumsOf,
   type DaySum,
   type Group,
   type Summed,
@@ -68,15 +68,19 @@ export async function cost(
   const now = context.now().getTime();
   const first = since ?? new Date(Math.floor(now / DAY_MS - USUAL_DAYS) * DAY_MS);
   const ledger = new Ledger(context.paths.ledger);
-  const groups = await ownRuns(ledger, first, by);
-  const aliases = new Set((await placesOf(ledger)).flatMap(({ common: [, , host = ''] }) => host));
-  let tip = await tipOf(context);
-  let others = await othersAt(context, tip, aliases);
+  // Git is asked while the ledger is read.
+  const [before, { groups, own }] = await Promise.all([
+    hostsNow(context),
+    ownRuns(ledger, first, by),
+  ]);
+  let { tip } = before;
+  let others = before.aliases.filter((alias) => !own.has(alias));
   if (others.length > 0) {
     await refreshOrNote(context);
-    tip = await tipOf(context);
-    others = await othersAt(context, tip, aliases);
-    const runs = await runsOfOthers(context, tip, first, aliases);
+    const after = await hostsNow(context);
+    tip = after.tip;
+    others = after.aliases.filter((alias) => !own.has(alias));
+    const runs = await runsOfOthers(context, tip, first, own);
     groups.push(...runs.reduce((sums, run) => sums.add(run), new Sums(sumsBy(by))).all);
   }
   const names = by === 'channel' ? await namesOf(context, tip) : undefined;
@@ -113,18 +117,12 @@ export interface TierBill extends DaySum {
 
 /** All that this machine has run, in parts that are to be added up. */
 export async function ownBill({ paths }: Context): Promise<TierBill[]> {
-  const places = await placesOf(new Ledger(paths.ledger));
-  return places.flatMap(({ common: [actor = '', tier = ''], days }) =>
-    days.map((sum) => ({ ...sum, actor, tier })),
-  );
-}
-
-async function placesOf(ledger: Ledger): Promise<Group[]> {
-  const groups: Group[] = [];
-  for (const month of await ledger.months()) {
-    groups.push(...(await monthSums(ledger, month, 'place')));
-  }
-  return groups;
+  const places = await sumsOf(new Ledger(paths.ledger), 'place');
+  return [...places.values()]
+    .flat()
+    .flatMap(({ common: [actor = '', tier = ''], days }) =>
+      days.map((sum) => ({ ...sum, actor, tier })),
+    );
 }
 
 function sumsBy(by: CostBy): SumsBy {
@@ -153,15 +151,24 @@ function whatOf(
 /** What the groups by place have in common, in order. */
 const PLACE: readonly CostBy[] = ['actor', 'tier', 'host', 'channel'];
 
-/** The sums of this machine's runs that began at a time or later. */
-async function ownRuns(ledger: Ledger, since: Date, by: CostBy): Promise<Group[]> {
+/**
+ * The sums of this machine's runs that began at a time or later, and all aliases it ever ran under.
+ */
+async function ownRuns(
+  ledger: Ledger,
+  since: Date,
+  by: CostBy,
+): Promise<{ groups: Group[]; own: ReadonlySet<string> }> {
+  const places = await sumsOf(ledger, 'place');
+  const own = new Set([...places.values()].flat().flatMap(({ common: [, , host = ''] }) => host));
+  const byMonth = sumsBy(by) === 'place' ? places : await sumsOf(ledger, sumsBy(by));
   const at = since.toISOString();
   const day = at.slice(0, 10);
   const isWhole = since.getTime() % DAY_MS === 0;
   const groups: Group[] = [];
   // Lines may be in the file of a later month, never of an earlier one.
-  for (const month of (await ledger.months()).filter((one) => one >= at.slice(0, 7))) {
-    const all = await monthSums(ledger, month, sumsBy(by));
+  for (const [month, all] of byMonth) {
+    if (month < at.slice(0, 7)) continue;
     for (const { common, days } of all) {
       const meant = days.filter((sum) => (isWhole ? sum.day >= day : sum.day > day));
       if (meant.length > 0) groups.push({ common, days: meant });
@@ -171,19 +178,15 @@ async function ownRuns(ledger: Ledger, since: Date, by: CostBy): Promise<Group[]
     for (const line of await ledger.linesOf(month, day)) if (line.at >= at) sums.add(line);
     groups.push(...sums.all);
   }
-  return groups;
+  return { groups, own };
 }
 
-/** The aliases of the other hosts at a commit. */
-async function othersAt(
-  { transport }: Context,
-  tip: string,
-  own: ReadonlySet<string>,
-): Promise<string[]> {
-  const aliases = (await readHosts(transport, tip)).flatMap(({ result }) =>
-    result.ok && !own.has(result.value.alias) ? [result.value.alias] : [],
-  );
-  return [...new Set(aliases)].sort();
+/** The newest commit that is known, and the aliases of its hosts, in order. */
+async function hostsNow(context: Context): Promise<{ tip: string; aliases: string[] }> {
+  const tip = await tipOf(context);
+  const hosts = await readHosts(context.transport, tip);
+  const aliases = hosts.flatMap(({ result }) => (result.ok ? [result.value.alias] : []));
+  return { tip, aliases: [...new Set(aliases)].sort() };
 }
 
 /** The runs of other hosts, by the answers in which they tell what they used. */

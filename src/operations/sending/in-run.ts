@@ -56,7 +56,8 @@ export async function askDispatcher(
   request: RunRequest,
   note: (line: string) => void,
 ): Promise<{ result: unknown } | undefined> {
-  const answer = (await askSocket(runDir, request)) ?? (await drop(runDir, request));
+  const answer =
+    (await askSocket(runDir, request)) ?? answerOf(await drop(runDir, request, DROP_LIMIT_MS));
   if (answer === undefined) return undefined;
   for (const line of answer.notes) note(line);
   if (answer.error !== undefined) throw new CrosstalkError(answer.error.code, answer.error.message);
@@ -162,8 +163,19 @@ function cannotReach(folder: string, error: unknown): CrosstalkError {
   );
 }
 
-/** Drops a request atomically: it is written to disk under another name and then renamed. */
-async function drop(runDir: string, request: RunRequest): Promise<RunAnswer | undefined> {
+/**
+ * Drops a request atomically: it is written to disk under another name and then renamed.
+ *
+ * @param limit milliseconds to wait for the answer
+ * @param gone ends the wait
+ * @returns the answer as it was found; undefined when there is none
+ */
+export async function drop(
+  runDir: string,
+  request: { id: string },
+  limit: number,
+  gone?: AbortSignal,
+): Promise<unknown> {
   const folder = join(runDir, 'drop');
   const { id } = request;
   try {
@@ -182,10 +194,10 @@ async function drop(runDir: string, request: RunRequest): Promise<RunAnswer | un
     if (hasCode(error, 'ENOENT')) throw runHasEnded();
     throw cannotReach(folder, error);
   }
-  const deadline = performance.now() + DROP_LIMIT_MS;
-  while (performance.now() < deadline) {
+  const deadline = performance.now() + limit;
+  while (performance.now() < deadline && gone?.aborted !== true) {
     const text = await readFile(join(folder, `${id}.answer.json`), 'utf8').catch(() => undefined);
-    if (text !== undefined) return answerOf(JSON.parse(text));
+    if (text !== undefined) return JSON.parse(text) as unknown;
     // The run has ended meanwhile, and its end took over everything that was dropped before.
     if (!(await isThere(folder))) return undefined;
     await sleep(LOOK_MS);

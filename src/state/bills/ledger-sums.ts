@@ -46,12 +46,12 @@ export class Sums {
   /** @param groups to which runs are added */
   constructor(by: SumsBy, groups: readonly Group[] = []) {
     this.#by = by;
-    this.#groups = new Map(groups.map((group) => [JSON.stringify(group.common), group]));
+    this.#groups = new Map(groups.map((group) => [keyOf(group.common), group]));
   }
 
   add(run: Summed): this {
     const common = COMMON[this.#by](run);
-    const key = JSON.stringify(common);
+    const key = keyOf(common);
     const group = this.#groups.get(key) ?? { common, days: [] };
     this.#groups.set(key, group);
     const day = run.at.slice(0, 10);
@@ -72,6 +72,11 @@ export class Sums {
   }
 }
 
+/** Names and paths hold no NUL; JSON would take longer than everything else that is done with a run. */
+function keyOf(common: readonly string[]): string {
+  return common.join('\0');
+}
+
 const NO_RUNS = { runs: 0, failed: 0, unstated: 0, ms: 0, input: 0, cached: 0, output: 0 };
 
 /** What is kept of a month: the sums of the first so many bytes of its file. */
@@ -89,8 +94,15 @@ const MAX_TAIL = 128 * 1024;
 const END = 1024;
 const NEWLINE = 10;
 
+/** The sums of each month, oldest first. */
+export async function sumsOf(ledger: Ledger, by: SumsBy): Promise<Map<string, Group[]>> {
+  const sums = new Map<string, Group[]>();
+  for (const month of await ledger.months()) sums.set(month, await monthSums(ledger, month, by));
+  return sums;
+}
+
 /** The sums of a month. A month has any number of runs, so those that were read are kept as sums. */
-export async function monthSums(ledger: Ledger, month: string, by: SumsBy): Promise<Group[]> {
+async function monthSums(ledger: Ledger, month: string, by: SumsBy): Promise<Group[]> {
   const path = join(ledger.folder, `${month}.jsonl`);
   const keptPath = join(ledger.folder, `${month}.${FILES[by]}`);
   let kept = await readKept(keptPath);

@@ -154,18 +154,19 @@ export function linesIn(text: string): LedgerLine[] {
   });
 }
 
+const NAMES = ['id', 'actor', 'host', 'channel', 'tier', 'ended'] as const;
+
 /** Budgets and sums are made of these lines, so one that is damaged must not spoil all the others. */
 function lineIn(value: unknown): LedgerLine | undefined {
   if (!isRecord(value)) return undefined;
   const { at, ms, thread, usage } = value;
-  const names = ['id', 'actor', 'host', 'channel', 'tier', 'ended'];
   const isWhole =
     isTime(at) &&
     isCount(ms) &&
     isRecord(thread) &&
-    [...names.map((name) => value[name]), thread['channel'], thread['relPath']].every(
-      (one) => typeof one === 'string',
-    );
+    NAMES.every((name) => typeof value[name] === 'string') &&
+    typeof thread['channel'] === 'string' &&
+    typeof thread['relPath'] === 'string';
   if (!isWhole) return undefined;
   const line = value as unknown as LedgerLine;
   if (usage === undefined || isUsage(usage)) return line;
@@ -178,7 +179,7 @@ function lineIn(value: unknown): LedgerLine | undefined {
 function isUsage(value: unknown): boolean {
   if (!isRecord(value)) return false;
   const { input, cached, output, usd = 0 } = value;
-  return [input, cached, output, usd].every(isCount);
+  return isCount(input) && isCount(cached) && isCount(output) && isCount(usd);
 }
 
 function isCount(value: unknown): boolean {
