@@ -38,6 +38,17 @@
  * to the sweep. At `files_laid` the files of a batch are in the directory of a run that is not on record
  * yet; the next start removes the directory.
  *
+ * A run in a copy of a repository passes `tree_recorded` (the record of the copy says that it is not ready),
+ * `tree_cloned` (the copy is complete under a name that is used once), `tree_made` (it has its own name)
+ * and `tree_prepared`. Until its record says that it is ready, it is made anew: a git that outlives the
+ * process that started it writes where nobody looks. After the run, at `branch_packed` nothing is in
+ * the original; at `branch_received` its objects are, which nothing names; at `branch_moved` the branch
+ * is there, and at `branch_noted` the record of the copy says so. The run counts as never made until its
+ * output is recorded, so the next one finds the copy as it was left, and brings the branch again.
+ *
+ * At `transcript_begun` and `transcript_written` nothing depends on what was written: a transcript without
+ * its last line is one that was cut off.
+ *
  * A plan that waits for a decision passes `gate_written`: the gate holds the final bytes of what asks for it,
  * and the run counts as made. `proposal_queued`: they are in the outbox; without the mark that says so they
  * are put there once more. `decision_written`: the decision counts, whatever becomes of its message.
@@ -75,6 +86,16 @@ export const CRASH_POINTS = [
   'files_in_git',
   'entry_with_files_removed',
   'files_laid',
+  'tree_recorded',
+  'tree_cloned',
+  'tree_made',
+  'tree_prepared',
+  'branch_packed',
+  'branch_received',
+  'branch_moved',
+  'branch_noted',
+  'transcript_begun',
+  'transcript_written',
   'gate_written',
   'proposal_queued',
   'decision_written',

@@ -50,6 +50,9 @@ export type EventName =
   | 'branch_held'
   | 'sandbox_refused'
   | 'drop_refused'
+  | 'permission_asked'
+  | 'permission_answered'
+  | 'permission_denied'
   | 'processes_ended'
   | 'epoch_begun'
   | 'maintained'
@@ -93,6 +96,7 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   branch_held: 'warn',
   sandbox_refused: 'warn',
   drop_refused: 'warn',
+  permission_denied: 'warn',
   internal_error: 'error',
 };
 

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { decidesOn, judge, type CountedDecision, type Judged } from '../protocol/decision/judge.ts';
 import type { Candidate, Proposal } from '../protocol/decision/judge.ts';
 import { proposedText } from '../protocol/text/decision.ts';
+import { mayCancel } from '../protocol/cancel.ts';
 import { messageFile } from '../protocol/layout.ts';
-import type { Located } from '../protocol/message.ts';
+import type { Located, Message } from '../protocol/message.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
 import type { Decided } from '../state/keys/decided.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -46,10 +47,28 @@ export class Decisions {
     return judge(proposal, await this.#candidates(tip, proposal), known);
   }
 
-  async #candidates(tip: string, { channel, relPath }: Proposal): Promise<Candidate[]> {
-    const { transport, links, verifier, decided } = this.#parts;
+  /** The message by which its writer has taken a proposal back, if there is one on the bus. */
+  async takenBack(
+    tip: string,
+    { channel, relPath }: MessageRef,
+    writer: Pick<Message, 'from' | 'host' | 'cancels'>,
+  ): Promise<string | undefined> {
+    const named = await this.#naming(tip, { channel, relPath });
+    const found = named.find(
+      ({ message }) => message.cancels === relPath && mayCancel(message, writer),
+    );
+    return found?.relPath;
+  }
+
+  #naming(tip: string, { channel, relPath }: MessageRef): Promise<Located[]> {
+    const { transport, links } = this.#parts;
     const begun = new Beginning(transport, tip, relPath, [messageFile(channel, relPath)]);
-    const named = await links.since(tip, channel, begun, []);
+    return links.since(tip, channel, begun, []);
+  }
+
+  async #candidates(tip: string, { channel, relPath }: Proposal): Promise<Candidate[]> {
+    const { transport, verifier, decided } = this.#parts;
+    const named = await this.#naming(tip, { channel, relPath });
     const found = await this.#inOrder(
       tip,
       channel,

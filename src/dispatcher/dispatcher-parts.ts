@@ -50,6 +50,7 @@ export interface DispatcherParts {
   decided: Decided;
   log: Log;
   desks: RunParts['desks'];
+  permissions: RunParts['permissions'];
   workspaces: Workspaces;
   worktrees: Worktrees;
   stateDir: string;

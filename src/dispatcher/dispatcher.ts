@@ -97,6 +97,8 @@ export class Dispatcher {
     const tip = deliveries.mailboxes.scanned;
     if (hosts.active !== undefined && tip !== undefined)
       await this.#cancellations.honour(hosts.active, tip);
+    // A decision may take processes to verify, and nothing waits for that but its run.
+    if (tip !== undefined) void this.#parts.permissions.look(tip);
   }
 
   /**
@@ -118,6 +120,7 @@ export class Dispatcher {
   async endLeftovers(): Promise<void> {
     const { desks, log } = this.#parts;
     await this.#tidings.begin();
+    await this.#parts.permissions.begin();
     await endLeftovers(this.#parts, { ...desks, log });
   }
 

@@ -45,6 +45,8 @@ export interface StatePaths {
   pins: string;
   /** What was verified by them before. */
   verdicts: string;
+  /** Questions for permission that runs wait for. */
+  permissions: string;
   /** Messages that this machine has written. */
   written: string;
   /** Decisions that people have made on this machine. */
@@ -109,6 +111,7 @@ function statePaths(root: string): StatePaths {
     approvals: join(root, 'approvals.json'),
     pins: join(root, 'pins.json'),
     verdicts: join(root, 'verdicts.jsonl'),
+    permissions: join(root, 'permissions'),
     written: join(root, 'written.jsonl'),
     decided: join(root, 'decided.jsonl'),
     pause: join(root, 'paused.json'),

@@ -72,6 +72,16 @@ export const GROUPS: Readonly<Record<string, string>> = {
   worktree: 'the copies of repositories in which threads work',
 };
 
+/** The long name of an option, as it is typed: `no-wait` of `--no-wait`. */
+export function longName(flags: string): string {
+  return /--([a-z-]+)/.exec(flags)?.[1] ?? '';
+}
+
+/** The name under which the parser knows the value of an option: `noPager` of `no-pager`. */
+export function camelCase(name: string): string {
+  return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
 /** All options of a command except `--help`: its own, and those that most commands share. */
 export function optionsOf({ options, standalone, interrupt }: CommandSpec): OptionSpec[] {
   return [

@@ -45,6 +45,17 @@ function render(s: Status, paint: Paint): string {
     part(paint, 'Actors', actors(s)),
     part(
       paint,
+      'Waiting for permission',
+      s.permissions.map(({ actor, tool, mark, approver, relPath, until }) => [
+        actor,
+        escapeInvisible(tool),
+        mark,
+        `${approver} decides until ${until}`,
+        relPath,
+      ]),
+    ),
+    part(
+      paint,
       'Held changes',
       s.held.map((change) => [change.digest, changeText(change)]),
     ),

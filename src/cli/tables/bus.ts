@@ -64,6 +64,11 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
       ['--tier <tier>', 'the tier this command is for (default: default)'],
       ['--workdir <dir>', 'where it works (default: an empty folder for each thread)'],
       ['--worktree <repository>', 'each thread gets a copy of this git repository to work in'],
+      [
+        '--sandbox',
+        'keep its runs in a sandbox (default: asked on a terminal where one works, else not)',
+      ],
+      ['--no-sandbox', 'without a sandbox, and without asking'],
       ['--description <text>', 'for a new profile'],
       [
         '--count <n>',

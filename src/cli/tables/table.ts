@@ -40,6 +40,11 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--channel <name>', 'the first channel (default: general)'],
       ['--workdir <dir>', 'where the actor works (default: an empty folder for each thread)'],
       ['--worktree <repository>', 'each thread gets a copy of this git repository to work in'],
+      [
+        '--sandbox',
+        'keep its runs in a sandbox (default: asked on a terminal where one works, else not)',
+      ],
+      ['--no-sandbox', 'without a sandbox, and without asking'],
       ['--window <days>', 'joining: the checkout shows messages of so many days, as 7d'],
     ],
     example: 'crosstalk init team --remote git@example.com:team/bus.git --cli claude',

@@ -17,6 +17,7 @@ import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
 import type { BudgetMail } from './budget-mail.ts';
 import type { Spent } from './budgets.ts';
+import type { Permissions } from '../permission/permissions.ts';
 import type { DeskParts } from './desk.ts';
 import type { Transcribing } from './transcribing.ts';
 import type { WorktreeParts } from './worktree.ts';
@@ -114,8 +115,6 @@ export function startFacts(job: Job, letter: DeadLetter | undefined): LogFields 
 export type FailedJob = Extract<JobResult, { kind: 'failed' }>;
 
 export interface RunParts extends WorktreeParts {
-  /** The name under which the operator of this machine writes. */
-  operator: string;
   transport: Transport;
   reader: MessageReader;
   verifier: Verifier;
@@ -134,6 +133,9 @@ export interface RunParts extends WorktreeParts {
   runner: Runner;
   sandboxes: Sandboxes;
   desks: Omit<DeskParts, 'log'>;
+  permissions: Permissions;
+  /** The name under which the operator of this machine writes. */
+  operator: string;
   /** The folder of a `crosstalk` executable; it comes first on the CLI's PATH. */
   binDir: string;
   signal: AbortSignal;

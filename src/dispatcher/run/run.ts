@@ -23,6 +23,7 @@ import { bill, endingOf, type Ran } from './bill.ts';
 import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';
 import { asItsCliSays } from './hopeless.ts';
 import { overBudget } from './over-budget.ts';
+import { permitOf, permittingOf } from './permitting.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, prepare, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
@@ -88,6 +89,8 @@ async function runCli(
   }
   const unplanned = cannotPlan(job);
   if (unplanned !== undefined) return unplanned;
+  const asking = permitOf(job);
+  if (asking?.ok === false) return failed(NOTHING_RAN, 'misconfigured', asking.why);
   const turnedAway = await unaccepted(parts, job, briefing);
   if (turnedAway !== undefined) {
     const ended = failed(NOTHING_RAN, 'not_accepted', turnedAway.why);
@@ -118,6 +121,7 @@ async function runCli(
       maxOutput,
       thread: root,
       rest: allowed.rest,
+      ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
     });
     if (place.copy !== undefined)
       branch = await bringBack(parts, place.copy, job.tier, parts.signal);

@@ -93,11 +93,16 @@ export async function proposalAt(context: Context, input: ProposalInput): Promis
   const { bytes } = await findFile(context, `${channel}/${relPath}`);
   const digest = digestOfProposal({ channel, relPath }, bytes.toString('utf8'));
   const proposal = { channel, relPath, digest, approver };
-  const { decided, ignored } = await judged(context, proposal);
+  const { decided, ignored, takenBack } = await judged(context, proposal, message);
   if (decided !== undefined)
     throw new CrosstalkError(
       'refused',
       `${relPath} is decided: ${decided.relPath} ${decided.decision === 'approve' ? 'approves' : 'denies'} it; to ask anew, write to ${escapeInvisible(message.from)} in its thread: crosstalk reply ${relPath} "<text>"`,
+    );
+  if (takenBack !== undefined)
+    throw new CrosstalkError(
+      'refused',
+      `${relPath} waits for nobody any more: ${takenBack} takes it back; nothing was decided`,
     );
   await assertWaits(context, message, proposal);
   return {
@@ -182,11 +187,13 @@ type Asked = Parameters<Decisions['judge']>[1];
 async function judged(
   context: Context,
   proposal: Asked,
-): Promise<{ decided?: CountedDecision; ignored: IgnoredDecision[] }> {
+  written: Message,
+): Promise<{ decided?: CountedDecision; ignored: IgnoredDecision[]; takenBack?: string }> {
   const { transport, reader, verifier, decided } = context;
   const links = new ChannelLinks(transport, reader);
   const decisions = new Decisions({ transport, links, verifier, decided });
-  const found = await decisions.judge(await tipOf(context), proposal);
+  const tip = await tipOf(context);
+  const found = await decisions.judge(tip, proposal);
   if (found.decided !== undefined) return found;
   const isMadeHere = await decided.look();
   for (const { channel, relPath, path, content } of await queuedMessages(context)) {
@@ -197,5 +204,6 @@ async function judged(
     if (from === proposal.approver && decision !== undefined)
       return { ...found, decided: { relPath, from, decision, by: 'here' } };
   }
-  return found;
+  const takenBack = await decisions.takenBack(tip, proposal, written);
+  return { ...found, ...(takenBack !== undefined && { takenBack }) };
 }

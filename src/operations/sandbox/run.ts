@@ -54,7 +54,7 @@ export async function runInSandbox(context: Context, input: SandboxInput): Promi
   });
   try {
     const words = [...confined.wrap, '/bin/sh', '-c', command];
-    const ended = await runPlain(words, { cwd, env: confined.env }, GRACE_MS);
+    const ended = await runPlain(words, { cwd, env: confined.env, inherits: false }, GRACE_MS);
     if ('exitCode' in ended) return ended.exitCode;
     throw new CrosstalkError('refused', `the sandbox cannot be started: ${ended.startError}`);
   } finally {

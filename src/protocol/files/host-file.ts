@@ -3,6 +3,7 @@ import { tierBudgets, type TierBudgets } from './tier-budgets.ts';
 import { tierFallback, unknownFallbacks, type TierFallback } from './tier-fallback.ts';
 import { actorsAsGates, tierGate, ungatedFallbacks, type TierGate } from './tier-gate.ts';
 import { tierOnlyFrom, type TierOnlyFrom } from './tier-only-from.ts';
+import { actorsAsked, tierPermit, type TierPermit } from './tier-permit.ts';
 import { TIER_OPTIONS } from './tier-options.ts';
 import { tierSandbox, type TierSandbox } from './tier-sandbox.ts';
 import { tierWorktree, type TierWorktree } from './tier-worktree.ts';
@@ -16,7 +17,7 @@ import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** A named slot for an actor's CLI (protocol.md §6). Times are in milliseconds. */
 export interface Tier
-  extends TierBudgets, TierFallback, TierWorktree, TierSandbox, TierOnlyFrom, TierGate {
+  extends TierBudgets, TierFallback, TierWorktree, TierSandbox, TierOnlyFrom, TierGate, TierPermit {
   name: string;
   /** Run by `/bin/sh -c`; the prompt is passed on stdin. */
   cli: string;
@@ -102,7 +103,7 @@ function parseActors(value: unknown, problems: string[]): Map<string, Tier[]> {
       actors.set(name, tiers);
     }
   }
-  problems.push(...actorsAsGates(actors));
+  problems.push(...actorsAsGates(actors), ...actorsAsked(actors));
   return actors;
 }
 
@@ -152,6 +153,7 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
     ...tierSandbox(where, options, problems),
     ...tierOnlyFrom(where, options, problems),
     ...tierGate(where, options, problems),
+    ...tierPermit(where, options, problems),
   };
 }
 

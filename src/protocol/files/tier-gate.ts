@@ -17,7 +17,7 @@ export const GATE_OPTIONS: readonly string[] = ['gate', 'gate_plan'];
 export const ASKER = 'asker';
 
 /** Whether a value can name who decides: a name of one person, or {@link ASKER}. */
-function isApprover(value: unknown): value is string {
+export function isApprover(value: unknown): value is string {
   return isName(value) && value !== EVERYONE;
 }
 

@@ -3,6 +3,7 @@ import { SANDBOX_OPTIONS } from './tier-sandbox.ts';
 import { FALLBACK_OPTIONS } from './tier-fallback.ts';
 import { WORKTREE_OPTIONS } from './tier-worktree.ts';
 import { GATE_OPTIONS } from './tier-gate.ts';
+import { PERMIT_OPTIONS } from './tier-permit.ts';
 import { ONLY_FROM_OPTIONS } from './tier-only-from.ts';
 
 /** The options of a tier, as the host file calls them. */
@@ -21,4 +22,5 @@ export const TIER_OPTIONS: readonly string[] = [
   ...SANDBOX_OPTIONS,
   ...ONLY_FROM_OPTIONS,
   ...GATE_OPTIONS,
+  ...PERMIT_OPTIONS,
 ];

@@ -15,7 +15,7 @@ export interface PermissionOnRecord {
 
 /** The most characters of a tool's name, and of its input. */
 const MAX_TOOL = 200;
-const MAX_TOOL_INPUT = 16_384;
+export const MAX_TOOL_INPUT = 16_384;
 const MAX_MARKS = 8;
 const MARK = /^[a-z_]{1,32}$/;
 const DIGEST = /^[0-9a-f]{64}$/;

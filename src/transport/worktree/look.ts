@@ -64,6 +64,15 @@ async function setBranch(tree: Tree, commit: string): Promise<void> {
 
 /** The most bytes of a difference that are kept. */
 const MAX_DIFF = 8 * 1024 * 1024;
+/** Larger files are told to differ, not how: a comparison takes many times their size in memory. */
+const LARGE_FILE = '16m';
+
+/** What the commits of a branch changed. */
+export interface Patch {
+  patch: string;
+  /** Whether it is longer than what is kept. */
+  isCut: boolean;
+}
 
 /**
  * What the commits of a branch changed, as a patch.
@@ -75,13 +84,43 @@ export async function diffOfTree(
   source: Clone,
   tree: Tree,
   commit: string,
-): Promise<{ patch: string; isCut: boolean }> {
+): Promise<Patch> {
   const git = await gitFor(environment, tree, { source, objects: await partsOf(tree) });
-  const patch = await git.must([
-    'diff',
-    ...['--no-ext-diff', '--no-textconv', '--no-color', '--submodule=short'],
-    ...[tree.base, commit],
-  ]);
-  const isCut = patch.length > MAX_DIFF;
-  return { patch: patch.subarray(0, MAX_DIFF).toString('utf8'), isCut };
+  return patchOf(git, tree.base, commit, MAX_DIFF);
+}
+
+/**
+ * The same for one commit of a branch that may have moved on since.
+ *
+ * @param at `objects`: where its objects are; `tip`: where the branch is by now; `most`: bytes
+ * @returns undefined where the branch does not lead from its base to that commit and on to its tip
+ * @throws CrosstalkError `git_failed` when an object is missing
+ */
+export async function diffOnBranch(
+  environment: NodeJS.ProcessEnv,
+  { source, tree }: { source: Clone; tree: Tree },
+  commit: string,
+  { objects, tip, most }: { objects: Clone; tip: string; most: number },
+): Promise<Patch | undefined> {
+  const git = await gitFor(environment, tree, { source, objects });
+  for (const [older, newer] of [
+    [commit, tip],
+    [tree.base, commit],
+  ] as const) {
+    const ancestry = await git.run(['merge-base', '--is-ancestor', older, newer]);
+    if (!ancestry.ok) return undefined;
+  }
+  return patchOf(git, tree.base, commit, most);
+}
+
+async function patchOf(git: Git, base: string, commit: string, most: number): Promise<Patch> {
+  const patch = await git.must(
+    [
+      ...['-c', `core.bigFileThreshold=${LARGE_FILE}`, 'diff'],
+      ...['--no-ext-diff', '--no-textconv', '--no-color', '--submodule=short'],
+      ...[base, commit],
+    ],
+    { most },
+  );
+  return { patch: patch.subarray(0, most).toString('utf8'), isCut: patch.length > most };
 }
