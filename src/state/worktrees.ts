@@ -119,6 +119,11 @@ export class Worktrees {
     return { ...tree, record };
   }
 
+  /** When a run last began or ended in a copy, as its record says by now. */
+  async usedAt({ dir }: Pick<Worktree, 'dir'>): Promise<string | undefined> {
+    return (await this.#record(dir))?.used;
+  }
+
   /** All copies, by thread and name. */
   async all(): Promise<Worktree[]> {
     const found: Worktree[] = [];

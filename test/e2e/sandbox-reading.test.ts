@@ -12,7 +12,7 @@ const UNLESS = backend.ok ? '' : ` (skipped: ${backend.problem})`;
 const can = it.skipIf(!backend.ok);
 
 /** What runs are asked to do with the bus; each needs nothing but the transport. */
-const REQUESTS = ['send', 'reply', 'channel', 'channel create', 'memory add'];
+const REQUESTS = ['send', 'reply', 'channel', 'channel create', 'memory add', '__permission'];
 
 const BROKEN = 'cat > /dev/null; exit 1';
 

@@ -56,6 +56,14 @@ export const SCHEMA = [
   'ask for an answer as JSON that fits this JSON Schema',
 ] as const;
 export const HOST = ['--host <alias>', 'this machine’s host file, by alias'] as const;
+/** Whether a new actor is kept in a sandbox. */
+export const SANDBOX: readonly OptionSpec[] = [
+  [
+    '--sandbox',
+    'keep its runs in a sandbox (default: asked on a terminal where one works, else not)',
+  ],
+  ['--no-sandbox', 'without a sandbox, and without asking'],
+];
 const TRANSPORT = [
   '--transport <dir>',
   'the transport (default: CROSSTALK_TRANSPORT, else upward from here)',

@@ -1,7 +1,7 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
-import { confine } from '../../dispatcher/run/confine.ts';
+import { confine } from '../../dispatcher/sandbox/confine.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import { shown } from '../../protocol/text/result.ts';

@@ -1,10 +1,10 @@
-import { writeFile, rename } from 'node:fs/promises';
+import { lstat, writeFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../../folder.ts';
 import type { Clone } from '../clone/clone.ts';
 import { headOf } from '../clone/refs.ts';
 import type { Git } from '../git/git.ts';
-import { gitFor, ownGitOf, partsOf, tipOfTree, type Tree } from './tree.ts';
+import { gitFor, odd, ownGitOf, partsOf, tipOfTree, type Tree } from './tree.ts';
 
 /** What is in a copy by now. */
 export interface Looked {
@@ -44,12 +44,15 @@ export async function lookAtTree(
  */
 async function uncommitted(git: Git, tree: Tree, commit: string): Promise<number> {
   await setBranch(tree, commit);
+  const index = join(tree.dir, '.git', 'index');
+  const found = await lstat(index).catch(() => undefined);
+  if (found?.isFile() === false) throw odd(index);
   const listed = await git.must(
     [
       ...['-c', 'core.bare=false', 'status', '--porcelain=v1', '-z', '--no-renames'],
       ...['--untracked-files=normal', '--ignore-submodules=all'],
     ],
-    { env: { GIT_WORK_TREE: tree.dir, GIT_INDEX_FILE: join(tree.dir, '.git', 'index') } },
+    { env: { GIT_WORK_TREE: tree.dir, GIT_INDEX_FILE: index } },
   );
   return listed.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0);
 }

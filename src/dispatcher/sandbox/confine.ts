@@ -10,7 +10,7 @@ import { mountsOf } from '../../runner/sandbox/mounts.ts';
 import { callFilter } from '../../runner/sandbox/filter.ts';
 import { openProxy } from '../../runner/sandbox/proxy.ts';
 import { writeDurably } from '../../state/files.ts';
-import { ownPlaces, real, viewOf, type Confinement, type Own } from './sandbox-view.ts';
+import { ownPlaces, real, viewOf, type Confinement, type Own } from './view.ts';
 
 /** A command line in a sandbox: the words before it, and its variables. */
 export interface Confined {
