@@ -21,7 +21,7 @@ export interface WebProposed {
 }
 
 /** A tool call that waits for permission. */
-export interface WebToolCall {
+interface WebToolCall {
   tool: string;
   /** Its input as JSON text. */
   input: string;
@@ -30,7 +30,7 @@ export interface WebToolCall {
 }
 
 /** A decision that counts for nothing, with the reason in words. */
-export interface WebIgnored {
+interface WebIgnored {
   relPath: string;
   from: string;
   decision: Decision;
