@@ -137,8 +137,9 @@ function cancelled(state: ChatState, argument: string): Step {
 
 /** Decides on the message that is named first; what follows is the note. */
 function decided(state: ChatState, decision: 'approve' | 'deny', argument: string): Step {
-  const [, message, note = ''] = /^(\S+)\s*([^]*)$/.exec(argument) ?? [];
-  return message === undefined
+  const [message = ''] = argument.split(/\s/, 1);
+  const note = argument.slice(message.length).trim();
+  return message === ''
     ? wrong(state, `which proposal? /${decision} <message> [note]; /inbox lists what waits for you`)
     : step(state, { do: 'decide', decision, message, note });
 }

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { isOfRun } from './agent-mode.ts';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
 import { MessageReader } from '../bus/message-reader.ts';
 import { Verifier } from '../bus/verifier.ts';
@@ -132,7 +133,7 @@ export async function withContext<T>(
         options.note(withoutCredentials(line));
       },
       // Another process follows the bus for a run, which may not have access to the network.
-      ...(surroundings.agentMode?.runDir !== undefined && { isFollowed: true }),
+      ...(isOfRun(surroundings.agentMode) && { isFollowed: true }),
     };
     if (context.isFollowed !== true) {
       await shareConnections(transport, paths, { opens: false });

@@ -1,5 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withoutInherited } from './inherited.ts';
 import { RawOutput } from './raw-output.ts';
 import { afterRunning } from './running-time.ts';
 import type { InvocationResult, Prompt, Runner, RunningCli, Start } from './runner.ts';
@@ -112,12 +113,13 @@ class CliProcess implements RunningCli {
 }
 
 function spawnGated({ command, cwd, env, wrap = [] }: Start) {
-  return spawn('/bin/sh', ['-c', GATE, 'sh', ...wrap, '/bin/sh', '-c', command], {
-    cwd,
-    env,
-    stdio: ['pipe', 'pipe', 'pipe'],
-    detached: true,
-  });
+  const words = ['-c', GATE, 'sh', ...wrap, '/bin/sh', '-c', command];
+  const begin = (rest: readonly (number | 'ignore')[]) =>
+    spawn('/bin/sh', words, {
+      ...{ cwd, env, detached: true },
+      stdio: ['pipe', 'pipe', 'pipe', ...rest],
+    }) as ChildProcessWithoutNullStreams;
+  return wrap.length === 0 ? begin([]) : withoutInherited(begin);
 }
 
 interface End {

@@ -4,7 +4,7 @@ import { isRecord, JsonFolder } from './files.ts';
 import type { OutboxEntry } from './outbox-entry.ts';
 
 /** A decision that counts, with its text. */
-export interface GateDecision extends CountedDecision {
+interface GateDecision extends CountedDecision {
   note: string;
 }
 

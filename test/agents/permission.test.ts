@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
 import { Bus, type Host, type Stored } from '../support/bus.ts';
 import { until } from '../support/wait.ts';
 import { headless } from './clis.ts';
@@ -27,6 +28,8 @@ const write = (bus: Bus, name: string): Turn => ({
   tool: 'Write',
   arguments: { file_path: join(bus.root, name), content: `${name}\n` },
 });
+
+const backend = await findBackend(process.env);
 
 async function asks(
   bus: Bus,
@@ -98,6 +101,27 @@ it.each(asking)(
     expect(names.filter((name) => existsSync(join(bus.root, name)))).toEqual(names.slice(0, 5));
     expect(server.requests.at(-1)?.results[5]).toContain('a run may ask 5 times');
     expect(questions(bus)).toHaveLength(5);
+    await running.stop();
+  },
+);
+
+it.skipIf(!backend.ok).each(asking)(
+  '%s asks out of its sandbox too, and is told there',
+  async (_name, cli) => {
+    const bus = new Bus();
+    const { host } = await asks(bus, cli, () => [write(bus, 'a.txt'), write(bus, 'b.txt')]);
+    // The CLIs of the tests may be installed below /tmp, of which a sandbox has one of its own.
+    const { cache } = inject('agents');
+    const sandbox = { write: [bus.root, cache] };
+    host.declare({ worker: { default: { cli: headless(cli), permit: 'anna', sandbox } } });
+    await host.approve();
+    const running = host.start();
+    const question = await host.send('worker', 'Write both files, please.');
+    await decide(host, 0, 'approve');
+    await decide(host, 1, 'deny', 'one is enough');
+    expect(await answerOf(host, question)).toContain('one is enough');
+    expect(existsSync(join(bus.root, 'a.txt'))).toBe(true);
+    expect(existsSync(join(bus.root, 'b.txt'))).toBe(false);
     await running.stop();
   },
 );

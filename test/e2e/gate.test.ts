@@ -117,6 +117,43 @@ describe('a tier with a gate', () => {
     expect(prompts('plan')[1]).toContain('drop the old ones');
   });
 
+  it('does what its plan has read, whatever somebody has put in the place of its mail since', async () => {
+    const question = await asks('move the tables');
+    await tower.once();
+    const file = fileOf(tower, { channel, relPath: question });
+    putFile(tower, channel, question, file.replace('move the tables', 'drop the tables'));
+    await tower.once();
+    await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
+    await tower.once();
+    expect(prompts('real')[0]).toContain('move the tables');
+    expect(prompts('real')[0]).not.toContain('drop the tables');
+  });
+
+  it('is retried where it fails, a plan as a plan, and an approved run by the same approval', async () => {
+    const once = (kind: string, then: string): string =>
+      `[ -e ${bus.root}/${kind} ] || { touch ${bus.root}/${kind}; exit 1; }; ${then}`;
+    tower.declare({
+      builder: {
+        default: {
+          cli: once('failed-real', keeps('real', 'done')),
+          ...{ gate: 'anna', gate_plan: once('failed-plan', keeps('plan', 'my plan is')) },
+          retry_delay: '1ms',
+        },
+      },
+    });
+    await tower.approve();
+    await asks('move the tables');
+    const running = tower.start();
+    await running.saw('gated');
+    await running.saw('push_done', () => proposals().length === 1);
+    await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
+    await running.saw('push_done', () => answers().length === 1);
+    await running.stop();
+    expect(running.count('dispatch_failed')).toBe(2);
+    expect([prompts('plan').length, answers()]).toEqual([1, ['done 1']]);
+    expect(JSON.parse((await tower.run('dlq', '--json')).out)).toEqual([]);
+  });
+
   it('waits over a restart and without limit, and is cancelled like any other mail', async () => {
     const question = await asks('move the tables');
     const running = tower.start();
@@ -126,7 +163,11 @@ describe('a tier with a gate', () => {
     expect(status.gated).toMatchObject([{ actor: 'builder', approver: 'anna' }]);
     await tower.run('cancel', question, '--from', 'anna');
     await tower.once();
-    await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
+    const late = await tower.run('approve', proposals()[0]?.relPath ?? '', '--from', 'anna');
+    expect(late).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('nothing waits for a decision') as string,
+    });
     await tower.once();
     expect(prompts('real')).toEqual([]);
   });

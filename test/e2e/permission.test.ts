@@ -307,6 +307,44 @@ describe('a tier that asks', () => {
     await running.stop();
   });
 
+  it('wakes nobody, even if an actor of another machine is to decide, and has asked', async () => {
+    const other = await bus.host('tower', {
+      anna: 'cat > /dev/null; crosstalk send --to worker - < "$ASKS" > /dev/null',
+    });
+    const steps = join(bus.root, 'steps');
+    writeFileSync(steps, task(write('a.txt')));
+    other.env['ASKS'] = steps;
+    host.declare({ worker: { default: { cli: CLAUDE, permit: 'anna', permit_timeout: '500ms' } } });
+    await host.approve();
+    const running = host.start();
+    await other.send('anna', 'ask the worker', '--from', 'carl');
+    await other.runWith({ cwd: bus.root }, 'dispatch', '--once', '--host', 'tower');
+    const [question] = await asked(1);
+    const passes = await other.once();
+    expect(passes.filter(({ event }) => event === 'dispatch_start')).toEqual([]);
+    const why = await other.run('explain', question?.relPath ?? '', 'anna');
+    expect(why.out).toContain('does not wake anna: it asks a person to decide');
+    await until('it is taken back', () => takenBack(question).length === 1);
+    await running.stop();
+  });
+
+  it('plans first without asking where it has a gate, and asks when it does what was approved', async () => {
+    const gated = { cli: CLAUDE, permit: 'anna', gate: 'anna' };
+    host.declare({ worker: { default: gated } });
+    await host.approve();
+    const running = host.start();
+    const relPath = await host.send('worker', task(write('a.txt')));
+    const plan = await until('a plan', () =>
+      bus.messages().find(({ message }) => message.proposal === true),
+    );
+    expect(plan.message.permission).toBeUndefined();
+    await decide('approve', plan);
+    await decide('approve', (await asked(1))[0]);
+    expect(await answerTo(relPath)).toContain('yes: ');
+    expect(existsSync(join(bus.root, 'a.txt'))).toBe(true);
+    await running.stop();
+  });
+
   it('adds nothing to a run where nobody is to be asked', async () => {
     host.declare({ worker: { default: { cli: 'cat > /dev/null; ls -A "$CROSSTALK_RUN_DIR"' } } });
     await host.approve();

@@ -72,6 +72,8 @@ describe('a question for permission', () => {
     ])
       expect(toolCall(tool, input).ok, JSON.stringify(tool)).toBe(false);
     expect(toolCall('Write', { content: 'x'.repeat(16_000) }).ok).toBe(true);
+    const deep = JSON.parse(`{"a":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`) as unknown;
+    expect(toolCall('Write', deep).ok).toBe(false);
   });
 });
 

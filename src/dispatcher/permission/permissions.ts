@@ -45,6 +45,8 @@ export type Outcome =
   /** Nobody needs the answer any more. */
   | { kind: 'ended' };
 
+/** So many decisions that count for nothing are named in the log: anybody can push any number. */
+const MOST_SAID = 1000;
 /** The most messages of a run that are kept beside its question. */
 const MOST_MESSAGES = 100;
 /** What stands in a decision for which no note was given. */
@@ -82,7 +84,15 @@ export class Permissions {
   /** Takes back what a dead dispatcher has left open; called before the first run. */
   async begin(): Promise<void> {
     for (const record of await this.#parts.open.all())
-      await this.#takeBack(record, 'the dispatcher was started anew, and the task is tried again');
+      try {
+        await this.#takeBack(
+          record,
+          'the dispatcher was started anew, and the task is tried again',
+        );
+      } catch (error) {
+        // As on a full disk. Its file stays, for the next start.
+        this.log('internal_error', { error: `taking back ${record.relPath}: ${reasonOf(error)}` });
+      }
   }
 
   /**
@@ -191,7 +201,7 @@ export class Permissions {
 
   #sayIgnored({ channel, relPath }: OpenQuestion, ignored: Judged['ignored']): void {
     for (const { relPath: message, from, reason } of ignored) {
-      if (this.#ignored.has(message)) continue;
+      if (this.#ignored.has(message) || this.#ignored.size >= MOST_SAID) continue;
       this.#ignored.add(message);
       this.log('decision_ignored', { channel, message, proposal: relPath, from, reason });
     }

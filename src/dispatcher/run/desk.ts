@@ -33,6 +33,10 @@ export interface Handling {
   durable: () => void;
   /** The bytes of a file that a request has dropped; undefined for more than `limit` bytes. */
   bytesOf: (request: string, sha256: string, limit: number) => Promise<Buffer | undefined>;
+  /** Puts a file where the run can take it. */
+  put: (request: string, sha256: string, bytes: Buffer) => Promise<void>;
+  /** Aborted once nobody waits for the answer: whoever asked has gone, or the run is over. */
+  gone: AbortSignal;
 }
 
 /** Asks a person whether a tool may be used, for a run whose tier says so; never rejects. */
@@ -82,7 +86,7 @@ export class RunDesk {
   #watcher: FSWatcher | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
-  #ended = false;
+  readonly #over = new AbortController();
 
   private constructor(parts: DeskParts, run: RunFacts, dir: string, drops: DropFolder) {
     this.#parts = parts;
@@ -117,7 +121,7 @@ export class RunDesk {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#watcher?.close();
-    this.#ended = true;
+    this.#over.abort();
     await this.#drops.seal();
     await this.#look();
     await Promise.all(this.#underway);
@@ -136,7 +140,7 @@ export class RunDesk {
       this.#ear = await listen(socket, async (request, gone) => {
         if (request.op === 'ping') return { pid: process.pid };
         if (request.op !== 'send' && request.op !== 'send_talk') throw new Error('not for a run');
-        if (this.#ended) return { pid: process.pid, send: HAS_ENDED };
+        if (this.#over.signal.aborted) return { pid: process.pid, send: HAS_ENDED };
         return { pid: process.pid, send: await this.#serve(request.request, { gone }) };
       });
     }
@@ -188,12 +192,15 @@ export class RunDesk {
         : undefined;
     const isQuestion = (named as { kind?: unknown } | null | undefined)?.kind === 'permission';
     const { askPermission } = this.#parts;
+    const over = AbortSignal.any([this.#over.signal, ...(gone === undefined ? [] : [gone])]);
     const answer =
       isQuestion && askPermission !== undefined
         ? askPermission(named, gone ?? new AbortController().signal, durable)
         : this.#parts.serveRun(this.#run, named, {
             durable,
             bytesOf: (id, sha256, limit) => this.#drops.bytes(id, sha256, limit),
+            put: (id, sha256, bytes) => this.#drops.put(id, sha256, bytes),
+            gone: over,
           });
     const left = new Promise<void>((resolve) => {
       if (gone === undefined || gone.aborted) resolve();

@@ -11,7 +11,7 @@ import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import type { Silences } from '../../state/silences.ts';
 import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
-import { eachInTurn } from './in-turn.ts';
+import { eachInTurn } from '../../wait.ts';
 import type { Gated } from '../gates/gated.ts';
 import type { Log } from '../../log.ts';
 import type { Publisher } from '../../bus/publisher.ts';

@@ -9,6 +9,8 @@ import {
 import { parseMessage, type Message } from '../../protocol/message.ts';
 import type { Decision, PermissionOnRecord } from '../../protocol/text/decision.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
+import { Gates } from '../../state/gates.ts';
+import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { tipOf, type Context } from '../context.ts';
 import { queuedMessages } from '../lookup/queued.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
@@ -102,6 +104,7 @@ export async function proposalAt(context: Context, input: ProposalInput): Promis
       'refused',
       `${relPath} waits for nobody any more: ${takenBack} takes it back; nothing was decided`,
     );
+  await assertWaits(context, message, proposal);
   return {
     channel,
     relPath,
@@ -152,6 +155,30 @@ export async function decide(
     options,
   );
   return { ...sent, decision, proposal };
+}
+
+/**
+ * On the machine that asked it is known what waits: a plan that was dropped, or done, is not decided on, and
+ * neither is a text that somebody has put in its place.
+ */
+async function assertWaits(
+  { paths }: Context,
+  { host, permission }: Message,
+  { relPath, digest }: Asked,
+): Promise<void> {
+  const gates = await new Gates(paths.gates).all();
+  const gate = gates.find((one) => one.proposal.relPath === relPath);
+  if (gate !== undefined && gate.proposal.digest !== digest)
+    throw new CrosstalkError(
+      'refused',
+      `${relPath} has another text on the bus than this machine has proposed, so somebody has changed it; nothing was decided`,
+    );
+  const isOurs = permission === undefined && (await loadHeartbeat(paths.heartbeat))?.host === host;
+  if (gate === undefined && isOurs)
+    throw new CrosstalkError(
+      'refused',
+      `nothing waits for a decision on ${relPath} any more: what it was about is answered, taken back or planned anew; see what waits with: crosstalk status`,
+    );
 }
 
 type Asked = Parameters<Decisions['judge']>[1];

@@ -26,6 +26,7 @@ import { Worktrees } from '../../state/worktrees.ts';
 import type { Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 import { publisherOf } from './publisher-of.ts';
+import { LookUps } from '../sending/look-up.ts';
 import { serveRun } from '../sending/serve-run.ts';
 import { approvingIn } from '../setup/approvals.ts';
 import { guardsOf, operatorOf, permissionsOf, timeZone, transcribingOf } from './run-parts.ts';
@@ -163,6 +164,10 @@ function dispatcherOf(
   },
 ): Dispatcher {
   const { transport, reader, verifier, outbox, deadLetters, runs, paths, env } = context;
+  const serving = {
+    publish: (id: string) => parts.publisher.publish(id),
+    lookUps: new LookUps(context),
+  };
   return new Dispatcher({
     ...parts,
     transport,
@@ -177,8 +182,7 @@ function dispatcherOf(
     runner: processRunner,
     desks: {
       folder: paths.run,
-      serveRun: (run, request, handling) =>
-        serveRun(context, (id) => parts.publisher.publish(id), run, request, handling),
+      serveRun: (run, request, handling) => serveRun(context, serving, run, request, handling),
     },
     permissions: permissionsOf(context, parts.publisher, parts.log),
     decided: context.decided,

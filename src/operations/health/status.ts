@@ -10,6 +10,7 @@ import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { readPause } from '../../state/pause.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { takeCensus } from './census.ts';
+import { isOfRun } from '../agent-mode.ts';
 import { type Context } from '../context.ts';
 import { channelsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
@@ -46,7 +47,7 @@ export async function status(
   const age = (at: string): number => Math.max(0, Math.round((now - Date.parse(at)) / 1000));
   // The sandbox of a run may hide the dispatcher's process, but a run exists only with a
   // dispatcher.
-  const inRun = context.agentMode?.runDir !== undefined;
+  const inRun = isOfRun(context.agentMode);
   const isThere = inRun || (holder !== undefined && heartbeat?.pid === holder.pid);
   const running = isThere ? heartbeat : undefined;
   const [host, version] = await Promise.all([

@@ -24,13 +24,23 @@ export interface Marked {
 export function toolCall(tool: unknown, input: unknown): Parsed<PermissionOnRecord> {
   if (typeof tool !== 'string' || typeof input !== 'object' || input === null)
     return unreadable('the question cannot be read: a tool and its input are expected');
-  const text = escapeInvisible(JSON.stringify(input));
+  const text = textOf(input);
+  if (text === undefined) return unreadable('its input is nested too deeply for a question');
   if (text.length > MAX_TOOL_INPUT)
     return unreadable(
       `its input is ${String(text.length)} characters long, and nobody is asked about more than ${String(MAX_TOOL_INPUT)}; do it in smaller steps`,
     );
   const call = permissionIn({ tool, input: text });
   return call === undefined ? unreadable(`${shown(tool)} is no name of a tool`) : parsed(call);
+}
+
+/** Whoever asks may nest as deeply as a line allows, and that is deeper than can be written again. */
+function textOf(input: object): string | undefined {
+  try {
+    return escapeInvisible(JSON.stringify(input));
+  } catch {
+    return undefined;
+  }
 }
 
 /**
