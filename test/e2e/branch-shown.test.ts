@@ -4,6 +4,7 @@ import type { Host } from '../support/bus.ts';
 import { put } from '../support/by-hand.ts';
 import { git } from '../support/git.ts';
 import { OBEYS, Project, script } from '../support/project.ts';
+import { problemsOf, readOpenApi } from '../support/schema.ts';
 import { Web } from '../support/web.ts';
 
 const BIDI = '\u202e';
@@ -15,8 +16,16 @@ async function answered(project: Project, host: Host, ...lines: string[]): Promi
   return project.bus.from('dev').at(-1)?.relPath ?? '';
 }
 
-const diffOf = (web: Web, relPath: string): Promise<WebBranchDiff> =>
-  web.get(`/api/branch?ref=${relPath}`);
+/** What the page is told of a branch, which has the documented form. */
+async function diffOf(web: Web, relPath: string): Promise<WebBranchDiff> {
+  const diff = await web.get<WebBranchDiff>(`/api/branch?ref=${relPath}`);
+  const api = readOpenApi();
+  const described =
+    api.paths['/api/branch']?.['get']?.responses['200']?.content?.['application/json'];
+  if (described?.schema === undefined) throw new Error('it is not described');
+  expect(problemsOf(api, described.schema, diff)).toEqual([]);
+  return diff;
+}
 
 async function machine(): Promise<{ project: Project; host: Host }> {
   const project = new Project();
