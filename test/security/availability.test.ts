@@ -5,6 +5,7 @@ import { formatMessage } from '../../src/protocol/message.ts';
 import { Bus, Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { said } from '../support/messages.ts';
+import { until } from '../support/wait.ts';
 
 interface Facts {
   health: { ok: boolean; problems: string[] };
@@ -111,7 +112,8 @@ it('status and doctor name a file that claims this machine’s alias, and escape
   const host = await new Bus().host('front', { worker: 'echo done' });
   const running = host.start();
   await running.saw('host_file_loaded');
-  expect((await facts(host)).health.ok).toBe(true);
+  // The heartbeat follows at the end of the round.
+  await until('a first heartbeat', async () => (await facts(host)).health.ok);
   host.edit({ 'hosts/other\u202e.md': git(host.bus.hub, 'show', 'main:hosts/front.md') });
   await running.saw('host_file_invalid');
   const said = String.raw`"hosts/other\u202e.md" claims to be the host file of front, which is hosts/front.md`;
