@@ -50,6 +50,7 @@ it.each([
   host.edit({ [VERSION]: '6.0\n' });
   await running.saw('version_accepted');
   await running.saw('dispatch_done');
+  await until('all to be well', async () => (await facts(host)).health.ok);
   expect((await facts(host)).health).toEqual({ ok: true, problems: [] });
   expect([running.count('version_refused'), running.count('version_accepted')]).toEqual([1, 1]);
   expect((await running.stop()).code).toBe(0);
