@@ -62,7 +62,7 @@ export const SANDBOX: readonly OptionSpec[] = [
     '--sandbox',
     'keep its runs in a sandbox (default: asked on a terminal where one works, else not)',
   ],
-  ['--no-sandbox', 'without a sandbox, and without asking'],
+  ['--no-sandbox', 'without a sandbox, and without a word of it'],
 ];
 const TRANSPORT = [
   '--transport <dir>',
