@@ -52,7 +52,7 @@ export async function lookAtWorktree(
     ...{ id, dir, actor, channel, root, source, branch, base: base ?? null, used },
     ...{ commit: null, commits: 0, uncommitted: 0, fetched: false, in_use: inUse },
   };
-  if (base === undefined || !ready) 
+  if (base === undefined || !ready)
     return { ...listed, problem: 'it is not ready yet', unfinished: true };
   try {
     const looked = await lookAtTree(environment, await findSource(source), { dir, branch, base });

@@ -55,11 +55,12 @@ export class TranscriptFile {
 function inPieces(one: Happened): Happened[] {
   if (!('text' in one) || one.text.length <= MAX_TEXT) return [one];
   const pieces: Happened[] = [];
-  for (let at = 0, end = 0; at < one.text.length; at = end) {
-    end = at + MAX_TEXT;
+  for (let at = 0; at < one.text.length;) {
+    const most = one.text.slice(at, at + MAX_TEXT);
     // A character of two code units stays whole.
-    if (HALF.test(one.text.slice(end - 1, end))) end--;
-    pieces.push({ ...one, text: one.text.slice(at, end) });
+    const text = at + MAX_TEXT < one.text.length && HALF.test(most) ? most.slice(0, -1) : most;
+    pieces.push({ ...one, text });
+    at += text.length;
   }
   return pieces;
 }
