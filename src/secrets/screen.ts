@@ -8,7 +8,7 @@ import { scan, type Hit } from './scan.ts';
 import { isSuspicious } from './suspicious.ts';
 
 export interface ScreenParts {
-  /** The bytes of an attached file; undefined when they are not here. */
+  /** The bytes of an attached file, which have its SHA-256; undefined when they are not here. */
   bytesOf: (blob: Blob) => Promise<Uint8Array | undefined>;
   /** Whether text is looked at, by the settings as they are now. */
   mode: () => Promise<'on' | 'off'>;
@@ -39,6 +39,8 @@ export class Screen {
   readonly #parts: ScreenParts;
   /** By the hash of a text. */
   readonly #known = new Map<string, readonly Hit[]>();
+  /** By the SHA-256 of an attached file, of which whoever gives its bytes has made sure. */
+  readonly #knownFiles = new Map<string, readonly Omit<FoundSecret, 'where'>[]>();
 
   constructor(parts: ScreenParts) {
     this.#parts = parts;
@@ -81,15 +83,17 @@ export class Screen {
   }
 
   async #inBlob(blob: Blob, where: string): Promise<FoundSecret[]> {
+    const known = this.#knownFiles.get(blob.sha256);
+    if (known !== undefined) return known.map((one) => ({ ...one, where }));
     const bytes = await this.#parts.bytesOf(blob);
     // Bytes that are not here can't be pushed either.
     if (bytes === undefined) return [];
-    const text = textOf(bytes);
-    return (await this.#hits(text)).map(({ kind, index }) => ({
-      kind,
-      where,
-      line: lineOf(text, 0, index),
-    }));
+    const text = suspiciousTextOf(bytes);
+    const hits = text === undefined ? [] : await this.#hits(text);
+    const found = hits.map(({ kind, index }) => ({ kind, line: lineOf(text ?? '', 0, index) }));
+    if (this.#knownFiles.size >= MOST_REMEMBERED) this.#knownFiles.clear();
+    this.#knownFiles.set(blob.sha256, found);
+    return found.map((one) => ({ ...one, where }));
   }
 
   async #hits(text: string): Promise<readonly Hit[]> {
@@ -104,12 +108,17 @@ export class Screen {
   }
 }
 
-/** Any bytes as text: in UTF-16 where they say so, else in UTF-8, with what is none of it left as marks. */
-function textOf(bytes: Uint8Array): string {
+/**
+ * Any bytes as text, if there may be a secret in them: in UTF-16 where they say so, else in UTF-8, with
+ * what is none of it left as marks. To decode a picture takes several times as long as to search its
+ * bytes, and all that makes a text suspicious is ASCII, which is the same in both.
+ */
+function suspiciousTextOf(bytes: Uint8Array): string | undefined {
   const [first, second] = bytes;
   if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
   if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes);
-  return new TextDecoder('utf-8').decode(bytes);
+  const plain = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+  return isSuspicious(plain) ? new TextDecoder('utf-8').decode(bytes) : undefined;
 }
 
 /** The name that a message gives an attached file, in quotes, unless it looks like a secret itself. */

@@ -42,8 +42,8 @@ const NECESSARY = [
   'dapi[A-Fa-f0-9]{32}',
   'dckr_pat_',
   'figd_[-\\w]{40}',
-  // database-connection-string, in any case
-  '(?:[mM][oO][nN][gG][oO][dD][bB](?:\\+[sS][rR][vV])?|[mM][yY][sS][qQ][lL][xX]?|[pP][oO][sS][tT][gG][rR][eE][sS](?:[qQ][lL])?)://[^:/\\s]',
+  // database-connection-string, in any case; the byte A0 is a space only where each byte is a character
+  '(?:[mM][oO][nN][gG][oO][dD][bB](?:\\+[sS][rR][vV])?|[mM][yY][sS][qQ][lL][xX]?|[pP][oO][sS][tT][gG][rR][eE][sS](?:[qQ][lL])?)://(?:[^:/\\s]|\\xA0)',
 ];
 
 const ANY = new RegExp(NECESSARY.join('|'));

@@ -232,10 +232,63 @@ describe('where a secret is', () => {
     }
   });
 
+  it('is found in any bytes in which the rules find it, whether they are text or not', async () => {
+    const noise = fc.oneof(
+      fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
+      fc.constantFrom(0xa0, 0x85, 0xc2, 0xe3, 0xf0, 0x00).map((byte) => Buffer.from([byte])),
+      fc.constantFrom('postgres://', ' ', '@', '\u3000').map((one) => Buffer.from(one)),
+    );
+    const hidden = fc
+      .tuple(fc.constantFrom(...kinds), fc.nat(1000), fc.nat(60), noise)
+      .map(([[, make], seed, at, put]) => {
+        const whole = Buffer.from(make(seed));
+        return Buffer.concat([whole.subarray(0, at), put, whole.subarray(at)]);
+      });
+    const file = fc
+      .array(fc.oneof(noise, hidden), { minLength: 1, maxLength: 6 })
+      .map((parts) => Buffer.concat(parts))
+      // What begins like UTF-16 is read as such.
+      .filter((bytes) => bytes[0] !== 0xff && bytes[0] !== 0xfe);
+    const commit = commitOf(`${HEADER}text\n`);
+    await fc.assert(
+      fc.asyncProperty(file, async (bytes) => {
+        const sha256 = 'b'.repeat(64);
+        const blob = { path: 'data/files/bb/b', sha256, bytes: bytes.length, kept: 'X' };
+        const screen = screenOf({ bytesOf: () => Promise.resolve(bytes) });
+        const found = await screen.look({ commits: [{ ...commit, blobs: [blob] }] });
+        expect(found).toHaveLength((await scan(new TextDecoder('utf-8').decode(bytes))).length);
+      }),
+      { numRuns: 2000 },
+    );
+  }, 60_000);
+
   it('is not asked where a person lets it go, or where the scan is off', async () => {
     const commits = [commitOf(`${HEADER}${secret}\n`)];
     expect(await screenOf().look({ commits, allowed: true })).toEqual([]);
     expect(await screenOf({ mode: () => Promise.resolve('off') }).look({ commits })).toEqual([]);
+  });
+
+  it('is looked for once in each attached file, and named as each message names it', async () => {
+    let reads = 0;
+    const screen = screenOf({
+      bytesOf: () => {
+        reads++;
+        return Promise.resolve(Buffer.from(`a\n${secret}\n`));
+      },
+    });
+    const sha256 = 'c'.repeat(64);
+    const blob = { path: 'data/files/cc/c', sha256, bytes: 9, kept: 'X' };
+    const named = (name: string): Commit => ({
+      ...commitOf(
+        `---\nfiles: [{sha256: ${sha256}, name: "${name}", bytes: 9, type: text/plain}]\n${HEADER.slice(4)}text\n`,
+      ),
+      blobs: [blob],
+    });
+    for (const name of ['one.txt', 'two.txt'])
+      expect(await screen.look({ commits: [named(name)] })).toEqual([
+        { kind: 'a GitHub token', where: `"${name}"`, line: 2 },
+      ]);
+    expect(reads).toBe(1);
   });
 
   it('is looked for once for each content, and anew for another under the same id', async () => {
