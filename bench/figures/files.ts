@@ -16,6 +16,7 @@ export async function files({ rounds }: Scale): Promise<Figure[]> {
   try {
     const sender = await alone.machine('idle');
     const host = await served.machine('served', 'true');
+    await served.machine('quiet');
     const serving = await host.serve();
     await byHand.machine('other');
     const clone = join(byHand.root, 'clone');
@@ -28,15 +29,10 @@ export async function files({ rounds }: Scale): Promise<Figure[]> {
       writeFileSync(path, randomBytes(MIB));
       return path;
     };
-    const sending = (path: string): string[] => [
-      'send',
-      '--to',
-      'nobody',
-      '--from',
-      'me',
-      '--attach',
-      path,
-      'hello',
+    // To an actor that a host serves: before a warning that none does, the remote is asked once more.
+    const sending = (to: string): string[] => [
+      ...['send', '--to', to, '--from', 'me', 'hello', '--attach'],
+      fresh(to === 'idle' ? alone.root : served.root),
     ];
     const spreads = await inTurn(rounds, {
       'node -e 0': () => ran(process.execPath, ['-e', '0'], inClone),
@@ -44,8 +40,8 @@ export async function files({ rounds }: Scale): Promise<Figure[]> {
         fresh(clone);
         return ran('sh', ['-c', 'git add . && git commit -qm x && git push -q'], inClone);
       },
-      send: () => sender.run(...sending(fresh(alone.root))),
-      'send, served': () => host.run(...sending(fresh(served.root))),
+      send: () => sender.run(...sending('idle')),
+      'send, served': () => host.run(...sending('quiet')),
     });
     await serving.stop();
     const floor = together(

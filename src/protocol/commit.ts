@@ -15,6 +15,8 @@ export interface Blob {
   kept?: string;
   /** Its name in git, once git has it. */
   oid?: string;
+  /** Whether compression would make it no smaller, as that of a picture; known once git has it. */
+  dense?: boolean;
 }
 
 /**

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openTransport } from '../../src/operations/context.ts';
@@ -10,7 +19,7 @@ import { transportId } from '../../src/transport/clone/identity.ts';
 import { classify } from '../../src/transport/git/failure.ts';
 import { Bus, scratch, type Host } from '../support/bus.ts';
 import { command } from '../support/command.ts';
-import { git } from '../support/git.ts';
+import { git, readBlobs } from '../support/git.ts';
 import { Program } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
@@ -69,6 +78,35 @@ it('many packs are packed together, and what is in them stays', async () => {
   expect(packs()).toBeLessThan(20);
   for (const one of ones) expect(git(host.dir, 'cat-file', '-p', one)).toContain('loose');
   git(host.dir, 'fsck', '--strict');
+});
+
+it('what compression would make no smaller is pushed without trying, and text is compressed', async () => {
+  const bus = new Bus();
+  const transport = await opened(await bus.host('front', { worker: 'true' }));
+  // The hub keeps each push as the pack that came.
+  git(bus.hub, 'config', 'receive.unpackLimit', '1');
+  const packs = join(bus.hub, 'objects', 'pack');
+  const sizes = (): number[] =>
+    readdirSync(packs)
+      .filter((name) => name.endsWith('.pack'))
+      .map((name) => statSync(join(packs, name)).size);
+  const KIB = 1024;
+  const pushed = async (bytes: Buffer, text: string): Promise<number> => {
+    const before = sizes();
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const blob = { path: `data/files/${sha256}`, sha256, bytes: bytes.length };
+    const entry = { ...commit(`x/${sha256}`, text), blobs: [blob] };
+    const options = { bytesOf: () => Promise.resolve(bytes) };
+    expect(await transport.publish([[entry]], options)).toMatchObject({ ok: true });
+    expect(readBlobs(bus.hub, [`main:${blob.path}`])[0]?.equals(bytes)).toBe(true);
+    return sizes().reduce((a, b) => a + b, 0) - before.reduce((a, b) => a + b, 0);
+  };
+  const picture = randomBytes(300 * KIB);
+  expect(await pushed(picture, 'a'.repeat(40 * KIB))).toBeGreaterThan(340 * KIB);
+  // It would not be worth it where much else travels along.
+  expect(await pushed(randomBytes(300 * KIB), 'a'.repeat(100 * KIB))).toBeLessThan(310 * KIB);
+  expect(await pushed(Buffer.from('a line\n'.repeat(40 * KIB)), 'a')).toBeLessThan(10 * KIB);
+  transport.close();
 });
 
 /** Writes objects that nothing refers to, as loose ones or, past the limit, a pack; the id of one. */

@@ -160,17 +160,23 @@ export async function bring({ git, branch }: Repository): Promise<Failure | unde
  * Pushes a commit of this clone onto the remote's branch, or only tries whether it could be pushed.
  *
  * @param options `expected`: the commit that the branch must be at; empty for a branch that must
- *   not exist yet
+ *   not exist yet; `isDense`: git need not try to make smaller what is pushed
  */
 export async function pushCommit(
   { git, branch }: Pick<Repository, 'git' | 'branch'>,
   commit: string,
-  options: { dry?: boolean; signal?: AbortSignal | undefined; expected?: string },
+  options: {
+    dry?: boolean;
+    signal?: AbortSignal | undefined;
+    expected?: string;
+    isDense?: boolean | undefined;
+  },
 ): Promise<Failure | undefined> {
-  const { dry = false, signal, expected } = options;
+  const { dry = false, signal, expected, isDense = false } = options;
   const pushed = await transfer(
     git,
     (pace) => [
+      ...(isDense ? ['-c', 'pack.compression=0'] : []),
       'push',
       ...(pace === 'slowly' ? ['--progress'] : []),
       ...(dry ? ['--dry-run'] : []),

@@ -4,11 +4,17 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, deflate } from 'node:zlib';
 import { passed } from '../../crash-points.ts';
-import type { Blob } from '../../protocol/commit.ts';
+import type { Blob, Commit } from '../../protocol/commit.ts';
 import type { Repository } from '../clone/handle.ts';
 import type { Entries } from './publish.ts';
 
 const deflated = promisify(deflate);
+
+/** Bytes of which a few pieces tell whether compression would make them smaller. */
+const LARGE = 1 << 18;
+const PIECE = 1 << 14;
+/** Bytes that may travel uncompressed for the sake of what would not become smaller. */
+const LIGHT = 1 << 16;
 
 /** The bytes of a file that is to be published; undefined when they are not there, or altered. */
 export type BytesOf = (blob: Blob) => Promise<Buffer | undefined>;
@@ -56,9 +62,32 @@ async function written(
     objectsDir === undefined || tip === undefined
       ? undefined
       : await looseBlob(objectsDir, tip, bytes).catch(() => undefined);
-  if (oid !== undefined) return { ...blob, oid };
+  if (oid !== undefined) return { ...blob, oid, dense: await isDense(bytes) };
   const out = await git.must(['hash-object', '-w', '--stdin'], { input: bytes });
   return { ...blob, oid: out.toString('latin1').trim() };
+}
+
+/**
+ * Whether git need not try to compress what is pushed: nearly all of it are files that would not become
+ * smaller, such as pictures and archives. To try takes longer than the rest of such a push.
+ */
+export function isAllDense(commits: readonly Commit[]): boolean {
+  let [dense, other] = [0, 0];
+  for (const { files, blobs = [] } of commits) {
+    for (const { content } of files) other += content.length;
+    for (const blob of blobs)
+      if (blob.dense === true) dense += blob.bytes;
+      else other += blob.bytes;
+  }
+  return dense > 0 && other <= LIGHT;
+}
+
+async function isDense(bytes: Buffer): Promise<boolean> {
+  if (bytes.length < LARGE) return false;
+  const places = [0, bytes.length / 2, bytes.length - PIECE].map(Math.floor);
+  const pieces = Buffer.concat(places.map((at) => bytes.subarray(at, at + PIECE)));
+  const packed = await deflated(pieces, { level: constants.Z_BEST_SPEED });
+  return packed.length > 0.97 * pieces.length;
 }
 
 /** Writes a loose object as git does, without starting git; see `writeLoose`. */
@@ -74,7 +103,11 @@ async function looseBlob(objectsDir: string, tip: string, bytes: Buffer): Promis
   );
   if (isThere) return oid;
   // Git compresses it when it packs it for the push; what is here is packed by the next maintenance.
-  const store = await deflated(Buffer.concat([head, bytes]), { level: constants.Z_NO_COMPRESSION });
+  const content = Buffer.concat([head, bytes]);
+  const store = await deflated(content, {
+    level: constants.Z_NO_COMPRESSION,
+    chunkSize: content.length + PIECE,
+  });
   // Git recognises a file with this name as left half written, and prunes it.
   const temporary = join(folder, `tmp_obj_${randomBytes(8).toString('hex')}`);
   try {

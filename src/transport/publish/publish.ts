@@ -4,6 +4,7 @@ import { wait, type Wait } from '../../wait.ts';
 import type { Fetched } from '../clone/remote.ts';
 import type { Failure } from '../git/failure.ts';
 import type { Refused } from './admit.ts';
+import { isAllDense } from './blobs.ts';
 import type { Upstream } from './upstream.ts';
 
 export type Published =
@@ -198,7 +199,10 @@ async function tryOnce(
   const built = await upstream.build(tip, missing);
   if (!built.ok) return built;
   passed('commits_built');
-  const failure = await upstream.move(tip, built.oid, signal);
+  const failure = await upstream.move(tip, built.oid, {
+    signal,
+    isDense: isAllDense(missing),
+  });
   if (failure !== undefined) return { ok: false, failure };
   passed('pushed');
   return { ok: true, tip: built.oid, commits: missing.length, refused };

@@ -39,8 +39,14 @@ export interface Upstream {
   move: (
     from: string | undefined,
     to: string,
-    signal: AbortSignal | undefined,
+    options: MoveOptions,
   ) => Promise<Failure | undefined>;
+}
+
+export interface MoveOptions {
+  signal?: AbortSignal | undefined;
+  /** Whether what is pushed would not become smaller by compression. */
+  isDense?: boolean;
 }
 
 /** The bus of a repository: the branch on its remote, or in solo mode the local one. */
@@ -55,7 +61,7 @@ export function upstreamOf(repository: Repository, objects: Objects): Upstream {
     },
     admit: (tip, entries) => admit(objects, tip, entries),
     build: (tip, commits) => build(repository, objects, tip, commits),
-    move: (from, to, signal) => move(repository, objects, from, to, signal),
+    move: (from, to, options) => move(repository, objects, from, to, options),
   };
 }
 
@@ -65,7 +71,7 @@ async function move(
   objects: Objects,
   from: string | undefined,
   to: string,
-  signal: AbortSignal | undefined,
+  { signal, isDense }: MoveOptions,
 ): Promise<Failure | undefined> {
   if (repository.origin === undefined) return moveSolo(repository, from, to);
   const tracked = await trackedTip(repository, objects);
@@ -75,7 +81,7 @@ async function move(
   // brought off the bus.
   const failure =
     tracked !== undefined
-      ? await pushCommit(repository, to, { signal, expected: from ?? '' })
+      ? await pushCommit(repository, to, { signal, isDense, expected: from ?? '' })
       : await makeBranch(repository, to, signal);
   if (failure !== undefined) return failure;
   await notePushed(repository, tracked, to);
