@@ -27,7 +27,7 @@ const NECESSARY = [
   'ntn_\\d{11}',
   // privatekey, sendgrid, shopify
   'PRIVATE KEY',
-  'SG\\.\\w',
+  'SG\\.\\w{1,128}\\.\\w',
   'shp(?:at|ca|pa|ss)_[a-zA-Z0-9]{32}',
   // github, gitlab, grafana
   'gh[oprsu]_\\w{36}',
