@@ -61,6 +61,14 @@ await build({
   logOverride: { 'empty-import-meta': 'silent' },
   banner: { js: "const __moduleUrl = require('node:url').pathToFileURL(__filename).href;" },
 });
+const odd = /[^\0-\x7f]/.exec(readFileSync('dist/main.cjs', 'utf8'));
+if (odd !== null) {
+  const around = odd.input.slice(odd.index - 40, odd.index + 40);
+  console.error(
+    `crosstalk: dist/main.cjs must be ASCII; write an escape in a regular expression: ${around}`,
+  );
+  process.exit(1);
+}
 await build({
   ...common,
   entryPoints: agents,

@@ -34,7 +34,7 @@ export const REFUSALS = {
     stream: 'stdout',
     last: 'whole',
     limited:
-      /^(?:You['’]ve (?:hit|reached) your .{0,60}\blimit|You['’]re out of (?:usage credits|extra usage)|Your org is out of usage|Claude (?:AI )?usage limit reached|(?:5-hour|Session|Weekly|Opus|Sonnet|Usage) limit reached|Credit balance is too low|API Error: (?:Request rejected \(429\)|Server is temporarily limiting requests|429\b))/i,
+      /^(?:You['\u2019]ve (?:hit|reached) your .{0,60}\blimit|You['\u2019]re out of (?:usage credits|extra usage)|Your org is out of usage|Claude (?:AI )?usage limit reached|(?:5-hour|Session|Weekly|Opus|Sonnet|Usage) limit reached|Credit balance is too low|API Error: (?:Request rejected \(429\)|Server is temporarily limiting requests|429\b))/i,
     notLoggedIn:
       /^(?:Not logged in|Invalid API key|OAuth token revoked|Please run \/login|Failed to authenticate\. API Error: 401|Your ANTHROPIC_API_KEY belongs to a disabled organization|Your organization has disabled)/,
     notLoggedInExits: [],
@@ -44,7 +44,7 @@ export const REFUSALS = {
     stream: 'stderr',
     last: 1,
     limited:
-      /^ERROR: (?:You['’]ve hit your usage limit|You['’]re out of credits|You hit your spend cap|Your workspace is out of credits|Usage limit reached|Quota exceeded\.|(?:exceeded retry limit, last|unexpected) status:? 429)/,
+      /^ERROR: (?:You['\u2019]ve hit your usage limit|You['\u2019]re out of credits|You hit your spend cap|Your workspace is out of credits|Usage limit reached|Quota exceeded\.|(?:exceeded retry limit, last|unexpected) status:? 429)/,
     notLoggedIn:
       /^ERROR: (?:(?:exceeded retry limit, last|unexpected) status:? 401|Missing environment variable: |Not (?:logged|signed) in|Your (?:access token|authentication session) could not be refreshed)/,
     notLoggedInExits: [],
