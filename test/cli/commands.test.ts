@@ -162,7 +162,7 @@ describe('init', () => {
     const root = scratch();
     const made = await command(['init', "Anna's bus", '--cli', 'claude'], { cwd: root });
     expect(made.out).toContain(
-      `Next: cd 'Anna'\\''s bus' && crosstalk dispatch, and in another shell there: crosstalk send --to concierge "hello"\n`,
+      `Next: cd 'Anna'\\''s bus' && crosstalk dispatch, and in another shell there: crosstalk ask concierge "hello"\n`,
     );
     expect(made.out).toContain(
       'To check: crosstalk doctor, and whether claude answers: crosstalk agents --run claude\n',

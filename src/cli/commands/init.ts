@@ -47,7 +47,7 @@ export async function run(call: Call): Promise<number> {
         ? []
         : [`Each thread works in a copy of: ${made.worktree}, on a branch of its own`]),
       ...(made.sandbox === undefined ? [] : ['Its runs are kept in a sandbox']),
-      `Next: ${goThere(io.cwd, made.dir)}crosstalk dispatch, and in another shell there: crosstalk send --to ${made.actor} "hello"`,
+      `Next: ${goThere(io.cwd, made.dir)}crosstalk dispatch, and in another shell there: crosstalk ask ${made.actor} "hello"`,
       `To check: crosstalk doctor${agent === undefined ? '' : `, and whether ${agent} answers: crosstalk agents --run ${agent}`}`,
       ...(suggestsSandbox ? [sandboxSuggestion(made.actor)] : []),
       `Transport: ${made.dir}`,
