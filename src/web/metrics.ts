@@ -1,6 +1,7 @@
 import type { Gauge } from 'prom-client';
 import type { WebNow } from '../api/api.ts';
 import { ownBill, type TierBill } from '../operations/reading/cost.ts';
+import { forAPerson, type ForAPerson } from '../operations/health/for-a-person.ts';
 import type { Parts } from './parts.ts';
 import type * as Packages from './web-packages.ts';
 
@@ -10,7 +11,7 @@ export class Metrics {
   readonly #paths: readonly string[];
   readonly #registry;
   readonly #requests;
-  readonly #set: (now: WebNow, bill: readonly TierBill[]) => void;
+  readonly #set: (now: WebNow, bill: readonly TierBill[], deciding: ForAPerson) => void;
 
   /** @param paths of all routes, as the table has them */
   constructor(
@@ -38,6 +39,7 @@ export class Metrics {
     const waiting = gauge('waiting_messages', 'Messages without an answer, by age.', 'under_s');
     const oldest = gauge('waiting_oldest_seconds', 'Age of the oldest message without an answer.');
     const letters = gauge('dead_letters', 'Failed deliveries, by state.', 'state');
+    const decisions = gauge('decisions_waiting', 'What waits for a person to decide.', 'kind');
     const outbox = gauge('outbox_messages', 'Messages that are to be pushed.');
     const outboxAge = gauge('outbox_oldest_seconds', 'Age of the oldest entry to be pushed.');
     const running = gauge('runs_running', 'CLIs at work on this machine, by actor.', 'actor');
@@ -53,13 +55,14 @@ export class Metrics {
     const memory = gauge('web_resident_memory_bytes', 'Resident memory of this server.');
     const { hub } = parts;
 
-    this.#set = (now, bill) => {
+    this.#set = (now, bill, deciding) => {
       healthy.set(now.health.ok ? 1 : 0);
       for (const { under_s: under, messages } of now.waiting.ages)
         waiting.set({ under_s: under === null ? 'more' : String(under) }, messages);
       oldest.set(now.waiting.oldest_s ?? 0);
       for (const state of ['retrying', 'quarantined', 'parked'])
         letters.set({ state }, now.dead_letters.filter((letter) => letter.state === state).length);
+      for (const [kind, count] of Object.entries(deciding)) decisions.set({ kind }, count);
       outbox.set(now.outbox.reduce((sum, { messages }) => sum + messages.length, 0));
       outboxAge.set(Math.max(0, ...now.outbox.map(({ age_s: age }) => age)));
       running.reset();
@@ -97,7 +100,8 @@ export class Metrics {
   }
 
   async answer(): Promise<Response> {
-    this.#set(await this.#parts.now.get(), await ownBill(this.#parts.context));
+    const { now, context } = this.#parts;
+    this.#set(await now.get(), await ownBill(context), await forAPerson(context));
     return new Response(await this.#registry.metrics(), {
       headers: { 'content-type': this.#registry.contentType },
     });

@@ -17,6 +17,7 @@ import { Transcripts } from '../../src/state/transcripts/transcripts.ts';
 import { agent } from '../support/agents.ts';
 import { Bus, type Host } from '../support/bus.ts';
 import { problemsOf, readOpenApi } from '../support/schema.ts';
+import { SECRETS } from '../support/secrets.ts';
 import { until } from '../support/wait.ts';
 import { Web } from '../support/web.ts';
 
@@ -265,6 +266,33 @@ it('the metrics tell what the runs of this machine have used', async () => {
       'crosstalk_billed_tokens{actor="worker",tier="default",kind="cached"} 3000\n',
     );
   }
+});
+
+it('the metrics tell what waits for a person to decide, by what it is', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', {
+    builder: { default: { cli: 'echo done', gate: 'anna', gate_plan: 'echo "my plan"' } },
+  });
+  const web = await Web.start(host);
+  const waiting = async (): Promise<string[]> => {
+    const { text } = await web.raw('GET', '/metrics', web.bearer());
+    return text.split('\n').filter((line) => line.startsWith('crosstalk_decisions_waiting{'));
+  };
+  const counts = (plans: number, secrets: number): string[] => [
+    `crosstalk_decisions_waiting{kind="plan"} ${String(plans)}`,
+    'crosstalk_decisions_waiting{kind="permission"} 0',
+    `crosstalk_decisions_waiting{kind="secret"} ${String(secrets)}`,
+  ];
+  expect(await waiting()).toEqual(counts(0, 0));
+  await host.send('builder', 'move the tables', '--from', 'anna');
+  await host.once();
+  const secret = SECRETS['GitHub token']?.(42) ?? '';
+  expect((await host.run('send', '--to', 'builder', secret)).code).toBe(1);
+  expect(await waiting()).toEqual(counts(1, 1));
+  const proposal = bus.from('builder')[0]?.relPath ?? '';
+  expect((await host.run('approve', '--from', 'anna', proposal)).code).toBe(0);
+  await host.once();
+  expect(await waiting()).toEqual(counts(0, 1));
 });
 
 it('the page is told what runs have cost, by day and by thread', async () => {
