@@ -97,7 +97,15 @@ export class Publisher {
         await this.#settleGone(new Set(all.map(({ id }) => id)), asked, expected);
         this.#failing.keep(new Set(all.length === 0 ? [] : [ALL, ...all.map(({ id }) => id)]));
         const { clean, held, unknown } = await screened(all, this.#parts.lookForSecrets);
-        for (const { entry, found } of held) await this.#hold(entry, found);
+        for (const { entry, found } of held) {
+          const why = await this.#hold(entry, found).then(() => undefined, reasonOf);
+          // The disk is full: it stays queued, is looked at again, and keeps nobody else from leaving.
+          if (why !== undefined)
+            unknown.push({
+              entry,
+              reason: `${secretFailure(found).reason}; not put aside: ${why}`,
+            });
+        }
         for (const [at, some] of this.#inParts.of(clean).entries()) {
           if (at > 0) await this.#awaitBudget(signal);
           await this.#push(some, signal);

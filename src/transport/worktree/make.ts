@@ -46,8 +46,8 @@ export async function makeTree(
       ...['-c', 'core.hooksPath=/dev/null'],
       ...['checkout', '--quiet', '--no-track', '-b', branch, start],
     ];
-    const { failure } = await step(source, inside, checkout, signal);
-    await checkWhole(source, inside, failure, signal);
+    const { stderr } = await step(source, inside, checkout, signal);
+    await checkWhole(source, inside, stderr, signal);
     const base = (await readRef(await partsOf({ dir: making }), `refs/heads/${branch}`)) ?? start;
     passed('tree_cloned');
     await rename(making, dir);
@@ -95,10 +95,10 @@ async function step(
   git: Git,
   args: readonly string[],
   signal: AbortSignal,
-): Promise<{ said: Buffer; failure: Failure }> {
+): Promise<{ stdout: Buffer; stderr: string }> {
   const outcome = await git.run(args, { signal, timeout: HOUR_MS });
   if (!outcome.ok) throw noCopy(source, git, outcome.failure);
-  return { said: outcome.stdout, failure: classify(outcome.stderr) };
+  return outcome;
 }
 
 /** It names the repository: of the copy nothing is left. */
@@ -117,26 +117,35 @@ function noCopy(source: Clone, git: Git, { kind, reason }: Failure): CrosstalkEr
   }
 }
 
+/** What git says of a file that it could not write to its end. */
+const NOT_WRITTEN = /^error: unable to (?:write|create|open) /m;
+
 /**
  * Makes sure that all files are there. Git ends a checkout well although it could not write some, because a
- * partial clone does not have them or the disk is full. A run would take them for deleted, and commit that.
+ * partial clone does not have them or the disk is full. A run would take them for deleted or changed, and
+ * commit that.
+ *
+ * @param said what git said of the checkout
  */
 async function checkWhole(
   source: Clone,
   inside: Git,
-  failure: Failure,
+  said: string,
   signal: AbortSignal,
 ): Promise<void> {
   const listed = await step(source, inside, ['ls-files', '--deleted', '-z'], signal);
-  const paths = listed.said.toString('utf8').split('\0').slice(0, -1);
+  const paths = listed.stdout.toString('utf8').split('\0').slice(0, -1);
   const [first] = paths;
+  const { kind, reason } = classify(said);
+  // Git does not say why: that is in the number of an error that it leaves out.
+  if (kind === 'no_space' || NOT_WRITTEN.test(said))
+    throw noCopy(source, inside, { kind: 'no_space', reason });
   if (first === undefined) return;
-  if (failure.kind === 'no_space') throw noCopy(source, inside, failure);
   const others = paths.length === 1 ? '' : ` and ${String(paths.length - 1)} more`;
   const at = `git -C ${source.dir}`;
   throw new CrosstalkError(
     'git_failed',
-    `no copy of the repository ${source.dir} can be made: the content of ${shown(first)}${others} is not there (${failure.reason || 'git gave no reason'}); if it is a partial clone, complete it with: ${at} fetch --refetch --no-filter; otherwise check it with: ${at} fsck`,
+    `no copy of the repository ${source.dir} can be made: the content of ${shown(first)}${others} is not there (${reason || 'git gave no reason'}); if it is a partial clone, complete it with: ${at} fetch --refetch --no-filter; otherwise check it with: ${at} fsck`,
   );
 }
 
