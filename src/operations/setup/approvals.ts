@@ -182,6 +182,30 @@ export async function changeApprovals(
   );
 }
 
+/**
+ * Changes what is approved before what is approved is written, and changes it back where that is held, as it
+ * looks like a secret: what is on the bus must stay in force.
+ *
+ * @throws CrosstalkError what `write` throws
+ */
+export async function writeApproved(
+  context: Context,
+  alias: string,
+  change: (approved: Approved) => Approved,
+  write: () => Promise<void>,
+): Promise<void> {
+  let before: Approved | undefined;
+  await changeApprovals(context, alias, (approved) => change((before = approved)));
+  try {
+    await write();
+  } catch (error) {
+    const was = before;
+    if (was !== undefined && error instanceof CrosstalkError && error.code === 'held')
+      await changeApprovals(context, alias, () => was);
+    throw error;
+  }
+}
+
 /** @throws CrosstalkError `refused` for a command that names a file inside the transport */
 export async function requireOutside(
   context: Context,
