@@ -340,6 +340,44 @@ it('a branch that brings a secret along is not pushed to a remote, until it does
   expect((await round('the very last'))?.message.branch?.held).toBeUndefined();
 });
 
+it('a secret in commits that a remote does not have yet, or in a file of another encoding, is not pushed', async () => {
+  const machine = new Machine();
+  const secret = SECRETS['GitHub token']?.(8) ?? '';
+  const file = join(machine.bus.root, 'utf16');
+  writeFileSync(file, 'a plain line\n', 'utf16le');
+  const cli = `cat > /dev/null; cp ${file} settings; date >> readme; git add . && git commit -qm work > /dev/null; echo done`;
+  const dev = { default: { cli, worktree: machine.app, worktree_push: 'forge' } };
+  const host = await machine.host({ dev });
+  const forge = join(machine.bus.root, 'forge.git');
+  git(machine.bus.root, 'init', '--quiet', '--bare', '--initial-branch=main', 'forge.git');
+  git(machine.app, 'remote', 'add', 'forge', '../forge.git');
+  writeFileSync(join(machine.app, 'mine'), secret);
+  machine.commit('not for others');
+  writeFileSync(join(machine.app, 'mine'), 'nothing');
+  machine.commit('taken out again');
+  const heldOf = async (): Promise<string> => {
+    await host.run('send', '--to', 'dev', 'go');
+    await pass(host);
+    const held = machine.bus.from('dev').at(-1)?.message.branch?.held ?? '';
+    expect(held).not.toContain(secret);
+    return held;
+  };
+  expect(await heldOf()).toContain('a GitHub token in mine');
+  expect(git(forge, 'for-each-ref')).toBe('');
+
+  // Once a person has pushed it, it is not what a run brings along, also where the remote has gone on since.
+  git(machine.app, 'push', '--quiet', 'forge', 'main');
+  expect(await heldOf()).toBe('');
+  const other = join(machine.bus.root, 'other');
+  git(machine.bus.root, 'clone', '--quiet', 'forge.git', 'other');
+  git(other, 'commit', '--quiet', '--allow-empty', '--message', 'gone on');
+  git(other, 'push', '--quiet', 'origin', 'HEAD:main');
+  expect(await heldOf()).toBe('');
+
+  writeFileSync(file, `token=${secret}\n`, 'utf16le');
+  expect(await heldOf()).toContain('a GitHub token in settings');
+});
+
 it('of what was never made nothing is kept, and what was made half is removed after a day', async () => {
   const machine = new Machine();
   const dev = { cli: WRITER, worktree: machine.app, attempts: 1, before: 'exit 3' };
