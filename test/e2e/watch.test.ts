@@ -335,6 +335,7 @@ it('who asks for what is not there is told what is, and a run is told that it is
   await host.news();
   const typo = await host.run('watch', 'wroker');
   expect(typo).toMatchObject({ code: 1, out: '' });
+  expect(typo.err.trim().split('\n')).toHaveLength(1);
   expect(typo.err).toContain('"wroker" is neither a message nor an actor of this machine');
   expect(typo.err).toContain('did you mean worker?');
   expect((await host.run('watch', 'distant')).code).toBe(1);

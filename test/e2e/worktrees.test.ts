@@ -409,6 +409,12 @@ it('what cannot be copied fails with the reason, and options that exclude each o
   const both = await host.run('actor', 'set', 'dev', `workdir=${machine.bus.root}`);
   expect(both.code).toBe(2);
   expect(both.err).toContain('both workdir and worktree');
+  const anew = join(machine.bus.root, 'anew');
+  const places = ['--workdir', machine.app, '--worktree', machine.app];
+  const made = await host.run('init', anew, '--alias', 'x', '--cli', 'cat', ...places);
+  expect(made.code).toBe(2);
+  expect(made.err).toMatch(/^crosstalk init: --workdir and --worktree were given; [^\n]*\n$/m);
+  expect(existsSync(anew)).toBe(false);
   expect((await host.run('actor', 'set', 'dev', 'worktree=')).code).toBe(0);
   const alone = await host.run('actor', 'set', 'dev', 'before=npm ci');
   expect(alone.code).toBe(2);
