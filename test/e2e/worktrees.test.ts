@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -243,6 +244,38 @@ it('a branch that somebody works on in the original is left alone, and the answe
   expect(machine.bus.from('dev').at(-1)?.message.branch?.held).toContain('was moved in');
   expect(git(machine.app, 'log', '-1', '--format=%s', branch).trim()).toBe('mine');
 });
+
+it.each([
+  ['rebases', ['rebase', '--quiet', '--exec', 'false', 'HEAD~1'], ['rebase', '--abort']],
+  ['bisects', ['bisect', 'start', 'HEAD', 'main'], ['bisect', 'reset']],
+])(
+  'a branch that somebody %s in the original is left alone until that is over',
+  async (_, begin, end) => {
+    const machine = new Machine();
+    const host = await machine.host({ dev: { default: { cli: WRITER, worktree: machine.app } } });
+    await host.send('dev', 'one');
+    await pass(host);
+    const goOn = async (): Promise<Stored | undefined> => {
+      await host.run('reply', machine.bus.from('dev').at(-1)?.relPath ?? '', 'go on');
+      await pass(host);
+      return machine.bus.from('dev').at(-1);
+    };
+    await goOn();
+    const [branch = ''] = machine.branches();
+    git(machine.app, 'checkout', '--quiet', branch);
+    const at = git(machine.app, 'rev-parse', branch);
+    // The rebase stops with a failure.
+    spawnSync('git', ['-C', machine.app, ...begin], {
+      env: { ...process.env, GIT_COMMITTER_NAME: 'o', GIT_COMMITTER_EMAIL: 'o@example.com' },
+    });
+    git(machine.app, 'checkout', '--quiet', '--detach');
+    expect((await goOn())?.message.branch?.held).toContain('is checked out in');
+    expect(git(machine.app, 'rev-parse', branch)).toBe(at);
+    git(machine.app, ...end);
+    git(machine.app, 'checkout', '--quiet', 'main');
+    expect((await goOn())?.message.branch?.held).toBeUndefined();
+  },
+);
 
 it('the command before the first run runs once in a new copy, and one that fails is told', async () => {
   const machine = new Machine();

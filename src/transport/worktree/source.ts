@@ -92,16 +92,27 @@ export async function branchInTheWay(source: Clone, ref: string): Promise<string
   return at < 0 ? undefined : packed.slice(at + 1).split('\n', 1)[0];
 }
 
-/** Which work tree of a repository has a branch checked out, if any has. */
+/** Which work tree of a repository has a branch checked out, or is rebasing or bisecting it, if any is. */
 export async function checkedOutAt(source: Clone, ref: string): Promise<string | undefined> {
   const { commonDir } = source;
   const main = { ...source, gitDir: commonDir };
-  if ((await headOf(main)) === ref) return dirname(commonDir);
+  if (await isAtWork(main, ref)) return dirname(commonDir);
   const linked = join(commonDir, 'worktrees');
   for (const name of await readdir(linked).catch(() => []))
-    if ((await headOf({ ...source, gitDir: join(linked, name) })) === ref) {
+    if (await isAtWork({ ...source, gitDir: join(linked, name) }, ref)) {
       const place = (await smallText(join(linked, name, 'gitdir'))).trim();
       return place === '' ? join(linked, name) : dirname(place);
     }
   return undefined;
+}
+
+/** Where git notes which branch it will move when a rebase has ended; HEAD is on none meanwhile. */
+const REBASED = ['rebase-merge/head-name', 'rebase-apply/head-name'];
+
+async function isAtWork(clone: Clone, ref: string): Promise<boolean> {
+  if ((await headOf(clone)) === ref) return true;
+  for (const name of REBASED)
+    if ((await smallText(join(clone.gitDir, name))).trim() === ref) return true;
+  const bisected = (await smallText(join(clone.gitDir, 'BISECT_START'))).trim();
+  return `refs/heads/${bisected}` === ref;
 }
