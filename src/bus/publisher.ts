@@ -11,7 +11,7 @@ import { committed } from './committed.ts';
 import { Expected } from './expected.ts';
 import type { PublisherEvents, PublisherParts } from './publisher-parts.ts';
 import { PushParts } from './push-parts.ts';
-import { screened, secretFailure } from './screening.ts';
+import { notHeld, screened, secretFailure } from './screening.ts';
 import { Troubles, type Trouble } from './troubles.ts';
 
 export type { PublishOutcome } from './awaited.ts';
@@ -99,12 +99,7 @@ export class Publisher {
         const { clean, held, unknown } = await screened(all, this.#parts.lookForSecrets);
         for (const { entry, found } of held) {
           const why = await this.#hold(entry, found).then(() => undefined, reasonOf);
-          // The disk is full: it stays queued, is looked at again, and keeps nobody else from leaving.
-          if (why !== undefined)
-            unknown.push({
-              entry,
-              reason: `${secretFailure(found).reason}; not put aside: ${why}`,
-            });
+          if (why !== undefined) unknown.push(notHeld(entry, found, why));
         }
         for (const [at, some] of this.#inParts.of(clean).entries()) {
           if (at > 0) await this.#awaitBudget(signal);

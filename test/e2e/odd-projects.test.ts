@@ -365,7 +365,7 @@ it('a thread goes on when its repository was moved away between two runs and is 
   await machine.round(host);
   renameSync(dir, `${dir}-moved`);
   const [kept] = JSON.parse((await host.run('worktree', 'list', '--json')).out) as unknown[];
-  expect(kept).toMatchObject({ problem: expect.stringContaining(`${dir}`) as string });
+  expect(kept).toMatchObject({ problem: expect.stringContaining(dir) as string });
   expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
   await machine.round(host);
   expect(await machine.failure(host)).toContain('does not exist; make it, or change worktree');
