@@ -239,7 +239,7 @@ it('what was printed until a dispatcher was killed stays to be read, from any pr
   await dispatcher.stop('SIGKILL');
   // It ends when nothing more can come.
   expect(await watch.ended()).toBe(0);
-  const ended = '── worker  cut off: its dispatcher ended before it did\n';
+  const ended = '── worker  cut off: its dispatcher ended before it did, or the disk was full\n';
   const again = await host.run('watch', question);
   expect(again.out).toContain(`  so far\n${ended}`);
   slow.end();

@@ -164,7 +164,7 @@ export async function approveWritten(
  *
  * @param joins whether this clone serves that host from now on
  */
-export async function changeApprovals(
+async function changeApprovals(
   context: Context,
   alias: string,
   change: (approved: Approved) => Approved,
