@@ -11,7 +11,7 @@ import { committed } from './committed.ts';
 import { Expected } from './expected.ts';
 import type { PublisherEvents, PublisherParts } from './publisher-parts.ts';
 import { PushParts } from './push-parts.ts';
-import { screened, secretFailure } from './screening.ts';
+import { notHeld, screened, secretFailure } from './screening.ts';
 import { Troubles, type Trouble } from './troubles.ts';
 
 export type { PublishOutcome } from './awaited.ts';
@@ -97,7 +97,10 @@ export class Publisher {
         await this.#settleGone(new Set(all.map(({ id }) => id)), asked, expected);
         this.#failing.keep(new Set(all.length === 0 ? [] : [ALL, ...all.map(({ id }) => id)]));
         const { clean, held, unknown } = await screened(all, this.#parts.lookForSecrets);
-        for (const { entry, found } of held) await this.#hold(entry, found);
+        for (const { entry, found } of held) {
+          const why = await this.#hold(entry, found).then(() => undefined, reasonOf);
+          if (why !== undefined) unknown.push(notHeld(entry, found, why));
+        }
         for (const [at, some] of this.#inParts.of(clean).entries()) {
           if (at > 0) await this.#awaitBudget(signal);
           await this.#push(some, signal);

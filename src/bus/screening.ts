@@ -44,3 +44,15 @@ export async function screened(
 export function secretFailure(found: readonly FoundSecret[]): Failure {
   return { kind: 'secret', reason: saidSecrets(found) };
 }
+
+/**
+ * What becomes of an entry with secrets that cannot be put aside, because the disk is full: it stays queued,
+ * is looked at again before each push, and keeps nothing else from leaving.
+ */
+export function notHeld(
+  entry: OutboxEntry,
+  found: readonly FoundSecret[],
+  why: string,
+): { entry: OutboxEntry; reason: string } {
+  return { entry, reason: `${saidSecrets(found)}; not put aside: ${why}` };
+}

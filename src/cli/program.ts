@@ -49,6 +49,22 @@ export function buildProgram(
   return program;
 }
 
+/**
+ * `help worktree remove` as `worktree remove --help`: the parser's own help command looks at one word only,
+ * and knows no way to say that there is no such command.
+ */
+export function helpAsked(argv: readonly string[]): readonly string[] {
+  const [help, ...given] = argv;
+  const words = given.filter((word) => !word.startsWith('-'));
+  const [first = ''] = words;
+  if (help !== 'help' || first === '' || first === 'help') return argv;
+  const names = COMMANDS.map(({ name }) => name);
+  if (names.includes(words.join(' '))) return [...words, '--help'];
+  if (names.includes(first) || (words.length === 1 && Object.hasOwn(GROUPS, first)))
+    return [first, '--help'];
+  return words;
+}
+
 function helpCommand(heading: string): Command {
   return new Command('help')
     .argument('[command]')

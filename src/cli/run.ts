@@ -39,8 +39,9 @@ export async function run(
   }
 }
 
-async function parse(argv: readonly string[], io: Io): Promise<Chosen | number> {
-  const { buildProgram } = await import('./program.ts');
+async function parse(given: readonly string[], io: Io): Promise<Chosen | number> {
+  const { buildProgram, helpAsked } = await import('./program.ts');
+  const argv = helpAsked(given);
   let chosen: Chosen | undefined;
   const program = buildProgram(io, argv[0], (found) => {
     chosen = found;
@@ -81,8 +82,8 @@ function reportUsage(io: Io, argv: readonly string[], error: unknown): number {
   const words = argv.filter((word) => !word.startsWith('-'));
   const [first = '', second = ''] = words;
   const isGroup = Object.hasOwn(GROUPS, first) || SUBCOMMANDS.has(`${first} ${second}`);
-  const command =
-    code === 'commander.unknownCommand' ? '' : words.slice(0, isGroup ? 2 : 1).join(' ');
+  const known = (isGroup ? 2 : 1) - (code === 'commander.unknownCommand' ? 1 : 0);
+  const command = words.slice(0, known).join(' ');
   const what = withoutCredentials(message)
     .replace(/^error: /, '')
     .replace(/\.?\n\s*/g, ' ')

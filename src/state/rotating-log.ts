@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, renameSync, writeSync } from 'node:fs';
 
 export interface RotationLimits {
   /** Bytes after which a new file is begun. */
@@ -72,7 +72,20 @@ export class RotatingLog {
     this.#size = found.size;
     this.#rotates = found.isFile();
     const head = this.#size === 0 ? this.#limits.head?.() : undefined;
-    if (head !== undefined) this.#size += writeSync(this.#file, head);
+    if (head !== undefined) this.#begin(this.#file, Buffer.from(head));
+  }
+
+  /** Without all of its head, nobody could read the file. */
+  #begin(file: number, head: Buffer): void {
+    try {
+      this.#size = writeSync(file, head);
+      if (this.#size === head.length) return;
+      ftruncateSync(file);
+      throw new Error('the disk is full');
+    } catch (error) {
+      this.close();
+      throw error;
+    }
   }
 
   #rotate(): void {

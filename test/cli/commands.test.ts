@@ -18,8 +18,23 @@ describe('usage', () => {
       expect(out).toContain(`Example:\n  ${example}`);
     },
   );
+  it.each(COMMANDS.map(({ name }) => [name]))('help %s shows its help', async (name) => {
+    const asked = await bare('help', ...name.split(' '));
+    expect([asked.code, asked.err]).toEqual([0, '']);
+    expect(asked.out).toBe((await bare(...name.split(' '), '--help')).out);
+  });
+  it('help of a group lists its commands, and of a word after a command nothing is known', async () => {
+    expect((await bare('help', 'worktree')).out).toBe((await bare('worktree', '--help')).out);
+    expect((await bare('help', 'watch', 'list')).out).toBe((await bare('watch', '--help')).out);
+  });
   it.each([
     [['snd'], "unknown command 'snd' (Did you mean send?)"],
+    [
+      ['worktree', 'lst'],
+      "crosstalk worktree: unknown command 'lst' (Did you mean list?); see: crosstalk worktree --help",
+    ],
+    [['help', 'snd'], "crosstalk: unknown command 'snd' (Did you mean send?)"],
+    [['help', 'host', 'shwo'], "crosstalk host: unknown command 'shwo' (Did you mean show?)"],
     [['send', '--two', 'x'], "unknown option '--two' (Did you mean --to?)"],
     [['send', 'x', 'y', '--to', 'a'], 'too many arguments'],
     [['send', 'x'], '--to is missing'],

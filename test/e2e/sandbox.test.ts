@@ -170,9 +170,18 @@ it('a sandbox that cannot be read is refused, and one that is pushed waits for a
 can(`sandbox run shows what an actor would reach${UNLESS}`, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { dev: 'true' });
-  const none = await host.run('sandbox', 'run', '--actor', 'dev', '--', 'true');
-  expect(none.code).toBe(1);
-  expect(none.err).toContain('has no tier with a sandbox here');
+  for (const [words, why] of [
+    ['--actor dev', /dev\.default has no sandbox here; .* actor set dev --tier default sandbox=/],
+    ['--actor dve', /does not serve "dve"; did you mean dev\?; it serves dev$/m],
+    ['--actor dev --tier fast', /dev has no tier "fast" here, only default$/m],
+    ['--tier fast', /--tier "fast" is of no actor; name the actor too, with --actor$/m],
+  ] as const) {
+    const none = await host.run('sandbox', 'run', ...words.split(' '), '--', 'true');
+    expect(none.code).not.toBe(0);
+    expect(none.err).toMatch(why);
+  }
+  const text = await host.run('actor', 'set', 'dev', 'sandbox={net: all}');
+  expect(text.err).toContain('a mapping of write, hide, net, env, which is written into the host');
   host.declare({
     dev: {
       default: {

@@ -335,13 +335,20 @@ it('a run is told, corrects what it sends, and cannot let a secret go itself', a
 it('no transport is made with a secret in its host file, and none gets into one later', async () => {
   const bus = new Bus();
   const cli = `TOKEN=${SECRET} claude -p`;
-  const host = await bus.host('front', { worker: 'true' });
+  const host = await bus.host('front', { worker: 'echo done' });
   const dir = join(bus.root, 'new');
   const made = await host.run('init', dir, '--alias', 'new', '--cli', cli);
   expect(made.code).toBe(1);
   expect(made.err).toContain('nothing was made, as it looks like a secret');
   const set = await host.run('actor', 'set', 'worker', `cli=${cli}`);
   expect(set.code, set.err).toBe(1);
+  const added = await host.run('actor', 'add', 'other', '--cli', cli);
+  expect(added.code, added.err).toBe(1);
+  // What is on the bus stays in force, and nothing waits for approval.
+  expect((await host.run('host', 'show', '--json')).out).not.toContain(SECRET);
+  expect(JSON.parse((await host.run('host', 'show', '--json')).out)).toMatchObject({ held: [] });
+  await host.send('worker', 'still there?');
+  expect((await host.once()).map(({ event }) => event)).toContain('dispatch_done');
   const joined = await host.run(
     'init',
     join(bus.root, 'joined'),
@@ -355,7 +362,8 @@ it('no transport is made with a secret in its host file, and none gets into one 
   expect(joined.code, joined.err).toBe(1);
   const channel = await host.run('channel', 'create', 'ops', '--description', cli);
   expect(channel.code, channel.err).toBe(1);
-  for (const { err, out } of [made, set, joined, channel]) expect(err + out).not.toContain(SECRET);
+  for (const { err, out } of [made, set, added, joined, channel])
+    expect(err + out).not.toContain(SECRET);
   expectNone(objectsOf(bus), [SECRET]);
 });
 

@@ -239,7 +239,7 @@ it('what was printed until a dispatcher was killed stays to be read, from any pr
   await dispatcher.stop('SIGKILL');
   // It ends when nothing more can come.
   expect(await watch.ended()).toBe(0);
-  const ended = '── worker  cut off: its dispatcher ended before it did\n';
+  const ended = '── worker  cut off: its dispatcher ended before it did, or the disk was full\n';
   const again = await host.run('watch', question);
   expect(again.out).toContain(`  so far\n${ended}`);
   slow.end();
@@ -335,6 +335,7 @@ it('who asks for what is not there is told what is, and a run is told that it is
   await host.news();
   const typo = await host.run('watch', 'wroker');
   expect(typo).toMatchObject({ code: 1, out: '' });
+  expect(typo.err.trim().split('\n')).toHaveLength(1);
   expect(typo.err).toContain('"wroker" is neither a message nor an actor of this machine');
   expect(typo.err).toContain('did you mean worker?');
   expect((await host.run('watch', 'distant')).code).toBe(1);

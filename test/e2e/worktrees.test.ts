@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -244,6 +245,38 @@ it('a branch that somebody works on in the original is left alone, and the answe
   expect(git(machine.app, 'log', '-1', '--format=%s', branch).trim()).toBe('mine');
 });
 
+it.each([
+  ['rebases', ['rebase', '--quiet', '--exec', 'false', 'HEAD~1'], ['rebase', '--abort']],
+  ['bisects', ['bisect', 'start', 'HEAD', 'main'], ['bisect', 'reset']],
+])(
+  'a branch that somebody %s in the original is left alone until that is over',
+  async (_, begin, end) => {
+    const machine = new Machine();
+    const host = await machine.host({ dev: { default: { cli: WRITER, worktree: machine.app } } });
+    await host.send('dev', 'one');
+    await pass(host);
+    const goOn = async (): Promise<Stored | undefined> => {
+      await host.run('reply', machine.bus.from('dev').at(-1)?.relPath ?? '', 'go on');
+      await pass(host);
+      return machine.bus.from('dev').at(-1);
+    };
+    await goOn();
+    const [branch = ''] = machine.branches();
+    git(machine.app, 'checkout', '--quiet', branch);
+    const at = git(machine.app, 'rev-parse', branch);
+    // The rebase stops with a failure.
+    spawnSync('git', ['-C', machine.app, ...begin], {
+      env: { ...process.env, GIT_COMMITTER_NAME: 'o', GIT_COMMITTER_EMAIL: 'o@example.com' },
+    });
+    git(machine.app, 'checkout', '--quiet', '--detach');
+    expect((await goOn())?.message.branch?.held).toContain('is checked out in');
+    expect(git(machine.app, 'rev-parse', branch)).toBe(at);
+    git(machine.app, ...end);
+    git(machine.app, 'checkout', '--quiet', 'main');
+    expect((await goOn())?.message.branch?.held).toBeUndefined();
+  },
+);
+
 it('the command before the first run runs once in a new copy, and one that fails is told', async () => {
   const machine = new Machine();
   const before = `echo ran >> ${machine.bus.root}/ran; test ! -e ${machine.bus.root}/broken && touch prepared || { echo no registry >&2; exit 7; }`;
@@ -340,6 +373,44 @@ it('a branch that brings a secret along is not pushed to a remote, until it does
   expect((await round('the very last'))?.message.branch?.held).toBeUndefined();
 });
 
+it('a secret in commits that a remote does not have yet, or in a file of another encoding, is not pushed', async () => {
+  const machine = new Machine();
+  const secret = SECRETS['GitHub token']?.(8) ?? '';
+  const file = join(machine.bus.root, 'utf16');
+  writeFileSync(file, 'a plain line\n', 'utf16le');
+  const cli = `cat > /dev/null; cp ${file} settings; date >> readme; git add . && git commit -qm work > /dev/null; echo done`;
+  const dev = { default: { cli, worktree: machine.app, worktree_push: 'forge' } };
+  const host = await machine.host({ dev });
+  const forge = join(machine.bus.root, 'forge.git');
+  git(machine.bus.root, 'init', '--quiet', '--bare', '--initial-branch=main', 'forge.git');
+  git(machine.app, 'remote', 'add', 'forge', '../forge.git');
+  writeFileSync(join(machine.app, 'mine'), secret);
+  machine.commit('not for others');
+  writeFileSync(join(machine.app, 'mine'), 'nothing');
+  machine.commit('taken out again');
+  const heldOf = async (): Promise<string> => {
+    await host.run('send', '--to', 'dev', 'go');
+    await pass(host);
+    const held = machine.bus.from('dev').at(-1)?.message.branch?.held ?? '';
+    expect(held).not.toContain(secret);
+    return held;
+  };
+  expect(await heldOf()).toContain('a GitHub token in mine');
+  expect(git(forge, 'for-each-ref')).toBe('');
+
+  // Once a person has pushed it, it is not what a run brings along, also where the remote has gone on since.
+  git(machine.app, 'push', '--quiet', 'forge', 'main');
+  expect(await heldOf()).toBe('');
+  const other = join(machine.bus.root, 'other');
+  git(machine.bus.root, 'clone', '--quiet', 'forge.git', 'other');
+  git(other, 'commit', '--quiet', '--allow-empty', '--message', 'gone on');
+  git(other, 'push', '--quiet', 'origin', 'HEAD:main');
+  expect(await heldOf()).toBe('');
+
+  writeFileSync(file, `token=${secret}\n`, 'utf16le');
+  expect(await heldOf()).toContain('a GitHub token in settings');
+});
+
 it('of what was never made nothing is kept, and what was made half is removed after a day', async () => {
   const machine = new Machine();
   const dev = { cli: WRITER, worktree: machine.app, attempts: 1, before: 'exit 3' };
@@ -371,6 +442,12 @@ it('what cannot be copied fails with the reason, and options that exclude each o
   const both = await host.run('actor', 'set', 'dev', `workdir=${machine.bus.root}`);
   expect(both.code).toBe(2);
   expect(both.err).toContain('both workdir and worktree');
+  const anew = join(machine.bus.root, 'anew');
+  const places = ['--workdir', machine.app, '--worktree', machine.app];
+  const made = await host.run('init', anew, '--alias', 'x', '--cli', 'cat', ...places);
+  expect(made.code).toBe(2);
+  expect(made.err).toMatch(/^crosstalk init: --workdir and --worktree were given; [^\n]*\n$/m);
+  expect(existsSync(anew)).toBe(false);
   expect((await host.run('actor', 'set', 'dev', 'worktree=')).code).toBe(0);
   const alone = await host.run('actor', 'set', 'dev', 'before=npm ci');
   expect(alone.code).toBe(2);

@@ -37,7 +37,10 @@ export class WatchedView {
     const { run } = seen;
     if (seen.kind === 'run') return this.#ours(run, this.#beginning(seen.run, seen.live));
     if (seen.kind === 'cut')
-      return this.#ours(run, `${this.#name(run)}  cut off: its dispatcher ended before it did`);
+      return this.#ours(
+        run,
+        `${this.#name(run)}  cut off: its dispatcher ended before it did, or the disk was full`,
+      );
     const { line } = seen;
     if (line.kind === 'end') return this.#ours(run, this.#ending(run, line));
     // It ends the line of another run, so it comes first.

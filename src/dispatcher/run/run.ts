@@ -173,6 +173,8 @@ async function placeOf(
   } catch (error) {
     if (!(error instanceof CrosstalkError)) throw error;
     if (error.code === 'aborted') return { kind: 'stopped' };
+    // It is tried again by the clock, as with all that a full disk keeps from beginning.
+    if (error.data['kind'] === 'no_space') throw error;
     return failed(NOTHING_RAN, 'bad_workdir', error.message);
   }
 }

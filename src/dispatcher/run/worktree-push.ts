@@ -2,7 +2,8 @@ import type { LookForSecrets } from '../../bus/screening.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import type { FoundSecret } from '../../protocol/text/found-secret.ts';
 import { addedBy } from '../../transport/worktree/added.ts';
-import { pushBranch } from '../../transport/worktree/push.ts';
+import { gitForRemote, pushBranch } from '../../transport/worktree/push.ts';
+import { commitsAt } from '../../transport/worktree/there.ts';
 import type { TreePlace } from './workplace.ts';
 
 interface PushParts {
@@ -11,7 +12,7 @@ interface PushParts {
 }
 
 /**
- * Pushes a branch to a remote of the repository, unless what its commits bring along looks like a secret
+ * Pushes a branch to a remote of the repository, unless what the commits that are not there yet bring along looks like a secret
  * (work.md, "Nothing secret leaves"): a person looks at it then, and pushes it by hand, or does not.
  *
  * @throws CrosstalkError `held`, which names what was found without showing it; `git_failed`
@@ -27,7 +28,9 @@ export async function pushSearched(
       'held',
       `the branch ${tree.branch} is not pushed to ${to.remote}, as ${why}; look at it, and push it yourself from ${source.dir} if nobody minds`,
     );
-  const added = await addedBy(environment, source, tree, to, signal);
+  const git = await gitForRemote(environment, source, tree, to.remote);
+  const known = await commitsAt(git, source, to.remote, signal);
+  const added = await addedBy(git, to.commit, known, signal);
   if (added === undefined) throw held('it is too large to be searched for secrets');
   const author = { name: '', email: '' };
   const commits = [{ author, at: '', subject: '', files: added }];
@@ -35,7 +38,7 @@ export async function pushSearched(
     throw held(`it cannot be searched for secrets: ${reasonOf(error)}`);
   });
   if (found.length > 0) throw held(`it looks as if it had ${said(found)}`);
-  await pushBranch(environment, source, tree, to, signal);
+  await pushBranch(git, tree, to, signal);
 }
 
 /** Lines are left out: they are none of the file, but of its changes. */

@@ -8,7 +8,7 @@ import { suffixOf } from '../../protocol/names.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import type { Worktrees } from '../../state/worktrees.ts';
 import type { LookForSecrets } from '../../bus/screening.ts';
-import { bringBranch } from '../../transport/worktree/bring.ts';
+import { bringBranch, leftBehind } from '../../transport/worktree/bring.ts';
 import { makeTree } from '../../transport/worktree/make.ts';
 import { pushSearched } from './worktree-push.ts';
 import { branchTip, findSource, nameOf } from '../../transport/worktree/source.ts';
@@ -150,8 +150,10 @@ export async function bringBack(
     const words = problems.join('; ').slice(0, MOST_WORDS);
     return { name: branch, commit, base, changed, ...(words !== '' && { held: words }) };
   } catch (error) {
-    log('branch_held', { branch, reason: reasonOf(error) });
-    return undefined;
+    const reason = reasonOf(error);
+    log('branch_held', { branch, reason });
+    const left = await leftBehind(environment, source, tree);
+    return left && { name: branch, ...left, base, held: reason.slice(0, MOST_WORDS) };
   }
 }
 

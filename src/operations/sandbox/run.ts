@@ -4,6 +4,7 @@ import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import { confine } from '../../dispatcher/sandbox/confine.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
+import { didYouMean } from '../../protocol/text/nearest.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { runPlain } from '../../runner/plain-session.ts';
 import { findBackend } from '../../runner/sandbox/bubblewrap.ts';
@@ -29,7 +30,8 @@ const GRACE_MS = 5000;
  * to work in.
  *
  * @returns its exit code
- * @throws CrosstalkError `refused` where no sandbox can be made, `not_found` for a tier without one
+ * @throws CrosstalkError `refused` where no sandbox can be made, `not_found` for a tier without one, `usage` for
+ *   a tier of no actor
  */
 export async function runInSandbox(context: Context, input: SandboxInput): Promise<number> {
   const { env, paths, transport, cwd, note } = context;
@@ -64,14 +66,30 @@ export async function runInSandbox(context: Context, input: SandboxInput): Promi
 }
 
 async function sandboxOf(context: Context, { actor, tier }: SandboxInput): Promise<Sandbox> {
-  if (actor === undefined) return USUAL_SANDBOX;
+  if (actor === undefined) {
+    if (tier === undefined) return USUAL_SANDBOX;
+    throw new CrosstalkError(
+      'usage',
+      `--tier ${shown(tier)} is of no actor; name the actor too, with --actor`,
+    );
+  }
   const { host } = await knownHost(context, undefined);
-  const tiers = host?.inForce.get(actor) ?? [];
+  const tiers = host?.inForce.get(actor);
+  if (tiers === undefined) {
+    const served = [...(host?.inForce.keys() ?? [])];
+    throw new CrosstalkError(
+      'not_found',
+      `this machine does not serve ${shown(actor)}${didYouMean(actor, served)}; it serves ${served.join(', ') || 'nobody'}`,
+    );
+  }
   const found = tier === undefined ? tiers[0] : tiers.find(({ name }) => name === tier);
   if (found?.sandbox !== undefined) return found.sandbox;
+  const names = tiers.map(({ name }) => name);
   throw new CrosstalkError(
     'not_found',
-    `${shown(actor)} has no tier with a sandbox here${tier === undefined ? '' : ` that is called ${shown(tier)}`}; give it one with: crosstalk actor set ${actor} sandbox=default`,
+    found === undefined
+      ? `${actor} has no tier ${shown(tier)} here, only ${names.join(', ')}`
+      : `${actor}.${found.name} has no sandbox here; give it one with: crosstalk actor set ${actor} --tier ${found.name} sandbox=default`,
   );
 }
 

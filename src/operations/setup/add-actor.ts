@@ -18,7 +18,7 @@ import { deliverOrNote } from '../deliver.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { profileOf, profileText } from './actors.ts';
 import { profileLike } from './hands.ts';
-import { changeApprovals, requireOutside } from './approvals.ts';
+import { writeApproved, requireOutside } from './approvals.ts';
 import { thisHost, writeHostFile, type ThisHost } from './hosts.ts';
 import { noteMissingProgram } from './missing-program.ts';
 import { chooseSandbox, type SandboxChoice } from './sandbox-option.ts';
@@ -82,9 +82,17 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   const { content, now, was, is } = plan;
   await requireOutside(context, now);
   await noteMissingProgram(context, cli);
-  await changeApprovals(context, alias, (approved) => withTier(approved, name, tier, is));
-  const path = await addProfile(context, input, from);
-  await writeHostFile(context, host, { content, subject: `crosstalk: ${name} on ${alias}`, from });
+  let path: string | undefined;
+  await writeApproved(
+    context,
+    alias,
+    (approved) => withTier(approved, name, tier, is),
+    async () => {
+      path = await addProfile(context, input, from);
+      const subject = `crosstalk: ${name} on ${alias}`;
+      await writeHostFile(context, host, { content, subject, from });
+    },
+  );
   const kept = sandbox === undefined ? {} : { sandbox };
   return { path, host: alias, cli, ...kept, ...(was !== undefined && { replaced: was }) };
 }

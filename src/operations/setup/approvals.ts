@@ -164,7 +164,7 @@ export async function approveWritten(
  *
  * @param joins whether this clone serves that host from now on
  */
-export async function changeApprovals(
+async function changeApprovals(
   context: Context,
   alias: string,
   change: (approved: Approved) => Approved,
@@ -180,6 +180,30 @@ export async function changeApprovals(
     }),
     context.started,
   );
+}
+
+/**
+ * Changes what is approved before what is approved is written, and changes it back where that is held, as it
+ * looks like a secret: what is on the bus must stay in force.
+ *
+ * @throws CrosstalkError what `write` throws
+ */
+export async function writeApproved(
+  context: Context,
+  alias: string,
+  change: (approved: Approved) => Approved,
+  write: () => Promise<void>,
+): Promise<void> {
+  let before: Approved | undefined;
+  await changeApprovals(context, alias, (approved) => change((before = approved)));
+  try {
+    await write();
+  } catch (error) {
+    const was = before;
+    if (was !== undefined && error instanceof CrosstalkError && error.code === 'held')
+      await changeApprovals(context, alias, () => was);
+    throw error;
+  }
 }
 
 /** @throws CrosstalkError `refused` for a command that names a file inside the transport */

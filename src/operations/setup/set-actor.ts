@@ -16,7 +16,7 @@ import { approvedFor, loadApprovals } from '../../state/approvals.ts';
 import { tipOf, type Context } from '../context.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { requireKeepable } from './keepable.ts';
-import { changeApprovals, knownHost, requireOutside } from './approvals.ts';
+import { knownHost, requireOutside, writeApproved } from './approvals.ts';
 import { chosenWorkdir } from './workdir-option.ts';
 import { thisHost, withHeader, writeHostFile, type ThisHost } from './hosts.ts';
 
@@ -60,12 +60,15 @@ export async function setActor(
     throw await heldProblem(context, input, named.name);
   requireKeepable(now);
   await requireOutside(context, now);
-  await changeApprovals(context, alias, (approved) =>
-    withTier(approved, input.name, now.name, optionsOf(now)),
-  );
   const from = resolveFrom(context, undefined, input.login);
   const subject = `crosstalk: ${input.name} on ${alias}`;
-  await writeHostFile(context, host, { content, subject, from });
+  const { name } = input;
+  await writeApproved(
+    context,
+    alias,
+    (approved) => withTier(approved, name, now.name, optionsOf(now)),
+    () => writeHostFile(context, host, { content, subject, from }),
+  );
   return { host: alias, tier: now.name, before: optionsOf(before), now: optionsOf(now) };
 }
 
@@ -124,8 +127,8 @@ export async function removeActor(
   const all = [...new Set([...declared, ...known])];
   const gone = input.tier === undefined ? all : [input.tier];
   const left = declared.filter((tier) => !gone.includes(tier));
-  await changeApprovals(context, alias, (approved) => withoutTiers(approved, name, gone));
-  if (declared.some((tier) => gone.includes(tier))) {
+  const write = async (): Promise<void> => {
+    if (!declared.some((tier) => gone.includes(tier))) return;
     const { content, file } = await changed(context, host, (header) => {
       if (left.length === 0) header.deleteIn(['actors', name]);
       else for (const tier of gone) header.deleteIn(['actors', name, tier]);
@@ -138,7 +141,8 @@ export async function removeActor(
     const from = resolveFrom(context, undefined, input.login);
     const subject = `crosstalk: ${name} no longer on ${alias}`;
     await writeHostFile(context, host, { content, subject, from });
-  }
+  };
+  await writeApproved(context, alias, (approved) => withoutTiers(approved, name, gone), write);
   return { host: alias, tiers: gone, left };
 }
 

@@ -50,6 +50,8 @@ export async function chosenWorkdir(
 /**
  * Where an actor works, by `--workdir` or `--worktree`, otherwise by the answer to the question if there is
  * somebody to ask. Who names a git repository is asked whether each thread is to get a copy of it.
+ *
+ * @throws CrosstalkError `usage` for a directory in which no run could work, or for both
  */
 export async function choosePlace(
   surroundings: Surroundings,
@@ -63,6 +65,11 @@ export async function choosePlace(
   }: WorkdirInput & { actor: string; note: (line: string) => void },
   dir: string,
 ): Promise<Pick<WorkdirInput, 'workdir' | 'worktree'>> {
+  if (worktree !== undefined && workdir !== undefined)
+    throw new CrosstalkError(
+      'usage',
+      '--workdir and --worktree were given; give --worktree for a copy for each thread, or --workdir for one folder for all',
+    );
   if (worktree !== undefined)
     return { worktree: await chosenWorkdir(surroundings, worktree, dir, 'worktree') };
   if (workdir !== undefined) return { workdir: await chosenWorkdir(surroundings, workdir, dir) };

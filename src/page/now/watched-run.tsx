@@ -95,7 +95,7 @@ function stateOf({ running, end, pieces }: RunOutput): string {
     return `It has ended, ${end.ended ?? ''}${why}.`;
   }
   if (running === undefined) return 'Loading…';
-  if (!running) return 'It was cut off: its dispatcher ended before it did.';
+  if (!running) return 'It was cut off: its dispatcher ended before it did, or the disk was full.';
   return pieces.length === 0 ? 'It runs, and has printed nothing yet.' : 'It runs.';
 }
 

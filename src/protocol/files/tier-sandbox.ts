@@ -40,8 +40,13 @@ export function tierSandbox(
   if (sandbox === 'default') return { sandbox: USUAL_SANDBOX };
   const at = `${where}.sandbox`;
   if (typeof sandbox !== 'object' || sandbox === null || Array.isArray(sandbox)) {
+    // Whoever sets it by a command can give a text only.
+    const isMeant = typeof sandbox === 'string' && sandbox.startsWith('{');
+    const how = isMeant
+      ? ', which is written into the host file by hand, and then accepted with: crosstalk host approve'
+      : '';
     problems.push(
-      `${at} is ${shown(sandbox)}, expected default, or a mapping of ${KEYS.join(', ')}`,
+      `${at} is ${shown(sandbox)}, expected default, or a mapping of ${KEYS.join(', ')}${how}`,
     );
     return {};
   }

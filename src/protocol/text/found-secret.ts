@@ -13,16 +13,15 @@ const NAMED = 3;
 
 /** Where the secrets are, in one line that shows none of them. */
 export function saidSecrets(found: readonly FoundSecret[]): string {
-  const named = found
-    .slice(0, NAMED)
-    .map(
+  const places = new Set(
+    found.map(
       ({ kind, where, line }) =>
         `${kind} in ${line === 0 ? `the header or name of ${where}` : `line ${String(line)} of ${where}`}`,
-    );
-  const more = found.length - named.length;
-  return more > 0
-    ? `${named.join(', ')} and ${String(more)} more`
-    : named.join(', ').replace(/^$/, 'something');
+    ),
+  );
+  const named = [...places].slice(0, NAMED).join(', ');
+  const more = places.size - NAMED;
+  return more > 0 ? `${named} and ${String(more)} more` : named.replace(/^$/, 'something');
 }
 
 /** Narrows a value that was read from a file. */

@@ -19,28 +19,34 @@ const HALF = /[\uD800-\uDBFF]$/;
  * Nothing depends on it: what the disk does not take is lost, and the next line tries again.
  */
 export class TranscriptFile {
-  readonly #log: RotatingLog | undefined;
+  readonly #open: () => RotatingLog | undefined;
+  #log: RotatingLog | undefined;
   #n = 0;
   /** The bytes of all that happened, also of what was left out before it was written. */
   #happened = 0;
 
   constructor(path: string, { messages, ...head }: TranscriptHead) {
     const named = { ...head, messages: messages.slice(0, MAX_MESSAGES) };
-    try {
-      this.#log = new RotatingLog(path, {
-        size: MAX_FILE,
-        files: 2,
-        head: () => `${JSON.stringify({ ...named, before: this.#happened })}\n`,
-      });
-    } catch {
-      // The disk is full, or its folder may not be written to: there is no transcript.
-    }
+    this.#open = () => {
+      try {
+        return new RotatingLog(path, {
+          size: MAX_FILE,
+          files: 2,
+          head: () => `${JSON.stringify({ ...named, before: this.#happened })}\n`,
+        });
+      } catch {
+        // The disk is full, or its folder may not be written to: the transcript begins later, or never.
+        return undefined;
+      }
+    };
+    this.#log = this.#open();
   }
 
   add(at: Date, happened: readonly Happened[]): void {
     const stamp = at.toISOString();
     for (const one of happened.flatMap(inPieces)) {
       const line = `${JSON.stringify({ n: ++this.#n, at: stamp, ...one })}\n`;
+      this.#log ??= this.#open();
       this.#log?.write(line);
       this.#happened += bytesOf(one, line);
       passed('transcript_written');

@@ -38,7 +38,7 @@ export interface Failure {
 /** Checked in order against stderr and the porcelain lines of push; git runs with LC_ALL=C. */
 const TABLE: readonly (readonly [FailureKind, RegExp])[] = [
   ['behind', /\[rejected\]|non-fast-forward|fetch first|stale info/],
-  ['no_space', /No space left on device|Disk quota exceeded/],
+  ['no_space', /No space left on device|Disk quota exceeded|Out of diskspace/],
   // A forge or a proxy in front of it limits how much one push may bring.
   [
     'too_large',

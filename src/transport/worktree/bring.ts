@@ -6,7 +6,7 @@ import { CrosstalkError } from '../../errors.ts';
 import type { Clone } from '../clone/clone.ts';
 import { noteMove, OID, readRef, writeRef, type RefWritten } from '../clone/refs.ts';
 import type { Git } from '../git/git.ts';
-import { checkedOutAt } from './source.ts';
+import { branchInTheWay, checkedOutAt } from './source.ts';
 import { gitFor, ownGitOf, partsOf, tipOfTree, type Tree } from './tree.ts';
 
 /** Where the branch of a copy is by now. */
@@ -47,6 +47,26 @@ export async function bringBranch(
   const held = await moveBranch(source, into, tree, { commit, last });
   passed('branch_moved');
   return { commit, changed, ...(held !== undefined && { held }) };
+}
+
+/**
+ * What is in a copy whose branch could not be brought; undefined where that is not known, or there is nothing.
+ */
+export async function leftBehind(
+  environment: NodeJS.ProcessEnv,
+  source: Clone,
+  tree: Tree,
+): Promise<Omit<Brought, 'held'> | undefined> {
+  try {
+    const commit = await tipOfTree(tree);
+    if (commit === tree.base) return undefined;
+    const objects = await partsOf(tree);
+    const git = await gitFor(environment, tree, { source, objects });
+    return { commit, changed: await changedFiles(git, tree.base, commit) };
+  } catch {
+    // What the run said must not be lost for it.
+    return undefined;
+  }
 }
 
 async function transfer(
@@ -157,6 +177,11 @@ async function moveBranch(
   const place = await checkedOutAt(source, ref);
   if (place !== undefined)
     return `the branch ${branch} is checked out in ${place}; merge ${commit} there`;
+  const other = now === undefined ? await branchInTheWay(source, ref) : undefined;
+  if (other !== undefined) {
+    const name = other.replace('refs/heads/', '');
+    return `the branch ${name} of ${source.dir} leaves no room for ${branch}; rename it with: git -C ${source.dir} branch -m ${name} another-name`;
+  }
   const moved = await movedInTime(source, ref, commit, now ?? '');
   if (!moved.ok) return moved.reason;
   const none = '0'.repeat(commit.length);

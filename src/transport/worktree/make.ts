@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { passed } from '../../crash-points.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { classify, type Failure } from '../git/failure.ts';
 import { Git } from '../git/git.ts';
+import { shown } from '../../protocol/text/result.ts';
 import type { Clone } from '../clone/clone.ts';
 import { readRef } from '../clone/refs.ts';
 import { startOf } from './source.ts';
@@ -35,23 +38,16 @@ export async function makeTree(
   // another attempt, and removes what it has made when it fails.
   const making = `${dir}${MAKING}${randomUUID()}`;
   await removeTree({ dir });
-  const limits = { signal, timeout: HOUR_MS };
   try {
     const git = new Git(dirname(dir), environment);
-    await git.must(
-      [
-        'clone',
-        ...['--quiet', '--local', '--no-hardlinks', '--dissociate', '--no-checkout', '--template='],
-        ...['--config', `remote.origin.pushurl=${NO_PUSH}`],
-        ...['--', source.dir, making],
-      ],
-      limits,
-    );
+    await copy(source, git, making, signal);
     const inside = git.elsewhere(making);
-    await inside.must(
-      ['-c', 'core.hooksPath=/dev/null', 'checkout', '--quiet', '--no-track', '-b', branch, start],
-      limits,
-    );
+    const checkout = [
+      ...['-c', 'core.hooksPath=/dev/null'],
+      ...['checkout', '--quiet', '--no-track', '-b', branch, start],
+    ];
+    const { stderr } = await step(source, inside, checkout, signal);
+    await checkWhole(source, inside, stderr, signal);
     const base = (await readRef(await partsOf({ dir: making }), `refs/heads/${branch}`)) ?? start;
     passed('tree_cloned');
     await rename(making, dir);
@@ -61,6 +57,96 @@ export async function makeTree(
     await rm(making, { recursive: true, force: true });
     throw error;
   }
+}
+
+/**
+ * Copies the repository as files, which is fast and does nothing in it. A `gc` at the same time may take away
+ * files before they are copied, and git does not always notice: it adds and removes packs whenever it does
+ * so, and then the repository is asked for its objects instead.
+ */
+async function copy(source: Clone, git: Git, to: string, signal: AbortSignal): Promise<void> {
+  const clone = (...how: string[]): string[] => [
+    ...['clone', '--quiet', ...how, '--no-checkout', '--template='],
+    ...['--config', `remote.origin.pushurl=${NO_PUSH}`],
+    ...['--', source.dir, to],
+  ];
+  const before = await packsOf(source);
+  const limits = { signal, timeout: HOUR_MS };
+  const copied = await git.run(clone('--local', '--no-hardlinks', '--dissociate'), limits);
+  if ((await packsOf(source)) === before) {
+    if (!copied.ok) throw noCopy(source, git, copied.failure);
+    return;
+  }
+  await rm(to, { recursive: true, force: true });
+  await step(source, git, clone('--no-local'), signal);
+}
+
+async function packsOf({ objectsDir }: Clone): Promise<string> {
+  const names = await readdir(join(objectsDir, 'pack')).catch(() => []);
+  return names
+    .filter((name) => name.endsWith('.pack'))
+    .sort()
+    .join(' ');
+}
+
+/** A step of making a copy. @throws CrosstalkError `git_failed` */
+async function step(
+  source: Clone,
+  git: Git,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<{ stdout: Buffer; stderr: string }> {
+  const outcome = await git.run(args, { signal, timeout: HOUR_MS });
+  if (!outcome.ok) throw noCopy(source, git, outcome.failure);
+  return outcome;
+}
+
+/** It names the repository: of the copy nothing is left. */
+function noCopy(source: Clone, git: Git, { kind, reason }: Failure): CrosstalkError {
+  return new CrosstalkError(
+    'git_failed',
+    `no copy of the repository ${source.dir} can be made: ${reason || 'git gave no reason'}; ${whatToDo()}`,
+    { data: { kind } },
+  );
+
+  function whatToDo(): string {
+    if (kind === 'no_space') return `make room for it at ${dirname(git.dir)}`;
+    if (reason.includes('dubious ownership'))
+      return `if you trust whom it belongs to, allow git to use it with: git config --global --add safe.directory ${source.gitDir}`;
+    return `check the repository with: git -C ${source.dir} fsck`;
+  }
+}
+
+/** What git says of a file that it could not write to its end. */
+const NOT_WRITTEN = /^error: unable to (?:write|create|open) /m;
+
+/**
+ * Makes sure that all files are there. Git ends a checkout well although it could not write some, because a
+ * partial clone does not have them or the disk is full. A run would take them for deleted or changed, and
+ * commit that.
+ *
+ * @param said what git said of the checkout
+ */
+async function checkWhole(
+  source: Clone,
+  inside: Git,
+  said: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const listed = await step(source, inside, ['ls-files', '--deleted', '-z'], signal);
+  const paths = listed.stdout.toString('utf8').split('\0').slice(0, -1);
+  const [first] = paths;
+  const { kind, reason } = classify(said);
+  // Git does not say why: that is in the number of an error that it leaves out.
+  if (kind === 'no_space' || NOT_WRITTEN.test(said))
+    throw noCopy(source, inside, { kind: 'no_space', reason });
+  if (first === undefined) return;
+  const others = paths.length === 1 ? '' : ` and ${String(paths.length - 1)} more`;
+  const at = `git -C ${source.dir}`;
+  throw new CrosstalkError(
+    'git_failed',
+    `no copy of the repository ${source.dir} can be made: the content of ${shown(first)}${others} is not there (${reason || 'git gave no reason'}); if it is a partial clone, complete it with: ${at} fetch --refetch --no-filter; otherwise check it with: ${at} fsck`,
+  );
 }
 
 /** Removes a copy with everything that was kept for it. */

@@ -8,20 +8,17 @@ import { Git } from '../git/git.ts';
 import { gitFor, type Tree } from './tree.ts';
 
 /**
- * Pushes a branch to a remote of the repository that a copy was made of, under the same name. Of that
- * repository's configuration nothing but the address of the remote is used.
+ * Git of ours whose `origin` is a remote of the repository that a copy was made of. Of that repository's
+ * configuration nothing but the address of the remote is used.
  *
- * @param to `commit`: in the objects of that repository; `last`: what was pushed there before, which is the
- *   only thing that may be overwritten
- * @throws CrosstalkError `git_failed` when it cannot be pushed
+ * @throws CrosstalkError `git_failed` for a remote that has no address, or one that is not used
  */
-export async function pushBranch(
+export async function gitForRemote(
   environment: NodeJS.ProcessEnv,
   source: Clone,
   tree: Tree,
-  { remote, commit, last }: { remote: string; commit: string; last: string | undefined },
-  signal: AbortSignal,
-): Promise<void> {
+  remote: string,
+): Promise<Git> {
   const url = await urlOf(environment, source, remote);
   const git = await gitFor(environment, tree, {
     source,
@@ -29,6 +26,23 @@ export async function pushBranch(
     settings: [['remote.origin.url', url]],
   });
   git.useBatchSsh({ configured: false });
+  return git;
+}
+
+/**
+ * Pushes a branch to a remote under the same name.
+ *
+ * @param git see {@link gitForRemote}
+ * @param to `commit`: in the objects of that repository; `last`: what was pushed there before, which is the
+ *   only thing that may be overwritten
+ * @throws CrosstalkError `git_failed` when it cannot be pushed
+ */
+export async function pushBranch(
+  git: Git,
+  tree: Tree,
+  { remote, commit, last }: { remote: string; commit: string; last: string | undefined },
+  signal: AbortSignal,
+): Promise<void> {
   const pushed = await git.run(
     [
       ...['push', '--porcelain', '--no-follow-tags', '--recurse-submodules=no'],

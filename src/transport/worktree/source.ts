@@ -4,12 +4,13 @@ import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { findClone, type Clone } from '../clone/clone.ts';
 import { headOf, OID, readRef } from '../clone/refs.ts';
-import { smallText } from '../clone/clone-file.ts';
+import { packedText, smallText } from '../clone/clone-file.ts';
 
 /**
  * The repository of which threads get copies. Nothing in it is executed to find it.
  *
- * @throws CrosstalkError `invalid` for a folder that is not the top of a git repository
+ * @throws CrosstalkError `invalid` for a folder that is not the top of a git repository, or one whose branches
+ *   are not in files
  */
 export async function findSource(path: string): Promise<Clone> {
   const found = await findClone(path).catch((error: unknown) => {
@@ -24,8 +25,16 @@ export async function findSource(path: string): Promise<Clone> {
       `the repository ${shown(path)} of which each thread is to get a copy is not the top of a git repository${top}`,
     );
   }
+  if ((await headOf(found)) === NOT_IN_FILES)
+    throw new CrosstalkError(
+      'invalid',
+      `the repository ${found.dir} keeps its branches in the reftable format, of which no copies can be made; convert it with: git -C ${found.dir} refs migrate --ref-format=files`,
+    );
   return found;
 }
+
+/** Where HEAD leads in a repository that keeps its branches in a format other than files. */
+const NOT_IN_FILES = 'refs/heads/.invalid';
 
 /** What copies of a repository are called, after its folder. */
 export function nameOf({ dir }: Clone): string {
@@ -68,16 +77,42 @@ export function branchTip(source: Clone, branch: string): Promise<string | undef
   return readRef(source, `refs/heads/${branch}`);
 }
 
-/** Which work tree of a repository has a branch checked out, if any has. */
+/**
+ * The branch of a repository that leaves no room for another one, if there is such a branch: with `a` there
+ * can be no `a/b`, and the other way round. Git looks at both its files and the list of packed branches.
+ */
+export async function branchInTheWay(source: Clone, ref: string): Promise<string | undefined> {
+  const parts = ref.split('/');
+  for (let depth = 3; depth < parts.length; depth++) {
+    const above = parts.slice(0, depth).join('/');
+    if ((await readRef(source, above)) !== undefined) return above;
+  }
+  const packed = await packedText(source.commonDir);
+  const at = packed.indexOf(` ${ref}/`);
+  return at < 0 ? undefined : packed.slice(at + 1).split('\n', 1)[0];
+}
+
+/** Which work tree of a repository has a branch checked out, or is rebasing or bisecting it, if any is. */
 export async function checkedOutAt(source: Clone, ref: string): Promise<string | undefined> {
   const { commonDir } = source;
   const main = { ...source, gitDir: commonDir };
-  if ((await headOf(main)) === ref) return dirname(commonDir);
+  if (await isAtWork(main, ref)) return dirname(commonDir);
   const linked = join(commonDir, 'worktrees');
   for (const name of await readdir(linked).catch(() => []))
-    if ((await headOf({ ...source, gitDir: join(linked, name) })) === ref) {
+    if (await isAtWork({ ...source, gitDir: join(linked, name) }, ref)) {
       const place = (await smallText(join(linked, name, 'gitdir'))).trim();
       return place === '' ? join(linked, name) : dirname(place);
     }
   return undefined;
+}
+
+/** Where git notes which branch it will move when a rebase has ended; HEAD is on none meanwhile. */
+const REBASED = ['rebase-merge/head-name', 'rebase-apply/head-name'];
+
+async function isAtWork(clone: Clone, ref: string): Promise<boolean> {
+  if ((await headOf(clone)) === ref) return true;
+  for (const name of REBASED)
+    if ((await smallText(join(clone.gitDir, name))).trim() === ref) return true;
+  const bisected = (await smallText(join(clone.gitDir, 'BISECT_START'))).trim();
+  return `refs/heads/${bisected}` === ref;
 }

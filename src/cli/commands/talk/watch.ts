@@ -15,8 +15,12 @@ export function run(call: Call): Promise<number> {
   };
   return inTransport(call, async (context) => {
     const view = new WatchedView(painter(io));
-    note(call, 'runs of this machine only; what other machines run is watched there');
+    let isTold = false;
     for await (const seen of watch(context, input)) {
+      // Not before it is clear that there is something to watch.
+      if (!isTold)
+        note(call, 'runs of this machine only; what other machines run is watched there');
+      isTold = true;
       if (seen.kind !== 'waits') io.out(isJson ? json(seen) : view.text(seen));
       else if (seen.dispatcher) note(call, `nothing runs; waiting for ${seen.next}`);
       else

@@ -1,0 +1,178 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { ulid } from 'ulid';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Transcripts } from '../../src/state/transcripts/transcripts.ts';
+import { Bus } from '../support/bus.ts';
+import { git } from '../support/git.ts';
+import { canMount, mounted } from '../support/mounts.ts';
+import { Project } from '../support/project.ts';
+import { heart, SECRETS } from '../support/secrets.ts';
+import { until } from '../support/wait.ts';
+
+/** Moves a folder onto a disk of its own, and fills that; the path of what fills it. */
+function onFullDisk(folder: string, size: string): string {
+  mkdirSync(folder, { recursive: true });
+  const saved = execFileSync('tar', ['-C', folder, '-cf', '-', '.']);
+  onTestFinished(mounted(folder, `size=${size},mode=700`));
+  execFileSync('tar', ['-C', folder, '-xf', '-'], { input: saved });
+  const filler = join(folder, 'filler');
+  execFileSync('sh', ['-c', `cat /dev/zero > ${filler} 2> /dev/null; true`]);
+  expect(statfsSync(folder).bavail).toBe(0);
+  return filler;
+}
+
+const NO_ROOM = /No space left on device|Out of diskspace|unable to write file/;
+
+/** Leaves room for a few blocks. */
+function leave(filler: string, blocks: number): void {
+  truncateSync(filler, statSync(filler).size - blocks * 4096);
+}
+
+describe.skipIf(!canMount())(
+  `on a full disk${canMount() ? '' : ' (skipped: nothing can be mounted here)'}`,
+  () => {
+    it('mail whose repository cannot be copied waits, says why, and is worked on once there is room', async () => {
+      const project = new Project();
+      writeFileSync(join(project.app, 'large'), randomBytes(2_000_000));
+      project.commit('large');
+      const cli = 'cat > /dev/null; ls | tr "\\n" " "; echo x > new; git add .; git commit -qm x';
+      const host = await project.host({ dev: { default: { cli, worktree: project.app } } });
+      const before = project.original;
+      const filler = onFullDisk(join(host.state, 'worktrees'), '16m');
+      for (const blocks of [64, 700]) {
+        // With the second, git has room for the objects, and none for the files.
+        leave(filler, blocks);
+        const running = host.start();
+        if (blocks === 64) await host.send('dev', 'go');
+        const { error } = await running.saw('internal_error', ({ error: why }) =>
+          NO_ROOM.test(String(why)),
+        );
+        expect(error).toMatch(
+          /^no copy of the repository \S+\/app can be made: .*; make room for it at \S+worktrees(?:\/[0-9a-f]+)?$/,
+        );
+        await until('a status that says so', async () =>
+          NO_ROOM.test((await host.run('status')).out),
+        );
+        await running.stop();
+        expect(project.bus.from('dev')).toEqual([]);
+      }
+      expect((await host.run('dlq', '--json')).out.trim()).toBe('[]');
+      const running = host.start();
+      rmSync(filler);
+      await running.saw('dispatch_done');
+      const { body, branch } = project.bus.from('dev')[0]?.message ?? {};
+      expect(body).toBe('large readme ');
+      expect(branch).toMatchObject({ changed: 1 });
+      expect(branch?.held).toBeUndefined();
+      expect(project.original).toBe(before);
+      git(project.app, 'fsck', '--strict');
+    });
+
+    it('an answer comes although its branch finds no room in the repository, and the next run brings it', async () => {
+      const project = new Project();
+      const cli = 'cat > /dev/null; head -c 300000 /dev/urandom > new; git add .; git commit -qm x';
+      const host = await project.host({
+        dev: { default: { cli: `${cli}; echo done`, worktree: project.app } },
+      });
+      const before = project.original;
+      const filler = onFullDisk(join(project.app, '.git', 'objects'), '4m');
+      leave(filler, 4);
+      await host.send('dev', 'go');
+      await project.pass(host);
+      const [first] = project.bus.from('dev');
+      expect(first?.message.body).toBe('done\n');
+      expect(first?.message.branch).toMatchObject({
+        changed: 1,
+        held: expect.stringContaining('No space left on device') as string,
+      });
+      expect(project.branches()).toEqual([]);
+      rmSync(filler);
+      git(project.app, 'fsck', '--strict');
+      await host.run('reply', first?.relPath ?? '', 'go on');
+      await project.pass(host);
+      const branch = project.bus.from('dev').at(-1)?.message.branch;
+      expect(branch?.held).toBeUndefined();
+      expect(git(project.app, 'rev-list', '--count', `main..${branch?.name ?? ''}`).trim()).toBe(
+        '2',
+      );
+      expect(project.original).toBe(before);
+    });
+
+    it('a transcript that finds no room goes on as soon as there is some, and says what is missing', async () => {
+      const folder = join(new Bus().root, 'transcripts');
+      const transcripts = new Transcripts(folder);
+      const fill = (): string => {
+        execFileSync('sh', ['-c', `cat /dev/zero > ${folder}/filler 2> /dev/null; true`]);
+        return join(folder, 'filler');
+      };
+      rmSync(onFullDisk(folder, '64k'));
+      const head = {
+        ...{ kind: 'run' as const, id: ulid(), actor: 'worker', host: 'front', channel: 'c' },
+        ...{ tier: 'default', messages: [], since: new Date().toISOString() },
+      };
+      for (const before of ['', 'a part of the head: '.repeat(260)]) {
+        const id = ulid();
+        const filler = fill();
+        leave(filler, before === '' ? 0 : 1);
+        const file = transcripts.begin({ ...head, id, tier: `default${before}` });
+        file.add(new Date(), [{ kind: 'out', text: 'lost' }]);
+        rmSync(filler);
+        file.add(new Date(), [{ kind: 'out', text: 'kept' }]);
+        fill();
+        file.add(new Date(), [{ kind: 'out', text: 'too much'.repeat(1000) }]);
+        rmSync(filler);
+        file.add(new Date(), [{ kind: 'end', ended: 'answered' }]);
+        file.close();
+        expect((await transcripts.head(id))?.actor).toBe('worker');
+        const reader = transcripts.reader(id);
+        const lines = await reader.look();
+        await reader.close();
+        expect(lines).toMatchObject([
+          { kind: 'gap', bytes: 4 },
+          { kind: 'out', text: 'kept' },
+          { kind: 'gap' },
+          { kind: 'end' },
+        ]);
+        transcripts.remove(id);
+      }
+    });
+
+    it('what looks like a secret does not leave where it cannot be put aside, and keeps nothing else from leaving', async () => {
+      const bus = new Bus();
+      const host = await bus.host('front', { worker: 'echo done' });
+      const secret = SECRETS['GitHub token']?.(3) ?? '';
+      bus.unplug();
+      expect((await host.run('send', '--to', 'anna', 'harmless')).out).toMatch(/^Queued: /);
+      const outbox = join(host.state, 'outbox');
+      // As an older version puts it there: what is written now is searched before it is put anywhere.
+      git(host.dir, 'config', 'crosstalk.scanSecrets', 'false');
+      const sent = await host.run('send', '--to', 'anna', `take ${secret}`);
+      expect(sent.out, sent.err).toMatch(/^Queued: /);
+      git(host.dir, 'config', '--unset', 'crosstalk.scanSecrets');
+      const filler = onFullDisk(outbox, '256k');
+      bus.plug();
+      const synced = await host.run('sync');
+      expect(synced.out + synced.err).toMatch(
+        /a GitHub token in line 1 of the message; not put aside: .*ENOSPC/,
+      );
+      expect(synced.out + synced.err).not.toContain(heart(secret));
+      expect(bus.messages().map(({ message }) => message.body)).toEqual(['harmless']);
+      rmSync(filler);
+      await host.run('sync');
+      expect(JSON.parse((await host.run('outbox', '--json')).out)).toMatchObject([{}]);
+      expect(bus.messages()).toHaveLength(1);
+      expect(existsSync(join(outbox, 'held'))).toBe(true);
+    });
+  },
+);
