@@ -39,6 +39,7 @@ export type EventName =
   | 'decided'
   | 'decision_ignored'
   | 'gate_removed'
+  | 'proposed_again'
   | 'parked'
   | 'fallback'
   | 'joining'

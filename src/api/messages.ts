@@ -160,6 +160,10 @@ export interface WebThreadNode {
   excerpt: string;
   /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
   mark: 'interim' | 'failure' | 'cancel' | null;
+  /** Whether it asks somebody to decide. */
+  proposal?: boolean;
+  /** What it says to a proposal, whether it counts or not. */
+  decision?: 'approve' | 'deny';
   usage: WebUsage | null;
   /** The branch on which the run worked that wrote it. */
   branch?: BranchOnRecord;

@@ -6,12 +6,12 @@ import type { Transport } from '../transport/transport.ts';
 export const MAX_ORDERED_PATHS = 1000;
 
 /** Deliveries in the order in which history added their messages, since a commit or the root. */
-export async function inCommitOrder(
+export async function inCommitOrder<Found extends Pick<Delivery, 'channel' | 'relPath'>>(
   transport: Transport,
   since: string | undefined,
   tip: string,
-  deliveries: Delivery[],
-): Promise<Delivery[]> {
+  deliveries: Found[],
+): Promise<Found[]> {
   const paths = [
     ...new Set(deliveries.map(({ channel, relPath }) => messageFile(channel, relPath))),
   ];
@@ -22,7 +22,7 @@ export async function inCommitOrder(
     paths.length > MAX_ORDERED_PATHS ? [CHANNELS] : paths,
   );
   const position = new Map(order.map((path, index) => [path, index]));
-  const at = ({ channel, relPath }: Delivery): number =>
+  const at = ({ channel, relPath }: Found): number =>
     position.get(messageFile(channel, relPath)) ?? 0;
   return [...deliveries].sort((a, b) => at(a) - at(b));
 }

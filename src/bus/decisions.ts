@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto';
-import { decidesOn, judge, type CountedDecision, type Judged } from '../protocol/decision/judge.ts';
+import {
+  couldCount,
+  decidesOn,
+  judge,
+  type CountedDecision,
+  type Judged,
+} from '../protocol/decision/judge.ts';
 import type { Candidate, Proposal } from '../protocol/decision/judge.ts';
 import { proposedText } from '../protocol/text/decision.ts';
 import { mayCancel } from '../protocol/cancel.ts';
 import { messageFile } from '../protocol/layout.ts';
 import type { Located, Message } from '../protocol/message.ts';
 import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
-import type { Decided } from '../state/keys/decided.ts';
+import { nameOfDecision, type Decided } from '../state/keys/decided.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Beginning } from './beginning.ts';
 import type { ChannelLinks } from './channel-links.ts';
@@ -27,9 +33,19 @@ export interface DecisionsParts {
   decided: Decided;
 }
 
+/** A file of a decision. */
+interface ReadDecision {
+  path: string;
+  oid: string;
+  /** As the record of what was decided on this machine names it. */
+  name: string;
+}
+
 /** Finds what was decided on a proposal, and says what of it counts on this machine ({@link judge}). */
 export class Decisions {
   readonly #parts: DecisionsParts;
+  /** What was read of a decision, as long as whoever keeps the message keeps it. */
+  readonly #read = new WeakMap<Message, ReadDecision>();
 
   constructor(parts: DecisionsParts) {
     this.#parts = parts;
@@ -44,7 +60,22 @@ export class Decisions {
    *   `invalid` when the pinned keys cannot be read
    */
   async judge(tip: string, proposal: Proposal, known?: CountedDecision): Promise<Judged> {
-    return judge(proposal, await this.#candidates(tip, proposal), known);
+    return this.among(tip, proposal, await this.#naming(tip, proposal), known);
+  }
+
+  /**
+   * The same, where somebody else has found out what may decide.
+   *
+   * @param named messages of its channel that name the proposal, in the order of their paths
+   * @throws CrosstalkError as {@link judge} does
+   */
+  async among(
+    tip: string,
+    proposal: Proposal,
+    named: readonly Located[],
+    known?: CountedDecision,
+  ): Promise<Judged> {
+    return judge(proposal, await this.#candidates(tip, proposal, named), known);
   }
 
   /** The message by which its writer has taken a proposal back, if there is one on the bus. */
@@ -66,34 +97,67 @@ export class Decisions {
     return links.since(tip, channel, begun, []);
   }
 
-  async #candidates(tip: string, { channel, relPath }: Proposal): Promise<Candidate[]> {
-    const { transport, verifier, decided } = this.#parts;
-    const named = await this.#naming(tip, { channel, relPath });
-    const found = await this.#inOrder(
-      tip,
-      channel,
-      named.filter(({ message }) => decidesOn(message, relPath)),
+  /**
+   * Whoever can push can forge any number of decisions. Each is read and verified once, and only those
+   * that would count are put in order, which takes a process of git.
+   */
+  async #candidates(
+    tip: string,
+    proposal: Proposal,
+    named: readonly Located[],
+  ): Promise<Candidate[]> {
+    const { verifier, decided } = this.#parts;
+    const { channel, relPath, approver } = proposal;
+    const found = named.filter(({ message }) => decidesOn(message, relPath));
+    const theirs = found.filter(
+      ({ message: { from, host } }) => from === approver && host === undefined,
     );
-    if (found.length === 0) return [];
-    const claims = found.map((located) => ({ channel, ...located }));
+    if (theirs.length === 0) return found.map((one) => ({ ...one, isMadeHere: false }));
+    const read = await Promise.all(theirs.map((one) => this.#readOnce(tip, channel, one)));
+    const claims = theirs.map((located, at) => {
+      const oid = read[at]?.oid;
+      return { channel, ...located, ...(oid !== undefined && { oid }) };
+    });
     const verdicts = await verifier.verdicts(tip, claims, { sure: true });
-    const isMadeHere = await decided.look();
-    return Promise.all(
-      found.map(async (located, at): Promise<Candidate> => {
-        const path = messageFile(channel, located.relPath);
-        const content = await transport.objects.text(tip, path);
+    const isMadeHere = await decided.lookForNames();
+    const judged = new Map(
+      theirs.map((located, at): [string, Candidate] => {
         const verified = verdicts[at];
-        return {
+        const name = read[at]?.name;
+        const candidate: Candidate = {
           ...located,
-          isMadeHere: content !== undefined && isMadeHere({ path, content }),
+          isMadeHere: name !== undefined && isMadeHere(name),
           ...(verified !== undefined && { verified }),
         };
+        return [located.relPath, candidate];
       }),
     );
+    const all = found.map((one) => judged.get(one.relPath) ?? { ...one, isMadeHere: false });
+    const good = all.filter((one) => couldCount(proposal, one));
+    return [
+      ...(await this.#inOrder(tip, channel, good)),
+      ...all.filter((one) => !good.includes(one)),
+    ];
   }
 
-  async #inOrder(tip: string, channel: string, found: Located[]): Promise<Located[]> {
-    const placed = found.map((located) => ({ ...located, channel, actor: '' }));
+  async #readOnce(
+    tip: string,
+    channel: string,
+    { relPath, message }: Located,
+  ): Promise<ReadDecision | undefined> {
+    const path = messageFile(channel, relPath);
+    const known = this.#read.get(message);
+    if (known?.path === path) return known;
+    const object = await this.#parts.transport.objects.read(`${tip}:${path}`);
+    if (object?.content === undefined) return undefined;
+    const content = object.content.toString('utf8');
+    const read = { path, oid: object.oid, name: nameOfDecision({ path, content }) };
+    this.#read.set(message, read);
+    return read;
+  }
+
+  async #inOrder(tip: string, channel: string, found: Candidate[]): Promise<Candidate[]> {
+    const placed = found.map((candidate) => ({ ...candidate, channel }));
     return inCommitOrder(this.#parts.transport, undefined, tip, placed);
   }
 }

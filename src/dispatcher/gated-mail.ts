@@ -4,8 +4,6 @@ import type { Troubles } from '../bus/troubles.ts';
 import { passed } from '../crash-points.ts';
 import { reasonOf } from '../errors.ts';
 import type { Tier } from '../protocol/files/host-file.ts';
-import { outgoing } from '../protocol/outgoing.ts';
-import { answerMessages, type Placed } from '../protocol/reply.ts';
 import { MOST_IGNORED, type Gate } from '../state/gates.ts';
 import type { DispatcherParts } from './dispatcher-parts.ts';
 import type { DueSource, Startable } from './due.ts';
@@ -13,6 +11,8 @@ import { isOf } from './gates/gated.ts';
 import type { Lanes } from './lanes.ts';
 import { brief, type Briefing } from './run/briefing.ts';
 import type { RunParts } from './run/job.ts';
+import { proposedAnew, standingOf, takeBack } from './gates/proposal.ts';
+import { answerDenied } from './denial.ts';
 import { announce } from './run/plan.ts';
 
 export interface GatedMailParts extends DispatcherParts, Pick<RunParts, 'links' | 'crossings'> {
@@ -79,24 +79,20 @@ export class GatedMail implements DueSource {
     gate: Gate,
     tier: Tier | undefined,
   ): Promise<Gate | undefined> {
-    const { gated, undecidable, log } = this.#parts;
+    const { undecidable, log } = this.#parts;
     try {
+      const isNews = this.#looked.get(gate.id) !== tip;
       const why = await this.#whyMoot(host, tip, gate, tier);
       if (why !== undefined) {
-        const { actor, channel, messages, proposal } = gate;
-        log('gate_removed', { actor, channel, messages, proposal: proposal.relPath, reason: why });
-        await gated.remove(gate.id);
-        this.#looked.delete(gate.id);
-        undecidable.over(gate.id);
+        await this.#remove(host, gate, why);
         return undefined;
       }
-      if (gate.announced !== true) {
-        await announce(this.#parts, gate);
-        this.#parts.publish(gate.entry.id);
-      }
+      if (gate.announced !== true) await this.#announce(gate);
       const decided = gate.decided === undefined ? await this.#judged(tip, gate) : gate;
       undecidable.over(gate.id);
-      if (decided.decided?.decision === 'deny') await this.#deny(host, tip, decided);
+      if (decided.decided?.decision === 'deny')
+        await answerDenied(this.#parts, host.alias, decided, () => this.#brief(host, tip, decided));
+      if (decided.decided === undefined && isNews) await this.#askAgain(host, tip, decided);
       return decided;
     } catch (error) {
       // Without `ssh-keygen`, or with a full disk: nothing runs, and it is looked at again.
@@ -105,6 +101,38 @@ export class GatedMail implements DueSource {
       undecidable.note(gate.id, reason);
       return undefined;
     }
+  }
+
+  /** Crash order: the message that takes the proposal back in the outbox → no gate. */
+  async #remove(host: ActiveHost, gate: Gate, why: string): Promise<void> {
+    const { gated, undecidable, publish, log } = this.#parts;
+    const { id, actor, channel, messages, proposal, decided } = gate;
+    const over =
+      decided === undefined ? await takeBack(this.#parts, host.alias, gate, why) : undefined;
+    log('gate_removed', { actor, channel, messages, proposal: proposal.relPath, reason: why });
+    await gated.remove(id);
+    this.#looked.delete(id);
+    undecidable.over(id);
+    if (over !== undefined) publish(over);
+  }
+
+  async #announce(gate: Gate): Promise<void> {
+    await announce(this.#parts, gate);
+    this.#parts.publish(gate.entry.id);
+  }
+
+  /** Asks once more where the bus does not have the proposal as this machine has written it. */
+  async #askAgain(host: ActiveHost, tip: string, gate: Gate): Promise<void> {
+    const reason = await standingOf(this.#parts, tip, gate);
+    if (reason === 'as_written' || reason === 'on_its_way') return;
+    const again = reason === 'removed' ? gate : proposedAnew(this.#parts, host.alias, gate);
+    if (again === undefined) return;
+    const { actor, proposal } = gate;
+    const anew = { proposal: proposal.relPath, message: again.proposal.relPath };
+    this.#parts.log('proposed_again', { actor, ...anew, reason });
+    // Until it is announced, the next start does so.
+    if (again !== gate) await this.#parts.gated.put(again);
+    await this.#announce(again);
   }
 
   /** Why nothing is to be decided any more; the mail is settled then, or is planned anew. */
@@ -170,55 +198,6 @@ export class GatedMail implements DueSource {
     passed('decision_written');
     log('decided', { actor, proposal: proposal.relPath, ...named(decided), by: decided.by });
     return now;
-  }
-
-  /** Answers with the note of a denial. Crash order: the answer in the gate → in the outbox → no gate. */
-  async #deny(host: ActiveHost, tip: string, gate: Gate): Promise<void> {
-    const { gated, outbox, publisher, deliveries, deadLetters, publish } = this.#parts;
-    const { actor, channel, messages } = gate;
-    let { answer } = gate;
-    if (answer === undefined) {
-      const letters = await deadLetters.all();
-      const letter = letters.find(
-        (one) =>
-          one.actor === actor &&
-          one.channel === channel &&
-          one.messages.includes(messages[0] ?? ''),
-      );
-      const answers = this.#denial(host, gate, await this.#brief(host, tip, gate));
-      answer = {
-        id: this.#parts.newId(),
-        commits: answers.map(
-          ({ message, channel: to }) =>
-            outgoing(message, to, host.alias, this.#parts.suffix()).commit,
-        ),
-        delivery: { actor, channel, messages, ...(letter && { deadLetter: letter.id }) },
-      };
-      await gated.put({ ...gate, answer });
-    }
-    deliveries.mailboxes.take(actor, channel, messages);
-    if (answer.commits.length === 0) {
-      await deliveries.settle(actor, channel, messages);
-      const { deadLetter } = answer.delivery ?? {};
-      if (deadLetter !== undefined) await deadLetters.remove(deadLetter);
-    } else {
-      await outbox.put(answer);
-      publisher.expected.add(answer);
-      passed('denial_queued');
-    }
-    await gated.remove(gate.id);
-    if (answer.commits.length > 0) publish(answer.id);
-  }
-
-  #denial(host: ActiveHost, { actor, channel, decided }: Gate, briefing: Briefing): Placed[] {
-    const { plans, batch } = briefing;
-    const asked = plans.filter(({ answers }) => answers);
-    const writer = { actor, host: host.alias, at: this.#parts.now() };
-    const note = decided?.note ?? '';
-    return answerMessages(asked, batch, note, writer, channel).map(({ channel: to, message }) => ({
-      channel: to,
-      message: { ...message, extra: { ...message.extra, denied: decided?.relPath } },
-    }));
   }
 
   #brief(host: ActiveHost, tip: string, { actor, channel, messages }: Gate): Promise<Briefing> {

@@ -7,7 +7,7 @@ import type {
 import { CrosstalkError, reasonOf } from '../errors.ts';
 
 /** Has to change with every change of the tables below or of what is written to them. */
-const VERSION = 2;
+const VERSION = 3;
 
 /**
  * The `id` of a message grows as messages arrive, and counts down while older ones are added: so
@@ -16,8 +16,8 @@ const VERSION = 2;
  * message.
  *
  * `texts` contains words only; the text itself is in git. Its column `tags` has one word for the
- * channel, one for the sender, one for each addressee, and `q` for what may ask them something, so that
- * filters are a part of the search.
+ * channel, one for the sender, one for each addressee, `q` for what may ask them something, `p` for what asks for a decision, and `x` for
+ * what takes a message back, so that filters are a part of the search.
  * The words of the first column take the least space.
  */
 const TABLES = `
@@ -151,7 +151,9 @@ export async function openDatabase(path: string, say: (line: string) => void): P
       const isOurs = error instanceof OtherVersion || isBroken(error);
       if (!isOurs || tries > 2) throw error;
       moveAside(path);
-      say(`the index ${path} is ${reasonOf(error)}; it was moved aside and is built again`);
+      // After an update of crosstalk there is nothing that anybody could do.
+      if (!(error instanceof OtherVersion))
+        say(`the index ${path} is ${reasonOf(error)}; it was moved aside and is built again`);
     }
   }
 }

@@ -1,9 +1,9 @@
-import type { MessageRef } from '../protocol/message-ref.ts';
+import { messageKey, type MessageRef } from '../protocol/message-ref.ts';
 import { EVERYONE } from '../protocol/address.ts';
 import { number, text, type Database, type Row } from './database.ts';
 import type { Index } from './index.ts';
 import { columnsOf, hashOf, relPathIn } from './keys.ts';
-import { MAY_ASK } from './tags.ts';
+import { MAY_ASK, PROPOSES } from './tags.ts';
 
 /** The most questions to a name that are examined, the newest first: most were answered long ago. */
 const MOST_QUESTIONS = 2000;
@@ -81,13 +81,29 @@ export function addressedTo({ database }: Index, name: string, limit: number): M
 
 /**
  * The messages that may ask a name something and that none of its messages names, the newest first.
- * What is to all asks nobody in particular.
+ * Proposals are among them also where one names them: no message of that name closes a proposal unless it
+ * is a decision that counts. What is to all asks nobody in particular.
  */
-export function* unansweredBy({ database }: Index, name: string): Generator<MessageRef> {
+export function* unansweredBy(
+  { database }: Index,
+  name: string,
+): Generator<MessageRef & { proposes: boolean }> {
   const own = nameId(database, name);
-  const wanted = `(tags : t${own} AND tags : ${MAY_ASK}) NOT tags : s${own}`;
-  for (const place of placesOf(database, wanted, MOST_QUESTIONS))
-    if (!isNamedBy(database, place, own)) yield place;
+  const wanted = (tags: string): string => `(tags : t${own} AND ${tags}) NOT tags : s${own}`;
+  const proposals = new Set(
+    placesOf(database, wanted(`tags : ${PROPOSES}`), MOST_QUESTIONS).map(messageKey),
+  );
+  for (const place of placesOf(database, wanted(`tags : ${MAY_ASK}`), MOST_QUESTIONS)) {
+    const proposes = proposals.has(messageKey(place));
+    if (proposes || !isNamedBy(database, place, own)) yield { ...place, proposes };
+  }
+}
+
+/** Whether somebody has ever asked a name to decide on something. */
+export function hasProposals({ database }: Index, name: string): boolean {
+  return (
+    placesOf(database, `tags : t${nameId(database, name)} AND tags : ${PROPOSES}`, 1).length > 0
+  );
 }
 
 /** The messages of a name in which another one of its channel may be named, the newest first. */

@@ -1,6 +1,7 @@
 import { number, text } from './database.ts';
 import type { Index } from './index.ts';
 import { hashOf, relPathIn } from './keys.ts';
+import { PROPOSES, TAKES_BACK } from './tags.ts';
 
 /** A name that messages are addressed to. */
 export interface Addressed {
@@ -23,7 +24,8 @@ export const MOST_COUNTED = 1000;
 const MOST_LOOKS = 5000;
 
 /**
- * The names that messages are addressed to which nobody has reacted to.
+ * The names that messages are addressed to which nobody has reacted to. What asks for a decision waits for a
+ * person, who may never have written before, and what was taken back waits for nobody.
  *
  * @param skip names that need not be looked at
  * @param since relPath; names whose newest message is older are left out
@@ -50,7 +52,7 @@ export function addressedIn(
       .all(
         `SELECT m.*, c.uuid FROM messages m JOIN channels c ON c.id = m.channel WHERE m.id IN
            (SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?)`,
-        addressee ?? '',
+        `(${addressee ?? ''}) NOT (tags : ${PROPOSES} OR tags : ${TAKES_BACK})`,
         MOST_COUNTED,
       )
       .map((one) => ({ channel: text(one, 'uuid'), relPath: relPathIn(one) }))

@@ -11,10 +11,18 @@ import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
  * `dispatcher`: one for each machine and transport. `writer`: whoever is publishing. `turn`: whose
  * turn it is to push, among the clones of one remote. `budget`: whoever counts. `index`: whoever
  * brings the search index up to date. `approvals`: whoever writes what is approved. `checkout`:
- * whoever moves the checkout.
+ * whoever moves the checkout. `deciding`: whoever decides on a proposal.
  */
 export type LockName =
-  'dispatcher' | 'writer' | 'turn' | 'budget' | 'index' | 'approvals' | 'pins' | 'checkout';
+  | 'dispatcher'
+  | 'writer'
+  | 'turn'
+  | 'budget'
+  | 'index'
+  | 'approvals'
+  | 'pins'
+  | 'checkout'
+  | 'deciding';
 
 export interface Holder extends ProcessIdentity {
   /** ISO 8601 UTC. */

@@ -159,6 +159,28 @@ it('who can push cannot approve it in the name of its approver, and is named in 
   await running.stop();
 });
 
+it('is not decided on where somebody has put another text in its place', async () => {
+  const running = host.start();
+  const relPath = await host.send('worker', task(write('a.txt')));
+  const [question] = await asked(1);
+  if (question === undefined) throw new Error('no question');
+  const file = fileOf(host, question);
+  putFile(host, question.channel, question.relPath, file.replace('a.txt', 'harmless.txt'));
+  await host.news();
+  for (const word of ['approve', 'deny']) {
+    const ran = await host.run(word, question.relPath);
+    expect(ran.code).toBe(1);
+    expect(ran.err).toContain('somebody has changed it; nothing was decided');
+  }
+  expect(bus.from('anna').filter(({ message }) => message.decision !== undefined)).toEqual([]);
+  // With its own text it waits still.
+  putFile(host, question.channel, question.relPath, file);
+  await decide('deny', question, 'no');
+  expect(await answerTo(relPath)).toContain('denied by anna: no');
+  expect(written('a.txt')).toBe(false);
+  await running.stop();
+});
+
 it('a model that asks by itself, about something harmless, is permitted nothing else by that', async () => {
   const id = '01J0000000000000000000000B';
   const marks = { id, at: new Date().toISOString(), seed: 'a'.repeat(24) };

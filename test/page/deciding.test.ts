@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { formatMessage, type Message } from '../../src/protocol/message.ts';
 import { Browsing, hasBrowser, SLOW, soon, UNLESS } from '../support/browser.ts';
 import { Bus, type Host } from '../support/bus.ts';
-import { putFile } from '../support/keys.ts';
+import { hasSshKeygen, Key, putFile, signs, WITH_SSH_KEYGEN } from '../support/keys.ts';
 import { Web } from '../support/web.ts';
 
 const MARKUP = '<img src=x onerror="globalThis.hacked = 1"><b>bold</b>';
@@ -29,13 +29,16 @@ function propose(host: Host, relPath: string, said: Partial<Message> = {}): stri
   return relPath;
 }
 
-describe.skipIf(!hasBrowser)(`Decisions on the page ${UNLESS}`, SLOW, () => {
+const IS_READY = hasBrowser && hasSshKeygen;
+
+describe.skipIf(!IS_READY)(`Decisions on the page ${UNLESS} ${WITH_SSH_KEYGEN}`, SLOW, () => {
   const browsing = new Browsing();
 
   it('show what is proposed, whole and as text, and are made there with a note', async () => {
     const bus = new Bus();
     const host = await bus.host('laptop', { worker: 'true' });
     host.env['CROSSTALK_FROM'] = 'anna';
+    await signs(host, new Key(host, 'anna'));
     const plan = propose(host, AT(1));
     const permission = {
       tool: 'Bash',
@@ -106,6 +109,7 @@ describe.skipIf(!hasBrowser)(`Decisions on the page ${UNLESS}`, SLOW, () => {
     const bus = new Bus();
     const host = await bus.host('laptop', { worker: 'true' });
     host.env['CROSSTALK_FROM'] = 'anna';
+    await signs(host, new Key(host, 'anna'));
     const plan = propose(host, AT(1), { body: 'a plan\n' });
     await host.news();
     const token = 'token-of-the-tests-alone';

@@ -6,13 +6,13 @@ import { profileLine } from '../../operations/health/profiles.ts';
 import { status } from '../../operations/health/status.ts';
 import { type Status } from '../../operations/health/report.ts';
 import { writtenAt } from '../../operations/reading/channels.ts';
-import { gatedLine } from '../../operations/lookup/gated.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import type { Context } from '../../operations/context.ts';
-import { localTimes, shortName } from '../view/message.ts';
+import { localTimes } from '../view/message.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
 import { age, painter, table } from '../view/render.ts';
+import { gatedRows, inboxRows } from '../view/waiting-rows.ts';
 
 type Paint = ReturnType<typeof painter>;
 
@@ -123,37 +123,6 @@ function nameOf(context: Context, login: string): { name?: string } {
   } catch {
     return {};
   }
-}
-
-function inboxRows({ inbox }: Status): string[][] {
-  if (inbox === null) return [];
-  const { asking, questions } = inbox;
-  const more = questions - asking.length;
-  return [
-    ...asking.map(({ from, relPath, excerpt }) => [
-      escapeInvisible(from),
-      shortName(relPath),
-      escapeInvisible(oneLine(excerpt)),
-    ]),
-    ...(more > 0
-      ? [[`and ${String(more)} more`, '', 'see them with: crosstalk inbox --questions']]
-      : []),
-    ...(questions > 0 ? [['', '', 'answer with: crosstalk reply <message> "<text>"']] : []),
-  ];
-}
-
-function gatedRows({ gated }: Status): string[][] {
-  return gated.flatMap((one) => [
-    [one.actor, shortName(one.messages[0] ?? ''), `since ${one.since}`, gatedLine(one)],
-    ...one.ignored.map(({ relPath, decision, why }) => [
-      ...['', shortName(relPath)],
-      ...[`ignored: ${decision}`, why],
-    ]),
-  ]);
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
 }
 
 /** The most names that are listed, so that a flood of them cannot hide what matters. */

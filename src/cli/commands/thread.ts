@@ -91,7 +91,7 @@ function lines(call: Call, node: ThreadNode, asked: string, withCost: boolean): 
     node.relPath === asked ? paint('bold', who) : who,
     ...verifiedMark(paint, node.verified),
     paint('cyan', suffixOf(node.relPath)),
-    ...(node.mark === null ? [] : [paint('yellow', MARKS[node.mark])]),
+    ...markWords(node).map((word) => paint('yellow', word)),
     ...node.states.map((state) =>
       paint(COLOURS[state.state], words(state) + elsewhere(node, state)),
     ),
@@ -105,6 +105,15 @@ function lines(call: Call, node: ThreadNode, asked: string, withCost: boolean): 
 }
 
 const MARKS = { interim: 'interim', failure: 'notice of a failure', cancel: 'cancels it' } as const;
+
+/** A proposal is a word on the way as well, which goes without saying. */
+function markWords({ mark, proposal, decision }: ThreadNode): string[] {
+  return [
+    ...(proposal === true ? ['proposal'] : []),
+    ...(mark === null || (proposal === true && mark === 'interim') ? [] : [MARKS[mark]]),
+    ...(decision === undefined ? [] : [`decision: ${decision}`]),
+  ];
+}
 
 const COLOURS = {
   answered: 'green',

@@ -134,7 +134,8 @@ function onceMore(subject: string): string {
 
 /**
  * An answer that is back settles again what it settled before. A delegated task settles nothing:
- * the run that wrote it may have been ended before its answer.
+ * the run that wrote it may have been ended before its answer. Neither does a word that was sent on the way
+ * to an answer, such as a proposal, whose mail still waits; what is printed on the way ends its run.
  */
 async function entryOf(
   reader: MessageReader,
@@ -147,6 +148,7 @@ async function entryOf(
   const { channel, relPath } = place;
   const message = await reader.message(oid, channel, relPath);
   if (message?.host === undefined || message.re.length === 0) return { commits };
+  if (message.interim === true && message.printed !== true) return { commits };
   const { re, cause } = seenFrom(channel, channel, { relPath, message }).message;
   const named = byChannel(channel, [...new Set([...re, ...cause])]);
   const messages = named.get(channel) ?? [];

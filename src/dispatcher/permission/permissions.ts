@@ -116,11 +116,13 @@ export class Permissions {
       );
     }
     const since = this.#parts.now();
+    const digest = digestOfProposal({ channel, relPath }, content);
     const record: OpenPermission = {
       ...{ id: entry.id, run: id, actor, host, channel, relPath, approver, tool, mark },
       messages: messages.slice(-MOST_MESSAGES),
       since: since.toISOString(),
       until: new Date(since.getTime() + timeout).toISOString(),
+      digest,
     };
     await open.put(record);
     await outbox.put(entry);
@@ -128,7 +130,6 @@ export class Permissions {
     void this.#parts.publisher.publish(entry.id).catch((error: unknown) => {
       log('push_failed', { kind: 'other', reason: reasonOf(error) });
     });
-    const digest = digestOfProposal({ channel, relPath }, content);
     return parsed({ channel, relPath, digest, approver, record, message, timeout });
   }
 

@@ -6,17 +6,18 @@ import {
   type CountedDecision,
   type IgnoredDecision,
 } from '../../protocol/decision/judge.ts';
-import { parseMessage, type Message } from '../../protocol/message.ts';
+import type { Message } from '../../protocol/message.ts';
 import type { Decision, PermissionOnRecord } from '../../protocol/text/decision.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
-import { Gates } from '../../state/gates.ts';
-import { loadHeartbeat } from '../../state/heartbeat.ts';
+import { acquire } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
-import { queuedMessages } from '../lookup/queued.ts';
+import { queuedDecisions } from '../lookup/queued.ts';
+import { isOfHere, waitingHere } from '../lookup/waiting-here.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { findFile, shownMessage } from '../reading/read.ts';
-import type { Sent } from '../sending/input.ts';
+import type { SendInput, Sent } from '../sending/input.ts';
 import { send, senderIn, type SendOptions } from '../sending/send.ts';
+import { assertSigns, assertWaits } from './counting.ts';
 import { assertPerson } from './person.ts';
 
 /** Who is asked to decide on what. */
@@ -92,19 +93,17 @@ export async function proposalAt(context: Context, input: ProposalInput): Promis
   }
   const { bytes } = await findFile(context, `${channel}/${relPath}`);
   const digest = digestOfProposal({ channel, relPath }, bytes.toString('utf8'));
-  const proposal = { channel, relPath, digest, approver };
+  const here = await waitingHere(context);
+  const isElsewhere = !isOfHere(here, { channel, relPath, message });
+  const proposal = { channel, relPath, digest, approver, isElsewhere };
   const { decided, ignored, takenBack } = await judged(context, proposal, message);
   if (decided !== undefined)
     throw new CrosstalkError(
       'refused',
       `${relPath} is decided: ${decided.relPath} ${decided.decision === 'approve' ? 'approves' : 'denies'} it; to ask anew, write to ${escapeInvisible(message.from)} in its thread: crosstalk reply ${relPath} "<text>"`,
     );
-  if (takenBack !== undefined)
-    throw new CrosstalkError(
-      'refused',
-      `${relPath} waits for nobody any more: ${takenBack} takes it back; nothing was decided`,
-    );
-  await assertWaits(context, message, proposal);
+  assertWaits(here, proposal, takenBack);
+  if (isElsewhere) assertSigns(context, message, proposal);
   return {
     channel,
     relPath,
@@ -132,15 +131,15 @@ export async function decide(
   options: SendOptions = {},
 ): Promise<Decided> {
   await assertPerson(context);
-  const proposal = await proposalAt(context, input);
-  if (digest !== undefined && digest !== proposal.digest)
-    throw new CrosstalkError(
-      'refused',
-      `${proposal.relPath} has another text than the one that was shown; look at it again, nothing was decided`,
-    );
-  const sent = await send(
-    senderIn(context),
-    {
+  const done = await alone(context);
+  try {
+    const proposal = await proposalAt(context, input);
+    if (digest !== undefined && digest !== proposal.digest)
+      throw new CrosstalkError(
+        'refused',
+        `${proposal.relPath} has another text than the one that was shown; look at it again, nothing was decided`,
+      );
+    const said: SendInput = {
       to: '',
       reply: `${proposal.channel}/${proposal.relPath}`,
       body: note.trim() === '' ? WORDS[decision] : note,
@@ -151,34 +150,40 @@ export async function decide(
       isNew: false,
       wait,
       ...(allowSecret !== undefined && { allowSecret }),
-    },
-    options,
-  );
-  return { ...sent, decision, proposal };
+    };
+    const sent = await send(senderIn(context), said, {
+      ...options,
+      onDurable: (refs) => {
+        // From now on whoever decides too knows of it.
+        void done();
+        options.onDurable?.(refs);
+      },
+    });
+    return { ...sent, decision, proposal };
+  } finally {
+    await done();
+  }
 }
 
+/** Milliseconds to wait for somebody else who decides on this machine. */
+const WAIT_MS = 60_000;
+
 /**
- * On the machine that asked it is known what waits: a plan that was dropped, or done, is not decided on, and
- * neither is a text that somebody has put in its place.
+ * Keeps other processes of this machine from deciding meanwhile, so that of two contrary words nobody is
+ * told that both were taken.
+ *
+ * @returns what ends that; it may be called twice
+ * @throws CrosstalkError `refused` when somebody else does not end
  */
-async function assertWaits(
-  { paths }: Context,
-  { host, permission }: Message,
-  { relPath, digest }: Asked,
-): Promise<void> {
-  const gates = await new Gates(paths.gates).all();
-  const gate = gates.find((one) => one.proposal.relPath === relPath);
-  if (gate !== undefined && gate.proposal.digest !== digest)
+async function alone({ paths }: Context): Promise<() => Promise<void>> {
+  const lock = await acquire(paths.root, 'deciding', { wait: WAIT_MS });
+  if (!lock.ok)
     throw new CrosstalkError(
       'refused',
-      `${relPath} has another text on the bus than this machine has proposed, so somebody has changed it; nothing was decided`,
+      `process ${String(lock.holder.pid)} has been deciding since ${lock.holder.since}; nothing was decided, try again when it has ended`,
     );
-  const isOurs = permission === undefined && (await loadHeartbeat(paths.heartbeat))?.host === host;
-  if (gate === undefined && isOurs)
-    throw new CrosstalkError(
-      'refused',
-      `nothing waits for a decision on ${relPath} any more: what it was about is answered, taken back or planned anew; see what waits with: crosstalk status`,
-    );
+  let released: Promise<void> | undefined;
+  return () => (released ??= lock.release());
 }
 
 type Asked = Parameters<Decisions['judge']>[1];
@@ -192,16 +197,16 @@ async function judged(
   const { transport, reader, verifier, decided } = context;
   const links = new ChannelLinks(transport, reader);
   const decisions = new Decisions({ transport, links, verifier, decided });
+  // First what is still on its way: it leaves the outbox only once the bus has it.
+  const queued = await queuedDecisions(context);
   const tip = await tipOf(context);
   const found = await decisions.judge(tip, proposal);
   if (found.decided !== undefined) return found;
-  const isMadeHere = await decided.look();
-  for (const { channel, relPath, path, content } of await queuedMessages(context)) {
-    if (channel !== proposal.channel || !isMadeHere({ path, content })) continue;
-    const parsed = parseMessage(Buffer.from(content));
-    if (!parsed.ok || !decidesOn(parsed.value, proposal.relPath)) continue;
-    const { from, decision } = parsed.value;
-    if (from === proposal.approver && decision !== undefined)
+  for (const { channel, relPath, message } of queued) {
+    if (channel !== proposal.channel || !decidesOn(message, proposal.relPath)) continue;
+    const { from, decision, sig } = message;
+    const isGood = proposal.isElsewhere !== true || sig !== undefined;
+    if (from === proposal.approver && decision !== undefined && isGood)
       return { ...found, decided: { relPath, from, decision, by: 'here' } };
   }
   const takenBack = await decisions.takenBack(tip, proposal, written);

@@ -44,6 +44,8 @@ export interface InboxStatus {
     relPath: string;
     from: string;
     timestamp: string;
+    /** Whether it asks for a decision. */
+    proposal: boolean;
     /** The beginning of its text. */
     excerpt: string;
   }[];

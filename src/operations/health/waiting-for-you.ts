@@ -26,11 +26,12 @@ export async function waitingFor(
     name,
     unread,
     questions,
-    asking: entries.map(({ channel, relPath, message: { from, timestamp, body } }) => ({
+    asking: entries.map(({ channel, relPath, message: { from, timestamp, body, proposal } }) => ({
       channel: channel.id,
       relPath,
       from,
       timestamp,
+      proposal: proposal === true,
       excerpt: excerptOf(body, '', EXCERPT_BYTES).text,
     })),
   };

@@ -1,6 +1,7 @@
 import {
   addressedTo,
   countUnread,
+  hasProposals,
   isUnread,
   listUnread,
   namedBy,
@@ -20,6 +21,7 @@ import { withIndex, type IndexOptions } from '../index/indexing.ts';
 import { QuestionsBack } from './asked-back.ts';
 import { messagesAt } from './messages-at.ts';
 import { marked } from './marked.ts';
+import { OpenProposals } from './open-proposals.ts';
 import { queuedMessages } from './queued.ts';
 
 /** A message that came for somebody. */
@@ -128,7 +130,9 @@ function unreadFor(
 /**
  * The messages that ask a name something: new tasks and questions in old threads, by people or
  * actors, and questions back ({@link QuestionsBack}), if no message of that name answers them, on the
- * bus or in this machine's outbox, and their writers did not take them back. At most {@link MOST_ASKING}, the newest first.
+ * bus or in this machine's outbox, and their writers did not take them back; and proposals that wait
+ * ({@link OpenProposals}). At most {@link MOST_ASKING}: first what this machine waits for, which no number of
+ * pushed messages can hide, and then the newest first.
  */
 async function openQuestionsTo(
   context: Context,
@@ -137,17 +141,23 @@ async function openQuestionsTo(
 ): Promise<MessageRef[]> {
   let named: ReadonlySet<string> | undefined;
   const back = new QuestionsBack(context, tip);
-  const found: MessageRef[] = [];
+  const proposals = new OpenProposals(context, index, tip, name);
+  const found = hasProposals(index, name) ? await proposals.ofThisMachine() : [];
+  const known = new Set(found.map(messageKey));
   // Most of what may ask does not: words on the way to answers must not crowd out the questions.
-  for (const ref of unansweredBy(index, name)) {
-    if (found.length === MOST_ASKING) break;
+  for (const { proposes, ...ref } of unansweredBy(index, name)) {
+    if (found.length >= MOST_ASKING) break;
+    if (known.has(messageKey(ref))) continue;
     named ??= await namedInOutbox(context, name);
-    if (named.has(messageKey(ref))) continue;
+    if (!proposes && named.has(messageKey(ref))) continue;
     const [located] = await context.reader.messages(tip, ref.channel, [ref.relPath]);
     if (located === undefined) continue;
     const { message } = located;
-    const isAsking = isQuestion(message) || message.proposal === true;
-    if (!isAsking && !(await back.has({ ...ref, message }))) continue;
+    if (message.proposal === true) {
+      if (await proposals.isOpen({ ...ref, message })) found.push(ref);
+      continue;
+    }
+    if (!isQuestion(message) && !(await back.has({ ...ref, message }))) continue;
     if (!(await isTakenBack(context, index, tip, { ...ref, message }))) found.push(ref);
   }
   return found;

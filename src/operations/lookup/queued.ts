@@ -1,5 +1,6 @@
 import { placeOf } from '../../protocol/layout.ts';
 import type { Context } from '../context.ts';
+import { parseMessage, type Located } from '../../protocol/message.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 
 /** A file that waits in this machine's outbox. */
@@ -23,5 +24,20 @@ export async function queuedMessages(
     return place.kind === 'message'
       ? [{ ...file, channel: place.channel, relPath: place.relPath }]
       : [];
+  });
+}
+
+/** The decisions that a person has made on this machine and that are not on the bus yet. */
+export async function queuedDecisions({
+  outbox,
+  decided,
+}: Pick<Context, 'outbox' | 'decided'>): Promise<(MessageRef & Located)[]> {
+  const queued = await queuedMessages({ outbox });
+  if (queued.length === 0) return [];
+  const isMadeHere = await decided.look();
+  return queued.flatMap(({ channel, relPath, path, content }) => {
+    if (!isMadeHere({ path, content })) return [];
+    const parsed = parseMessage(Buffer.from(content));
+    return parsed.ok ? [{ channel, relPath, message: parsed.value }] : [];
   });
 }

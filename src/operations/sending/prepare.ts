@@ -37,7 +37,7 @@ export async function prepareMessages(
   const input = await withSchema(given);
   if (input.cancels !== undefined) return prepareCancel(context, input, from, { at, seed });
   const target = await targetOf(context, input, from);
-  assertDecided(context, input, target);
+  assertDecided(context, input, from, target);
   const to = recipients(context, input, target);
   if (input.awaited === true) assertOthers(to, from);
   const body = textOf(context, input, target);
@@ -107,15 +107,27 @@ function recipients({ dispatch }: Context, input: SendInput, target?: Target): A
   );
 }
 
-/** A plain reply to a question for permission permits nothing, and would start a run. */
-function assertDecided({ dispatch }: Context, { decision }: SendInput, target?: Target): void {
-  if (target?.message.permission === undefined || decision !== undefined) return;
+/**
+ * A plain reply to a question for permission permits nothing, and would start a run. One to a plan may be
+ * meant, and is planned for; whoever decides is told that it decides nothing.
+ */
+function assertDecided(
+  { dispatch, note }: Context,
+  { decision }: SendInput,
+  from: string,
+  target?: Target,
+): void {
+  if (target?.message.proposal !== true || decision !== undefined) return;
   if (dispatch.id !== undefined) return;
-  const { relPath } = target;
-  throw new CrosstalkError(
-    'usage',
-    `${relPath} asks for permission, and a reply gives none; decide with: crosstalk approve ${relPath} or crosstalk deny ${relPath} "<why>"`,
-  );
+  const { relPath, message } = target;
+  const how = `crosstalk approve ${relPath} or crosstalk deny ${relPath} "<why>"`;
+  if (message.permission !== undefined)
+    throw new CrosstalkError(
+      'usage',
+      `${relPath} asks for permission, and a reply gives none; decide with: ${how}`,
+    );
+  if (message.to.some(({ name }) => name === from))
+    note(`this reply decides nothing on ${relPath}; decide with: ${how}`);
 }
 
 /** Whoever asks and waits would wait for ever for an answer of their own. */

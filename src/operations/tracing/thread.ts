@@ -140,6 +140,8 @@ function describe({
     cause: message.cause,
     excerpt: excerptOf(message.body, '', EXCERPT_BYTES).text,
     mark: markOf(message),
+    ...(message.proposal === true && { proposal: true as const }),
+    ...(message.decision !== undefined && { decision: message.decision }),
     usage: message.usage ?? null,
     ...(message.branch !== undefined && { branch: message.branch }),
     ...(verified !== undefined && { verified }),

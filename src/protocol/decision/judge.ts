@@ -11,6 +11,8 @@ export interface Proposal {
   digest: string;
   /** The name of who decides. */
   approver: string;
+  /** Another machine has asked: there a decision of this machine counts only by its signature. */
+  isElsewhere?: boolean;
 }
 
 /** A message that says that it decides, with what this machine knows of who wrote it. */
@@ -78,13 +80,19 @@ export function judge(
   return { ...(decided && { decided }), ignored };
 }
 
+/** Whether a decision could be the one that counts, if no other came first. */
+export function couldCount(proposal: Proposal, candidate: Candidate): boolean {
+  return whyNot(proposal, candidate) === undefined;
+}
+
 function whyNot(
-  { approver, digest }: Proposal,
-  { message: { from, host, decides }, isMadeHere, verified }: Candidate,
+  { approver, digest, isElsewhere = false }: Proposal,
+  { message: { from, host, decides, sig }, isMadeHere, verified }: Candidate,
 ): IgnoredReason | undefined {
   if (from !== approver) return 'stranger';
   // What a dispatcher writes names its host: a run wrote it, or somebody who wants to look like one.
   if (host !== undefined) return 'from_run';
+  if (isMadeHere && isElsewhere && sig === undefined) return 'unsigned';
   if (!isMadeHere && verified !== true) return verified === false ? 'unsigned' : 'not_pinned';
   return decides === digest ? undefined : 'stale';
 }

@@ -28,17 +28,24 @@ export class Decided {
   /** Called before they are put into the outbox. */
   async note(files: readonly File[]): Promise<void> {
     const messages = files.filter(({ path }) => placeOf(path).kind === 'message');
-    await this.#lines.add(messages.map((file) => ({ of: nameOf(file) })));
+    await this.#lines.add(messages.map((file) => ({ of: nameOfDecision(file) })));
   }
 
   /** @returns tells of a file whether it is on record */
   async look(): Promise<(file: File) => boolean> {
+    const isKnown = await this.lookForNames();
+    return (file) => isKnown(nameOfDecision(file));
+  }
+
+  /** @returns tells of a file by its {@link nameOfDecision} whether it is on record */
+  async lookForNames(): Promise<(name: string) => boolean> {
     const known = new Set((await this.#lines.all()).map(({ of }) => of));
-    return (file) => known.has(nameOf(file));
+    return (name) => known.has(name);
   }
 }
 
-function nameOf({ path, content }: File): string {
+/** By what a file is known on the record. */
+export function nameOfDecision({ path, content }: File): string {
   const digest = createHash('sha256').update(JSON.stringify([path, content]));
   return digest.digest('base64url');
 }

@@ -1,4 +1,5 @@
 import { isChannelId, isName, isRelPath } from '../../protocol/names.ts';
+import { digestIn } from '../../protocol/text/decision.ts';
 import { isRecord, isTime, JsonFolder } from '../files.ts';
 
 /** A question for permission that a run waits for. Times are ISO 8601 UTC. */
@@ -21,6 +22,8 @@ export interface OpenPermission {
   since: string;
   /** When it counts as denied. */
   until: string;
+  /** What a decision on it is bound to; unknown where an older version has asked. */
+  digest?: string;
 }
 
 /**
@@ -36,7 +39,7 @@ export class OpenPermissions extends JsonFolder<OpenPermission> {
 function isOpenPermission(value: unknown): value is OpenPermission & { id: string } {
   if (!isRecord(value)) return false;
   const { id, run, actor, host, channel, relPath, approver, tool, mark, since, until } = value;
-  const { messages } = value;
+  const { messages, digest } = value;
   return (
     Array.isArray(messages) &&
     messages.every(isRelPath) &&
@@ -45,6 +48,7 @@ function isOpenPermission(value: unknown): value is OpenPermission & { id: strin
     isChannelId(channel) &&
     isRelPath(relPath) &&
     isTime(since) &&
-    isTime(until)
+    isTime(until) &&
+    (digest === undefined || digestIn(digest) !== undefined)
   );
 }

@@ -1,0 +1,139 @@
+import { ChannelLinks } from '../../bus/channel-links.ts';
+import { Decisions, digestOfProposal } from '../../bus/decisions.ts';
+import { CrosstalkError } from '../../errors.ts';
+import { namedBy } from '../../index/inbox.ts';
+import type { Index } from '../../index/index.ts';
+import { mayCancel } from '../../protocol/cancel.ts';
+import { decidesOn } from '../../protocol/decision/judge.ts';
+import { messageFile } from '../../protocol/layout.ts';
+import type { Located } from '../../protocol/message.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import type { Context } from '../context.ts';
+import { messagesAt } from './messages-at.ts';
+import { isOfHere, waitingHere, type WaitingHere } from './waiting-here.ts';
+import { queuedDecisions } from './queued.ts';
+
+/** A message that asks for a decision. */
+type Asking = MessageRef & Located;
+
+/** The most proposals of this machine that are looked at, the newest first. */
+const MOST_OF_HERE = 200;
+/** The most messages of one name that are read about one proposal. */
+const MOST_NAMING = 1000;
+/** So many are read in all: anybody can push any number of proposals, and of decisions on them. */
+const MOST_READ = 2000;
+/** The most messages of whoever proposes that are read to find out whether they have gone on. */
+const MOST_LATER = 20;
+
+/**
+ * Says which proposals wait for somebody (decision 46). Anybody can write a message in the name of the
+ * approver, so none of these closes a proposal but a decision that counts. A proposal of this machine waits
+ * as long as its dispatcher waits for it, whatever the bus says. What another machine proposes is over when
+ * its actor there takes it back, or has answered what it was about. Where nobody can say, a proposal waits.
+ *
+ * It reads nothing before it is asked for the first time.
+ */
+export class OpenProposals {
+  readonly #context: Context;
+  readonly #decisions: Decisions;
+  readonly #sources: { index: Index; tip: string; approver: string };
+  #here: Promise<WaitingHere> | undefined;
+  #queued: ReturnType<typeof queuedDecisions> | undefined;
+  #left = MOST_READ;
+
+  /** @param tip the commit at which messages are read */
+  constructor(context: Context, index: Index, tip: string, approver: string) {
+    this.#context = context;
+    const links = new ChannelLinks(context.transport, context.reader);
+    this.#decisions = new Decisions({ ...context, links });
+    this.#sources = { index, tip, approver };
+  }
+
+  /** The proposals of this machine that wait for that name, the newest first. */
+  async ofThisMachine(): Promise<MessageRef[]> {
+    const { tip, approver } = this.#sources;
+    const refs = (await this.#waitingHere()).forApprover(approver).slice(0, MOST_OF_HERE);
+    const found: MessageRef[] = [];
+    for (const located of await messagesAt(this.#context, tip, refs)) {
+      const { channel, relPath, message } = located;
+      const isThere = message.proposal === true && message.to.some(({ name }) => name === approver);
+      if (isThere && (await this.isOpen(located))) found.push({ channel, relPath });
+    }
+    return found;
+  }
+
+  /** Whether a proposal to that name waits for its decision. */
+  async isOpen(proposal: Asking): Promise<boolean> {
+    const here = await this.#waitingHere();
+    const isElsewhere = !isOfHere(here, proposal);
+    if (!isElsewhere && !here.waits(proposal)) return false;
+    if (await this.#isDecided(proposal, isElsewhere)) return false;
+    return !isElsewhere || !(await this.#isOver(proposal));
+  }
+
+  #waitingHere(): Promise<WaitingHere> {
+    this.#here ??= waitingHere(this.#context);
+    return this.#here;
+  }
+
+  async #isDecided({ channel, relPath }: Asking, isElsewhere: boolean): Promise<boolean> {
+    const { index, tip, approver } = this.#sources;
+    const { transport, reader } = this.#context;
+    const refs = namedBy(index, { channel, relPath }, approver, MOST_NAMING);
+    if (refs.length > 0 && this.#takes(refs.length)) {
+      const text = await transport.objects.text(tip, messageFile(channel, relPath));
+      const digest = digestOfProposal({ channel, relPath }, text ?? '');
+      const paths = refs.map((ref) => ref.relPath).toSorted();
+      const named = await reader.messages(tip, channel, paths);
+      const asked = { channel, relPath, digest, approver, isElsewhere };
+      const judged = await this.#decisions.among(tip, asked, named).catch(unknown);
+      if (judged?.decided !== undefined) return true;
+    }
+    this.#queued ??= queuedDecisions(this.#context);
+    return (await this.#queued).some(
+      (one) =>
+        one.channel === channel &&
+        decidesOn(one.message, relPath) &&
+        one.message.from === approver &&
+        (!isElsewhere || one.message.sig !== undefined),
+    );
+  }
+
+  /** Whether its writer, on another machine, has taken it back, or has answered what it was about. */
+  async #isOver({ channel, relPath, message }: Asking): Promise<boolean> {
+    const later = await this.#written({ channel, relPath }, message.from);
+    if (later.some((one) => one.message.cancels === relPath && mayCancel(one.message, message)))
+      return true;
+    const [question] = message.re;
+    if (question === undefined) return false;
+    const about = await this.#written({ channel, relPath: question }, message.from);
+    return about.some(
+      ({ message: { host, re, interim, failed } }) =>
+        host === message.host &&
+        interim !== true &&
+        failed === undefined &&
+        message.re.every((one) => re.includes(one)),
+    );
+  }
+
+  /** What a name has written that names a message: the newest of it. */
+  async #written(ref: MessageRef, name: string): Promise<Located[]> {
+    const { index, tip } = this.#sources;
+    const refs = namedBy(index, ref, name, MOST_LATER);
+    if (refs.length === 0 || !this.#takes(refs.length)) return [];
+    const paths = refs.map(({ relPath }) => relPath);
+    return this.#context.reader.messages(tip, ref.channel, paths);
+  }
+
+  #takes(count: number): boolean {
+    if (count > this.#left) return false;
+    this.#left -= count;
+    return true;
+  }
+}
+
+/** Where signatures cannot be verified, nobody can say what was decided. */
+function unknown(error: unknown): undefined {
+  if (error instanceof CrosstalkError && error.code === 'refused') return undefined;
+  throw error;
+}
