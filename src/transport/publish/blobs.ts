@@ -4,17 +4,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, deflate } from 'node:zlib';
 import { passed } from '../../crash-points.ts';
-import type { Blob, Commit } from '../../protocol/commit.ts';
+import type { Blob } from '../../protocol/commit.ts';
 import type { Repository } from '../clone/handle.ts';
+import { isDense } from './dense.ts';
 import type { Entries } from './publish.ts';
 
 const deflated = promisify(deflate);
 
-/** Bytes of which a few pieces tell whether compression would make them smaller. */
-const LARGE = 1 << 18;
-const PIECE = 1 << 14;
-/** Bytes that may travel uncompressed for the sake of what would not become smaller. */
-const LIGHT = 1 << 16;
+/** More than what is stored without compression has besides its content, so that it is one piece. */
+const OVERHEAD = 1 << 14;
 
 /** The bytes of a file that is to be published; undefined when they are not there, or altered. */
 export type BytesOf = (blob: Blob) => Promise<Buffer | undefined>;
@@ -67,29 +65,6 @@ async function written(
   return { ...blob, oid: out.toString('latin1').trim() };
 }
 
-/**
- * Whether git need not try to compress what is pushed: nearly all of it are files that would not become
- * smaller, such as pictures and archives. To try takes longer than the rest of such a push.
- */
-export function isAllDense(commits: readonly Commit[]): boolean {
-  let [dense, other] = [0, 0];
-  for (const { files, blobs = [] } of commits) {
-    for (const { content } of files) other += content.length;
-    for (const blob of blobs)
-      if (blob.dense === true) dense += blob.bytes;
-      else other += blob.bytes;
-  }
-  return dense > 0 && other <= LIGHT;
-}
-
-async function isDense(bytes: Buffer): Promise<boolean> {
-  if (bytes.length < LARGE) return false;
-  const places = [0, bytes.length / 2, bytes.length - PIECE].map(Math.floor);
-  const pieces = Buffer.concat(places.map((at) => bytes.subarray(at, at + PIECE)));
-  const packed = await deflated(pieces, { level: constants.Z_BEST_SPEED });
-  return packed.length > 0.97 * pieces.length;
-}
-
 /** Writes a loose object as git does, without starting git; see `writeLoose`. */
 async function looseBlob(objectsDir: string, tip: string, bytes: Buffer): Promise<string> {
   const head = Buffer.from(`blob ${String(bytes.length)}\0`);
@@ -106,7 +81,7 @@ async function looseBlob(objectsDir: string, tip: string, bytes: Buffer): Promis
   const content = Buffer.concat([head, bytes]);
   const store = await deflated(content, {
     level: constants.Z_NO_COMPRESSION,
-    chunkSize: content.length + PIECE,
+    chunkSize: content.length + OVERHEAD,
   });
   // Git recognises a file with this name as left half written, and prunes it.
   const temporary = join(folder, `tmp_obj_${randomBytes(8).toString('hex')}`);

@@ -4,7 +4,7 @@ import { wait, type Wait } from '../../wait.ts';
 import type { Fetched } from '../clone/remote.ts';
 import type { Failure } from '../git/failure.ts';
 import type { Refused } from './admit.ts';
-import { isAllDense } from './blobs.ts';
+import { isAllDense } from './dense.ts';
 import type { Upstream } from './upstream.ts';
 
 export type Published =
