@@ -43,7 +43,7 @@ export interface Upstream {
   ) => Promise<Failure | undefined>;
 }
 
-export interface MoveOptions {
+interface MoveOptions {
   signal?: AbortSignal | undefined;
   /** Whether what is pushed would not become smaller by compression. */
   isDense?: boolean;
