@@ -38,6 +38,10 @@
  * to the sweep. At `files_laid` the files of a batch are in the directory of a run that is not on record
  * yet; the next start removes the directory.
  *
+ * A schedule that is due passes `schedule_queued` when its message is in the outbox, and
+ * `schedule_recorded` when the machine remembers that. Before, the next start makes the same message
+ * once more, under the same path, and it is published only if nothing is there.
+ *
  * `file_written` and `file_renamed` are part of every durable write: first the temporary file is
  * complete, then it has its new name. Temporary files that a dead process left are deleted at the
  * next start.
@@ -69,6 +73,8 @@ export const CRASH_POINTS = [
   'files_in_git',
   'entry_with_files_removed',
   'files_laid',
+  'schedule_queued',
+  'schedule_recorded',
 ] as const;
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];

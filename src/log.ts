@@ -50,6 +50,9 @@ export type EventName =
   | 'epoch_begun'
   | 'maintained'
   | 'foreign_path'
+  | 'schedule_loaded'
+  | 'schedule_invalid'
+  | 'schedule_due'
   | 'woken'
   | 'internal_error';
 

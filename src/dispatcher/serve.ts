@@ -180,8 +180,9 @@ class Service {
   async #delay(rhythm: Rhythm): Promise<number> {
     const { now, random } = this.#options;
     const poll = Math.min(rhythm.next(random()), this.#news.longestPoll);
-    const next = await this.#parts.dispatcher.nextStart().catch(this.#report);
-    const ahead = (next?.getTime() ?? 0) - now().getTime();
+    const start = await this.#parts.dispatcher.nextStart().catch(this.#report);
+    const times = [start, this.#parts.schedules.next].flatMap((one) => one?.getTime() ?? []);
+    const ahead = Math.min(...times) - now().getTime();
     return ahead <= 0 ? poll : Math.min(poll, ahead + 5);
   }
 

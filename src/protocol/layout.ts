@@ -13,6 +13,7 @@ export const UPSTREAM = 'upstream';
 export const CHANNELS = 'data/channels';
 export const HOSTS = 'hosts';
 export const MEMORIES = 'data/memories';
+export const SCHEDULES = 'local/schedules';
 export const FILES = 'data/files';
 
 /**

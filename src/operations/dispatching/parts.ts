@@ -8,6 +8,7 @@ import { Known } from '../../dispatcher/intake/known.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
 import type { Transcribing } from '../../dispatcher/run/transcribing.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
+import { Schedules } from '../../dispatcher/automation/schedules.ts';
 import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
 import { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import { processRunner } from '../../runner/process-runner.ts';
@@ -18,6 +19,7 @@ import { Departed } from '../../state/departed.ts';
 import { Interruptions } from '../../state/interruptions.ts';
 import { DueNotices } from '../../state/notices.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
+import { ScheduleRecords } from '../../state/schedules.ts';
 import { Silences } from '../../state/silences.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
 import { Worktrees } from '../../state/worktrees.ts';
@@ -25,6 +27,7 @@ import type { Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 import { publisherOf } from './publisher-of.ts';
 import { serveRun } from '../sending/serve-run.ts';
+import { defaultChannelOf } from '../lookup/resolve.ts';
 import { approvingIn } from '../setup/approvals.ts';
 import { guardsOf, timeZone, transcribingOf } from './run-parts.ts';
 
@@ -89,6 +92,14 @@ export function dispatcherParts(
     outbox,
     publisher,
     sweep,
+    schedules: new Schedules({
+      ...{ transport, reader, deliveries, outbox, publisher, log },
+      records: new ScheduleRecords(context.paths.root, context.secret),
+      usualChannel: (channels) => defaultChannelOf(context, channels),
+      zone: timeZone(),
+      now: context.now,
+      newId: context.newId,
+    }),
     mayRead: () => permission(context.budget)('read'),
     log,
   };

@@ -1,0 +1,50 @@
+import type { Message } from '../message.ts';
+import type { Occurrences } from './occurrences.ts';
+import type { Schedule } from './schedule.ts';
+
+/** Milliseconds by which an occurrence may be late and still counts as on time. */
+const ON_TIME_MS = 120_000;
+
+/** What there is to do about a schedule. */
+export interface Due {
+  /** The last occurrence that has come, in milliseconds since 1970; undefined when none has. */
+  due?: number;
+  /** Whether it came while nobody looked, and is not to be sent any more. */
+  isMissed: boolean;
+}
+
+/**
+ * Finds out whether a schedule is due. Of several occurrences that have come only the last one counts.
+ *
+ * @param after what came until then is dealt with: since when the file is there, or the last occurrence
+ * @param now both in milliseconds since 1970
+ */
+export function dueNow(
+  { catchUp, grace }: Pick<Schedule, 'catchUp' | 'grace'>,
+  occurrences: Occurrences,
+  after: number,
+  now: number,
+): Due {
+  const due = occurrences.last(after, now);
+  if (due === undefined) return { isMissed: false };
+  const late = now - due;
+  return { due, isMissed: late > ON_TIME_MS && (catchUp === 'none' || late > grace) };
+}
+
+/** The message of an occurrence, with the machine-made facts on its origin. */
+export function scheduledMessage(schedule: Schedule, due: Date): Message {
+  const { name, host, from, to, tier, body } = schedule;
+  const at = due.toISOString();
+  return {
+    from,
+    to,
+    type: 'text',
+    timestamp: at,
+    re: [],
+    cause: [],
+    ...(tier !== undefined && { tier }),
+    host,
+    extra: { schedule: name, due: at },
+    body,
+  };
+}

@@ -1,0 +1,138 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Bus, type Event, type Host } from '../support/bus.ts';
+import { pass } from '../support/passes.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** A file of `local/schedules/` for the host `front`. */
+function schedule(header: Record<string, string>, body = 'what is new?'): string {
+  const fields = { host: 'front', to: 'worker', ...header };
+  const lines = Object.entries(fields).map(([key, value]) => `${key}: ${value}`);
+  return `---\n${lines.join('\n')}\n---\n${body}\n`;
+}
+
+async function world(header: Record<string, string>): Promise<{ bus: Bus; host: Host }> {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  host.edit({ 'local/schedules/standup.md': schedule(header) });
+  return { bus, host };
+}
+
+const dueOf = (log: Event[]): unknown[] =>
+  log.filter(({ event }) => event === 'schedule_due').map(({ due, outcome }) => [due, outcome]);
+
+const sentBy = (bus: Bus): unknown[] =>
+  bus
+    .from('schedule')
+    .map(({ message }) => [message.extra['schedule'], message.extra['due'], message.host]);
+
+/** The whole multiple of a time that comes next, by the real clock; the file is committed before. */
+function nextMultiple(ms: number): number {
+  return (Math.floor(Date.now() / ms) + 1) * ms;
+}
+
+/** How far a clock has to be ahead to show a time. */
+const offTo = (time: number): number => time - Date.now() + 1000;
+
+it('nothing is due before its file is there, and an occurrence is sent once, however often it is looked at', async () => {
+  const { bus, host } = await world({ every: '1h' });
+  expect(dueOf(await pass(host))).toEqual([]);
+  const due = nextMultiple(HOUR_MS);
+  const iso = new Date(due).toISOString();
+  expect(dueOf(await pass(host, offTo(due)))).toEqual([[iso, 'sent']]);
+  expect(dueOf(await pass(host, offTo(due)))).toEqual([]);
+  expect(sentBy(bus)).toEqual([['standup', iso, 'front']]);
+  await pass(host, offTo(due) + 5000);
+  const [answer] = bus.from('worker');
+  expect(answer?.message.body).toBe('done\n');
+  // A machine that has lost what it remembers finds it on the bus.
+  rmSync(join(host.state, 'schedules.json'));
+  rmSync(join(host.state, 'schedules.key'));
+  await pass(host, offTo(due) + 5000);
+  expect(bus.from('schedule')).toHaveLength(1);
+});
+
+it('of many that were missed the last one is sent, within its grace, and none where the file says so', async () => {
+  const { bus, host } = await world({ every: '10m', grace: '30m' });
+  host.edit({
+    'local/schedules/strict.md': schedule({ every: '10m', catch_up: 'none', from: 'strict' }),
+  });
+  await pass(host);
+  const late = nextMultiple(24 * HOUR_MS) + 24 * HOUR_MS + 5 * MINUTE_MS;
+  const log = dueOf(await pass(host, offTo(late)));
+  const last = new Date(late - 5 * MINUTE_MS).toISOString();
+  expect(log).toEqual([
+    [last, 'sent'],
+    [last, 'missed'],
+  ]);
+  expect(sentBy(bus)).toEqual([['standup', last, 'front']]);
+  expect(bus.from('strict')).toEqual([]);
+});
+
+it('what came too late for its grace is not sent, and a clock that was set back buys nothing twice', async () => {
+  const { bus, host } = await world({ cron: '0 12 * * *', timezone: 'UTC' });
+  await pass(host);
+  const noon = nextMultiple(24 * HOUR_MS) + 12 * HOUR_MS;
+  expect(dueOf(await pass(host, offTo(noon + 2 * HOUR_MS)))).toEqual([
+    [new Date(noon).toISOString(), 'missed'],
+  ]);
+  const next = noon + 24 * HOUR_MS;
+  expect(dueOf(await pass(host, offTo(next)))).toEqual([[new Date(next).toISOString(), 'sent']]);
+  // Back to yesterday, and over the same noon once more.
+  await pass(host, offTo(next - HOUR_MS));
+  await pass(host, offTo(next));
+  expect(sentBy(bus)).toEqual([['standup', new Date(next).toISOString(), 'front']]);
+});
+
+it('while the last one has no answer the next is left out, unless they may overlap', async () => {
+  const { bus, host } = await world({ every: '1h', to: 'elsewhere' });
+  host.edit({
+    'local/schedules/eager.md': schedule({
+      every: '1h',
+      to: 'elsewhere',
+      overlap: 'true',
+      from: 'eager',
+    }),
+  });
+  await pass(host);
+  const first = nextMultiple(HOUR_MS);
+  await pass(host, offTo(first));
+  const second = dueOf(await pass(host, offTo(first + HOUR_MS)));
+  const at = new Date(first + HOUR_MS).toISOString();
+  expect(second.sort()).toEqual([
+    [at, 'sent'],
+    [at, 'unanswered'],
+  ]);
+  expect(bus.from('schedule')).toHaveLength(1);
+  expect(bus.from('eager')).toHaveLength(2);
+});
+
+it('a broken file is reported with its values, and the last good one stays in force', async () => {
+  const { bus, host } = await world({ every: '1h' });
+  await pass(host);
+  host.edit({ 'local/schedules/standup.md': schedule({ every: 'often', quiet: 'at night' }) });
+  const log = await pass(host);
+  const [invalid] = log.filter(({ event }) => event === 'schedule_invalid');
+  expect(invalid?.['reason']).toBe(
+    'quiet is "at night", expected a span of the day such as 23:00-07:00; every is "often", expected a duration such as 15m, 2h or 1d, from 1m to 366d',
+  );
+  const due = nextMultiple(HOUR_MS);
+  await pass(host, offTo(due));
+  expect(sentBy(bus)).toEqual([['standup', new Date(due).toISOString(), 'front']]);
+});
+
+it('another host, a pause of the file and a removed file send nothing', async () => {
+  const { bus, host } = await world({ every: '1h', enabled: 'false' });
+  host.edit({
+    'local/schedules/other.md': schedule({ every: '1h', host: 'back' }),
+    'local/schedules/gone.md': schedule({ every: '1h' }),
+  });
+  await pass(host);
+  host.remove('local/schedules/gone.md');
+  const due = nextMultiple(HOUR_MS);
+  expect(dueOf(await pass(host, offTo(due)))).toEqual([]);
+  expect(bus.from('schedule')).toEqual([]);
+});
