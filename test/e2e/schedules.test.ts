@@ -136,3 +136,46 @@ it('another host, a pause of the file and a removed file send nothing', async ()
   expect(dueOf(await pass(host, offTo(due)))).toEqual([]);
   expect(bus.from('schedule')).toEqual([]);
 });
+
+it('is made, shown, paused, run at once and removed by commands, and explained', async () => {
+  const bus = new Bus();
+  const host = await bus.host('front', { worker: 'echo done' });
+  const out = async (...argv: string[]): Promise<string> => {
+    const ran = await host.run('schedule', ...argv);
+    expect(ran.code, ran.err).toBe(0);
+    return ran.out;
+  };
+  const add = ['add', 'standup', '--to', 'worker'];
+  expect(await out(...add, '--cron', '0 9 * * *', '--timezone', 'UTC', 'what is new?')).toMatch(
+    /^Scheduled: standup \(local\/schedules\/standup\.md\)\n( {2}due \d{4}-\d\d-\d\dT09:00:00\.000Z\n){3}$/,
+  );
+  expect(JSON.parse(await out('list', '--json'))).toMatchObject([
+    {
+      name: 'standup',
+      host: 'front',
+      to: 'worker',
+      when: 'cron 0 9 * * *',
+      enabled: true,
+      last: null,
+    },
+  ]);
+  await out('pause', 'standup');
+  expect(JSON.parse(await out('show', 'standup', '--json'))).toMatchObject({
+    enabled: false,
+    upcoming: [],
+  });
+  await out('pause', 'standup', '--off');
+  const sent = JSON.parse(await out('run', 'standup', '--json')) as { relPath: string };
+  await pass(host);
+  expect(bus.from('worker')[0]?.message.re).toEqual([sent.relPath]);
+  const explained = await host.run('explain', sent.relPath, 'worker');
+  expect(explained.out).toMatch(/\n {2}sent by schedule standup, due \d{4}-/);
+  await out('remove', 'standup');
+  const gone = await host.run('schedule', 'show', 'standup');
+  expect(gone.code).not.toBe(0);
+  expect(gone.err).toBe(
+    'crosstalk schedule show: no schedule "standup"; make one with: crosstalk schedule add "standup"\n',
+  );
+  const twice = await host.run('schedule', ...add, '--cron', '0 9 * * *', '--every', '1h', 'hello');
+  expect(twice.err).toMatch(/cron and every are both given, expected one of cron, every and at/);
+});

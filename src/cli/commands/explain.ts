@@ -8,11 +8,13 @@ export function run(call: Call): Promise<number> {
     const result = await explain(context, message, actor);
     return print(call, result, () => {
       const verdict = `${result.message} ${result.wakes ? 'wakes' : 'does not wake'} ${actor}: ${result.because}`;
+      const by = result.started_by;
       const open = result.open_questions.map(
         ({ message: path, asker }) => `  its stdout answers ${asker}: ${path}`,
       );
       return [
         verdict,
+        ...(by === undefined ? [] : [`  sent by schedule ${by.schedule}, due ${by.due}`]),
         ...result.answered.map((path) => `  re: ${path}`),
         ...open,
         `  state: ${describeFacts(result.facts)}`,

@@ -1,4 +1,6 @@
 import type { Message } from '../message.ts';
+import { isName } from '../names.ts';
+import { utcOf } from '../text/timestamp.ts';
 import type { Occurrences } from './occurrences.ts';
 import type { Schedule } from './schedule.ts';
 
@@ -47,4 +49,18 @@ export function scheduledMessage(schedule: Schedule, due: Date): Message {
     extra: { schedule: name, due: at },
     body,
   };
+}
+
+/** What a message says of the schedule that has sent it; whoever can push can say so as well. */
+export interface StartedBy {
+  schedule: string;
+  /** ISO 8601 in UTC. */
+  due: string;
+}
+
+/** Reads what {@link scheduledMessage} writes; undefined for any other message. */
+export function startedBy({ extra }: Pick<Message, 'extra'>): StartedBy | undefined {
+  const { schedule, due } = extra;
+  const isDue = typeof due === 'string' && utcOf(due) === due;
+  return isName(schedule) && isDue ? { schedule, due } : undefined;
 }
