@@ -104,8 +104,8 @@ describe.each(ZONES)('in %s', (zone) => {
         const [from, until] = [change - 8 * HOUR_MS, change + 8 * HOUR_MS];
         const occurrences = new Occurrences({ when: { kind: 'cron', expression: text } }, zone);
         const found: number[] = [];
-        for (let at = occurrences.after(from); at !== undefined && at <= until;)
-          (found.push(at), (at = occurrences.after(at)));
+        let at = occurrences.after(from);
+        for (; at !== undefined && at <= until; at = occurrences.after(at)) found.push(at);
         expect(found.map((at) => new Date(at).toISOString())).toEqual(
           expected(zone, has, from, until).map((at) => new Date(at).toISOString()),
         );
