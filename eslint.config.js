@@ -10,6 +10,7 @@ const DANGEROUS = {
   'node:child_process': [
     'src/transport/git/git.ts',
     'src/runner/process-runner.ts',
+    'src/runner/bounded-program.ts',
     'src/runner/sandbox/bubblewrap.ts',
     'src/runner/foreground-job.ts',
     'src/runner/notify.ts',

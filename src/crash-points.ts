@@ -42,6 +42,23 @@
  * `schedule_recorded` when the machine remembers that. Before, the next start makes the same message
  * once more, under the same path, and it is published only if nothing is there.
  *
+ * A run in a copy of a repository passes `tree_recorded` (the record of the copy says that it is not ready),
+ * `tree_cloned` (the copy is complete under a name that is used once), `tree_made` (it has its own name)
+ * and `tree_prepared`. Until its record says that it is ready, it is made anew: a git that outlives the
+ * process that started it writes where nobody looks. After the run, at `branch_packed` nothing is in
+ * the original; at `branch_received` its objects are, which nothing names; at `branch_moved` the branch
+ * is there, and at `branch_noted` the record of the copy says so. The run counts as never made until its
+ * output is recorded, so the next one finds the copy as it was left, and brings the branch again.
+ *
+ * At `transcript_begun` and `transcript_written` nothing depends on what was written: a transcript without
+ * its last line is one that was cut off.
+ *
+ * A plan that waits for a decision passes `gate_written`: the gate holds the final bytes of what asks for it,
+ * and the run counts as made. `proposal_queued`: they are in the outbox; without the mark that says so they
+ * are put there once more. `decision_written`: the decision counts, whatever becomes of its message.
+ * `denial_queued`: the answer after a denial is in the outbox, as any other answer is from then on; the gate
+ * that is left is removed.
+ *
  * `file_written` and `file_renamed` are part of every durable write: first the temporary file is
  * complete, then it has its new name. Temporary files that a dead process left are deleted at the
  * next start.
@@ -75,6 +92,20 @@ export const CRASH_POINTS = [
   'files_laid',
   'schedule_queued',
   'schedule_recorded',
+  'tree_recorded',
+  'tree_cloned',
+  'tree_made',
+  'tree_prepared',
+  'branch_packed',
+  'branch_received',
+  'branch_moved',
+  'branch_noted',
+  'transcript_begun',
+  'transcript_written',
+  'gate_written',
+  'proposal_queued',
+  'decision_written',
+  'denial_queued',
 ] as const;
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];

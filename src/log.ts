@@ -35,6 +35,10 @@ export type EventName =
   | 'failure_told'
   | 'cancelled'
   | 'cancel_ignored'
+  | 'gated'
+  | 'decided'
+  | 'decision_ignored'
+  | 'gate_removed'
   | 'parked'
   | 'fallback'
   | 'joining'
@@ -46,6 +50,9 @@ export type EventName =
   | 'branch_held'
   | 'sandbox_refused'
   | 'drop_refused'
+  | 'permission_asked'
+  | 'permission_answered'
+  | 'permission_denied'
   | 'processes_ended'
   | 'epoch_begun'
   | 'maintained'
@@ -85,12 +92,14 @@ const LEVELS: Partial<Record<EventName, Level>> = {
   dead_letter: 'warn',
   quarantined: 'error',
   parked: 'warn',
+  decision_ignored: 'warn',
   fallback: 'warn',
   cursor_lost: 'warn',
   workspace_cleaned: 'warn',
   branch_held: 'warn',
   sandbox_refused: 'warn',
   drop_refused: 'warn',
+  permission_denied: 'warn',
   internal_error: 'error',
 };
 

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { confine } from '../../src/dispatcher/run/confine.ts';
+import { confine } from '../../src/dispatcher/sandbox/confine.ts';
 import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
 import { USUAL_SANDBOX } from '../../src/protocol/files/tier-sandbox.ts';
 import type { Figure, Scale } from '../figure.ts';

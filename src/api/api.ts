@@ -4,6 +4,7 @@
  * docs/openapi.json describes the same, with the paths.
  */
 export type * from './cost.ts';
+export type * from './deciding.ts';
 export type * from './delay.ts';
 export type * from './events.ts';
 export type * from './inbox.ts';

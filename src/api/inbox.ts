@@ -13,6 +13,8 @@ export interface WebInboxItem extends MessageRef {
   unread: boolean;
   /** Whether it asks something that was not answered yet. */
   waits_for_you: boolean;
+  /** Whether it asks for a decision. */
+  proposal: boolean;
   /** Why the work of which it tells failed; null for any other message. */
   failed: string | null;
 }

@@ -1,4 +1,5 @@
 import type { MessageRef } from '../protocol/message-ref.ts';
+import type { BranchOnRecord } from '../protocol/text/branch.ts';
 import type { WebDelay } from './delay.ts';
 import type { Time } from './time.ts';
 import type { WebUsage } from './usage.ts';
@@ -15,6 +16,8 @@ export interface WebSession {
   host: string | null;
   /** Whether every write is refused with 403. */
   read_only: boolean;
+  /** Whether this window may decide on what actors propose. */
+  may_decide: boolean;
   /** The maximum size of a message in bytes. */
   message_limit: number;
   event_id: string;
@@ -48,6 +51,20 @@ export interface WebMessage extends MessageRef {
   mark?: 'interim' | 'failure' | 'cancel';
   /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
   verified?: boolean;
+  /** The branch on which the run worked that wrote it, in the repository of its host; as it claims. */
+  branch?: BranchOnRecord;
+  /** Somebody has to decide on it. */
+  proposal?: boolean;
+}
+
+/** `GET /api/branch`: what the branch of an answer changed, where this machine has it. */
+export interface WebBranchDiff extends BranchOnRecord {
+  /** The folder of the repository, or of the copy of it, in which it was found. */
+  place: string;
+  /** The beginning of the patch; characters that are not drawn are escaped, except line feeds and tabs. */
+  patch: string;
+  /** Whether the patch is longer. */
+  cut: boolean;
 }
 
 /** A file that a message brings along; everything is as its sender claims. */
@@ -144,6 +161,8 @@ export interface WebThreadNode {
   /** What it is if it only looks like an answer: a word on the way to one, or the notice of a failure. */
   mark: 'interim' | 'failure' | 'cancel' | null;
   usage: WebUsage | null;
+  /** The branch on which the run worked that wrote it. */
+  branch?: BranchOnRecord;
   /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
   verified?: boolean;
   states: WebState[];
@@ -166,11 +185,19 @@ export interface WebHit extends MessageRef {
   channel_name: string;
   score: number;
   from: string;
+  /** Whether its writer has signed it; only where a key of that name is pinned on this machine. */
+  verified?: boolean;
   to: string[];
   timestamp: Time;
   excerpt: string;
   /** The messages around it in its channel; `hit` is where it stands among them. */
-  context: { relPath: string; from: string; excerpt: string; hit: boolean }[];
+  context: {
+    relPath: string;
+    from: string;
+    verified?: boolean;
+    excerpt: string;
+    hit: boolean;
+  }[];
 }
 
 /** `GET /api/search`, as `crosstalk search --json`. */

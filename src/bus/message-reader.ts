@@ -238,8 +238,9 @@ export class MessageReader {
 /** Everybody who asks gets the same reader. */
 function frozen(result: Parsed<Message>): Parsed<Message> {
   if (result.ok) {
-    const { to, re, cause, origin, options, failed, files = [], extra } = result.value;
-    const parts = [...to, to, re, cause, origin, options, failed, ...files, files, extra];
+    const { to, re, cause, origin, options, failed, files = [], permission, extra } = result.value;
+    const lists = [...to, to, re, cause, origin, options, ...files, files];
+    const parts = [...lists, failed, permission, permission?.marks, extra];
     for (const part of [...parts, result.value]) Object.freeze(part);
   }
   return Object.freeze(result);

@@ -1,13 +1,16 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isIn, isOurs, namedPaths, type Places } from '../agents/named-paths.ts';
+import { askingOf } from '../agents/permission/asking.ts';
+import { planningCommand, PLANNING_AGENTS } from '../agents/planning.ts';
 import type { Tier } from '../protocol/files/host-file.ts';
 import { visible } from '../protocol/text/quoted.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /**
- * Why a command is never run on this machine: it names a file inside the transport, and anybody who
- * can push can change that file (trust.md §2). Undefined when it names no such file.
+ * Why a tier is never run on this machine: its command names a file inside the transport, and anybody who
+ * can push can change that file (trust.md §2), or it has a gate and nothing that plans, or is to ask for
+ * permission and cannot (work.md). Undefined when nothing is wrong with it.
  *
  * A relative path is judged by the folder it names, and not by whether such a file is on the bus:
  * nothing runs in the transport, and anybody who can push could stop a command by pushing a file of
@@ -16,7 +19,23 @@ import type { Transport } from '../transport/transport.ts';
 export async function tierRefusalOf(
   transport: Transport,
   home: string,
-  { cli, workdir }: Pick<Tier, 'cli' | 'workdir'>,
+  tier: Pick<Tier, 'cli' | 'workdir' | 'gate' | 'gatePlan' | 'permit'>,
+): Promise<string | undefined> {
+  const { cli, workdir, gate, gatePlan, permit } = tier;
+  const asking = permit === undefined ? undefined : askingOf(cli);
+  if (asking?.ok === false)
+    return `it has permit, and ${asking.why}; take permit out, or change the command`;
+  if (gate !== undefined && gatePlan === undefined && planningCommand(cli) === undefined)
+    return `it has a gate, and no planning mode of its command is known: that is known of plain calls of ${PLANNING_AGENTS.join(', ')}; name a command that plans and changes nothing with gate_plan`;
+  const inCli = await namedInTransport(transport, home, { cli, workdir });
+  if (inCli !== undefined || gatePlan === undefined) return inCli;
+  return namedInTransport(transport, home, { cli: gatePlan, workdir });
+}
+
+async function namedInTransport(
+  transport: Transport,
+  home: string,
+  { cli, workdir }: { cli: string; workdir: string | undefined },
 ): Promise<string | undefined> {
   const places: Places = {
     transport: [...new Set([transport.dir, await resolved(transport.dir)])],
@@ -40,7 +59,14 @@ export async function refusalsOf(
   tiers: readonly Tier[],
 ): Promise<(tier: Tier) => string | undefined> {
   const known = new Map<string, string | undefined>();
-  const keyOf = ({ cli, workdir }: Tier): string => JSON.stringify([cli, workdir === undefined]);
+  const keyOf = ({ cli, workdir, gate, gatePlan, permit }: Tier): string =>
+    JSON.stringify([
+      cli,
+      workdir === undefined,
+      gate === undefined,
+      gatePlan,
+      permit === undefined,
+    ]);
   for (const tier of tiers) {
     const key = keyOf(tier);
     if (!known.has(key)) known.set(key, await tierRefusalOf(transport, home, tier));

@@ -65,9 +65,14 @@ export function isSpare({ in_use, uncommitted, fetched, problem }: ListedWorktre
 /**
  * Removes a copy, whatever is in it. Its record goes last, so that what is left of a removal that was cut
  * short is found again.
+ *
+ * @param worktree as it was when it was looked at
+ * @returns false where a run has begun in it since: it stays
  */
-export async function dropWorktree(worktrees: Worktrees, worktree: Worktree): Promise<void> {
+export async function dropWorktree(worktrees: Worktrees, worktree: Worktree): Promise<boolean> {
+  if ((await worktrees.usedAt(worktree)) !== worktree.record.used) return false;
   await worktrees.note(worktree, { ready: false });
   await removeTree(worktree);
   await worktrees.forget(worktree);
+  return true;
 }

@@ -15,6 +15,7 @@ export type Asking = Extract<
       | 'status'
       | 'retry'
       | 'cancel'
+      | 'decide'
       | 'actors'
       | 'memory'
       | 'attach'
@@ -43,6 +44,8 @@ export async function ask(
       return told(await port.retry(effect.id));
     case 'cancel':
       return told(await port.cancel(effect.message));
+    case 'decide':
+      return told(await port.decide(effect.decision, effect.message, effect.note));
     case 'actors':
       return panel('actors', await port.actors());
     case 'memory':

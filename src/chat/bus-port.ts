@@ -1,6 +1,7 @@
 import { inboxHere } from '../operations/lookup/inbox.ts';
 import { marked } from '../operations/lookup/marked.ts';
 import { readMessage } from '../operations/reading/read.ts';
+import { decide } from '../operations/deciding/decide.ts';
 import { cancel } from '../operations/sending/cancel.ts';
 import { knownActors } from '../operations/setup/actors.ts';
 import { arrivals } from '../operations/lookup/arrivals.ts';
@@ -210,6 +211,13 @@ export class BusPort implements ChatPort {
       ...{ only: false, wait: true },
     });
     return delivered.published ? `cancelled: ${cancelled}` : `cancelled here: ${delivered.reason}`;
+  }
+
+  async decide(decision: 'approve' | 'deny', message: string, note: string): Promise<string> {
+    const said = { message, decision, note, from: this.opening.me, login: this.#input.login };
+    const { proposal, delivered } = await decide(this.#context, { ...said, wait: true });
+    const done = `${decision === 'approve' ? 'approved' : 'denied'}: ${proposal.relPath}`;
+    return delivered.published ? done : `${done}; it counts once it is on the remote`;
   }
 
   /** Waits for messages that are being sent; slower ones are safe in the outbox or the dispatcher. */

@@ -37,10 +37,7 @@ export class BusSending {
     const marks = newMarks(this.#context);
     const relPath = firstPath(marks);
     const addressees = to.split(',').map((name) => name.trim());
-    const shown = bodyShown(
-      body,
-      attachments.map(({ file }) => file),
-    );
+    const shown = bodyShown({ body, files: attachments.map(({ file }) => file) });
     const entry = { channel, relPath, from: me, to: addressees, re: [], cause: [], body: shown };
     // An operator starts a new conversation, even if the chat was opened inside a dispatch.
     const input = { to, body, channel, from: me, login, isNew: true, wait: true };
@@ -65,10 +62,7 @@ export class BusSending {
       reply(this.#context, { ...input, isNew: true, wait: true }, { marks, onSent, attachments }),
     );
     const at = Date.parse(marks.at);
-    const shown = bodyShown(
-      body,
-      attachments.map(({ file }) => file),
-    );
+    const shown = bodyShown({ body, files: attachments.map(({ file }) => file) });
     return {
       entry: { channel, relPath, from: me, to, at, re: [found.relPath], cause: [], body: shown },
       sent,

@@ -13,6 +13,16 @@ export const COMMANDS = [
     summary: 'take back what you asked last, or this message',
   },
   {
+    name: 'approve',
+    usage: '/approve <message> [note]',
+    summary: 'let an actor do what it proposes there',
+  },
+  {
+    name: 'deny',
+    usage: '/deny <message> [why]',
+    summary: 'keep an actor from what it proposes there',
+  },
+  {
     name: 'attach',
     usage: '/attach <file>',
     summary: 'send a file with the next message; alone: what waits; /attach - drops it',

@@ -1,10 +1,11 @@
-import { fileInWords, type AttachedFile } from '../protocol/attached.ts';
+import { fileInWords } from '../protocol/attached.ts';
 import { knownActors } from '../operations/setup/actors.ts';
 import type { Arrival } from '../operations/lookup/arrivals.ts';
 import type { Context } from '../operations/context.ts';
 import { formatAddress, parseAddress } from '../protocol/address.ts';
-import type { Located } from '../protocol/message.ts';
+import type { Located, Message } from '../protocol/message.ts';
 import { isAnswer } from '../protocol/owed.ts';
+import { branchInWords } from '../protocol/text/branch.ts';
 import { oneLine } from './clean.ts';
 import type { ChannelRow, Entry } from './port.ts';
 
@@ -25,7 +26,7 @@ export function rowOf({ id, name, depth }: ChannelRow): ChannelRow {
 }
 
 export function entryOf({ channel, relPath, message, verified }: Arrival): Entry {
-  const { from, to, timestamp, re, cause, body, options, files = [] } = message;
+  const { from, to, timestamp, re, cause, options } = message;
   const { interim, failed, host } = message;
   const marks = { ...(interim && { interim }), ...(failed && { failed }), ...(host && { host }) };
   return {
@@ -36,18 +37,23 @@ export function entryOf({ channel, relPath, message, verified }: Arrival): Entry
     at: Date.parse(timestamp),
     re,
     cause,
-    body: bodyShown(body, files),
+    body: bodyShown(message),
     ...(options && { options }),
     ...(verified !== undefined && { verified }),
     ...(isAnswer(message) ? {} : { notYet: marks }),
   };
 }
 
-/** A text above the files that go along with it. */
-export function bodyShown(body: string, files: readonly AttachedFile[]): string {
-  if (files.length === 0) return body;
-  return `${body.trimEnd()}\n\n${files.map(fileInWords).join('\n')}\n`;
+/** A text above the files that go along with it, and the branch on which it was worked. */
+export function bodyShown({ body, files = [], branch }: Shown): string {
+  const lines = [
+    ...files.map(fileInWords),
+    ...(branch === undefined ? [] : [`branch ${branchInWords(branch)}`]),
+  ];
+  return lines.length === 0 ? body : `${body.trimEnd()}\n\n${lines.join('\n')}\n`;
 }
+
+type Shown = Pick<Message, 'body' | 'files' | 'branch'>;
 
 /** The only actor that hosts serve, or the one that usually answers; empty if there is none. */
 export async function usualAddressee(context: Context): Promise<string> {

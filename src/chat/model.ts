@@ -147,6 +147,7 @@ export type Effect =
   | { do: 'status' }
   | { do: 'retry'; id: string }
   | { do: 'cancel'; message: string }
+  | { do: 'decide'; decision: 'approve' | 'deny'; message: string; note: string }
   | { do: 'redraw' }
   | { do: 'quit' };
 

@@ -121,6 +121,8 @@ export interface ChatPort {
   retry(id: string): Promise<string>;
   /** Takes a message back and returns the notice to show. */
   cancel(message: string): Promise<string>;
+  /** Decides on what a message proposes and returns the notice to show. */
+  decide(decision: 'approve' | 'deny', message: string, note: string): Promise<string>;
   remember: {
     sent: (line: string) => void;
     draft: (channel: string, text: string) => void;

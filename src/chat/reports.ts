@@ -7,6 +7,7 @@ import { thread, type ThreadNode } from '../operations/tracing/thread.ts';
 import { shownMessage } from '../operations/reading/read.ts';
 import { formatAddress } from '../protocol/address.ts';
 import { suffixOf } from '../protocol/names.ts';
+import { bodyShown } from './from-bus.ts';
 import { describeState } from './states.ts';
 
 const SHORT = 8;
@@ -35,7 +36,12 @@ export async function messageLines(context: Context, given: string): Promise<str
   const { message, relPath, ...shown } = await shownMessage(context, given);
   const to = message.to.map(formatAddress).join(', ');
   const head = `${message.from}${markOf(shown)} > ${to}  ${suffixOf(relPath).slice(0, SHORT)}  ${message.timestamp}`;
-  return [head, '', ...message.body.trimEnd().split('\n'), ...optionLines(message.options ?? [])];
+  return [
+    head,
+    '',
+    ...bodyShown(message).trimEnd().split('\n'),
+    ...optionLines(message.options ?? []),
+  ];
 }
 
 /** The most messages of the list of what came. */
@@ -79,7 +85,7 @@ export async function searchLines(
   const found = await search(context, { words, channel, limit: HITS, context: 0 });
   if (found.hits.length === 0) return ['nothing found'];
   return found.hits.flatMap((hit) => [
-    `${hit.timestamp.slice(0, 16).replace('T', ' ')}  ${hit.from}  ${suffixOf(hit.relPath).slice(0, SHORT)}`,
+    `${hit.timestamp.slice(0, 16).replace('T', ' ')}  ${hit.from}${markOf(hit)}  ${suffixOf(hit.relPath).slice(0, SHORT)}`,
     `  ${oneLine(hit.excerpt)}`,
   ]);
 }

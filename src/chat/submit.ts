@@ -100,6 +100,9 @@ function obeyed(state: ChatState, name: Exclude<CommandName, 'reply'>, argument:
         : step(state, { do: 'search', channel: state.current, words: argument });
     case 'cancel':
       return cancelled(state, argument);
+    case 'approve':
+    case 'deny':
+      return decided(state, name, argument);
     case 'attach':
       return attachedFile(state, argument);
     case 'copy':
@@ -130,6 +133,15 @@ function cancelled(state: ChatState, argument: string): Step {
   return message === undefined
     ? wrong(state, 'nobody works on a message of yours here; name one: /cancel 1f2e3d4c')
     : step(state, { do: 'cancel', message });
+}
+
+/** Decides on the message that is named first; what follows is the note. */
+function decided(state: ChatState, decision: 'approve' | 'deny', argument: string): Step {
+  const [message = ''] = argument.split(/\s/, 1);
+  const note = argument.slice(message.length).trim();
+  return message === ''
+    ? wrong(state, `which proposal? /${decision} <message> [note]; /inbox lists what waits for you`)
+    : step(state, { do: 'decide', decision, message, note });
 }
 
 function wrong(state: ChatState, text: string): Step {

@@ -6,7 +6,7 @@ import { readAgentMode, type AgentMode } from '../operations/agent-mode.ts';
 import { shown } from '../protocol/text/result.ts';
 import type { Io } from './command/io.ts';
 import type { Chosen } from './program.ts';
-import { FROM, type CommandSpec } from './command/spec.ts';
+import { camelCase, FROM, longName, optionsOf, type CommandSpec } from './command/spec.ts';
 
 /** The addition to the error for a command that is not meant for runs at all. */
 const WHO_MAY =
@@ -23,7 +23,8 @@ export async function inAgentMode(
   const read = await readAgentMode(argv, io.env);
   if (read === undefined) return { argv, io };
   const { mode, words } = read;
-  const env = mode.runDir === undefined ? withoutDispatch(io.env) : { ...io.env };
+  const inRun = mode.runDir !== undefined || mode.looksUp === true;
+  const env = inRun ? { ...io.env } : withoutDispatch(io.env);
   if (mode.state !== undefined) env['CROSSTALK_STATE_DIR'] = mode.state;
   if (mode.transport !== undefined) env['CROSSTALK_TRANSPORT'] = mode.transport;
   if (mode.actor !== undefined) env['CROSSTALK_FROM'] = mode.actor;
@@ -33,29 +34,56 @@ export async function inAgentMode(
 /**
  * Refuses a command that a run may not use, before its arguments are parsed.
  *
- * @param isInSandbox whether the run is in a sandbox of ours, where nothing of the transport can be read
  * @throws CrosstalkError `usage`
  */
-export async function assertCommandInRun(
-  argv: readonly string[],
-  isInSandbox: boolean,
-): Promise<void> {
+export async function assertCommandInRun(argv: readonly string[]): Promise<void> {
   if (argv.some((word) => word === '--help' || word === '-h')) return;
   const { COMMANDS } = await import('./tables/table.ts');
   const [first = '', second = ''] = argv;
   const named = COMMANDS.find(({ name }) => name === `${first} ${second}`);
   const spec = named ?? COMMANDS.find(({ name }) => name === first);
   if (spec !== undefined && spec.inRun === undefined) throw notForRuns(spec.notInRun ?? WHO_MAY);
-  // What a sandbox hides is needed to read the transport; the dispatcher itself carries out what is sent.
-  if (spec !== undefined && isInSandbox && !THROUGH_DISPATCHER.includes(spec.name))
-    throw new CrosstalkError(
-      'usage',
-      `${spec.name} reads the transport, which the sandbox of this run hides; what there is to know is in the prompt, and ${THROUGH_DISPATCHER.join(', ')} work`,
-    );
 }
 
-/** Commands that the dispatcher carries out for a run. */
-const THROUGH_DISPATCHER = ['send', 'reply', 'channel create', 'memory add'];
+/**
+ * Commands that a run requests of the dispatcher, in a sandbox and outside of one. The last is called by
+ * its agent CLI, for permission.
+ */
+const REQUESTS = ['send', 'reply', 'channel', 'channel create', 'memory add', '__permission'];
+
+/**
+ * Whether a run in a sandbox, which hides the transport, has to ask the dispatcher to look something up
+ * for it. Whoever says falsely that it is in one gets what it would have got anyway.
+ */
+export function isLookUp({ io, spec }: { io: Io; spec: CommandSpec }): boolean {
+  const isRun = io.agentMode?.runDir !== undefined && io.env['CROSSTALK_SANDBOX'] === '1';
+  return isRun && !REQUESTS.includes(spec.name);
+}
+
+/** What an option takes that names a file or a folder. */
+const NAMES_FILE = /<(?:file|dir|path|repository|bundle)>/;
+
+/** The options of a command that name files or folders. */
+export function fileOptions(spec: CommandSpec): string[] {
+  return optionsOf(spec).flatMap(([flags]) => {
+    const name = longName(flags);
+    return NAMES_FILE.test(flags) && name !== 'transport' ? [name] : [];
+  });
+}
+
+/**
+ * Refuses everything but reading, to a command line that the dispatcher was asked for: its words are those
+ * of a run, and it works outside of that run's sandbox, so that it must not touch a file that they name.
+ */
+function assertLooksUp({ spec, options }: Chosen): void {
+  if (REQUESTS.includes(spec.name)) throw notForRuns('whose dispatcher sends for it');
+  if (NAMES_FILE.test(spec.args ?? '')) throw notForRuns('a file is for its own process');
+  if (options['transport'] !== undefined) throw notForRuns('--transport: it has one');
+  for (const name of fileOptions(spec)) {
+    if (options[camelCase(name)] !== undefined)
+      throw notForRuns(`--${name}: a file is for its own process`);
+  }
+}
 
 /** An option as it is typed; the parser knows it in camelCase. */
 function dashed(option: string): string {
@@ -67,16 +95,14 @@ function dashed(option: string): string {
  *
  * @throws CrosstalkError `usage` for another command, another sender or another transport
  */
-export async function assertInRun(
-  mode: AgentMode,
-  cwd: string,
-  { spec, options }: Chosen,
-): Promise<void> {
+export async function assertInRun(mode: AgentMode, cwd: string, chosen: Chosen): Promise<void> {
+  const { spec, options } = chosen;
   if (spec.inRun === undefined) throw notForRuns(WHO_MAY);
   if (spec.inRun !== true) {
     for (const [option, why] of Object.entries(spec.inRun))
       if (options[option] !== undefined) throw notForRuns(`--${dashed(option)}: ${why}`);
   }
+  if (mode.looksUp === true) assertLooksUp(chosen);
   const { from, transport } = options;
   if (typeof from === 'string' && writes(spec) && mode.actor !== undefined && from !== mode.actor)
     throw notForRuns(`--from ${shown(from)}: it writes as ${mode.actor}; leave --from out`);

@@ -1,6 +1,6 @@
 import { withoutCredentials } from '../credentials.ts';
 import { CrosstalkError, reasonOf } from '../errors.ts';
-import { assertCommandInRun, assertInRun, inAgentMode } from './agent-mode.ts';
+import { assertCommandInRun, assertInRun, inAgentMode, isLookUp } from './agent-mode.ts';
 import { EXIT } from './command/exit.ts';
 import type { Io } from './command/io.ts';
 import type { Chosen } from './program.ts';
@@ -21,15 +21,19 @@ export async function run(
   const { argv, io } = await inAgentMode(given, surroundings);
   let name = argv.find((word) => !word.startsWith('-')) ?? '';
   try {
-    if (io.agentMode !== undefined)
-      await assertCommandInRun(argv, io.env['CROSSTALK_SANDBOX'] === '1');
+    if (io.agentMode !== undefined) await assertCommandInRun(argv);
     const chosen = await parse(argv, io);
     if (typeof chosen === 'number') return chosen;
     name = chosen.spec.name;
     if (io.agentMode !== undefined) await assertInRun(io.agentMode, io.cwd, chosen);
     onChosen(chosen.spec);
+    const call = { io, name, args: chosen.args, options: chosen.options };
+    if (isLookUp({ io, spec: chosen.spec })) {
+      const { lookUp } = await import('./command/look-up.ts');
+      return await lookUp(call, chosen.spec);
+    }
     const module = await chosen.spec.load();
-    return await module.run({ io, name, args: chosen.args, options: chosen.options });
+    return await module.run(call);
   } catch (error) {
     return report(io, argv, name, error);
   }

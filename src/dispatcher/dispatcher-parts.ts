@@ -3,6 +3,8 @@ import type { Interruptions } from '../state/interruptions.ts';
 import type { DueNotices } from '../state/notices.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Written } from '../state/keys/written.ts';
+import type { Decided } from '../state/keys/decided.ts';
+import type { Gated } from './gates/gated.ts';
 import type { Ledger } from '../state/bills/ledger.ts';
 import type { Runs } from '../state/runs.ts';
 import type { Silences } from '../state/silences.ts';
@@ -43,14 +45,20 @@ export interface DispatcherParts {
   publisher: Publisher;
   hosts: HostFileInForce;
   guards: Guards;
+  /** The mail that waits for somebody to approve a plan. */
+  gated: Gated;
+  decided: Decided;
   log: Log;
   desks: RunParts['desks'];
+  permissions: RunParts['permissions'];
   workspaces: Workspaces;
   worktrees: Worktrees;
   stateDir: string;
   binDir: string;
   environment: NodeJS.ProcessEnv;
   now: () => Date;
+  /** The name under which the operator of this machine writes. */
+  operator: string;
   /** The IANA time zone of this machine. */
   zone: string;
   random: () => number;

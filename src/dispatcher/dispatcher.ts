@@ -16,7 +16,9 @@ import { Lanes } from './lanes.ts';
 import { inTime } from './last-push.ts';
 import { endLeftovers } from './run/leftovers.ts';
 import { Retries } from './retries.ts';
-import type { Job } from './run/job.ts';
+import { GatedMail } from './gated-mail.ts';
+import { startFacts, type Job } from './run/job.ts';
+import { atTheGate } from './run/plan.ts';
 import { Tidings } from './tidings.ts';
 import { Troubles } from '../bus/troubles.ts';
 import { WaitingMail } from './waiting-mail.ts';
@@ -61,7 +63,13 @@ export class Dispatcher {
     const reading = { links: this.#links, crossings: this.#crossings };
     this.joins = new Joins({ ...parts, ...reading });
     const shared = { ...parts, lanes: this.#lanes, batches: new Batches(parts.reader) };
+    const publish = (id: string): void => {
+      this.#track(parts.publisher.publish(id).then(() => undefined));
+    };
+    const undecidable = new Troubles(parts.now);
     this.#sources = [
+      // First, as it knows which mail the others leave alone.
+      new GatedMail({ ...shared, ...reading, undecidable, publish }),
       new WaitingMail({ ...shared, joins: this.joins }),
       new DueRetries({ ...shared, retries: new Retries(parts) }),
     ];
@@ -71,9 +79,7 @@ export class Dispatcher {
       ...parts,
       ...reading,
       end: (...of) => this.#jobs.end(...of),
-      publish: (id) => {
-        this.#track(parts.publisher.publish(id).then(() => undefined));
-      },
+      publish,
     });
     parts.outbox.events.on('seen', (entry) => {
       const { active } = parts.hosts;
@@ -91,6 +97,8 @@ export class Dispatcher {
     const tip = deliveries.mailboxes.scanned;
     if (hosts.active !== undefined && tip !== undefined)
       await this.#cancellations.honour(hosts.active, tip);
+    // A decision may take processes to verify, and nothing waits for that but its run.
+    if (tip !== undefined) void this.#parts.permissions.look(tip);
   }
 
   /**
@@ -112,6 +120,7 @@ export class Dispatcher {
   async endLeftovers(): Promise<void> {
     const { desks, log } = this.#parts;
     await this.#tidings.begin();
+    await this.#parts.permissions.begin();
     await endLeftovers(this.#parts, { ...desks, log });
   }
 
@@ -196,15 +205,10 @@ export class Dispatcher {
     const tip = this.#parts.deliveries.mailboxes.scanned ?? '';
     const id = this.#parts.newId();
     const cancel = new AbortController();
-    const job: Job = { ...batch, id, host, tier, tiers, tip, cancel: cancel.signal };
-    const asked = tiers[0]?.name ?? tier.name;
+    const usual: Job = { ...batch, id, host, tier, tiers, tip, cancel: cancel.signal };
+    const job = atTheGate(this.#parts.gated, usual);
     const facts = { actor, channel, tier: tier.name, messages };
-    this.#parts.log('dispatch_start', {
-      id,
-      ...facts,
-      ...(asked !== tier.name && { tier_asked: asked }),
-      ...(letter && { dead_letter: letter.id, attempt: letter.attempts + 1 }),
-    });
+    this.#parts.log('dispatch_start', startFacts(job, letter));
     const running = { ...facts, since: this.#parts.now().toISOString() };
     this.#parts.guards.begin(job);
     this.#fanIns.begin(fanIn, tip);

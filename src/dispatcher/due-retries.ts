@@ -2,6 +2,7 @@ import type { ActiveHost } from '../bus/approvals.ts';
 import type { Batches } from './batches.ts';
 import type { DueSource, Startable } from './due.ts';
 import type { Deliveries } from './intake/deliveries.ts';
+import type { Gated } from './gates/gated.ts';
 import type { Lanes } from './lanes.ts';
 import type { Guards } from './run/guards.ts';
 import { tiersFor, untriedTiers } from './run/tier-choice.ts';
@@ -13,6 +14,7 @@ export interface DueRetriesParts {
   lanes: Lanes;
   guards: Pick<Guards, 'budgets'>;
   batches: Batches;
+  gated: Gated;
 }
 
 /** Runs for dead letters that are to be retried, each one at its time. */
@@ -28,13 +30,14 @@ export class DueRetries implements DueSource {
   }
 
   async *due(host: ActiveHost): AsyncGenerator<Startable> {
-    const { retries, deliveries, lanes, batches, guards } = this.#parts;
+    const { retries, deliveries, lanes, batches, guards, gated } = this.#parts;
     for (const letter of await retries.due()) {
       const { id, actor, channel, messages } = letter;
       const tiers = tiersFor(host.actors.get(actor) ?? [], [], letter);
       const untried = untriedTiers(tiers, letter);
       if (!untried.some((tier) => lanes.isFree(actor, tier))) continue;
       if (guards.budgets.waits({ actor, channel, messages }, untried)) continue;
+      if (gated.waits({ actor, channel, messages })) continue;
       const tip = deliveries.mailboxes.scanned ?? '';
       yield {
         actor,

@@ -2,7 +2,7 @@ import { CrosstalkError, reasonOf } from '../errors.ts';
 import { saveHeartbeat } from '../state/heartbeat.ts';
 import { Alarm, Rhythm } from './alarm.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { eachInTurn } from './run/in-turn.ts';
+import { eachInTurn } from '../wait.ts';
 import { lastPush } from './last-push.ts';
 import { Answers } from './socket/answers.ts';
 import { Bell } from './socket/bell.ts';

@@ -3,6 +3,10 @@ import type { Batches } from './batches.ts';
 import { lookedAt } from './batches.ts';
 import type { DueSource, Startable } from './due.ts';
 import type { Deliveries } from './intake/deliveries.ts';
+import { isQuestion } from '../protocol/causality.ts';
+import type { Tier } from '../protocol/files/host-file.ts';
+import type { Delivery } from '../protocol/mailbox.ts';
+import type { Gated } from './gates/gated.ts';
 import type { Joins } from './joins.ts';
 import type { Lanes } from './lanes.ts';
 import { tiersFor } from './run/tier-choice.ts';
@@ -14,6 +18,7 @@ export interface WaitingMailParts {
   lanes: Lanes;
   batches: Batches;
   joins: Pick<Joins, 'follow' | 'holds'>;
+  gated: Gated;
 }
 
 /**
@@ -39,7 +44,7 @@ export class WaitingMail implements DueSource {
     const every = mailboxes.waiting();
     joins.follow(every);
     await guards.budgets.follow(host.actors, every);
-    for (const waiting of withoutHeld(guards, host, every)) {
+    for (const waiting of withoutHeld(this.#parts, host, every)) {
       const { actor, channel } = waiting;
       const tiers = host.actors.get(actor) ?? [];
       if (!tiers.some((tier) => lanes.isFree(actor, tier))) continue;
@@ -49,7 +54,8 @@ export class WaitingMail implements DueSource {
         return false;
       });
       const tip = mailboxes.scanned ?? '';
-      for (const batch of await batches.of(tip, { actor, channel, messages })) {
+      const found = await batches.of(tip, { actor, channel, messages });
+      for (const batch of found.flatMap((one) => apart(one, tiers))) {
         const fanIn = batches.fanInOf(batch);
         if (await joins.holds(host.alias, tip, fanIn, batch)) continue;
         const order = tiersFor(
@@ -79,18 +85,30 @@ export class WaitingMail implements DueSource {
   }
 }
 
-/** The boxes without the mail that waits for budgets. */
+/**
+ * A batch as it is handed over: where a tier has a gate each new task is planned for itself, so that nobody
+ * decides on what somebody else has asked.
+ */
+function apart(batch: Delivery[], tiers: readonly Tier[]): Delivery[][] {
+  if (tiers.every(({ gate }) => gate === undefined)) return [batch];
+  const tasks = batch.filter(({ message }) => isQuestion(message));
+  const others = batch.filter((one) => !tasks.includes(one));
+  return [...tasks.map((one) => [one]), ...(others.length > 0 ? [others] : [])];
+}
+
+/** The boxes without the mail that waits for budgets, or at a gate. */
 function withoutHeld(
-  { budgets }: Guards,
+  { guards: { budgets }, gated }: Pick<WaitingMailParts, 'guards' | 'gated'>,
   { actors }: ActiveHost,
   all: MailboxMail[],
 ): MailboxMail[] {
-  if (budgets.isEmpty) return all;
+  if (budgets.isEmpty && gated.isEmpty) return all;
   return all.flatMap((box) => {
     const { actor, channel } = box;
     const tiers = actors.get(actor) ?? [];
     const messages = box.messages.filter(
       ({ relPath, message }) =>
+        !gated.holds(actor, channel, relPath) &&
         !budgets.waits({ actor, channel, messages: [relPath] }, tiersFor(tiers, [message.tier])),
     );
     return messages.length === 0 ? [] : [{ ...box, messages }];

@@ -24,8 +24,7 @@ export async function sweepWorktrees(
     if (!worktrees.claim(worktree)) continue;
     try {
       if (!isSpare(await lookAtWorktree(environment, worktree, { inUse: false }))) continue;
-      await dropWorktree(worktrees, worktree);
-      removed.push(worktree.id);
+      if (await dropWorktree(worktrees, worktree)) removed.push(worktree.id);
     } finally {
       worktrees.leave(worktree);
     }

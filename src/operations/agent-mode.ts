@@ -18,6 +18,13 @@ export interface AgentMode {
   ended?: boolean;
   /** Where the run works. */
   workdir?: string;
+  /** Whether it only reads, for a run whose sandbox hides the transport; see {@link lookUpWords}. */
+  looksUp?: true;
+}
+
+/** Whether a command is given by a run, or for one, so that a dispatcher is there that follows the bus. */
+export function isOfRun(mode: AgentMode | undefined): boolean {
+  return mode?.runDir !== undefined || mode?.looksUp === true;
 }
 
 /** The first word on the command line of the `crosstalk` that a run finds on its PATH. */
@@ -36,6 +43,17 @@ export function agentModeWords(mode: {
   return [FLAG, mode.state, mode.transport, mode.actor ?? '', mode.workdir ?? ''];
 }
 
+/** The first word of a command line that the dispatcher makes for a run in a sandbox. */
+const LOOK_UP = '--look-up';
+
+/**
+ * The words with which such a command line begins: what follows may read and do nothing else, and is the
+ * word of a run that nobody has checked.
+ */
+export function lookUpWords({ state, transport }: { state: string; transport: string }): string[] {
+  return [LOOK_UP, state, transport];
+}
+
 /**
  * The agent mode of a command line: that of the line itself, which no variable can undo; otherwise
  * what `CROSSTALK_RUN_DIR` implies, for a `crosstalk` that was found in another way.
@@ -46,6 +64,9 @@ export async function readAgentMode(
   argv: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<{ mode: AgentMode; words: readonly string[] } | undefined> {
+  const [first, root = '', dir = '', ...rest] = argv;
+  if (first === LOOK_UP)
+    return { mode: { state: root, transport: dir, looksUp: true }, words: rest };
   const named = nonEmpty(env['CROSSTALK_RUN_DIR']);
   const [flag, state, transport, actor, folder, ...words] = argv;
   const onLine = flag === FLAG;
@@ -70,10 +91,10 @@ export async function readAgentMode(
       (runDir && (await recordedWorkdir(runDir).catch(() => undefined))) ??
       inSandbox(env))
     : nonEmpty(env['CROSSTALK_WORKDIR']);
-  const root = fixed.state ?? (runDir === undefined ? undefined : dirname(dirname(runDir)));
+  const stateDir = fixed.state ?? (runDir === undefined ? undefined : dirname(dirname(runDir)));
   return {
     mode: {
-      ...(root !== undefined && { state: root }),
+      ...(stateDir !== undefined && { state: stateDir }),
       ...(fixed.transport !== undefined && { transport: fixed.transport }),
       ...(by !== undefined && { actor: by }),
       ...(runDir !== undefined && { runDir }),

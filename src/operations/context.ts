@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { isOfRun } from './agent-mode.ts';
 import type { Dispatch } from '../agents/dispatch-variables.ts';
 import { MessageReader } from '../bus/message-reader.ts';
 import { Verifier } from '../bus/verifier.ts';
@@ -23,6 +24,7 @@ import {
 import { acquire } from '../state/lock.ts';
 import { Outbox } from '../state/outbox.ts';
 import type { RemoteBudget } from '../state/remote-budget.ts';
+import { Decided } from '../state/keys/decided.ts';
 import { Written } from '../state/keys/written.ts';
 import { Runs } from '../state/runs.ts';
 import type { Turns } from '../state/turn.ts';
@@ -57,6 +59,8 @@ export interface Context extends Surroundings, TimeAndChance {
   outbox: Outbox;
   /** What this machine has written itself. */
   written: Written;
+  /** What people have decided on this machine. */
+  decided: Decided;
   /** Looks for secrets in what is to leave. */
   screen: Screen;
   turns: Turns;
@@ -116,6 +120,7 @@ export async function withContext<T>(
       started,
       outbox,
       written,
+      decided: new Decided(paths.decided),
       screen: screenOf({ transport, outbox }),
       turns: turnsOf(transport, surroundings.env, now),
       budget: budgetOf(transport, surroundings.env, now),
@@ -128,7 +133,7 @@ export async function withContext<T>(
         options.note(withoutCredentials(line));
       },
       // Another process follows the bus for a run, which may not have access to the network.
-      ...(surroundings.agentMode?.runDir !== undefined && { isFollowed: true }),
+      ...(isOfRun(surroundings.agentMode) && { isFollowed: true }),
     };
     if (context.isFollowed !== true) {
       await shareConnections(transport, paths, { opens: false });

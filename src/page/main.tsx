@@ -7,6 +7,8 @@ import './styles/now.css';
 import './styles/markdown.css';
 import './styles/messages.css';
 import './styles/signed.css';
+import './styles/branch.css';
+import './styles/proposal.css';
 import './styles/compose.css';
 import './styles/files.css';
 import './styles/extras.css';

@@ -16,7 +16,7 @@ export const NO_REASON = 'Cancelled.';
  * @param only whether the tasks that its addressees gave to others for it go on
  */
 export function cancelMessage(
-  target: Located,
+  target: { relPath: string; message: Pick<Message, 'to'> },
   body: string,
   { actor, host, at }: Writer,
   { only }: { only: boolean },

@@ -77,6 +77,7 @@ export function lastWord(
       message.from === actor &&
       message.interim === true &&
       message.printed === true &&
+      message.proposal !== true &&
       message.to.some(({ name }) => name === plan.to.name) &&
       (message.re.some((ref) => plan.re.includes(ref)) || message.cause.some(leadsHere)),
   );
@@ -88,12 +89,15 @@ export function lastWord(
 
 /**
  * Whether a message is a word that its writer has sent on the way to an answer, so that it may ask
- * something. The dispatcher's note that mail is held (`held` in its header) is no word of the actor.
+ * something. The dispatcher's note that mail is held (`held` in its header) is no word of the actor, and
+ * a proposal asks for a decision and not for a reply.
  */
 export function isSentInterim({
   interim,
   printed,
+  proposal,
   extra,
-}: Pick<Message, 'interim' | 'printed' | 'extra'>): boolean {
-  return interim === true && printed !== true && extra['held'] === undefined;
+}: Pick<Message, 'interim' | 'printed' | 'proposal' | 'extra'>): boolean {
+  const isOwnWord = printed !== true && proposal !== true;
+  return interim === true && isOwnWord && extra['held'] === undefined;
 }

@@ -198,11 +198,12 @@ export class Mailboxes {
     return { commit: oldest.since, settled: settled.map(({ relPath }) => relPath) };
   }
 
-  /** The unsettled messages of a channel, for any actor. */
-  unsettled(channel: string): string[] {
+  /** The unsettled messages of a channel, for any actor or for one. */
+  unsettled(channel: string, actor?: string): string[] {
     const items = [...this.#boxes.values()].flat();
     return items
-      .filter((item) => item.channel === channel && item.state !== 'settled')
+      .filter((item) => item.channel === channel && (actor ?? item.actor) === item.actor)
+      .filter(({ state }) => state !== 'settled')
       .map(({ relPath }) => relPath);
   }
 

@@ -4,6 +4,7 @@ import type { Located, Message } from './message.ts';
 import { aboutFiles, type BatchFiles } from './prompt-files.ts';
 import { aboutPeers, type Peers } from './prompt-peers.ts';
 import type { AnswerPlan } from './reply.ts';
+import { aboutGate, type GateInPrompt } from './text/gate-prompt.ts';
 import { HEADINGS, indented, inLine, MARK, quoted, wordLine } from './text/structure.ts';
 
 /** Everything from which a prompt is built (protocol.md §5, §6), read by the caller. */
@@ -30,6 +31,8 @@ export interface PromptParts {
   answers: AnswerPlan[];
   /** The JSON Schemas that what it prints has to fit. */
   schemas?: readonly string[];
+  /** Whether it plans, or does what was approved; absent in a tier without a gate. */
+  gate?: GateInPrompt | undefined;
   /** What was wrong with the JSON of the attempt before. */
   misfit?: string;
   /** How much of the thread is shown, from 0 to 1, where the whole was too long for the model. */
@@ -64,6 +67,7 @@ export function formatPrompt(parts: PromptParts): string {
       formatThread(parts.thread, actor, parts.threadShare),
     ),
     section(HEADINGS.form, formOf(parts)),
+    section(HEADINGS.gate, aboutGate(parts.gate, word)),
   ];
   const head = sections.filter((text) => text !== '');
   return `${head.join('\n\n')}\n\n${formatBatch(parts.batch, word)}`;
@@ -82,12 +86,12 @@ function section(title: string, text: string): string {
 }
 
 function whereYouAre(parts: PromptParts): string {
-  const { actor, host, tier, channel, workdir, answers, batch, files } = parts;
+  const { actor, host, tier, channel, workdir, batch, files } = parts;
   return [
     `- You are the actor "${actor}" on the host "${host}" (tier ${tier}); your address is ${actor}@${host}.`,
     `- The channel is ${JSON.stringify(inLine(channel.name))}, id ${channel.id}. Your working directory is ${inLine(workdir.path)}${workdir.workspace ? ', kept for this thread' : ''}.`,
     ...aboutCopy(workdir),
-    `- Your stdout ${stdoutGoesTo(answers)}`,
+    `- Your stdout ${stdoutOf(parts)}`,
     `- To give somebody work or answer somebody else: crosstalk send --to <name> "<text>" (--new for unrelated work).`,
     `- To see whether they answered: crosstalk replies <path>. To see the transport: crosstalk status.`,
     ...aboutFiles(files),
@@ -100,6 +104,11 @@ function aboutCopy({ of, branch }: PromptParts['workdir']): string[] {
   return [
     `- It is a copy of the repository ${inLine(of)}, made for this thread alone, on the branch ${branch}. Commit there what is to be kept: after your run the branch is fetched into the repository. Push nowhere.`,
   ];
+}
+
+function stdoutOf({ gate, answers }: PromptParts): string {
+  if (gate === undefined || !('approver' in gate)) return stdoutGoesTo(answers);
+  return `goes to ${inLine(gate.approver)}, as a plan to decide on.`;
 }
 
 function stdoutGoesTo(answers: readonly AnswerPlan[]): string {

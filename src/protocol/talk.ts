@@ -1,4 +1,11 @@
 import { filesIn, type AttachedFile } from './attached.ts';
+import {
+  decisionIn,
+  digestIn,
+  permissionIn,
+  type Decision,
+  type PermissionOnRecord,
+} from './text/decision.ts';
 import { branchIn, type BranchOnRecord } from './text/branch.ts';
 import { isName, isRelPath } from './names.ts';
 import { isOrigin } from './reference.ts';
@@ -38,6 +45,14 @@ export interface TalkFields {
   usage?: UsageOnRecord;
   /** The branch on which the run worked that wrote it (work.md). */
   branch?: BranchOnRecord;
+  /** A person has to decide on it, with a reply that carries `decision`. */
+  proposal?: true;
+  /** With `proposal`: the tool call that waits for permission in the middle of a run. */
+  permission?: PermissionOnRecord;
+  /** What its writer decides on the proposal that `re` names. */
+  decision?: Decision;
+  /** With `decision`: the SHA-256 of what was proposed, in hex. */
+  decides?: string;
 }
 
 /** Why a delivery came to nothing. */
@@ -76,6 +91,10 @@ const READERS: Readers = {
   json: isTrue,
   usage: usageIn,
   branch: branchIn,
+  proposal: isTrue,
+  permission: permissionIn,
+  decision: decisionIn,
+  decides: digestIn,
 };
 
 /** The keys of {@link TalkFields}, in the order in which they are written. */

@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
+import { withoutInherited } from './inherited.ts';
 
 /**
  * Ctrl-C and Ctrl-\ reach the program directly, because it is in the same foreground process group.
@@ -12,17 +13,20 @@ const PASSED_ON = ['SIGTERM', 'SIGHUP'] as const;
  * Runs an interactive program on the standard streams of this process until it ends. All that this
  * process has to do is not to end before it.
  *
+ * @param options `inherits`: whether it gets what else this process was given open
  * @param grace milliseconds between a signal that ends the program and SIGKILL
  * @returns its exit code, 128 + the number of the signal that ended it, or why it did not start
  */
 export function runPlain(
   command: readonly string[],
-  options: { cwd: string; env: NodeJS.ProcessEnv },
+  { inherits = true, ...options }: { cwd: string; env: NodeJS.ProcessEnv; inherits?: boolean },
   grace: number,
 ): Promise<{ exitCode: number } | { startError: string }> {
   const [program = '', ...args] = command;
   return new Promise((resolve) => {
-    const child = spawn(program, args, { ...options, stdio: 'inherit' });
+    const begin = (rest: readonly (number | 'ignore')[]): ChildProcess =>
+      spawn(program, args, { ...options, stdio: ['inherit', 'inherit', 'inherit', ...rest] });
+    const child = inherits ? begin([]) : withoutInherited(begin);
     let last: NodeJS.Timeout | undefined;
     const ignore = (): void => undefined;
     const end = (signal: NodeJS.Signals): void => {

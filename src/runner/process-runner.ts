@@ -1,6 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withoutInherited } from './inherited.ts';
 import { RawOutput } from './raw-output.ts';
+import { afterRunning } from './running-time.ts';
 import type { InvocationResult, Prompt, Runner, RunningCli, Start } from './runner.ts';
 
 const STDERR_TAIL = 16 * 1024;
@@ -44,6 +46,7 @@ class CliProcess implements RunningCli {
     maxOutput,
     raw: target,
     hear,
+    idle,
   }: Prompt): Promise<InvocationResult> {
     this.#grace = grace;
     const child = this.#child;
@@ -64,9 +67,13 @@ class CliProcess implements RunningCli {
         hear('err', bytes);
       });
     }
-    const cancelTimeout = afterRunning(timeout, () => {
-      this.#stop('timedOut');
-    });
+    const cancelTimeout = afterRunning(
+      timeout,
+      () => {
+        this.#stop('timedOut');
+      },
+      idle,
+    );
     try {
       child.stdin.end(`\n${input}`);
       const { exitCode, signal, startError } = await this.#ending;
@@ -106,47 +113,13 @@ class CliProcess implements RunningCli {
 }
 
 function spawnGated({ command, cwd, env, wrap = [] }: Start) {
-  return spawn('/bin/sh', ['-c', GATE, 'sh', ...wrap, '/bin/sh', '-c', command], {
-    cwd,
-    env,
-    stdio: ['pipe', 'pipe', 'pipe'],
-    detached: true,
-  });
-}
-
-/** The step in which running time is counted, in milliseconds. */
-const STEP_MS = 5000;
-/**
- * A timer that is this late means that the machine slept or this process was stopped, and it is
- * unknown how much of that time the CLI had.
- */
-const LATE_MS = 1000;
-
-/**
- * Calls back once this process has been running for a time. The time in which a laptop slept, or
- * this process was stopped, does not count: a CLI that ended meanwhile is noticed before its time
- * is declared over.
- *
- * @param limit milliseconds
- * @returns a function that cancels the call
- */
-function afterRunning(limit: number, done: () => void): () => void {
-  let left = limit;
-  let timer: NodeJS.Timeout;
-  const next = (): void => {
-    const step = Math.min(left, STEP_MS);
-    const begun = performance.now();
-    timer = setTimeout(() => {
-      const isLate = performance.now() - begun > step + LATE_MS;
-      left -= isLate ? step / 2 : step;
-      if (left <= 1) done();
-      else next();
-    }, step);
-  };
-  next();
-  return () => {
-    clearTimeout(timer);
-  };
+  const words = ['-c', GATE, 'sh', ...wrap, '/bin/sh', '-c', command];
+  const begin = (rest: readonly (number | 'ignore')[]) =>
+    spawn('/bin/sh', words, {
+      ...{ cwd, env, detached: true },
+      stdio: ['pipe', 'pipe', 'pipe', ...rest],
+    }) as ChildProcessWithoutNullStreams;
+  return wrap.length === 0 ? begin([]) : withoutInherited(begin);
 }
 
 interface End {

@@ -23,6 +23,8 @@ export interface Prompt {
   maxOutput: number;
   /** Where stdout goes instead of into the result. */
   raw?: RawTarget;
+  /** Milliseconds until now in which the CLI waited for a person: they do not count for `timeout`. */
+  idle?: () => number;
   /** Hears what is printed, as it is printed; must not throw. */
   hear?: (stream: 'out' | 'err', bytes: Buffer) => void;
 }

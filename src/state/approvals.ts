@@ -1,6 +1,7 @@
 import { access, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CrosstalkError } from '../errors.ts';
+import { GATE_OPTIONS } from '../protocol/files/tier-gate.ts';
 import { TIER_OPTIONS } from '../protocol/files/tier-options.ts';
 import { isSandbox } from '../protocol/files/tier-sandbox.ts';
 import { WORKTREE_OPTIONS } from '../protocol/files/tier-worktree.ts';
@@ -156,7 +157,7 @@ function isApproved(value: unknown): value is Approved {
 }
 
 const LISTS = ['fallback', 'only_from'];
-const TEXTS = ['workdir', ...WORKTREE_OPTIONS];
+const TEXTS = ['workdir', 'permit', ...WORKTREE_OPTIONS, ...GATE_OPTIONS];
 const NUMBERS = TIER_OPTIONS.filter(
   (option) => !['cli', 'sandbox', ...LISTS, ...TEXTS].includes(option),
 );

@@ -17,6 +17,7 @@ type FailureReason =
   | 'prompt_too_long'
   | 'interrupted'
   | 'too_deep'
+  | 'no_planning'
   | 'secret'
   | 'cancelled';
 

@@ -45,10 +45,16 @@ export interface StatePaths {
   pins: string;
   /** What was verified by them before. */
   verdicts: string;
+  /** Questions for permission that runs wait for. */
+  permissions: string;
   /** Messages that this machine has written. */
   written: string;
+  /** Decisions that people have made on this machine. */
+  decided: string;
   pause: string;
   runBudget: string;
+  /** Mail that waits for somebody to approve a plan. */
+  gates: string;
   /** Mail that waits for a budget of money or tokens. */
   budgetHolds: string;
   /** Whose mail passes although a budget is spent. */
@@ -105,9 +111,12 @@ function statePaths(root: string): StatePaths {
     approvals: join(root, 'approvals.json'),
     pins: join(root, 'pins.json'),
     verdicts: join(root, 'verdicts.jsonl'),
+    permissions: join(root, 'permissions'),
     written: join(root, 'written.jsonl'),
+    decided: join(root, 'decided.jsonl'),
     pause: join(root, 'paused.json'),
     runBudget: join(root, 'run-budget.json'),
+    gates: join(root, 'gates'),
     budgetHolds: join(root, 'budget-holds.json'),
     budgetPasses: join(root, 'budget-passes.json'),
     holds: join(root, 'holds.json'),

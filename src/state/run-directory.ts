@@ -159,6 +159,16 @@ export class DropFolder {
     return readOwn(path, limit).catch(() => undefined);
   }
 
+  /**
+   * Puts a file there for the run to take, all of it before it is told.
+   *
+   * @param id of the request that asked for it, a ULID
+   */
+  async put(id: string, sha256: string, bytes: Buffer): Promise<void> {
+    if (!DROP.test(`${id}.json`) || !isSha256(sha256)) throw new Error('no name of a dropped file');
+    await writeFile(join(this.#path, droppedName(id, sha256)), bytes, { mode: 0o600, flag: 'wx' });
+  }
+
   /** What was left in the folder and cannot be taken: names and reasons. */
   get refused(): { name: string; reason: string }[] {
     return [...this.#unread].map(([id, seen]) => ({

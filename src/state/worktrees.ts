@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readdir, realpath, rm } from 'node:fs/promises';
+import { lstat, readdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../errors.ts';
 import { makeFolder } from '../folder.ts';
-import { isRecord, readJson, writeWhole } from './files.ts';
+import { isRecord, readJson, writeDurably } from './files.ts';
 
 /** What a copy of a repository is for, and how far it is; kept beside it under these names. */
 export interface WorktreeRecord {
@@ -89,6 +89,8 @@ export class Worktrees {
       const end = n === 1 ? '' : `-${String(n)}`;
       const dir = join(parent, `${wanted.name}${end}`);
       if ((await this.#record(dir)) !== undefined || this.#busy.has(dir)) continue;
+      // Its record was lost, and perhaps nothing else has what is in it.
+      if (await isThere(dir)) continue;
       const record = { actor, channel, root, source, ready: false, used: now.toISOString() };
       const id = `${thread}/${wanted.name}${end}`;
       tree = { dir, id, record: { ...record, branch: `crosstalk/${thread}${end}` } };
@@ -113,8 +115,13 @@ export class Worktrees {
   /** Writes down how far a copy is. */
   async note(tree: Worktree, news: Partial<WorktreeRecord>): Promise<Worktree> {
     const record = { ...tree.record, ...news };
-    await writeWhole(`${tree.dir}.json`, `${JSON.stringify(record, undefined, 1)}\n`);
+    await writeDurably(`${tree.dir}.json`, `${JSON.stringify(record, undefined, 1)}\n`);
     return { ...tree, record };
+  }
+
+  /** When a run last began or ended in a copy, as its record says by now. */
+  async usedAt({ dir }: Pick<Worktree, 'dir'>): Promise<string | undefined> {
+    return (await this.#record(dir))?.used;
   }
 
   /** All copies, by thread and name. */
@@ -122,6 +129,11 @@ export class Worktrees {
     const found: Worktree[] = [];
     for (const thread of (await names(this.folder)).sort()) found.push(...(await this.#in(thread)));
     return found;
+  }
+
+  /** The folders in which the records of copies are. */
+  async folders(): Promise<string[]> {
+    return (await names(this.folder)).map((thread) => join(this.folder, thread));
   }
 
   /** Forgets a copy whose files were removed. */
@@ -182,4 +194,11 @@ async function names(folder: string): Promise<string[]> {
     if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return [];
     throw error;
   }
+}
+
+function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
 }

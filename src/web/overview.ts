@@ -1,10 +1,18 @@
-import type { WebActors, WebCost, WebFlow, WebHosts, WebRunOutput } from '../api/api.ts';
+import type {
+  WebActors,
+  WebBranchDiff,
+  WebCost,
+  WebFlow,
+  WebHosts,
+  WebRunOutput,
+} from '../api/api.ts';
 import { CrosstalkError } from '../errors.ts';
 import { flow } from '../operations/page/flow.ts';
 import { runOutput } from '../operations/page/run-output.ts';
 import { COST_BY, cost } from '../operations/reading/cost.ts';
 import { listActors } from '../operations/setup/actors.ts';
-import { moment, oneOf, part, text, time, whole } from './params.ts';
+import { branchDiff } from '../operations/worktrees/branch-diff.ts';
+import { moment, needed, oneOf, part, text, time, whole } from './params.ts';
 import { route } from './route.ts';
 
 const USUAL_HOURS = 6;
@@ -65,6 +73,27 @@ export const overview = {
           'this window is read-only, and what runs print may be secret; see it with: crosstalk watch',
         );
       return runOutput(context, get('id'), get('after'));
+    },
+  }),
+
+  /**
+   * What the branch of an answer changed, if this machine has it: at most 256 KiB, or 4000 lines
+   *
+   * It is not on the bus, so a read-only window is not shown it.
+   * @fails 400 404 409 422
+   */
+  branch: route('GET /api/branch', {
+    parameters: {
+      /** The message: relPath, `<channel>/<relPath>`, or its hex suffix if unique */
+      ref: needed,
+    },
+    answer: async ({ get, parts: { context, readOnly } }): Promise<WebBranchDiff> => {
+      if (readOnly)
+        throw new CrosstalkError(
+          'refused',
+          'this window is read-only, and what a branch changed is not on the bus; see it with: crosstalk worktree diff',
+        );
+      return branchDiff(context, get('ref'));
     },
   }),
 

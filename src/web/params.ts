@@ -2,7 +2,7 @@ import { CrosstalkError } from '../errors.ts';
 import { isRelPath, isSender } from '../protocol/names.ts';
 import { shown } from '../protocol/text/result.ts';
 import { parseSince } from '../protocol/text/since.ts';
-import type { WebFile, WebSendRequest, WebUpload } from '../api/api.ts';
+import type { WebFile, WebDecideRequest, WebSendRequest, WebUpload } from '../api/api.ts';
 import { isSha256 } from '../protocol/attached.ts';
 
 /** A kind of parameter: what docs/openapi.json says of it, and how it is read. */
@@ -214,4 +214,18 @@ export function uploadRequest(value: unknown): WebUpload {
 function briefly(value: unknown): string {
   if (typeof value !== 'object' || value === null) return shown(value);
   return Array.isArray(value) ? 'a list' : 'an object';
+}
+
+/** The body of a request that decides. @throws CrosstalkError `usage` if it is not one */
+export function decideRequest(value: unknown): WebDecideRequest {
+  const fields = typeof value === 'object' && value !== null ? value : {};
+  const { message, decision, note, digest } = fields as Record<string, unknown>;
+  const isDecision = decision === 'approve' || decision === 'deny';
+  const isNote = note === undefined || typeof note === 'string';
+  if (typeof message === 'string' && typeof digest === 'string' && isDecision && isNote)
+    return { message, decision, digest, ...(note !== undefined && { note }) };
+  throw new CrosstalkError(
+    'usage',
+    'a decision has the texts message, decision (approve or deny), digest and, if it is wanted, note',
+  );
 }

@@ -14,6 +14,8 @@ export interface Parts {
   /** The sender if nothing else determines it. */
   login: string;
   readOnly: boolean;
+  /** Whether whoever is let in may decide on what actors propose (trust.md). */
+  mayDecide: boolean;
   /** Current pushes of messages that were sent here. */
   pushes: Set<Promise<unknown>>;
   /** Ends the streams. */

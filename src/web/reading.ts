@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { listChannels } from '../operations/reading/channels.ts';
 import { inboxPage } from '../operations/page/inbox-page.ts';
 import { messagePage, type PageInput } from '../operations/page/message-page.ts';
+import { proposalPage } from '../operations/page/proposals.ts';
 import { wholeMessage } from '../operations/page/message-whole.ts';
 import { resolveFrom } from '../operations/lookup/resolve.ts';
 import { MAX_CONTEXT, MAX_HITS, MAX_SKIPPED, search } from '../operations/reading/search.ts';
@@ -13,6 +14,7 @@ import type {
   WebMessagePage,
   WebMessageWhole,
   WebNow,
+  WebProposal,
   WebSearch,
   WebSession,
   WebThread,
@@ -33,7 +35,9 @@ const MOST_BEFORE = 2_147_483_647;
 export const reading = {
   /** What this window shows, and what it may do */
   session: route('GET /api/session', {
-    answer: async ({ parts: { context, hub, now, login, readOnly } }): Promise<WebSession> => {
+    answer: async ({
+      parts: { context, hub, now, login, readOnly, mayDecide },
+    }): Promise<WebSession> => {
       const { hosts } = await now.get();
       return {
         version: packageVersion(),
@@ -42,6 +46,7 @@ export const reading = {
         from: resolveFrom(context, undefined, login),
         host: hosts.find(({ this_machine: isHere }) => isHere)?.alias ?? null,
         read_only: readOnly,
+        may_decide: mayDecide,
         message_limit: MAX_MESSAGE_BYTES,
         event_id: hub.ring.id(),
       };
@@ -178,6 +183,19 @@ export const reading = {
       ref: needed,
     },
     answer: async ({ get, parts }): Promise<WebThread> => thread(parts.context, get('ref')),
+  }),
+
+  /**
+   * What the sender of the session is asked to decide, whole, and what was ignored
+   * @fails 400 404 409 422
+   */
+  proposal: route('GET /api/proposal', {
+    parameters: {
+      /** The message: relPath, `<channel>/<relPath>`, or its hex suffix if unique */
+      ref: needed,
+    },
+    answer: ({ get, parts: { context, login } }): Promise<WebProposal> =>
+      proposalPage(context, get('ref'), login),
   }),
 
   /**

@@ -20,6 +20,8 @@ export interface WebOptions {
   /** What a tunnel or proxy shows the server as, such as `https://bus.example.org`. */
   publicUrl?: string;
   readOnly: boolean;
+  /** Decisions may be made on the page although other machines can reach it. */
+  allowApprove?: boolean;
   login: string;
   stop: AbortSignal;
 }
@@ -63,7 +65,9 @@ export async function serveWeb(
     closing.abort();
   };
   const epoch = randomBytes(4).toString('hex');
-  const parts = makeParts({ context, login, readOnly, stop: closing.signal, epoch });
+  const isOwn = isLoopback(host) && (publicUrl === undefined || isLoopback(publicUrl.hostname));
+  const mayDecide = !readOnly && (isOwn || options.allowApprove === true);
+  const parts = makeParts({ context, login, readOnly, mayDecide, stop: closing.signal, epoch });
   const door = { host, bound: host, port, hostname: context.hostname, publicUrl };
   const app = makeApp(packages, parts, { token, door: () => door });
   const server = packages.createAdaptorServer({

@@ -4,8 +4,10 @@ import { queueSend } from '../operations/page/queue-send.ts';
 import { wake } from '../operations/upkeep/wake.ts';
 import { keepUpload } from '../operations/page/uploads.ts';
 import { HIGHEST_BYTES } from '../protocol/attached.ts';
-import type { WebFile, WebRetried, WebSent, WebWoken } from '../api/api.ts';
-import { header, part, sendRequest, uploadRequest } from './params.ts';
+import { CrosstalkError } from '../errors.ts';
+import { decideOnPage } from '../operations/page/proposals.ts';
+import type { WebDecided, WebFile, WebRetried, WebSent, WebWoken } from '../api/api.ts';
+import { decideRequest, header, part, sendRequest, uploadRequest } from './params.ts';
 import { route } from './route.ts';
 
 /** Bytes of the largest file that any clone may take, in base64, with its name. */
@@ -53,6 +55,33 @@ export const writing = {
     body: uploadRequest,
     limit: MAX_UPLOAD,
     answer: ({ body, parts }): Promise<WebFile> => keepUpload(parts.context, body),
+  }),
+
+  /**
+   * Approves or denies what an actor proposes, exactly as it was shown
+   *
+   * Refused unless the server is for this machine alone, or was started with `--allow-approve`.
+   * @returns Queued; it counts once it is on the bus
+   * @fails 400 404 409 422
+   * @example {"message":"2026/06/09/190000000Z-1f2e3d4c5b6a.md","decision":"approve","digest":"9f86d081…"}
+   */
+  decide: route('POST /api/decide', {
+    status: 202,
+    body: decideRequest,
+    answer: async ({ body, parts }): Promise<WebDecided> => {
+      const { context, hub, login, pushes, mayDecide } = parts;
+      if (!mayDecide)
+        throw new CrosstalkError(
+          'refused',
+          'this page may not decide, as other machines can reach it; decide in a terminal of this machine: crosstalk approve, crosstalk deny',
+        );
+      const { decided, pushed } = await decideOnPage(context, body, login, (refs) => {
+        hub.noteQueued(refs);
+      });
+      pushes.add(pushed);
+      void pushed.finally(() => pushes.delete(pushed));
+      return decided;
+    },
   }),
 
   /**

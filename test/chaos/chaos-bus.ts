@@ -1,7 +1,9 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CrashPoint } from '../../src/crash-points.ts';
 import { Bus, type Event, type Host } from '../support/bus.ts';
+import { digestOf } from '../support/folder-digest.ts';
+import { git } from '../support/git.ts';
 import { agent } from '../support/agents.ts';
 import { isAtRest, startDoomed, waitingIn } from './doomed-process.ts';
 
@@ -32,7 +34,12 @@ export class ChaosBus {
   #log = '';
   host!: Host;
 
-  async open(): Promise<void> {
+  /** A repository of which an actor gets copies, and what must never change in it. */
+  readonly #app = join(this.bus.root, 'app');
+  #original = '';
+
+  /** @param withProject an actor works in copies of a repository as well */
+  async open(withProject = false): Promise<void> {
     writeFileSync(this.ledger, '');
     const logged = (name: string): string =>
       `CHAOS_LEDGER=${this.ledger} ${agent('ledgered', name)}`;
@@ -44,7 +51,50 @@ export class ChaosBus {
       chatty: logged('chatty'),
       quiet: logged('quiet'),
       billed: `CHAOS_LEDGER=${this.ledger} ${agent('billed/claude', '-p', 'answer')}`,
+      ...(withProject && { coder: { default: this.#coder(logged('code')) } }),
     });
+    this.#original = withProject ? this.#digest() : '';
+  }
+
+  #coder(cli: string): Record<string, string> {
+    mkdirSync(this.#app);
+    git(this.#app, 'init', '--quiet', '--initial-branch=main');
+    const who = ['-c', 'user.name=o', '-c', 'user.email=o@example.com'];
+    git(this.#app, ...who, 'commit', '-qm', 'first', '--allow-empty');
+    // What prepares a copy must have run in each, once, and in a copy that is complete.
+    const before = 'test ! -e prepared && test -d .git && echo x > prepared';
+    return { cli, worktree: this.#app, before };
+  }
+
+  /** What must never change in the repository: all but its objects and the branches of threads. */
+  #digest(): string {
+    const isKept = (path: string): boolean =>
+      !/^\.git\/(?:objects|refs\/heads\/crosstalk|logs\/refs\/heads\/crosstalk)/.test(path);
+    return digestOf(this.#app, isKept);
+  }
+
+  /** A branch that is not where an answer says, something half made, or a change of the repository. */
+  #spoilt(): string[] {
+    if (this.#original === '') return [];
+    const problems = this.#digest() === this.#original ? [] : ['the repository was changed'];
+    git(this.#app, 'fsck', '--strict');
+    const names = (folder: string): string[] =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    for (const path of names(join(this.#app, '.git')))
+      if (path.endsWith('.lock')) problems.push(`a lock stays: ${path}`);
+    for (const path of names(join(this.host.state, 'worktrees')))
+      if (/\.making|\.git\/pack-/.test(path)) problems.push(`half made: ${path}`);
+    for (const { relPath, message } of this.bus.from('coder')) {
+      const { branch, failed } = message;
+      if (failed !== undefined) continue;
+      if (branch?.held !== undefined) problems.push(`held: ${branch.held}`);
+      if (branch === undefined) problems.push(`no branch: ${relPath}`);
+      else if (git(this.#app, 'rev-parse', branch.name).trim() !== branch.commit)
+        problems.push(`the branch is elsewhere: ${branch.name}`);
+      else if (!git(this.#app, 'show', `${branch.name}:prepared`).startsWith('x'))
+        problems.push(`the copy was not prepared: ${branch.name}`);
+    }
+    return problems;
   }
 
   /**
@@ -139,7 +189,12 @@ export class ChaosBus {
             .join()}; ${this.#log.slice(-4000)}`,
         );
     }
-    problems.push(...this.#unbilled(), ...this.#repeatedRuns(), ...this.#broken(this.host.state));
+    problems.push(
+      ...this.#spoilt(),
+      ...this.#unbilled(),
+      ...this.#repeatedRuns(),
+      ...this.#broken(this.host.state),
+    );
     return { questions: this.questions.length, answered, deadLetters: dead.size, problems };
   }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -18,8 +18,11 @@ async function pass(host: Host): Promise<Event[]> {
 }
 
 /** A web server of this machine, and its port. */
-async function served(word: string): Promise<number> {
-  const server: Server = createServer((_, answer) => answer.end(word));
+function served(word: string): Promise<number> {
+  return portOf(createServer((_, answer) => answer.end(word)));
+}
+
+async function portOf(server: Server): Promise<number> {
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', () => {
       resolve();
@@ -88,6 +91,41 @@ can(
   },
 );
 
+/** A folder with the programs that a dispatcher and its runs need, and no others. */
+function programs(bus: Bus, ...names: string[]): string {
+  const bin = join(bus.root, 'bin');
+  mkdirSync(bin);
+  for (const name of names)
+    for (const folder of (process.env['PATH'] ?? '').split(':'))
+      if (existsSync(join(folder, name)) && !existsSync(join(bin, name)))
+        symlinkSync(join(folder, name), join(bin, name));
+  return bin;
+}
+
+/** Sends 1 MiB over the proxy twenty times at once, and compares what comes back. */
+const ECHO = `const http=require('http'),p=new URL(process.env.HTTP_PROXY),sent=Buffer.alloc(1048576,'0123456789abcdefg');let left=20,same=0;for(let i=0;i<20;i++){const r=http.request({host:p.hostname,port:p.port,method:'POST',path:process.argv[2]},a=>{const got=[];a.on('data',d=>got.push(d)).on('end',()=>{if(Buffer.concat(got).equals(sent))same++;if(--left===0)console.log(same+' the same')})});r.on('error',e=>{console.log(e.code);process.exit(1)});r.end(sent)}`;
+
+for (const [forwarder, ...names] of [['Perl', 'perl'], ['Node, where there is no Perl']] as const)
+  can(
+    `much can be sent over the way to the network at once, with ${forwarder}${UNLESS}`,
+    async () => {
+      const bus = new Bus();
+      const server = createServer((asked, answer) => asked.pipe(answer));
+      const port = await portOf(server);
+      writeFileSync(join(bus.root, 'echo.cjs'), ECHO);
+      const url = `http://127.0.0.1:${String(port)}/`;
+      const cli = `cat > /dev/null; node ${join(bus.root, 'echo.cjs')} ${url}; pgrep -a perl | grep -q INADDR && echo in Perl; test -e /tmp/.network || echo no pipe is left`;
+      const sandbox = { net: [`127.0.0.1:${String(port)}`], write: [bus.root] };
+      const host = await bus.host('front', { dev: { default: { cli, sandbox } } });
+      const usual = ['bwrap', 'cat', 'dash', 'git', 'grep', 'mkfifo', 'node', 'pgrep', 'rm', 'sh'];
+      host.env['PATH'] = programs(bus, ...usual, ...names);
+      await host.send('dev', 'one');
+      await pass(host);
+      const perl = names.length === 0 ? '' : 'in Perl\n';
+      expect(bus.from('dev')[0]?.message.body).toBe(`20 the same\n${perl}no pipe is left\n`);
+    },
+  );
+
 can(`write, hide and env of a sandbox are kept to${UNLESS}`, async () => {
   const bus = new Bus();
   const home = join(bus.root, 'home');
@@ -148,9 +186,7 @@ can(`sandbox run shows what an actor would reach${UNLESS}`, async () => {
   await pass(host);
   const said = bus.from('dev').map(({ message }) => message);
   expect(said.flatMap(({ files = [] }) => files).map(({ name }) => name)).toEqual(['mine']);
-  expect(said.map(({ body }) => body).join('')).toContain(
-    'status reads the transport, which the sandbox of this run hides',
-  );
+  expect(said.map(({ body }) => body).join('')).toContain('host file  hosts/front.md');
   const opened = await host.run('open', '--actor', 'dev');
   expect(opened.code).toBe(1);
   expect(opened.err).toContain('has a sandbox, and sessions in one cannot talk on the bus yet');

@@ -301,17 +301,71 @@ describe.skipIf(!hasSshKeygen)(`who is verified ${WITH_SSH_KEYGEN}`, () => {
     );
   });
 
+  it('is told by replies, wait, ask and search as well', async () => {
+    await pins(host, 'worker', key);
+    await pins(host, 'anna', key);
+    await signs(host, key);
+    const running = host.start();
+    const question = await host.send('worker', 'please weigh the zebra');
+    const waited = await host.run('wait', question);
+    expect(waited.out).toMatch(/^ {2}from worker \S+ \(unverified\)\n {2}done$/m);
+    expect((await host.run('replies', question)).out).toMatch(/from worker \S+ \(unverified\)$/m);
+    expect(await json('replies', question)).toMatchObject([
+      { replies: [{ from: 'worker', verified: false }, { verified: false }] },
+    ]);
+    const asked = await host.run('ask', 'worker', 'and the gnu');
+    expect(asked.out).toBe('done\n');
+    expect(asked.err).toContain('crosstalk ask: the answer is from worker (unverified)\n');
+    expect(await json('ask', 'worker', 'and the emu')).toMatchObject({
+      answer: { from: 'worker', verified: false },
+    });
+    await running.stop();
+    // The answer of somebody who signs.
+    const other = await host.send('bob', 'a question for bob');
+    await host.run('reply', question, 'signed by hand');
+    const signed = await host.run('replies', question);
+    expect(signed.out).not.toContain('(verified)');
+    const answer = '2026/06/09/190000000Z-1f2e3d4c5b60.md';
+    const said = { from: 'anna', to: [{ name: 'bob' }], re: [other], body: 'mine\n' };
+    putFile(host, host.channel(), answer, signedFile(key, host.channel(), answer, said));
+    expect((await host.run('replies', other)).out).toContain(`from anna ${answer} (verified)\n`);
+
+    expect((await host.run('search', 'zebra')).out).toMatch(/^anna → worker {2}verified {2}/);
+    const around = await host.run('search', 'zebra', '--context', '2');
+    expect(around.out).toMatch(/^ {2}> anna verified /m);
+    expect(around.out).toMatch(/^ {4}worker unverified /m);
+    expect(await json('search', 'zebra')).toMatchObject({ hits: [{ verified: true }] });
+    expect(await json('search', 'zebra', '--context', '1')).toMatchObject({
+      hits: [{ context: [{}, { hit: true, verified: true }, { from: 'worker', verified: false }] }],
+    });
+    const mcp = await McpClient.start(host);
+    const hits = await mcp.call('search', { words: 'zebra' });
+    expect(hits.data).toMatchObject({ hits: [{ verified: true }] });
+    const replied = await mcp.call('replies', { messages: [question] });
+    expect(JSON.stringify(replied.data)).toMatch(/"from":"worker"[^}]*"verified":false/);
+    await mcp.client.close();
+  });
+
   it('is nobody’s business where no key is pinned: no word, no field, no process', async () => {
     await signs(host, key);
     const relPath = await host.send('worker', 'please');
+    await host.once();
+    const answer = bus.from('worker').find(({ message }) => message.re.length > 0)?.message;
     const other = await bus.host('desktop', {});
     const started = counts(other);
     await other.run('sync');
-    for (const argv of [['log'], ['read', relPath], ['thread', relPath], ['inbox'], ['status']]) {
+    for (const argv of [
+      ...[['log'], ['read', relPath], ['thread', relPath], ['inbox'], ['status']],
+      ...[
+        ['replies', answer?.re[0] ?? ''],
+        ['wait', answer?.re[0] ?? ''],
+        ['search', 'please'],
+      ],
+    ]) {
       const plain = await other.run(...argv);
-      expect(plain.out).not.toMatch(/verified/);
-      if (argv[0] !== 'log') continue;
-      expect((await other.run(...argv, '--json')).out).not.toMatch(/verified|sig/);
+      expect(plain.out + plain.err).not.toMatch(/verified/);
+      if (argv[0] === 'inbox' || argv[0] === 'status') continue;
+      expect((await other.run(...argv, '--json')).out).not.toMatch(/verified|"sig/);
     }
     expect(started()).toBe(0);
     expect(existsSync(join(other.state, 'verdicts.jsonl'))).toBe(false);

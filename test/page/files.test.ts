@@ -41,6 +41,8 @@ describe.skipIf(!hasBrowser)(`Files on the page ${UNLESS}`, SLOW, () => {
     await page.getByRole('button', { name: 'Send' }).click();
     const picture = page.getByRole('button', { name: 'Show whole: red point.png' });
     await picture.waitFor();
+    // It is loaded where it can be seen.
+    await picture.scrollIntoViewIfNeeded();
     await soon(() =>
       page.evaluate('document.querySelector(".picture img")?.naturalWidth ?? 0'),
     ).toBe(1);

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
-import { createServer as createPlain, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findBackend } from '../../src/runner/sandbox/bubblewrap.ts';
@@ -48,10 +48,6 @@ function attempts(of: Record<string, string | number>): [what: string, line: str
         /,'[^']*'\)/,
         ')',
       ),
-    ],
-    [
-      'reach a socket of another program',
-      dial('', `{path:'${at('socket')}'}`).replace(",'')", ')'),
     ],
     ['signal the dispatcher', `kill -CONT ${at('pid')}`],
     ['look into the memory of the dispatcher', `head -c 1 /proc/${at('pid')}/maps > /dev/null`],
@@ -121,8 +117,6 @@ can(
     const shared = realpathSync(mkdtempSync('/var/tmp/shared-'));
     const listener = createServer();
     const outside = createServer();
-    const plain = createPlain();
-    const socket = join(home, 'a.sock');
     await new Promise<void>((resolve) =>
       listener.listen(0, '127.0.0.1', () => {
         resolve();
@@ -133,16 +127,11 @@ can(
         resolve();
       }),
     );
-    await new Promise<void>((resolve) =>
-      plain.listen(socket, () => {
-        resolve();
-      }),
-    );
     const all = attempts({
-      ...{ state: host.state, transport: host.dir, app, shared, socket, pid: process.pid },
+      ...{ state: host.state, transport: host.dir, app, shared, pid: process.pid },
       port: (listener.address() as AddressInfo).port,
       outside: (outside.address() as AddressInfo).port,
-    }).filter(([what]) => what !== 'reach a socket of another program');
+    });
     all.push([
       '(see what is not secret)',
       'grep -q visible "$HOME/visible" && grep -q visible "$HOME/.config/mine"',
@@ -153,7 +142,7 @@ can(
     ]);
     const free = await tried(host, 'outside', all);
     const caught = await tried(host, 'inside', all);
-    for (const one of [listener, outside, plain]) one.close();
+    for (const one of [listener, outside]) one.close();
     // Namespaces of a user's own are not there on every machine, and no dispatcher serves its socket here.
     const notOutside = [
       'make what is hidden visible again',
@@ -238,6 +227,40 @@ ls "$HOME/.claude" | tr '\\n' ' '
     ]);
     expect(readdirSync(join(home, '.claude/commands'))).toEqual([]);
     expect(existsSync(join(home, '.claude.json'))).toBe(false);
+  },
+);
+
+can(
+  `settings that a run leaves in the folders of its CLI are gone before the next one${UNLESS}`,
+  async () => {
+    const bus = new Bus();
+    const [home, bin] = [join(bus.root, 'home'), join(bus.root, 'home/bin')];
+    mkdirSync(bin, { recursive: true });
+    mkdirSync(join(home, 'mine'));
+    writeFileSync(join(home, 'mine/models.json'), 'mine');
+    // Settings, a session that stays, and a symlink in the place of a folder with settings in it.
+    const script = `#!/bin/sh
+grep -q plant-them && { cd "$HOME/.pi" && mkdir -p agent/prompts && echo evil > agent/settings.json && echo x > session; mv agent agent2; echo; ln -s "$HOME/mine" agent; echo left; exit; }
+cd "$HOME/.pi"; ls; rm agent; mv agent2 agent; ls agent
+`;
+    writeFileSync(join(bin, 'pi'), script, { mode: 0o755 });
+    const host = await bus.host('front', { dev: 'pi --odd' });
+    Object.assign(host.env, { HOME: home, PATH: `${bin}:${process.env['PATH'] ?? ''}` });
+    expect((await host.run('actor', 'set', 'dev', 'sandbox=default')).code).toBe(0);
+    const said: string[] = [];
+    for (const body of ['plant-them', 'look', 'look again']) {
+      await host.send('dev', body);
+      await host.once();
+      said.push(bus.from('dev').at(-1)?.message.body.trim() ?? '');
+    }
+    expect(said[0]).toBe('left');
+    // What the symlink leads to is not touched, and what it hid is removed as soon as it is there again.
+    expect(said[1]).toContain('session');
+    expect(said[1]).toContain('settings.json');
+    expect(readFileSync(join(home, 'mine/models.json'), 'utf8')).toBe('mine');
+    expect(said[2]).toContain('session');
+    expect(said[2]).not.toContain('settings.json');
+    expect(said[2]).not.toContain('prompts');
   },
 );
 

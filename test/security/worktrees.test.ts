@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { dropWorktree } from '../../src/bus/worktrees.ts';
+import { Worktrees } from '../../src/state/worktrees.ts';
 import { Bus, events, type Host } from '../support/bus.ts';
 import { digestOf } from '../support/folder-digest.ts';
 import { git } from '../support/git.ts';
@@ -138,6 +140,26 @@ it.each([
     'a branch that is a named pipe',
     [COMMIT, 'branch=$(git symbolic-ref HEAD); rm .git/$branch; mkfifo .git/$branch'],
   ],
+  [
+    'an object that is a named pipe',
+    [
+      COMMIT,
+      'oid=$(git rev-parse HEAD:new); file=.git/objects/$(echo $oid | cut -c1-2)/$(echo $oid | cut -c3-)',
+      'rm -f $file; mkfifo $file',
+    ],
+  ],
+  [
+    'a pack that is a named pipe',
+    [COMMIT, `name=.git/objects/pack/pack-${'a'.repeat(40)}; mkfifo $name.pack $name.idx`],
+  ],
+  [
+    'a folder of objects that is a symlink',
+    [
+      COMMIT,
+      'oid=$(git rev-parse HEAD:new); folder=.git/objects/$(echo $oid | cut -c1-2)',
+      'mv $folder "$CROSSTALK_RUN_DIR/../objects" && ln -s "$CROSSTALK_RUN_DIR/../objects" $folder',
+    ],
+  ],
   ['no git directory at all', ['rm -rf .git']],
 ])('%s does not come into the original, and the answer is not lost', async (_, lines) => {
   const machine = new Machine();
@@ -151,4 +173,47 @@ it.each([
   expect(git(machine.app, 'branch', '--list', 'crosstalk/*')).toBe('');
   expect(objects().filter((path) => !there.includes(path) && path.length > 3)).toEqual([]);
   git(machine.app, 'fsck', '--strict');
+});
+
+it.each([
+  ['an index that is a named pipe', ['rm .git/index; mkfifo .git/index']],
+  ['an index of rubbish', ['head -c 5000 /dev/urandom > .git/index']],
+  ['a HEAD that names a branch outside', ['echo "ref: refs/heads/../../../../x" > .git/HEAD']],
+  ['names that differ only in case', ['echo a > a; echo b > A; git add . && git commit -qm case']],
+  ['a submodule', ['git init -q sub && git -C sub commit -q --allow-empty -m x && git add sub']],
+])(
+  'a copy with %s is looked at without waiting, and never removed with what is in it',
+  async (_, lines) => {
+    const machine = new Machine();
+    const host = await machine.host();
+    const before = machine.original;
+    expect(
+      await after(machine, host, 'echo precious > precious', COMMIT, ...lines, 'echo x >> new'),
+    ).toBe('done\n');
+    expect(machine.original).toBe(before);
+    const [{ dir }] = JSON.parse((await host.run('worktree', 'list', '--json')).out) as [
+      { dir: string },
+    ];
+    expect(existsSync(join(dir, 'precious'))).toBe(true);
+    expect(git(machine.app, 'branch', '--list', 'crosstalk/*')).toContain('crosstalk/');
+    git(machine.app, 'fsck', '--strict');
+  },
+);
+
+it('a copy in which a run has begun since somebody looked at it is not removed', async () => {
+  const machine = new Machine();
+  const worktrees = new Worktrees(join(machine.bus.root, 'worktrees'));
+  const wanted = {
+    ...{ actor: 'dev', channel: 'c', root: 'r', source: machine.app },
+    ...{ thread: '0a0a0a0a', name: 'app' },
+  };
+  const looked = await worktrees.open(wanted, new Date(1000));
+  worktrees.leave(looked);
+  mkdirSync(looked.dir);
+  const begun = await worktrees.open(wanted, new Date(2000));
+  expect(begun.dir).toBe(looked.dir);
+  expect(await dropWorktree(worktrees, looked)).toBe(false);
+  expect(existsSync(looked.dir)).toBe(true);
+  expect(await dropWorktree(worktrees, begun)).toBe(true);
+  expect(existsSync(looked.dir)).toBe(false);
 });

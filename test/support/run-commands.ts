@@ -35,6 +35,11 @@ export class Persuaded {
     this.cli = path;
   }
 
+  /** Where it writes, for a sandbox that has to let it. */
+  get folder(): string {
+    return this.#folder;
+  }
+
   get prompt(): string {
     return readFileSync(join(this.#folder, 'prompt'), 'utf8');
   }

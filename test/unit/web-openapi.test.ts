@@ -8,7 +8,14 @@ import { problemsOf, readOpenApi } from '../support/schema.ts';
 it('docs/openapi.json describes every route that there is, and no other', () => {
   const context = {} as Context;
   const { signal: stop } = new AbortController();
-  const given = { context, login: 'anna', readOnly: false, epoch: '00000000', stop };
+  const given = {
+    context,
+    login: 'anna',
+    mayDecide: true,
+    readOnly: false,
+    epoch: '00000000',
+    stop,
+  };
   const door = { host: '127.0.0.1', bound: '127.0.0.1', port: 1, hostname: 'here' };
   const app = makeApp(packages, makeParts(given), { token: 'x', door: () => door });
   const routes = app.routes

@@ -20,6 +20,11 @@ export interface Call {
 /** A command's module: does its work and returns the exit code. */
 export interface CommandModule {
   run: (call: Call) => Promise<number>;
+  /**
+   * What it does itself in a sandbox, which hides the transport from it; the dispatcher does all of it
+   * where this is missing, or has nothing to do. Returns the exit code.
+   */
+  inSandbox?: (call: Call) => Promise<number | undefined>;
 }
 
 /** The value of an option, or undefined. */

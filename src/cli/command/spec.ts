@@ -56,6 +56,14 @@ export const SCHEMA = [
   'ask for an answer as JSON that fits this JSON Schema',
 ] as const;
 export const HOST = ['--host <alias>', 'this machine’s host file, by alias'] as const;
+/** Whether a new actor is kept in a sandbox. */
+export const SANDBOX: readonly OptionSpec[] = [
+  [
+    '--sandbox',
+    'keep its runs in a sandbox (default: asked on a terminal where one works, else not)',
+  ],
+  ['--no-sandbox', 'without a sandbox, and without asking'],
+];
 const TRANSPORT = [
   '--transport <dir>',
   'the transport (default: CROSSTALK_TRANSPORT, else upward from here)',
@@ -72,6 +80,16 @@ export const GROUPS: Readonly<Record<string, string>> = {
   service: 'the dispatcher as a service of this machine',
   worktree: 'the copies of repositories in which threads work',
 };
+
+/** The long name of an option, as it is typed: `no-wait` of `--no-wait`. */
+export function longName(flags: string): string {
+  return /--([a-z-]+)/.exec(flags)?.[1] ?? '';
+}
+
+/** The name under which the parser knows the value of an option: `noPager` of `no-pager`. */
+export function camelCase(name: string): string {
+  return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}
 
 /** All options of a command except `--help`: its own, and those that most commands share. */
 export function optionsOf({ options, standalone, interrupt }: CommandSpec): OptionSpec[] {

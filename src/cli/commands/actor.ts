@@ -5,7 +5,17 @@ import { namesOfHands } from '../../operations/setup/hands.ts';
 import { removeActor, setActor } from '../../operations/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import { valueText } from '../../protocol/approval/text.ts';
-import { given, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
+import { askingSandbox } from '../command/ask-sandbox.ts';
+import {
+  flag,
+  given,
+  inTransport,
+  isYes,
+  note,
+  print,
+  text,
+  type Call,
+} from '../command/command.ts';
 import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { colourless, table } from '../view/render.ts';
 
@@ -63,6 +73,10 @@ function add(call: Call): Promise<number> {
     const count = text(call, 'count');
     const hand = { ...given(call, 'host'), name, count: count ?? '' };
     const names = count === undefined ? [name] : await namesOfHands(context, hand);
+    const { sandbox } = call.options;
+    const { ask } = call.io;
+    const asks = ask !== undefined && !flag(call, 'json');
+    const askSandbox = asks ? once(askingSandbox(ask), name) : undefined;
     const all: AddedActor[] = [];
     for (const one of names) {
       const done = await addActor(context, {
@@ -71,6 +85,8 @@ function add(call: Call): Promise<number> {
         tier: text(call, 'tier') ?? 'default',
         ...given(call, 'description', 'host', 'workdir', 'worktree'),
         ...(count !== undefined && { like: name }),
+        ...(typeof sandbox === 'boolean' && { wantsSandbox: sandbox }),
+        ...(askSandbox !== undefined && { askSandbox }),
         login: call.io.login,
         mayReplace: (before, now) => mayReplace(call, one, before, now),
       });
@@ -80,12 +96,21 @@ function add(call: Call): Promise<number> {
     return print(call, count === undefined ? all[0] : named, () =>
       named
         .flatMap((added) => [
-          `${added.host} serves ${added.name}, run by: ${added.cli}`,
+          `${added.host} serves ${added.name}, run by: ${added.cli}${added.sandbox === undefined ? '' : ', in a sandbox'}`,
           ...(added.path === undefined ? [] : [`Profile to fill in: ${added.path}`]),
         ])
         .join('\n'),
     );
   });
+}
+
+/** Several hands are asked about together. */
+function once(
+  ask: (actor: string) => Promise<boolean>,
+  name: string,
+): (actor: string) => Promise<boolean> {
+  let answer: Promise<boolean> | undefined;
+  return () => (answer ??= ask(name));
 }
 
 /** Shows what is replaced by what, and asks if there is a terminal. */

@@ -4,6 +4,7 @@ import { firstPath, newMarks } from '../../operations/sending/marks.ts';
 import { timeAndChanceOf } from '../../operations/time-and-chance.ts';
 import { messageJson, repliedJson } from '../../operations/shapes/as-json.ts';
 import { isAnswer } from '../../protocol/owed.ts';
+import { branchInWords } from '../../protocol/text/branch.ts';
 import { readAttachments } from '../command/attach.ts';
 import { noteLeftOut, readBody } from '../command/body.ts';
 import { readSchema } from '../command/schema.ts';
@@ -12,7 +13,7 @@ import { EXIT } from '../command/exit.ts';
 import { body } from '../view/message.ts';
 import { painter } from '../view/render.ts';
 import { ended, timeoutOf } from '../view/replied.ts';
-import { Talk } from '../view/talk.ts';
+import { nameOf, Talk } from '../view/talk.ts';
 
 export async function run(asGiven: Call): Promise<number> {
   const call = withoutRepeats(asGiven);
@@ -71,6 +72,9 @@ function report(call: Call, { ending, question }: Asked): number {
   const answer = replies.find(({ message }) => isAnswer(message));
   const json = { ...repliedJson(question), answer: answer ? messageJson(answer) : null };
   print(call, json, () => (answer === undefined ? '' : bodyOf(call, answer.message.body)));
+  if (answer?.verified !== undefined) note(call, `the answer is from ${nameOf(answer)}`);
+  const branch = answer?.message.branch;
+  if (branch !== undefined) note(call, `branch ${branchInWords(branch)}`);
   if (ending === 'timed_out')
     note(call, `no answer yet; go on waiting with: crosstalk wait ${ref.relPath}`);
   return io.stop.aborted ? EXIT.interrupted : ended(call, ending, [question]);

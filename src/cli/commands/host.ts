@@ -4,8 +4,10 @@ import { listHosts } from '../../operations/setup/hosts.ts';
 import type { Context } from '../../operations/context.ts';
 import { optionsOf } from '../../protocol/approval/record.ts';
 import { outputNote } from '../../agents/output/plain-call.ts';
+import { askingOf } from '../../agents/permission/asking.ts';
 import { nameText, valueText } from '../../protocol/approval/text.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
+import type { Tier } from '../../protocol/files/host-file.ts';
 import { asAscii, escapeInvisible } from '../../protocol/text/quoted.ts';
 import { table } from '../view/render.ts';
 import { flag, inTransport, isYes, note, print, text, type Call } from '../command/command.ts';
@@ -98,7 +100,11 @@ function facts({ host, held, started }: HostShown): Record<string, unknown> {
     hostname: host?.file.hostname ?? null,
     actors: [...(host?.file.actors ?? [])].map(([name, tiers]) => ({
       name,
-      tiers: tiers.map((tier) => ({ ...tier, output: outputNote(tier.cli) ?? null })),
+      tiers: tiers.map((tier) => ({
+        ...tier,
+        output: outputNote(tier.cli) ?? null,
+        ...(tier.permit !== undefined && { asking: askingOf(tier.cli) }),
+      })),
     })),
     held,
     started,
@@ -110,6 +116,7 @@ function renderShown({ host, held, started }: HostShown): string {
     tiers.flatMap((tier) => [
       `  ${nameText(`${actor}.${tier.name}`)}  ${valueText(optionsOf(tier))}`,
       ...outputLine(tier.cli),
+      ...permitLine(tier),
     ]),
   );
   const first = started
@@ -133,6 +140,12 @@ function outputLine(cli: string): string[] {
   const note = outputNote(cli);
   if (note === undefined) return [];
   return ['adds' in note ? `    runs with: ${note.adds}` : `    ${note.off}`];
+}
+
+/** What is added to a command so that it asks for permission. */
+function permitLine({ cli, permit }: Tier): string[] {
+  const asking = permit === undefined ? undefined : askingOf(cli);
+  return asking?.ok === true ? [`    asks for permission with: ${asking.flags}`] : [];
 }
 
 /** Formats a held change: its digest, and both texts of every option that differs. */

@@ -3,10 +3,11 @@ import { relative } from 'node:path';
 import { agentOf } from '../../agents/agents.ts';
 import { withoutCredentials, withoutWebToken } from '../../credentials.ts';
 import { init } from '../../operations/setup/init.ts';
+import { askingSandbox } from '../command/ask-sandbox.ts';
 import { flag, given, note, print, text, type Call } from '../command/command.ts';
 
 export async function run(call: Call): Promise<number> {
-  const { io, args } = call;
+  const { io, args, options } = call;
   const remote = text(call, 'remote') ?? '';
   // Other users can see the command lines of all processes, except for titles that were
   // overwritten.
@@ -22,7 +23,9 @@ export async function run(call: Call): Promise<number> {
           askWorkdir: asking(io.ask),
           askCopies: askingCopies(io.ask),
           askName: askingName(io.ask),
+          askSandbox: askingSandbox(io.ask),
         }),
+      ...(typeof options['sandbox'] === 'boolean' && { wantsSandbox: options['sandbox'] }),
       login: io.login,
       note: (line) => {
         note(call, line);
@@ -40,6 +43,7 @@ export async function run(call: Call): Promise<number> {
       ...(made.worktree === undefined
         ? []
         : [`Each thread works in a copy of: ${made.worktree}, on a branch of its own`]),
+      ...(made.sandbox === undefined ? [] : ['Its runs are kept in a sandbox']),
       `Next: ${goThere(io.cwd, made.dir)}crosstalk dispatch, and in another shell there: crosstalk send --to ${made.actor} "hello"`,
       `To check: crosstalk doctor${agent === undefined ? '' : `, and whether ${agent} answers: crosstalk agents --run ${agent}`}`,
       `Transport: ${made.dir}`,

@@ -3,6 +3,9 @@ import { readMessageJson } from '../../operations/shapes/as-json.ts';
 import { findFile, shownMessage, type ReadMessage } from '../../operations/reading/read.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import { putFiles, type PutFile } from '../../operations/reading/message-files.ts';
+import { takeLaidFiles } from '../../operations/sending/laid-files.ts';
+import { newMarks } from '../../operations/sending/marks.ts';
+import { timeAndChanceOf } from '../../operations/time-and-chance.ts';
 import { flag, inTransport, note, print, text, type Call } from '../command/command.ts';
 import { EXIT } from '../command/exit.ts';
 import { fileLine, putLine } from '../view/files.ts';
@@ -14,16 +17,7 @@ import { colourless, painter, table } from '../view/render.ts';
 export async function run(call: Call): Promise<number> {
   const [given = ''] = call.args;
   const raw = flag(call, 'raw');
-  if (raw && flag(call, 'json'))
-    throw new CrosstalkError('usage', '--raw and --json were given; give one of them');
-  if (raw && text(call, 'files') !== undefined)
-    throw new CrosstalkError('usage', '--raw and --files were given; give one of them');
-  // An empty name would be the current folder, as where a variable of a script is not set.
-  if (text(call, 'files') === '')
-    throw new CrosstalkError(
-      'usage',
-      '--files "" names no folder; give one, such as . for this one',
-    );
+  assertOptions(call);
   return inTransport(call, async (context) => {
     if (raw) {
       call.io.outBytes((await findFile(context, given)).bytes);
@@ -34,6 +28,34 @@ export async function run(call: Call): Promise<number> {
     if (dir === undefined) return print(call, readMessageJson(read), () => render(call, read));
     return report(call, await putFiles(context, read, dir));
   });
+}
+
+/** In a sandbox the files of a message are handed over by the dispatcher, and written by this process. */
+export async function inSandbox(call: Call): Promise<number | undefined> {
+  assertOptions(call);
+  const dir = text(call, 'files');
+  const { agentMode, cwd } = call.io;
+  if (dir === undefined || agentMode?.runDir === undefined) return undefined;
+  const [message = ''] = call.args;
+  const marks = newMarks(timeAndChanceOf(call.io));
+  const tell = (line: string): void => {
+    note(call, line);
+  };
+  return report(call, await takeLaidFiles(agentMode.runDir, marks, { message, dir, cwd }, tell));
+}
+
+function assertOptions(call: Call): void {
+  const raw = flag(call, 'raw');
+  if (raw && flag(call, 'json'))
+    throw new CrosstalkError('usage', '--raw and --json were given; give one of them');
+  if (raw && text(call, 'files') !== undefined)
+    throw new CrosstalkError('usage', '--raw and --files were given; give one of them');
+  // An empty name would be the current folder, as where a variable of a script is not set.
+  if (text(call, 'files') === '')
+    throw new CrosstalkError(
+      'usage',
+      '--files "" names no folder; give one, such as . for this one',
+    );
 }
 
 /** A file that cannot be had is never passed over. */

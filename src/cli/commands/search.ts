@@ -12,6 +12,7 @@ import { shown } from '../../protocol/text/result.ts';
 import { given, inTransport, note, print, text, wordsOf, type Call } from '../command/command.ts';
 import { localTime } from '../view/message.ts';
 import { colourless, indent, painter } from '../view/render.ts';
+import { verifiedMark } from '../view/verified.ts';
 import { sinceOf } from '../command/since.ts';
 
 export function run(call: Call): Promise<number> {
@@ -51,13 +52,15 @@ function render({ io }: Call, hit: SearchHit): string {
   const paint = painter(io);
   const head = [
     paint('bold', `${hit.from} → ${hit.to.join(', ')}`),
+    ...verifiedMark(paint, hit.verified),
     paint('dim', `${localTime(new Date(hit.timestamp))}  ${hit.channel_name}`),
     paint('cyan', hit.relPath),
   ].join('  ');
   if (hit.context.length === 0) return `${head}\n${indent(colourless(hit.excerpt))}`;
   const lines = hit.context.map((one) => {
     const mark = one.hit ? '>' : ' ';
-    const who = `${mark} ${one.from} ${paint('dim', suffixOf(one.relPath))}`;
+    const from = [one.from, ...verifiedMark(paint, one.verified)].join(' ');
+    const who = `${mark} ${from} ${paint('dim', suffixOf(one.relPath))}`;
     return `${who}\n${indent(colourless(one.hit ? hit.excerpt : one.excerpt), '    ')}`;
   });
   return `${head}\n${indent(lines.join('\n'))}`;

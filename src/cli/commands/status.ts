@@ -6,6 +6,7 @@ import { profileLine } from '../../operations/health/profiles.ts';
 import { status } from '../../operations/health/status.ts';
 import { type Status } from '../../operations/health/report.ts';
 import { writtenAt } from '../../operations/reading/channels.ts';
+import { gatedLine } from '../../operations/lookup/gated.ts';
 import { resolveFrom } from '../../operations/lookup/resolve.ts';
 import type { Context } from '../../operations/context.ts';
 import { localTimes, shortName } from '../view/message.ts';
@@ -34,6 +35,7 @@ function render(s: Status, paint: Paint): string {
   const parts = [
     health(s, paint),
     part(paint, 'Waiting for you', inboxRows(s)),
+    part(paint, 'Waiting for a decision', gatedRows(s)),
     part(paint, 'Transport', [
       ['dir', s.transport],
       ['branch', `${s.branch} at ${s.tip.slice(0, 12)}${s.origin ? '' : ' (solo: no origin)'}`],
@@ -41,6 +43,17 @@ function render(s: Status, paint: Paint): string {
     ]),
     part(paint, 'Dispatcher', dispatcher(s)),
     part(paint, 'Actors', actors(s)),
+    part(
+      paint,
+      'Waiting for permission',
+      s.permissions.map(({ actor, tool, mark, approver, relPath, until }) => [
+        actor,
+        escapeInvisible(tool),
+        mark,
+        `${approver} decides until ${until}`,
+        relPath,
+      ]),
+    ),
     part(
       paint,
       'Held changes',
@@ -127,6 +140,16 @@ function inboxRows({ inbox }: Status): string[][] {
       : []),
     ...(questions > 0 ? [['', '', 'answer with: crosstalk reply <message> "<text>"']] : []),
   ];
+}
+
+function gatedRows({ gated }: Status): string[][] {
+  return gated.flatMap((one) => [
+    [one.actor, shortName(one.messages[0] ?? ''), `since ${one.since}`, gatedLine(one)],
+    ...one.ignored.map(({ relPath, decision, why }) => [
+      ...['', shortName(relPath)],
+      ...[`ignored: ${decision}`, why],
+    ]),
+  ]);
 }
 
 function oneLine(text: string): string {

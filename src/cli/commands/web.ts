@@ -23,6 +23,7 @@ export function run(call: Call): Promise<number> {
       host,
       port,
       readOnly: flag(call, 'readOnly'),
+      allowApprove: flag(call, 'allowApprove'),
       login: io.login,
       stop: io.stop,
       ...(publicUrl !== undefined && { publicUrl }),

@@ -9,6 +9,8 @@ const SECTIONS: readonly (readonly [title: string, commands: readonly string[]])
       'send',
       'reply',
       'cancel',
+      'approve',
+      'deny',
       'inbox',
       'replies',
       'wait',

@@ -1,5 +1,5 @@
 import { TIER_OPTIONS } from '../../protocol/files/tier-options.ts';
-import { FROM, HOST, type CommandSpec } from '../command/spec.ts';
+import { FROM, HOST, SANDBOX, type CommandSpec } from '../command/spec.ts';
 
 /** The rows of the command table that are about channels, actors and host files. */
 export const BUS_COMMANDS: readonly CommandSpec[] = [
@@ -64,6 +64,7 @@ export const BUS_COMMANDS: readonly CommandSpec[] = [
       ['--tier <tier>', 'the tier this command is for (default: default)'],
       ['--workdir <dir>', 'where it works (default: an empty folder for each thread)'],
       ['--worktree <repository>', 'each thread gets a copy of this git repository to work in'],
+      ...SANDBOX,
       ['--description <text>', 'for a new profile'],
       [
         '--count <n>',

@@ -24,4 +24,13 @@ export const MCP_COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk mcp --install claude',
     load: () => import('../commands/mcp.ts'),
   },
+  {
+    name: '__permission',
+    summary: 'what the agent CLI of a run asks for permission, as an MCP server on its pipes',
+    standalone: true,
+    hidden: true,
+    inRun: true,
+    example: 'crosstalk __permission',
+    load: () => import('../commands/work/permission.ts'),
+  },
 ];

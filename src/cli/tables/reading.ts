@@ -1,4 +1,4 @@
-import { HOST, type CommandSpec } from '../command/spec.ts';
+import { CHANNEL, HOST, type CommandSpec } from '../command/spec.ts';
 
 export const TIMEOUT = [
   '--timeout <time>',
@@ -130,5 +130,32 @@ export const READING_COMMANDS: readonly CommandSpec[] = [
     example: 'crosstalk cost --by thread --since today',
     paged: true,
     load: () => import('../commands/talk/cost.ts'),
+  },
+  {
+    name: 'thread',
+    args: '<message>',
+    summary: 'who asked whom, what was answered, and what is still open',
+    options: [['--cost', 'with what each run used, and the bill of the whole thread']],
+    inRun: true,
+    example: 'crosstalk thread 1f2e3d4c',
+    paged: true,
+    load: () => import('../commands/thread.ts'),
+  },
+  {
+    name: 'search',
+    args: '<words...>',
+    summary: 'find messages by words, "phrases" and beginnings*, best first',
+    options: [
+      CHANNEL,
+      ['--from <name>', 'only messages of this writer'],
+      ['--since <when>', 'only newer ones: 2026-06-09, 2h, 3d, today'],
+      ['--limit <n>', 'how many, at most 20 (default: 20)'],
+      ['--skip <n>', 'leave out so many of the best, which were shown before'],
+      ['--context <n>', 'with so many messages before and after each, at most 8'],
+    ],
+    inRun: true,
+    example: 'crosstalk search "rate limit" retry* --since 2w',
+    paged: true,
+    load: () => import('../commands/search.ts'),
   },
 ];

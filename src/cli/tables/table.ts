@@ -6,6 +6,7 @@ import { completionCommands } from './completion.ts';
 import { KEY_COMMANDS } from './keys.ts';
 import { MCP_COMMANDS } from './mcp.ts';
 import { MEMORY_COMMANDS } from './memory.ts';
+import { DECIDING_COMMANDS } from './deciding.ts';
 import {
   ALLOW_SECRET,
   ATTACH,
@@ -13,6 +14,7 @@ import {
   FROM,
   HOST,
   NO_SECRETS,
+  SANDBOX,
   SCHEMA,
   type CommandSpec,
 } from '../command/spec.ts';
@@ -40,6 +42,7 @@ export const COMMANDS: readonly CommandSpec[] = [
       ['--channel <name>', 'the first channel (default: general)'],
       ['--workdir <dir>', 'where the actor works (default: an empty folder for each thread)'],
       ['--worktree <repository>', 'each thread gets a copy of this git repository to work in'],
+      ...SANDBOX,
       ['--window <days>', 'joining: the checkout shows messages of so many days, as 7d'],
     ],
     example: 'crosstalk init team --remote git@example.com:team/bus.git --cli claude',
@@ -91,39 +94,13 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import('../commands/ask.ts'),
   },
   ...TALKING_COMMANDS,
+  ...DECIDING_COMMANDS,
   ...READING_COMMANDS,
   ...AGENT_COMMANDS,
   ...BUS_COMMANDS,
   ...KEY_COMMANDS,
   ...CHAT_COMMANDS,
   ...MEMORY_COMMANDS,
-  {
-    name: 'thread',
-    args: '<message>',
-    summary: 'who asked whom, what was answered, and what is still open',
-    options: [['--cost', 'with what each run used, and the bill of the whole thread']],
-    inRun: true,
-    example: 'crosstalk thread 1f2e3d4c',
-    paged: true,
-    load: () => import('../commands/thread.ts'),
-  },
-  {
-    name: 'search',
-    args: '<words...>',
-    summary: 'find messages by words, "phrases" and beginnings*, best first',
-    options: [
-      CHANNEL,
-      ['--from <name>', 'only messages of this writer'],
-      ['--since <when>', 'only newer ones: 2026-06-09, 2h, 3d, today'],
-      ['--limit <n>', 'how many, at most 20 (default: 20)'],
-      ['--skip <n>', 'leave out so many of the best, which were shown before'],
-      ['--context <n>', 'with so many messages before and after each, at most 8'],
-    ],
-    inRun: true,
-    example: 'crosstalk search "rate limit" retry* --since 2w',
-    paged: true,
-    load: () => import('../commands/search.ts'),
-  },
   {
     name: 'index',
     summary: 'bring the search index up to date; other commands do it as they need it',

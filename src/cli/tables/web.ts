@@ -12,6 +12,7 @@ export const WEB_COMMANDS: readonly CommandSpec[] = [
       ['--token <token>', 'what lets a browser in (default: a random one, new at each start)'],
       ['--open', 'open it in the browser'],
       ['--read-only', 'let nobody write'],
+      ['--allow-approve', 'let it approve and deny although other machines can reach it'],
     ],
     details:
       'Prints an address that has the token in it. Another --host than this machine takes a --token of your own. Behind a tunnel from another port, or a proxy, --public-url names what the browser is to open.',

@@ -8,8 +8,10 @@ import { markedLines } from '../../protocol/text/structure.ts';
 import { note, print, text, type Call } from '../command/command.ts';
 import { durationOf } from '../command/duration.ts';
 import { EXIT } from '../command/exit.ts';
+import { branchInWords } from '../../protocol/text/branch.ts';
 import { localTimes } from './message.ts';
 import { colourless, indent, painter } from './render.ts';
+import { verifiedMark } from './verified.ts';
 
 const DEFAULT_TIMEOUT_S = '600';
 /** A year. */
@@ -68,19 +70,24 @@ function render({ io }: Call, { ref, state, replies: list, failures }: Replied):
   return [
     `${paint(COLOURS[state], state)} ${ref.relPath}`,
     ...failures.map((one) => `  ${failureLine(one)}; dead letter ${one.dead_letter}`),
-    ...list.map(({ relPath, message }) => {
+    ...list.map(({ relPath, message, verified }) => {
       // If the text were indented only as much as the line above it, it could pass for another
       // reply.
       const said = [message.body, ...optionLines(message.options ?? [])].join('\n');
       const body = markedLines(colourless(said), (line) => OURS.test(line));
       const mark = markOf(message);
-      return `  from ${message.from} ${relPath}${mark === null ? '' : MARKS[mark]}\n${indent(body)}`;
+      const notes = [
+        ...verifiedMark(paint, verified),
+        ...(mark === null ? [] : [MARKS[mark]]),
+        ...(message.branch === undefined ? [] : [`branch ${branchInWords(message.branch)}`]),
+      ].map((words) => ` (${words})`);
+      return `  from ${message.from} ${relPath}${notes.join('')}\n${indent(body)}`;
     }),
   ].join('\n');
 }
 
 const MARKS = {
-  interim: ' (interim)',
-  failure: ' (notice of a failure)',
-  cancel: ' (cancels it)',
+  interim: 'interim',
+  failure: 'notice of a failure',
+  cancel: 'cancels it',
 } as const;

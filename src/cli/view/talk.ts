@@ -1,7 +1,7 @@
 import type { AskEvents } from '../../operations/sending/ask.ts';
 import type { Replied } from '../../operations/reading/replies.ts';
 import type { Sent } from '../../operations/sending/input.ts';
-import { replyCommand } from '../../operations/waiting/words.ts';
+import { decideCommands, replyCommand } from '../../operations/waiting/words.ts';
 import { reasonOf } from '../../errors.ts';
 import { optionLines } from '../../protocol/choice.ts';
 import type { Located } from '../../protocol/message.ts';
@@ -56,8 +56,9 @@ export class Talk {
     else if (whom !== '') io.err(`(waiting for ${whom}…)\n`);
   }
 
-  #hear({ relPath, message }: Located, answer: (body: string) => Promise<Sent>): void {
+  #hear(word: Located, answer: (body: string) => Promise<Sent>): void {
     const { io } = this.#call;
+    const { relPath, message } = word;
     const said = [message.body.trimEnd(), ...optionLines(message.options ?? [])].join('\n');
     const text = colourless(said);
     // A note that the mail is held asks nothing.
@@ -65,7 +66,13 @@ export class Talk {
       note(this.#call, text);
       return;
     }
-    note(this.#call, `${message.from} says on the way, in ${relPath}:\n${indent(text)}`);
+    if (message.proposal === true) {
+      // It is decided on by a command of its own, which shows the whole of it; a reply decides nothing.
+      note(this.#call, `${nameOf(word)} proposes, in ${relPath}:\n${indent(text)}`);
+      note(this.#call, decideCommands(relPath, message.to));
+      return;
+    }
+    note(this.#call, `${nameOf(word)} says on the way, in ${relPath}:\n${indent(text)}`);
     this.#prompt.abort();
     this.#prompt = new AbortController();
     if (io.ask === undefined) note(this.#call, replyCommand(relPath));
@@ -89,4 +96,11 @@ export class Talk {
       return 'silent';
     }
   }
+}
+
+/** The name of a writer, with its mark where a key of that name is pinned here. */
+export function nameOf({ message, verified }: Pick<Located, 'message' | 'verified'>): string {
+  return verified === undefined
+    ? message.from
+    : `${message.from} (${verified ? 'verified' : 'unverified'})`;
 }

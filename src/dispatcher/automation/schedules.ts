@@ -6,7 +6,7 @@ import { dueNow, scheduledMessage } from '../../protocol/automation/firing.ts';
 import { Occurrences } from '../../protocol/automation/occurrences.ts';
 import { parseSchedule, type Schedule } from '../../protocol/automation/schedule.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
-import type { Occurred, ScheduleRecord, ScheduleRecords } from '../../state/schedules.ts';
+import type { Occurred, ScheduleRecord, ScheduleRecords } from '../../state/automation/schedules.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { channelFor, isOpen, wasSent, type StandingParts } from './standing.ts';
 

@@ -81,6 +81,7 @@ async function write({ ledger, log }: BillParts, line: LedgerLine): Promise<void
 export function endingOf(ended: JobResult | undefined): RunEnding {
   if (ended === undefined) return 'interrupted';
   const { kind } = ended;
+  if (kind === 'planned') return 'answered';
   return kind === 'gone' || kind === 'unread' || kind === 'parked' || kind === 'over_budget'
     ? 'interrupted'
     : kind;

@@ -14,11 +14,13 @@ import { makeFolder } from '../../folder.ts';
 import { removeRunDirectory, runDirectory } from '../../state/run-directory.ts';
 import { stateHome } from '../../state/directory.ts';
 import { capOf } from './budgets.ts';
-import { confine, type Confined, type Confinement } from './confine.ts';
+import { confine, type Confined } from '../sandbox/confine.ts';
+import type { Confinement } from '../sandbox/view.ts';
 import { RunDesk } from './desk.ts';
 import { layFiles } from './laying.ts';
 import { runEnvironment, withoutOurs } from './environment.ts';
 import type { Job, RunParts } from './job.ts';
+import { layServer, runPermission, type Permitting } from './permitting.ts';
 import { endSurvivors } from './survivors.ts';
 import type { Workplace } from './workplace.ts';
 
@@ -46,6 +48,8 @@ interface RunInput {
   thread: MessageRef;
   /** US dollars that it may use at most. */
   rest: number | undefined;
+  /** Whom it asks for permission, if its tier says so. */
+  permitting?: Permitting;
 }
 
 /** More is not read of what a command says that prepares a copy. */
@@ -113,32 +117,38 @@ export async function runIn(
   parts: RunParts,
   job: Job,
   place: Workplace,
-  { input, batch, maxOutput, thread, rest }: RunInput,
+  { input, batch, maxOutput, thread, rest, permitting }: RunInput,
 ): Promise<InvocationResult> {
   const { id, actor, host, channel, messages, tip, tier } = job;
   const files = batch.map(({ relPath, message }, index) => ({
     name: `${String(index + 1)}-${suffixOf(relPath)}.md`,
     content: formatMessage(message),
   }));
-  const desk = await RunDesk.open({ ...parts.desks, log: parts.log }, job, files);
+  const permission = permitting && runPermission(parts, job, place, permitting);
+  const asking = permission && {
+    askPermission: permission.ask.bind(permission),
+  };
+  const desk = await RunDesk.open({ ...parts.desks, log: parts.log, ...asking }, job, files);
   let leader: ProcessIdentity | undefined;
   let confined: Confined | undefined;
   const call = plainCall(tier.cli);
   const { noise } = call?.format ?? {};
   const path = parts.runs.outputPath(id);
   try {
+    if (permission !== undefined) await layServer(parts, job, desk.dir);
     const laid = await layFiles(parts.transport, tip, batch, desk.dir);
     const env = runEnvironment(parts, job, place, desk.dir);
     const what = { actor, tier, command: tier.cli, cwd: place.dir, env };
     confined = await confinedIn(parts, what, desk.dir);
     const result = await invoke(parts.runner, {
-      command: `${call?.command ?? tier.cli}${capOf(tier.cli, rest)}`,
+      command: `${call?.command ?? tier.cli}${capOf(tier.cli, rest)}${flagsOf(permitting)}`,
       ...(confined && { wrap: confined.wrap }),
       ...(call && { raw: { path, ...(noise !== undefined && { noise }) } }),
       cwd: place.dir,
       env: confined?.env ?? env,
       input: await input(laid),
       timeout: tier.timeout,
+      ...(permission && { idle: () => permission.idle }),
       grace: TERM_GRACE_MS,
       maxOutput,
       signal: AbortSignal.any([parts.signal, job.cancel]),
@@ -165,9 +175,15 @@ export async function runIn(
       if (count > 0) parts.log('processes_ended', { id, actor, count });
     }
     await confined?.close().catch(() => undefined);
+    // A question that is still open is taken back before the run has an outcome.
+    await permission?.close();
     // The output of the CLI is kept even if the folder cannot be removed.
     await desk.close().catch((error: unknown) => {
       parts.log('internal_error', { id, actor, error: reasonOf(error) });
     });
   }
+}
+
+function flagsOf(permitting: Permitting | undefined): string {
+  return permitting === undefined ? '' : ` ${permitting.flags}`;
 }

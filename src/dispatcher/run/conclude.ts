@@ -12,6 +12,7 @@ import type { CliOutcome } from '../../runner/outcome.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import type { Briefing } from './briefing.ts';
 import { fittedTo, type Unfit } from './fitting.ts';
+import { planned, type Planned } from './plan.ts';
 import type { Job, JobResult, RunParts } from './job.ts';
 
 /** What a CLI said of its own accord: something, or nothing. */
@@ -29,6 +30,8 @@ export async function conclude(
   const writer = { actor: job.actor, host: job.host, at: parts.now() };
   const { lacking, absent } = briefing;
   if (said.kind === 'answered') {
+    if (job.plans === true)
+      return fitting(planned(parts, job, briefing, { text: said.text, result }));
     const { plans, answered, batch } = briefing;
     const marked = withInterim(plans, job.actor, answered, now.channel, now.lookup);
     const fitted = await fittedTo(now, marked, said.text);
@@ -89,6 +92,15 @@ function answeredOrTooLong(
   { lacking, absent }: Briefing,
   result: InvocationResult,
 ): JobResult {
+  return tooLong(answers, result) ?? { kind: 'answered', answers, result, lacking, absent };
+}
+
+function fitting(plan: Planned): JobResult {
+  return tooLong(plan.messages, plan.result) ?? plan;
+}
+
+/** The failure of a run whose answers no message could hold. */
+function tooLong(answers: readonly Placed[], result: InvocationResult): JobResult | undefined {
   const size = Math.max(...answers.map(({ message }) => Buffer.byteLength(formatMessage(message))));
   const links = Math.max(
     ...answers.map(({ message: { re, cause } }) => linksBytes(re) + linksBytes(cause)),
@@ -103,7 +115,7 @@ function answeredOrTooLong(
         'too_much_output',
         `the answer would be a message of ${String(size)} bytes; the limit is 1 MiB`,
       )
-    : { kind: 'answered', answers, result, lacking, absent };
+    : undefined;
 }
 
 /** A briefing with what its run has sent. */

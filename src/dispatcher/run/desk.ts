@@ -9,6 +9,7 @@ import {
   runDirectory,
 } from '../../state/run-directory.ts';
 import type { Log } from '../../log.ts';
+import type { PermissionAnswer } from '../permission/answer.ts';
 import { listen } from '../socket/wake.ts';
 
 /** The run that makes requests, as the dispatcher knows it. */
@@ -32,7 +33,18 @@ export interface Handling {
   durable: () => void;
   /** The bytes of a file that a request has dropped; undefined for more than `limit` bytes. */
   bytesOf: (request: string, sha256: string, limit: number) => Promise<Buffer | undefined>;
+  /** Puts a file where the run can take it. */
+  put: (request: string, sha256: string, bytes: Buffer) => Promise<void>;
+  /** Aborted once nobody waits for the answer: whoever asked has gone, or the run is over. */
+  gone: AbortSignal;
 }
+
+/** Asks a person whether a tool may be used, for a run whose tier says so; never rejects. */
+type AskPermission = (
+  request: unknown,
+  gone: AbortSignal,
+  durable: () => void,
+) => Promise<PermissionAnswer>;
 
 /** Carries out the request of a run; the creator of the dispatcher supplies it. */
 type ServeRun = (run: RunFacts, request: unknown, handling: Handling) => Promise<unknown>;
@@ -42,6 +54,8 @@ export interface DeskParts {
   folder: string;
   serveRun: ServeRun;
   log: Log;
+  /** Absent where nobody is asked for permission. */
+  askPermission?: AskPermission;
 }
 
 const HAS_ENDED = { error: { code: 'refused', message: RUN_HAS_ENDED }, notes: [] };
@@ -72,7 +86,7 @@ export class RunDesk {
   #watcher: FSWatcher | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
-  #ended = false;
+  readonly #over = new AbortController();
 
   private constructor(parts: DeskParts, run: RunFacts, dir: string, drops: DropFolder) {
     this.#parts = parts;
@@ -107,7 +121,7 @@ export class RunDesk {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#watcher?.close();
-    this.#ended = true;
+    this.#over.abort();
     await this.#drops.seal();
     await this.#look();
     await Promise.all(this.#underway);
@@ -126,7 +140,7 @@ export class RunDesk {
       this.#ear = await listen(socket, async (request, gone) => {
         if (request.op === 'ping') return { pid: process.pid };
         if (request.op !== 'send' && request.op !== 'send_talk') throw new Error('not for a run');
-        if (this.#ended) return { pid: process.pid, send: HAS_ENDED };
+        if (this.#over.signal.aborted) return { pid: process.pid, send: HAS_ENDED };
         return { pid: process.pid, send: await this.#serve(request.request, { gone }) };
       });
     }
@@ -176,10 +190,18 @@ export class RunDesk {
       dropped === undefined || (request as { id?: unknown } | null)?.id === dropped
         ? request
         : undefined;
-    const answer = this.#parts.serveRun(this.#run, named, {
-      durable,
-      bytesOf: (id, sha256, limit) => this.#drops.bytes(id, sha256, limit),
-    });
+    const isQuestion = (named as { kind?: unknown } | null | undefined)?.kind === 'permission';
+    const { askPermission } = this.#parts;
+    const over = AbortSignal.any([this.#over.signal, ...(gone === undefined ? [] : [gone])]);
+    const answer =
+      isQuestion && askPermission !== undefined
+        ? askPermission(named, gone ?? new AbortController().signal, durable)
+        : this.#parts.serveRun(this.#run, named, {
+            durable,
+            bytesOf: (id, sha256, limit) => this.#drops.bytes(id, sha256, limit),
+            put: (id, sha256, bytes) => this.#drops.put(id, sha256, bytes),
+            gone: over,
+          });
     const left = new Promise<void>((resolve) => {
       if (gone === undefined || gone.aborted) resolve();
       else

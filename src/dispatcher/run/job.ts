@@ -5,6 +5,9 @@ import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import type { Refusal } from '../../agents/refusal.ts';
 import type { Placed } from '../../protocol/reply.ts';
 import type { Written } from '../../state/keys/written.ts';
+import type { LogFields } from '../../log.ts';
+import type { DeadLetter } from '../../state/dead-letters.ts';
+import type { Gate } from '../../state/gates.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import type { Transport } from '../../transport/transport.ts';
@@ -14,6 +17,7 @@ import type { ChannelLinks } from '../../bus/channel-links.ts';
 import type { Crossings } from '../../bus/crossings.ts';
 import type { BudgetMail } from './budget-mail.ts';
 import type { Spent } from './budgets.ts';
+import type { Permissions } from '../permission/permissions.ts';
 import type { DeskParts } from './desk.ts';
 import type { Transcribing } from './transcribing.ts';
 import type { WorktreeParts } from './worktree.ts';
@@ -43,6 +47,10 @@ export interface Job {
    * has read it in its thread: nothing runs if the questions are answered by now.
    */
   isDealt: boolean;
+  /** Whether it only plans: its tier has a gate, and nothing that it proposed was approved yet. */
+  plans?: boolean;
+  /** The gate of a plan that was approved, which it does now. */
+  approval?: Gate;
   /** Aborted when what it is for was taken back. */
   cancel: AbortSignal;
 }
@@ -68,7 +76,19 @@ export type JobResult =
    * from this clone.
    */
   | { kind: 'unread'; messages: string[] }
-  | { kind: 'parked'; detail: string }
+  | { kind: 'parked'; detail: string; reason?: 'no_planning' }
+  /**
+   * It made a plan, on which the approver decides: the first of the messages asks for that. `open` are the
+   * questions that are open now.
+   */
+  | {
+      kind: 'planned';
+      approver: string;
+      plan: string;
+      messages: Placed[];
+      open: string[];
+      result: InvocationResult;
+    }
   /**
    * Nothing ran, because a budget is spent, or likely to be by the runs under way (`spent` is absent).
    * `tell` goes to askers, which are remembered by the keys in `told`.
@@ -77,6 +97,19 @@ export type JobResult =
   /** The CLI may not work at the moment, which is not a failure. */
   | { kind: 'refused'; refusal: Refusal; result: InvocationResult }
   | { kind: 'failed'; failure: CliOutcome & { kind: 'failed' }; result: InvocationResult };
+
+/** What the log says of a job that starts. */
+export function startFacts(job: Job, letter: DeadLetter | undefined): LogFields {
+  const { id, actor, channel, tier, tiers, messages, plans } = job;
+  const asked = tiers[0]?.name ?? tier.name;
+  return {
+    ...{ id, actor, channel, tier: tier.name, messages },
+    ...(asked !== tier.name && { tier_asked: asked }),
+    ...(plans === true && { plans }),
+    ...(job.approval && { approved: job.approval.decided?.relPath }),
+    ...(letter && { dead_letter: letter.id, attempt: letter.attempts + 1 }),
+  };
+}
 
 /** A job whose run failed. */
 export type FailedJob = Extract<JobResult, { kind: 'failed' }>;
@@ -100,6 +133,9 @@ export interface RunParts extends WorktreeParts {
   runner: Runner;
   sandboxes: Sandboxes;
   desks: Omit<DeskParts, 'log'>;
+  permissions: Permissions;
+  /** The name under which the operator of this machine writes. */
+  operator: string;
   /** The folder of a `crosstalk` executable; it comes first on the CLI's PATH. */
   binDir: string;
   signal: AbortSignal;

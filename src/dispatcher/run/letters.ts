@@ -130,7 +130,11 @@ export function interruptedLetter(
 /**
  * The letters of a batch that a guard stopped before it ran; `crosstalk dlq --retry` releases them.
  */
-export function parkedLetter(parts: Now, job: Job, detail: string): DeadLetter {
+export function parkedLetter(
+  parts: Now,
+  job: Job,
+  { detail, reason = 'too_deep' }: { detail: string; reason?: 'too_deep' | 'no_planning' },
+): DeadLetter {
   const { actor, channel, messages, tier, tiers } = job;
   const [asked = tier] = tiers;
   const letter = untried(parts, { actor, channel, messages });
@@ -140,7 +144,7 @@ export function parkedLetter(parts: Now, job: Job, detail: string): DeadLetter {
     tier: tier.name,
     ...(asked.name !== tier.name && { tier_asked: asked.name }),
     command: tier.cli,
-    reason: 'too_deep',
+    reason,
     detail,
   };
 }

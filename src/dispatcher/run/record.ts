@@ -11,11 +11,13 @@ import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Runs } from '../../state/runs.ts';
 import type { Silences } from '../../state/silences.ts';
 import { failedLetters, parkedLetter, postponed, sayFailed } from './letters.ts';
-import { eachInTurn } from './in-turn.ts';
+import { eachInTurn } from '../../wait.ts';
+import type { Gated } from '../gates/gated.ts';
 import type { Log } from '../../log.ts';
 import type { Publisher } from '../../bus/publisher.ts';
 import type { BudgetMail } from './budget-mail.ts';
 import type { Job, JobResult } from './job.ts';
+import { recordPlan } from './plan.ts';
 import type { Troubles } from '../../bus/troubles.ts';
 
 export interface RecordParts {
@@ -29,6 +31,7 @@ export interface RecordParts {
   publisher: Publisher;
   log: Log;
   budgets: Pick<BudgetMail, 'hold'>;
+  gated: Gated;
   settle: (actor: string, channel: string, relPaths: readonly string[]) => Promise<void>;
   giveBack: (actor: string, channel: string, relPaths: readonly string[]) => void;
   awaitContent: (actor: string, channel: string, relPaths: readonly string[]) => void;
@@ -119,12 +122,18 @@ export async function recordRun(
       parts.giveBack(actor, channel, messages);
       return {};
     case 'parked': {
-      const parked = parkedLetter(parts, job, outcome.detail);
+      const parked = parkedLetter(parts, job, outcome);
       await bury(parts, job, [parked]);
       const { id, reason, detail } = parked;
       parts.log('parked', { id, actor, channel, messages, reason, detail });
       await afterwards(settled);
       return {};
+    }
+    case 'planned': {
+      const entry = await recordPlan(parts, job, outcome, (step) => insist(parts, job.id, step));
+      parts.giveBack(actor, channel, messages);
+      await afterwards(ended);
+      return { push: parts.publisher.publish(entry).then(() => undefined) };
     }
     case 'over_budget': {
       const { spent, tell, told } = outcome;
@@ -147,8 +156,7 @@ export async function recordRun(
     }
     case 'stopped':
     case 'refused':
-      // The letter of a refused retry stays as it is, due and held.
-      parts.giveBack(actor, channel, messages);
+      parts.giveBack(actor, channel, messages); // A refused retry's letter stays due and held.
       await afterwards(ended);
       return {};
     case 'failed': {

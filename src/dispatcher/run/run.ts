@@ -14,6 +14,7 @@ import { threadRoot } from '../../protocol/thread.ts';
 import { unaccepted } from './acceptance.ts';
 import { brief, shownThread, type Briefing } from './briefing.ts';
 import { Beginning } from '../../bus/beginning.ts';
+import { cannotPlan, gateInPrompt } from './plan.ts';
 import { peersAt } from '../../bus/peers.ts';
 import { profileInForce } from '../../bus/profiles.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
@@ -22,6 +23,7 @@ import { bill, endingOf, type Ran } from './bill.ts';
 import { conclude, failed, hasAnswered, isCancelled, stillAwaits } from './conclude.ts';
 import { asItsCliSays } from './hopeless.ts';
 import { overBudget } from './over-budget.ts';
+import { permitOf, permittingOf } from './permitting.ts';
 import { refusedIfSo } from './refusals.ts';
 import { NOTHING_RAN, prepare, runIn } from './cli.ts';
 import { answersOf, stillOpen } from '../intake/still-open.ts';
@@ -85,6 +87,10 @@ async function runCli(
     const detail = `the thread is ${String(briefing.depth)} messages deep, more than ${String(job.tier.maxDepth)}`;
     return { kind: 'parked', detail };
   }
+  const unplanned = cannotPlan(job);
+  if (unplanned !== undefined) return unplanned;
+  const asking = permitOf(job);
+  if (asking?.ok === false) return failed(NOTHING_RAN, 'misconfigured', asking.why);
   const turnedAway = await unaccepted(parts, job, briefing);
   if (turnedAway !== undefined) {
     const ended = failed(NOTHING_RAN, 'not_accepted', turnedAway.why);
@@ -115,6 +121,7 @@ async function runCli(
       maxOutput,
       thread: root,
       rest: allowed.rest,
+      ...(asking && { permitting: permittingOf(parts, job, briefing, root, asking.flags) }),
     });
     if (place.copy !== undefined)
       branch = await bringBack(parts, place.copy, job.tier, parts.signal);
@@ -226,7 +233,8 @@ async function promptOf(
       ...(place.copy && { of: place.copy.source.dir, branch: place.copy.tree.branch }),
     },
     answers: plans,
-    schemas: schemasOf(briefing, plans),
+    schemas: job.plans === true ? [] : schemasOf(briefing, plans),
+    gate: gateInPrompt(parts, job, briefing),
     ...(letter?.reason === 'misfit' && { misfit: letter.detail }),
     ...(letter?.reason === 'prompt_too_long' && { threadShare: 0.5 }),
     thread,

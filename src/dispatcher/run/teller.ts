@@ -56,6 +56,17 @@ export class Teller {
     this.#timer ??= setTimeout(this.#takeDown, wait);
   };
 
+  /** Takes down at once what a run does, in one line; what it has printed before comes first. */
+  tell(text: string): void {
+    clearTimeout(this.#timer);
+    this.#takeDown();
+    try {
+      this.#file.add(this.#now(), [{ kind: 'tool', text: harmless(text) }]);
+    } catch {
+      // Nothing depends on a transcript.
+    }
+  }
+
   /** Takes down what is left, and how it ended. */
   end(ending: Happened & { kind: 'end' }): void {
     clearTimeout(this.#timer);

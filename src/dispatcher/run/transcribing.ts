@@ -1,3 +1,4 @@
+import { passed } from '../../crash-points.ts';
 import { narratorOf } from '../../agents/told/narrators.ts';
 import type { RunEnding } from '../../state/bills/ledger.ts';
 import type { TranscriptHead } from '../../state/transcripts/lines.ts';
@@ -25,6 +26,7 @@ export class Transcribing {
    */
   begin(head: Omit<TranscriptHead, 'kind'>, agent: string | undefined): void {
     const file = this.#transcripts.begin({ kind: 'run', ...head });
+    passed('transcript_begun');
     const narrator = agent === undefined ? undefined : narratorOf(agent);
     this.#under.set(head.id, new Teller(file, narrator, this.#now));
   }
@@ -32,6 +34,11 @@ export class Transcribing {
   /** Takes a piece of what a run prints. */
   hear(id: string, stream: 'out' | 'err', bytes: Buffer): void {
     this.#under.get(id)?.hear(stream, bytes);
+  }
+
+  /** Takes down something that a run does, which it does not print. */
+  tell(id: string, text: string): void {
+    this.#under.get(id)?.tell(text);
   }
 
   /** Called when a run has ended; of one that never began nothing is known. */

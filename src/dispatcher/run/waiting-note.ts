@@ -23,6 +23,9 @@ export function peopleWhoWait(
 }
 
 /** A note says nothing of the question, so it is neither a word of the actor nor a question back. */
-export function whileHeld({ channel, message }: Placed, held: 'budget' | 'secret'): Placed {
+export function whileHeld(
+  { channel, message }: Placed,
+  held: 'budget' | 'secret' | 'gate',
+): Placed {
   return { channel, message: { ...message, interim: true, extra: { ...message.extra, held } } };
 }

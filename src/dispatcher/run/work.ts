@@ -6,7 +6,7 @@ import type { Guards } from './guards.ts';
 import type { Lacking } from '../intake/lacking.ts';
 import { recordRun, type Recorded, type RecordParts } from './record.ts';
 import { runJob } from './run.ts';
-import { type Job, type RunParts } from './job.ts';
+import { type Job, type JobResult, type RunParts } from './job.ts';
 import type { Troubles } from '../../bus/troubles.ts';
 
 export interface WorkParts
@@ -74,6 +74,7 @@ export async function work(
     const run = 'lacking' in outcome ? { ...dealt, lacking: outcome.lacking } : undefined;
     if (run !== undefined) await beside(parts, job, () => parts.lacking.note(run));
     const done = await recordRun(recorded, read, ended, letter);
+    if (job.approval !== undefined && isOver(ended.kind)) await parts.gated.remove(job.approval.id);
     if (run !== undefined || ended.kind === 'gone')
       await beside(parts, job, () => parts.lacking.over(dealt, run, job.isRest));
     parts.lacking.end(batch);
@@ -99,6 +100,11 @@ export async function work(
     await sleep(BROKEN_WAIT_MS, undefined, { signal: parts.signal }).catch(() => undefined);
     return {};
   }
+}
+
+/** Whether nothing is to be done any more with an approval: a failed run may be made again by it. */
+function isOver(kind: JobResult['kind']): boolean {
+  return kind === 'answered' || kind === 'silent' || kind === 'gone' || kind === 'parked';
 }
 
 function placeOf({ actor, channel }: Job): string {

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { passed } from '../../crash-points.ts';
 import { CrosstalkError, reasonOf } from '../../errors.ts';
 import type { BranchOnRecord } from '../../protocol/text/branch.ts';
 import { chainLevels } from '../../protocol/causality.ts';
@@ -9,7 +10,7 @@ import type { Worktrees } from '../../state/worktrees.ts';
 import { bringBranch } from '../../transport/worktree/bring.ts';
 import { makeTree } from '../../transport/worktree/make.ts';
 import { pushBranch } from '../../transport/worktree/push.ts';
-import { findSource, hasBranch, nameOf } from '../../transport/worktree/source.ts';
+import { branchTip, findSource, nameOf } from '../../transport/worktree/source.ts';
 import type { Briefing } from './briefing.ts';
 import type { TreePlace, WorkplaceParts } from './workplace.ts';
 import { workdirOf } from './workdir.ts';
@@ -60,13 +61,14 @@ export async function openWorktree<T extends Prepared>(
     ...{ thread: suffixOf(thread.root) || SESSION, name: nameOf(source), preferred },
   };
   let worktree = await worktrees.open(wanted, now());
+  passed('tree_recorded');
   try {
     const { dir } = worktree;
     const { branch, ready, base } = worktree.record;
     if (ready && base !== undefined && (await isFolder(dir)))
       return { ok: true, place: { worktree, source, tree: { dir, branch, base } } };
     // A thread whose copy was removed goes on where its branch is.
-    const from = (await hasBranch(source, branch)) ? branch : tier.worktreeFrom;
+    const from = (await branchTip(source, branch)) !== undefined ? branch : tier.worktreeFrom;
     const made = await makeTree(environment, source, { dir, branch, from }, signal);
     worktree = await worktrees.note(worktree, { base: base ?? made.base, ready: false });
     const tree = { ...made, base: base ?? made.base };
@@ -79,6 +81,7 @@ export async function openWorktree<T extends Prepared>(
         return { ok: false, result, detail: whyNotReady(tier.before, result) };
       }
     }
+    passed('tree_prepared');
     worktree = await worktrees.note(worktree, { ready: true });
     return { ok: true, place: { worktree, source, tree } };
   } catch (error) {
@@ -131,6 +134,7 @@ export async function bringBack(
     if (commit === base && fetched === undefined) return undefined;
     if (held === undefined)
       place.worktree = await worktrees.note(place.worktree, { fetched: commit });
+    passed('branch_noted');
     const problems = held === undefined ? [] : [held];
     const { worktreePush: remote } = tier;
     if (remote !== undefined && commit !== pushed) {

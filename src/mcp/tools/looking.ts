@@ -7,7 +7,15 @@ import { thread, type ThreadNode } from '../../operations/tracing/thread.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { parseSince } from '../../protocol/text/since.ts';
-import { defined, shapes, tool, type Tool, type ToolCall, type Z } from '../kit/tool.ts';
+import {
+  defined,
+  shapes,
+  tool,
+  verifiedOutput,
+  type Tool,
+  type ToolCall,
+  type Z,
+} from '../kit/tool.ts';
 
 /** The most messages of a thread in one result. */
 const MOST_NODES = 100;
@@ -80,6 +88,7 @@ export function lookingTools(z: Z): Tool[] {
             relPath: z.string(),
             score: z.number(),
             from: z.string(),
+            verified: verifiedOutput(z),
             excerpt: marked,
           }),
         ),

@@ -7,6 +7,7 @@ import { runnerIn } from '../../service/run.ts';
 import { isPrivate } from '../../state/directory.ts';
 import { profilesIn } from '../../bus/profiles.ts';
 import { sweep } from '../../state/files.ts';
+import { Worktrees } from '../../state/worktrees.ts';
 import { Workspaces } from '../../state/workspaces.ts';
 import { shareConnections } from '../connections.ts';
 import type { Context } from '../context.ts';
@@ -93,5 +94,6 @@ async function prepare(context: Context, workspaces: Workspaces): Promise<void> 
     bin,
     profilesIn(root),
   ];
-  await sweep([...kept, ...records]);
+  const copies = await new Worktrees(context.paths.worktrees).folders();
+  await sweep([...kept, ...records, ...copies]);
 }

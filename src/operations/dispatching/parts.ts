@@ -5,6 +5,7 @@ import { Dispatcher } from '../../dispatcher/dispatcher.ts';
 import { HostFileInForce } from '../../dispatcher/host-file-in-force.ts';
 import { Deliveries } from '../../dispatcher/intake/deliveries.ts';
 import { Known } from '../../dispatcher/intake/known.ts';
+import { Gated } from '../../dispatcher/gates/gated.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
 import type { Transcribing } from '../../dispatcher/run/transcribing.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
@@ -15,21 +16,23 @@ import { processRunner } from '../../runner/process-runner.ts';
 import type { Log } from '../../log.ts';
 import { LAST_HOST_FILE } from '../../state/approvals.ts';
 import { Cursors } from '../../state/cursors.ts';
+import { Gates } from '../../state/gates.ts';
 import { Departed } from '../../state/departed.ts';
 import { Interruptions } from '../../state/interruptions.ts';
 import { DueNotices } from '../../state/notices.ts';
 import { Ledger } from '../../state/bills/ledger.ts';
-import { ScheduleRecords } from '../../state/schedules.ts';
+import { ScheduleRecords } from '../../state/automation/schedules.ts';
 import { Silences } from '../../state/silences.ts';
 import type { Workspaces } from '../../state/workspaces.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import type { Context } from '../context.ts';
 import { permission } from '../publishing.ts';
 import { publisherOf } from './publisher-of.ts';
+import { LookUps } from '../sending/look-up.ts';
 import { serveRun } from '../sending/serve-run.ts';
 import { defaultChannelOf } from '../lookup/resolve.ts';
 import { approvingIn } from '../setup/approvals.ts';
-import { guardsOf, timeZone, transcribingOf } from './run-parts.ts';
+import { guardsOf, operatorOf, permissionsOf, timeZone, transcribingOf } from './run-parts.ts';
 
 /** The operator's decisions that affect the parts of a dispatcher. */
 interface Choices {
@@ -172,6 +175,10 @@ function dispatcherOf(
   },
 ): Dispatcher {
   const { transport, reader, verifier, outbox, deadLetters, runs, paths, env } = context;
+  const serving = {
+    publish: (id: string) => parts.publisher.publish(id),
+    lookUps: new LookUps(context),
+  };
   return new Dispatcher({
     ...parts,
     transport,
@@ -186,9 +193,12 @@ function dispatcherOf(
     runner: processRunner,
     desks: {
       folder: paths.run,
-      serveRun: (run, request, handling) =>
-        serveRun(context, (id) => parts.publisher.publish(id), run, request, handling),
+      serveRun: (run, request, handling) => serveRun(context, serving, run, request, handling),
     },
+    permissions: permissionsOf(context, parts.publisher, parts.log),
+    decided: context.decided,
+    gated: new Gated(new Gates(paths.gates)),
+    operator: operatorOf(context),
     stateDir: paths.root,
     binDir: paths.bin,
     environment: env,

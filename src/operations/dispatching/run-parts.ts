@@ -1,17 +1,24 @@
+import { userInfo } from 'node:os';
 import { BudgetMail } from '../../dispatcher/run/budget-mail.ts';
 import { Budgets } from '../../dispatcher/run/budgets.ts';
 import { Guards } from '../../dispatcher/run/guards.ts';
 import { Refusals } from '../../dispatcher/run/refusals.ts';
 import { Spending } from '../../dispatcher/run/spending.ts';
 import { Transcribing } from '../../dispatcher/run/transcribing.ts';
+import { Permissions } from '../../dispatcher/permission/permissions.ts';
+import { ChannelLinks } from '../../bus/channel-links.ts';
+import { Decisions } from '../../bus/decisions.ts';
+import type { Publisher } from '../../bus/publisher.ts';
 import type { Log } from '../../log.ts';
 import { BudgetHolds } from '../../state/bills/budget-holds.ts';
 import type { Ledger } from '../../state/bills/ledger.ts';
 import type { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
 import { Holds } from '../../state/holds.ts';
+import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { RunBudget } from '../../state/run-budget.ts';
 import { keptFor, Transcripts } from '../../state/transcripts/transcripts.ts';
 import type { Context } from '../context.ts';
+import { resolveFrom } from '../lookup/resolve.ts';
 
 /** The part that decides whether runs may start. */
 export function guardsOf(
@@ -47,6 +54,33 @@ export function guardsOf(
 export function transcribingOf({ paths, now, transport }: Context): Transcribing {
   const keep = (): number => keptFor(transport.defaults.keepTranscripts);
   return new Transcribing(new Transcripts(paths.transcripts), keep, now);
+}
+
+/** The part that asks people for permission in the middle of runs. */
+export function permissionsOf(context: Context, publisher: Publisher, log: Log): Permissions {
+  const { transport, reader, verifier, decided, paths, outbox, screen } = context;
+  const links = new ChannelLinks(transport, reader);
+  return new Permissions({
+    open: new OpenPermissions(paths.permissions),
+    outbox,
+    publisher,
+    reader,
+    decisions: new Decisions({ transport, links, verifier, decided }),
+    screen: (entry) => screen.look(entry),
+    log,
+    now: context.now,
+    newId: context.newId,
+    suffix: context.suffix,
+  });
+}
+
+/** The name under which the operator of this machine writes, as `send` finds it. */
+export function operatorOf(context: Context): string {
+  try {
+    return resolveFrom(context, undefined, userInfo().username);
+  } catch {
+    return 'operator';
+  }
 }
 
 /** The IANA time zone of this machine. */

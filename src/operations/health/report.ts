@@ -2,9 +2,11 @@ import type { OutputNote } from '../../agents/output/plain-call.ts';
 import type { HeldChange } from '../../protocol/approval/approval.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import type { Heartbeat } from '../../state/heartbeat.ts';
+import type { OpenPermission } from '../../state/permissions/open-permissions.ts';
 import type { Headroom } from '../../state/remote-budget.ts';
 import type { Pause } from '../../state/pause.ts';
 import type { Finding } from './finding.ts';
+import type { GatedMail } from '../lookup/gated.ts';
 import type { HeldAgent } from './held-agents.ts';
 import type { Unserved } from './nobody.ts';
 import type { HeldSecret } from './held-secrets.ts';
@@ -76,6 +78,10 @@ export interface Status {
    * named.
    */
   inbox: InboxStatus | null;
+  /** What runs on this machine ask permission for, and wait. */
+  permissions: OpenPermission[];
+  /** Mail that waits for somebody to decide on a plan. */
+  gated: GatedMail[];
   /** Everything that waits for `crosstalk host approve`, of the host file and of git settings. */
   held: HeldChange[];
   /** Null when no dispatcher runs on this machine; `age_s` is the age of its heartbeat. */

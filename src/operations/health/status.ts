@@ -6,12 +6,15 @@ import { Cursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import { holderOf } from '../../state/lock.ts';
 import type { Commit } from '../../protocol/commit.ts';
+import { OpenPermissions } from '../../state/permissions/open-permissions.ts';
 import { readPause } from '../../state/pause.ts';
 import { knownHost } from '../setup/approvals.ts';
 import { takeCensus } from './census.ts';
+import { isOfRun } from '../agent-mode.ts';
 import { type Context } from '../context.ts';
 import { channelsOf } from '../view.ts';
 import type { IndexOptions } from '../index/indexing.ts';
+import { listGated } from '../lookup/gated.ts';
 import { judge } from './health.ts';
 import { listHeld } from './held-secrets.ts';
 import { heldAgents } from './held-agents.ts';
@@ -44,7 +47,7 @@ export async function status(
   const age = (at: string): number => Math.max(0, Math.round((now - Date.parse(at)) / 1000));
   // The sandbox of a run may hide the dispatcher's process, but a run exists only with a
   // dispatcher.
-  const inRun = context.agentMode?.runDir !== undefined;
+  const inRun = isOfRun(context.agentMode);
   const isThere = inRun || (holder !== undefined && heartbeat?.pid === holder.pid);
   const running = isThere ? heartbeat : undefined;
   const [host, version] = await Promise.all([
@@ -68,7 +71,9 @@ export async function status(
     profile_changes: profiles.changes,
     unserved: await mailForNobody(context, counting),
     inbox: await waitingFor(context, counting.name, counting),
+    permissions: await new OpenPermissions(paths.permissions).all(),
     held: host.held,
+    gated: await listGated(context),
     dispatcher: running === undefined ? null : { ...running, age_s: age(running.at) },
     channels: channels.map(({ id, name, parent }) => ({
       id,

@@ -1,4 +1,5 @@
 import { excerptOf } from '../../protocol/text/excerpt.ts';
+import { isOfRun } from '../agent-mode.ts';
 import type { Context } from '../context.ts';
 import type { IndexOptions } from '../index/indexing.ts';
 import { inboxHere } from '../lookup/inbox.ts';
@@ -18,7 +19,7 @@ export async function waitingFor(
   name: string | undefined,
   counting: IndexOptions,
 ): Promise<InboxStatus | null> {
-  if (name === undefined || context.agentMode?.runDir !== undefined) return null;
+  if (name === undefined || isOfRun(context.agentMode)) return null;
   const input = { name, questions: true, limit: SHOWN };
   const { unread, questions, entries } = await inboxHere(context, input, counting);
   return {

@@ -146,7 +146,8 @@ async function openQuestionsTo(
     const [located] = await context.reader.messages(tip, ref.channel, [ref.relPath]);
     if (located === undefined) continue;
     const { message } = located;
-    if (!isQuestion(message) && !(await back.has({ ...ref, message }))) continue;
+    const isAsking = isQuestion(message) || message.proposal === true;
+    if (!isAsking && !(await back.has({ ...ref, message }))) continue;
     if (!(await isTakenBack(context, index, tip, { ...ref, message }))) found.push(ref);
   }
   return found;
@@ -184,5 +185,6 @@ async function namedInOutbox(context: Context, name: string): Promise<Set<string
 export function asksOnArrival(message: Message, name: string): boolean {
   const { type, from, to } = message;
   const isNamed = from !== name && to.some((address) => address.name === name);
-  return type === 'text' && isNamed && (isQuestion(message) || isSentInterim(message));
+  const isAsking = isQuestion(message) || message.proposal === true || isSentInterim(message);
+  return type === 'text' && isNamed && isAsking;
 }

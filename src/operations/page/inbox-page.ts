@@ -34,6 +34,7 @@ function itemOf({ channel, relPath, message, verified, unread, asks }: InboxEntr
     options,
     unread,
     waits_for_you: asks,
+    proposal: message.proposal === true,
     failed: failed?.reason ?? null,
   };
 }

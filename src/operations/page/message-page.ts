@@ -109,7 +109,7 @@ export function webMessage(
   { queued }: { queued: boolean },
   characters = BODY_CHARACTERS,
 ): WebMessage {
-  const { from, type, timestamp, re, cause, tier, host, body, json, schema } = message;
+  const { from, type, timestamp, re, cause, tier, host, body, json, schema, branch } = message;
   const mark = markOf(message);
   return {
     channel: channel.id,
@@ -132,6 +132,8 @@ export function webMessage(
     files: message.files ?? [],
     ...(mark !== null && { mark }),
     ...(verified !== undefined && { verified }),
+    ...(branch !== undefined && { branch }),
+    ...(message.proposal && { proposal: message.proposal }),
   };
 }
 

@@ -78,7 +78,8 @@ async function isOnBus(context: Context, channel: string, relPath: string): Prom
   return (await context.transport.objects.read(name)) !== undefined;
 }
 
-async function publish(
+/** Publishes an outbox entry by the dispatcher, or by this process when none runs. */
+export async function publish(
   context: Context,
   id: string,
   entry: 'plain' | 'with files',

@@ -58,7 +58,22 @@ export async function putFiles(
   read: ReadMessage,
   dir: string,
 ): Promise<PutFile[]> {
-  const folder = resolve(context.cwd, dir);
+  const folder = await folderFor(context.cwd, dir);
+  const files = read.message.files ?? [];
+  const put = new Map<AttachedFile, PutFile>();
+  for await (const taken of filesOfMessage(context, read)) {
+    const { file } = taken;
+    const done = taken.ok
+      ? await putFile(folder, files.indexOf(file), file, taken.bytes)
+      : { file, problem: taken.problem };
+    put.set(file, done);
+  }
+  return files.map((file) => put.get(file) ?? { file, problem: 'could not be read' });
+}
+
+/** Makes the folder for the files of a message, if there is none. */
+export async function folderFor(cwd: string, dir: string): Promise<string> {
+  const folder = resolve(cwd, dir);
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw new CrosstalkError(
       'usage',
@@ -66,15 +81,23 @@ export async function putFiles(
       { cause: error },
     );
   });
-  const files = read.message.files ?? [];
-  const put = new Map<AttachedFile, PutFile>();
-  for await (const taken of filesOfMessage(context, read)) {
-    const { file } = taken;
-    const path = join(folder, harmlessName(files.indexOf(file) + 1, file.name));
-    const problem = taken.ok ? await write(path, taken.bytes) : taken.problem;
-    put.set(file, problem === undefined ? { file, path } : { file, problem });
-  }
-  return files.map((file) => put.get(file) ?? { file, problem: 'could not be read' });
+  return folder;
+}
+
+/**
+ * Puts one file of a message into a folder, under a harmless name.
+ *
+ * @param index its place among the files of the message, from 0
+ */
+export async function putFile(
+  folder: string,
+  index: number,
+  file: AttachedFile,
+  bytes: Buffer,
+): Promise<PutFile> {
+  const path = join(folder, harmlessName(index + 1, file.name));
+  const problem = await write(path, bytes);
+  return problem === undefined ? { file, path } : { file, problem };
 }
 
 /** The problem, if any; a file that is there already with these bytes is none. */

@@ -5,11 +5,12 @@ import type { Index } from '../../index/index.ts';
 import { formatAddress } from '../../protocol/address.ts';
 import type { Channel } from '../../protocol/files/channel.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
-import type { Message } from '../../protocol/message.ts';
+import type { Located } from '../../protocol/message.ts';
 import { relPathAt } from '../../protocol/names.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { withIndex } from '../index/indexing.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
+import { marked } from '../lookup/marked.ts';
 import { resolveChannel } from '../lookup/resolve.ts';
 
 export interface SearchInput {
@@ -59,35 +60,45 @@ export async function search(context: Context, input: SearchInput): Promise<WebS
     const { hits, some, capped } = find(index.database, query);
     let items = MAX_ITEMS;
     const found: WebHit[] = [];
-    for (const hit of hits.slice(0, input.limit)) {
-      const one = await describe(context, tip, hit, input.words);
-      if (one === undefined) continue;
+    for (const one of await readHits(context, tip, hits.slice(0, input.limit))) {
+      const described = await describe(context, tip, one, input.words);
       // The limit counts both sides.
       const each = Math.min(input.context, MAX_CONTEXT, Math.floor(items / 2));
-      const neighbours = await neighboursOf(context, index, tip, hit, each);
+      const neighbours = await neighboursOf(context, index, tip, one, each);
       items -= Math.max(0, neighbours.length - 1);
-      found.push({ ...one, context: neighbours });
+      found.push({ ...described, context: neighbours });
     }
     return { hits: found, more: hits.length > input.limit, some_words: some, capped, complete };
   });
 }
 
+/** A hit with its message, and whether its writer has signed it. */
+type Found = Hit & Located;
+
+async function readHits(context: Context, tip: string, hits: readonly Hit[]): Promise<Found[]> {
+  const read: Found[] = [];
+  for (const hit of hits) {
+    const message = await context.reader.message(tip, hit.channel, hit.relPath);
+    // The message may have been removed between the index and the tip.
+    if (message !== undefined) read.push({ ...hit, message });
+  }
+  return marked(context, tip, read);
+}
+
 async function describe(
   { reader }: Context,
   tip: string,
-  hit: Hit,
+  { channel: id, relPath, score, message, verified }: Found,
   words: string,
-): Promise<Omit<WebHit, 'context'> | undefined> {
-  const message = await reader.message(tip, hit.channel, hit.relPath);
-  // The message was removed between the index and the tip.
-  if (message === undefined) return undefined;
-  const channel: Channel = await reader.channel(tip, hit.channel);
+): Promise<Omit<WebHit, 'context'>> {
+  const channel: Channel = await reader.channel(tip, id);
   return {
-    channel: hit.channel,
+    channel: id,
     channel_name: channel.name,
-    relPath: hit.relPath,
-    score: Math.round(hit.score * 1000) / 1000,
+    relPath,
+    score: Math.round(score * 1000) / 1000,
     from: message.from,
+    ...(verified !== undefined && { verified }),
     to: message.to.map(formatAddress),
     timestamp: message.timestamp,
     excerpt: excerptOf(message.body, words, EXCERPT_BYTES).text,
@@ -95,7 +106,7 @@ async function describe(
 }
 
 async function neighboursOf(
-  { reader }: Context,
+  context: Context,
   index: Index,
   tip: string,
   { channel, relPath }: Hit,
@@ -103,14 +114,17 @@ async function neighboursOf(
 ): Promise<WebHit['context']> {
   if (each === 0) return [];
   const { before, after } = index.around(channel, relPath, each);
-  const found = await reader.messages(tip, channel, [...before, relPath, ...after]);
-  const item = (path: string, { from, body }: Message): WebHit['context'][number] => ({
-    relPath: path,
-    from,
-    excerpt: excerptOf(body, '', EXCERPT_BYTES).text,
-    hit: path === relPath,
-  });
-  return found.map((one) => item(one.relPath, one.message));
+  const found = await context.reader.messages(tip, channel, [...before, relPath, ...after]);
+  const placed = found.map((one) => ({ ...one, channel }));
+  return (await marked(context, tip, placed)).map(
+    ({ relPath: path, message: { from, body }, verified }) => ({
+      relPath: path,
+      from,
+      ...(verified !== undefined && { verified }),
+      excerpt: excerptOf(body, '', EXCERPT_BYTES).text,
+      hit: path === relPath,
+    }),
+  );
 }
 
 /** @throws CrosstalkError `usage` for words that cannot match anything */

@@ -1,7 +1,7 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withoutOurs } from '../../dispatcher/run/environment.ts';
-import { confine } from '../../dispatcher/run/confine.ts';
+import { confine } from '../../dispatcher/sandbox/confine.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { makeFolder } from '../../folder.ts';
 import { shown } from '../../protocol/text/result.ts';
@@ -54,7 +54,7 @@ export async function runInSandbox(context: Context, input: SandboxInput): Promi
   });
   try {
     const words = [...confined.wrap, '/bin/sh', '-c', command];
-    const ended = await runPlain(words, { cwd, env: confined.env }, GRACE_MS);
+    const ended = await runPlain(words, { cwd, env: confined.env, inherits: false }, GRACE_MS);
     if ('exitCode' in ended) return ended.exitCode;
     throw new CrosstalkError('refused', `the sandbox cannot be started: ${ended.startError}`);
   } finally {

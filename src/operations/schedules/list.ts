@@ -4,7 +4,7 @@ import { Occurrences } from '../../protocol/automation/occurrences.ts';
 import { recipientsOf, type Schedule } from '../../protocol/automation/schedule.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
-import { ScheduleRecords, type Occurred, type ScheduleRecord } from '../../state/schedules.ts';
+import { ScheduleRecords, type Occurred, type ScheduleRecord } from '../../state/automation/schedules.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 
 /** A schedule as `schedule list` shows it. Printed under these names; times are ISO 8601 in UTC. */

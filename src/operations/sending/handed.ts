@@ -56,6 +56,8 @@ export function isSendRequest(value: unknown): value is HandedSend {
   if (!isRecord(value) || !isRecord(value['input'])) return false;
   const { dir, id, at, seed, input } = value;
   if (input['link'] !== undefined && !isDispatchLink(input['link'])) return false;
+  // A decision is made in the process of whoever decides; one that is handed over is none.
+  if (input['decision'] !== undefined || input['decides'] !== undefined) return false;
   if (input['files'] !== undefined && filesIn(input['files']) === undefined) return false;
   return [dir, id, at, seed, input['to'], input['body'], input['login']].every(
     (text) => typeof text === 'string',

@@ -12,6 +12,7 @@ import type { ChannelInput } from '../reading/channels.ts';
 import type { MemoryInput } from '../memory/add.ts';
 import type { Attachment } from './attachment.ts';
 import { sendOp, type HandedInput } from './handed.ts';
+import type { LookUpInput } from './look-up.ts';
 import type { Sent } from './input.ts';
 import { firstPath, type Marks } from './marks.ts';
 
@@ -22,6 +23,10 @@ export interface RunWork {
   send_talk: HandedInput;
   channel: ChannelInput;
   memory: MemoryInput;
+  /** To read what a sandbox hides. */
+  look: LookUpInput;
+  /** To put the files of a message into the drop folder, from where a run in a sandbox takes them. */
+  files: { message: string };
 }
 
 /** A request of a run, with everything that makes its outcome reproducible. */
@@ -40,6 +45,8 @@ export interface RunAnswer {
 
 const SOCKET_LIMIT_MS = 30_000;
 const DROP_LIMIT_MS = 20_000;
+/** Milliseconds for reading, of which nothing is left to be done once nobody waits for it. */
+const LOOK_UP_LIMIT_MS = 90_000;
 const LOOK_MS = 50;
 
 /**
@@ -56,7 +63,8 @@ export async function askDispatcher(
   request: RunRequest,
   note: (line: string) => void,
 ): Promise<{ result: unknown } | undefined> {
-  const answer = (await askSocket(runDir, request)) ?? (await drop(runDir, request));
+  const limit = reads(request) ? LOOK_UP_LIMIT_MS : DROP_LIMIT_MS;
+  const answer = (await askSocket(runDir, request)) ?? answerOf(await drop(runDir, request, limit));
   if (answer === undefined) return undefined;
   for (const line of answer.notes) note(line);
   if (answer.error !== undefined) throw new CrosstalkError(answer.error.code, answer.error.message);
@@ -110,7 +118,8 @@ export function noRun(): CrosstalkError {
 }
 
 async function askSocket(runDir: string, request: RunRequest): Promise<RunAnswer | undefined> {
-  const asked = await ask(join(runDir, 's'), { op: 'send', request }, SOCKET_LIMIT_MS);
+  const limit = reads(request) ? LOOK_UP_LIMIT_MS : SOCKET_LIMIT_MS;
+  const asked = await ask(join(runDir, 's'), { op: 'send', request }, limit);
   return asked.kind === 'answered' ? answerOf(asked.answer.send) : undefined;
 }
 
@@ -162,8 +171,19 @@ function cannotReach(folder: string, error: unknown): CrosstalkError {
   );
 }
 
-/** Drops a request atomically: it is written to disk under another name and then renamed. */
-async function drop(runDir: string, request: RunRequest): Promise<RunAnswer | undefined> {
+/**
+ * Drops a request atomically: it is written to disk under another name and then renamed.
+ *
+ * @param limit milliseconds to wait for the answer
+ * @param gone ends the wait
+ * @returns the answer as it was found; undefined when there is none
+ */
+export async function drop(
+  runDir: string,
+  request: { id: string },
+  limit: number,
+  gone?: AbortSignal,
+): Promise<unknown> {
   const folder = join(runDir, 'drop');
   const { id } = request;
   try {
@@ -182,15 +202,19 @@ async function drop(runDir: string, request: RunRequest): Promise<RunAnswer | un
     if (hasCode(error, 'ENOENT')) throw runHasEnded();
     throw cannotReach(folder, error);
   }
-  const deadline = performance.now() + DROP_LIMIT_MS;
-  while (performance.now() < deadline) {
+  const deadline = performance.now() + limit;
+  while (performance.now() < deadline && gone?.aborted !== true) {
     const text = await readFile(join(folder, `${id}.answer.json`), 'utf8').catch(() => undefined);
-    if (text !== undefined) return answerOf(JSON.parse(text));
+    if (text !== undefined) return JSON.parse(text) as unknown;
     // The run has ended meanwhile, and its end took over everything that was dropped before.
     if (!(await isThere(folder))) return undefined;
     await sleep(LOOK_MS);
   }
   return undefined;
+}
+
+function reads({ kind }: RunRequest): boolean {
+  return kind === 'look' || kind === 'files';
 }
 
 function isThere(path: string): Promise<boolean> {

@@ -1,4 +1,5 @@
 import type { AttachedFile } from '../../protocol/attached.ts';
+import type { Decision } from '../../protocol/text/decision.ts';
 import type { Commit } from '../../protocol/commit.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
 import type { Message } from '../../protocol/message.ts';
@@ -28,6 +29,10 @@ export interface SendInput {
   cancels?: string;
   /** With `cancels`: the tasks that others were given for it go on. */
   only?: boolean;
+  /** What it decides on the message that it replies to; only the process of a person says that. */
+  decision?: Decision;
+  /** With `decision`: the digest of what was proposed. */
+  decides?: string;
   /** The files that go along; their bytes travel beside this. */
   files?: AttachedFile[];
   /** Whether its sender waits for the answers, and so may not be among those who are asked. */

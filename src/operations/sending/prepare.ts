@@ -37,6 +37,7 @@ export async function prepareMessages(
   const input = await withSchema(given);
   if (input.cancels !== undefined) return prepareCancel(context, input, from, { at, seed });
   const target = await targetOf(context, input, from);
+  assertDecided(context, input, target);
   const to = recipients(context, input, target);
   if (input.awaited === true) assertOthers(to, from);
   const body = textOf(context, input, target);
@@ -103,6 +104,17 @@ function recipients({ dispatch }: Context, input: SendInput, target?: Target): A
   throw new CrosstalkError(
     'usage',
     `--to: ${problems.join('; ')}; several are separated by commas`,
+  );
+}
+
+/** A plain reply to a question for permission permits nothing, and would start a run. */
+function assertDecided({ dispatch }: Context, { decision }: SendInput, target?: Target): void {
+  if (target?.message.permission === undefined || decision !== undefined) return;
+  if (dispatch.id !== undefined) return;
+  const { relPath } = target;
+  throw new CrosstalkError(
+    'usage',
+    `${relPath} asks for permission, and a reply gives none; decide with: crosstalk approve ${relPath} or crosstalk deny ${relPath} "<why>"`,
   );
 }
 

@@ -79,7 +79,9 @@ export async function send(
     const sent = await perform(context, input, marks, {
       ...(onDurable && { onDurable }),
       bytesFor: (file) => bytesIn(attachments, file),
-      ...(isSigning(context) && { sign: (prepared) => signedBy(context, prepared) }),
+      ...(isSealed(context, input) && {
+        sign: (prepared) => sealed(context, input, prepared),
+      }),
       ...(taken && { unanswered: 'the dispatcher has not answered yet, and goes on' }),
     });
     onSent?.(sent);
@@ -95,10 +97,21 @@ export async function send(
   });
 }
 
-/** What signs is needed only by those who have a key. */
-async function signedBy(context: Context, prepared: Prepared): Promise<Prepared> {
+function isSealed(context: Context, { decision }: SendInput): boolean {
+  return decision !== undefined || isSigning(context);
+}
+
+/** Signs, and puts on record that a person has decided; what does that is needed by few. */
+async function sealed(
+  context: Context,
+  { decision }: SendInput,
+  prepared: Prepared,
+): Promise<Prepared> {
   const { signed } = await import('./signing.ts');
-  return signed(context, prepared);
+  const written = isSigning(context) ? await signed(context, prepared) : prepared;
+  if (decision !== undefined)
+    await context.decided.note(written.messages.flatMap(({ commit }) => commit.files));
+  return written;
 }
 
 /**
@@ -117,7 +130,7 @@ async function takenOver(
   marks: Marks,
   attachments: readonly Attachment[],
 ): Promise<Sent | 'timeout' | undefined> {
-  if (hands === 'recorded') return undefined;
+  if (hands === 'recorded' || input.decision !== undefined) return undefined;
   const request = { ...marks, input: handedInput(surroundings, input) };
   const { agentMode } = surroundings;
   const inRun = agentMode && (await sendInRun(agentMode, request, attachments, note));

@@ -12,8 +12,16 @@ import type { Context } from '../context.ts';
 import type { BytesFor } from './attached.ts';
 import type { RunAnswer, RunRequest } from './in-run.ts';
 import { addMemory } from '../memory/add.ts';
+import { laidFiles } from './laid-files.ts';
+import type { LookUps } from './look-up.ts';
 import { suffixOf, type Marks } from './marks.ts';
 import { perform } from './perform.ts';
+
+/** What the dispatcher's own part of it needs. */
+interface ServingRuns {
+  publish: (id: string) => Promise<PublishOutcome>;
+  lookUps: LookUps;
+}
 
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 const SEED = /^[0-9a-f]{16,64}$/;
@@ -30,14 +38,21 @@ const SKEW_MS = 60_000;
  */
 export async function serveRun(
   context: Context,
-  publish: (id: string) => Promise<PublishOutcome>,
+  { publish, lookUps }: ServingRuns,
   run: RunFacts,
   request: unknown,
-  { durable, bytesOf }: Handling,
+  handling: Handling,
 ): Promise<RunAnswer> {
+  const { durable, bytesOf } = handling;
   const notes: string[] = [];
   try {
     const { kind, input, ...given } = requestOf(request);
+    if (kind === 'look' || kind === 'files') {
+      // What is read is asked for again if it is lost.
+      durable();
+      const asked = { id: given.id, input };
+      return { result: await lookedUp(context, lookUps, run, { kind, ...asked }, handling), notes };
+    }
     assertSender(run, input);
     const marks = marksOf(context, run, given);
     const theirs: Context = {
@@ -57,6 +72,20 @@ export async function serveRun(
     const code = error instanceof CrosstalkError ? error.code : 'internal';
     return { error: { code, message: reasonOf(error) }, notes };
   }
+}
+
+function lookedUp(
+  context: Context,
+  lookUps: LookUps,
+  run: RunFacts,
+  { kind, id, input }: { kind: 'look' | 'files'; id: string; input: Record<string, unknown> },
+  { gone, put }: Handling,
+): Promise<unknown> {
+  if (kind === 'look') return lookUps.look(run, input['words'], gone);
+  const message = textIn(input)('message');
+  return laidFiles({ ...context, isFollowed: true }, message, gone, (sha256, bytes) =>
+    put(id, sha256, bytes),
+  );
 }
 
 /** The dispatch in the dispatcher's own record; what the run claims about it is ignored. */
@@ -88,7 +117,7 @@ function reproducible({ id, at, seed }: Marks): Pick<Context, 'now' | 'suffix' |
 function work(
   context: Context,
   run: RunFacts,
-  { kind, input, ...marks }: Asked,
+  { kind, input, ...marks }: Asked & { kind: Exclude<Asked['kind'], 'look' | 'files'> },
   { onDurable, bytesFor }: { onDurable: () => void; bytesFor: BytesFor },
 ): Promise<unknown> {
   const text = textIn(input);
@@ -133,7 +162,7 @@ function work(
   }
 }
 
-const KINDS = ['send', 'send_talk', 'channel', 'memory'] as const;
+const KINDS = ['send', 'send_talk', 'channel', 'memory', 'look', 'files'] as const;
 
 /** A request whose input was not validated yet. */
 type Asked = Omit<RunRequest, 'input'> & { input: Record<string, unknown> };

@@ -52,9 +52,11 @@ export function writerOf({ message }: Target): Address {
  */
 export function textOf(
   { note }: Pick<Context, 'note'>,
-  { option, body }: SendInput,
+  { option, body, decision }: SendInput,
   target: Target | undefined,
 ): string {
+  // The note of a decision may be any text, a number too.
+  if (decision !== undefined) return body;
   const options = target?.message.options ?? [];
   const text = replyText(options, { body, ...(option === undefined ? {} : { option }) });
   if (!text.ok) throw new CrosstalkError('usage', text.problems.join('; '));
@@ -70,7 +72,7 @@ export function textOf(
  */
 export function asQuestion(
   message: Message,
-  { options = [], schema }: SendInput,
+  { options = [], schema, decision, decides }: SendInput,
   target: Target | undefined,
 ): Message {
   const isAnew =
@@ -78,6 +80,8 @@ export function asQuestion(
   const asking = { ...message, ...(isAnew && { asks: true as const }) };
   return {
     ...asking,
+    ...(decision !== undefined && { decision }),
+    ...(decides !== undefined && { decides }),
     ...(options.length > 0 && { options: [...options] }),
     ...(schema !== undefined && isQuestion(asking) && { schema }),
   };

@@ -21,10 +21,11 @@ import { profileLike } from './hands.ts';
 import { changeApprovals, requireOutside } from './approvals.ts';
 import { thisHost, writeHostFile, type ThisHost } from './hosts.ts';
 import { noteMissingProgram } from './missing-program.ts';
+import { chooseSandbox, type SandboxChoice } from './sandbox-option.ts';
 import { changeTier, isInForce, type Setting } from './set-actor.ts';
 import { chosenWorkdir } from './workdir-option.ts';
 
-export interface AddActorInput {
+export interface AddActorInput extends SandboxChoice {
   name: string;
   /** A command line, or the name of a known agent CLI. */
   cli: string;
@@ -47,6 +48,7 @@ export interface AddedActor {
   path: string | undefined;
   host: string;
   cli: string;
+  sandbox?: 'default';
   /** What this tier was before, if this machine served it. */
   replaced?: ApprovedOptions;
 }
@@ -71,6 +73,11 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
     if (given !== undefined)
       settings.push([option, await chosenWorkdir(context, given, context.transport.dir, option)]);
   }
+  const isNew = host.file.actors.get(name)?.some((one) => one.name === tier) !== true;
+  const choice = { ...input };
+  if (!isNew) delete choice.askSandbox;
+  const { sandbox } = await chooseSandbox(context, choice, { actor: name, cli });
+  if (sandbox !== undefined) settings.push(['sandbox', sandbox]);
   const plan = await replacing(context, host, input, settings);
   const { content, now, was, is } = plan;
   await requireOutside(context, now);
@@ -78,7 +85,8 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   await changeApprovals(context, alias, (approved) => withTier(approved, name, tier, is));
   const path = await addProfile(context, input, from);
   await writeHostFile(context, host, { content, subject: `crosstalk: ${name} on ${alias}`, from });
-  return { path, host: alias, cli, ...(was !== undefined && { replaced: was }) };
+  const kept = sandbox === undefined ? {} : { sandbox };
+  return { path, host: alias, cli, ...kept, ...(was !== undefined && { replaced: was }) };
 }
 
 /** Plans the change of the host file, and asks about what it replaces. */

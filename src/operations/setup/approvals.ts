@@ -16,7 +16,7 @@ import {
 } from '../../state/approvals.ts';
 import { refreshOrNote, type Context } from '../context.ts';
 import { findServed, findThisHost } from './hosts.ts';
-import type { TierSlot } from './tier-slot.ts';
+import { approvedSlot, type TierSlot } from './tier-slot.ts';
 
 /** The data with which this clone judges approvals. */
 export function approvingIn({ transport, paths, started, env }: Context): Approving {
@@ -154,7 +154,7 @@ export async function approveWritten(
   await changeApprovals(
     context,
     alias,
-    (approved) => withTier(approved, actor, tier, { ...slot }),
+    (approved) => withTier(approved, actor, tier, approvedSlot(slot)),
     { joins },
   );
 }
@@ -183,7 +183,10 @@ export async function changeApprovals(
 }
 
 /** @throws CrosstalkError `refused` for a command that names a file inside the transport */
-export async function requireOutside(context: Context, slot: TierSlot): Promise<void> {
+export async function requireOutside(
+  context: Context,
+  slot: Omit<TierSlot, 'sandbox'>,
+): Promise<void> {
   const { transport, home } = approvingIn(context);
   const refused = await tierRefusalOf(transport, home, slot);
   if (refused !== undefined)

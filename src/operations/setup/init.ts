@@ -28,6 +28,7 @@ import { assertNoSecret } from '../screening.ts';
 import { daysOf } from '../sync.ts';
 import { firstOnPath } from '../path.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';
+import { chooseSandbox } from './sandbox-option.ts';
 import { noteMissingProgram } from './missing-program.ts';
 import { slotIn, type TierSlot } from './tier-slot.ts';
 import { templateFiles } from './template.ts';
@@ -61,7 +62,7 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
     const from = await chooseWriter(surroundings, { ...input, actor: settings.actor });
     if (from !== undefined) settings.from = from;
     const place = await choosePlace(surroundings, { ...input, actor: settings.actor }, dir);
-    Object.assign(settings, place);
+    Object.assign(settings, place, await chooseSandbox(surroundings, input, settings));
     const remote =
       input.remote === undefined ? undefined : remoteUrl(input.remote, surroundings.cwd);
     const state =
@@ -97,7 +98,7 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
 
 async function create(
   surroundings: Surroundings,
-  input: InitInput & { actor: string; cli: string },
+  input: InitInput & TierSlot & { actor: string },
   dir: string,
   remote: { url: string; branch: string | undefined; isSha256: boolean } | undefined,
 ): Promise<Initialised> {

@@ -1,7 +1,8 @@
+import type { SandboxChoice } from './sandbox-option.ts';
 import type { WorkdirInput } from './workdir-option.ts';
 import type { WriterInput } from './writer.ts';
 
-export interface InitInput extends WorkdirInput, WriterInput {
+export interface InitInput extends WorkdirInput, WriterInput, SandboxChoice {
   dir?: string;
   remote?: string;
   alias?: string;
@@ -26,6 +27,7 @@ export interface Initialised {
   workdir?: string;
   /** The repository of which each thread gets a copy. */
   worktree?: string;
+  sandbox?: 'default';
   /** The name of the channel that was created; undefined when a joined transport already has one. */
   channel?: string;
   joined: boolean;

@@ -12,13 +12,13 @@ import type { Initialised, InitInput } from './input.ts';
 import type { Surroundings } from '../locate.ts';
 import { resolveFrom } from '../lookup/resolve.ts';
 import { hostText, newActor, newChannel } from './starter-files.ts';
-import { slotIn } from './tier-slot.ts';
+import { slotIn, type TierSlot } from './tier-slot.ts';
 import type { TemplateFile } from './template.ts';
 
 /** Adds this machine to a transport that was just cloned: its host file, and a channel on request. */
 export async function join(
   surroundings: Surroundings,
-  input: InitInput & { actor: string; cli: string; dir: string },
+  input: InitInput & TierSlot & { actor: string; dir: string },
 ): Promise<Initialised> {
   return withContext(surroundings, { transport: input.dir, note: input.note }, async (context) => {
     const { alias, machine } = await identity(context, input.alias);

@@ -1,14 +1,17 @@
 import type { WebDelay } from '../../api/delay.ts';
 import { messageFile } from '../../protocol/layout.ts';
 import { isAnswer } from '../../protocol/owed.ts';
+import { escapeInvisible } from '../../protocol/text/quoted.ts';
 import { endsByItself, reasonInWords } from '../../protocol/text/reasons.ts';
 import { Cursors, cursorOf, type ActorCursors } from '../../state/cursors.ts';
 import { loadHeartbeat } from '../../state/heartbeat.ts';
 import type { DeadLetter } from '../../state/dead-letters.ts';
 import { Holds } from '../../state/holds.ts';
+import { OpenPermissions, type OpenPermission } from '../../state/permissions/open-permissions.ts';
 import { readPause } from '../../state/pause.ts';
 import { failureDelay, heldDelay, runDelay } from './held-mail.ts';
 import { joiningAbout, whomText } from './joining.ts';
+import { gatedAbout, gatedLine, type GatedMail } from '../lookup/gated.ts';
 import { holderOf } from '../../state/lock.ts';
 import { tipOf, type Context } from '../context.ts';
 import type { Naming } from '../lookup/naming.ts';
@@ -47,6 +50,10 @@ export interface Facts {
    * until when at most. It is one of these answers, or the question.
    */
   joining: { waits_for: string[]; until: string } | null;
+  /** The plan that its actor has made of it, and who decides on that. */
+  gated: GatedMail | null;
+  /** What the run asks permission for, whom, and until when. */
+  permission: Pick<OpenPermission, 'relPath' | 'approver' | 'tool' | 'until'> | null;
   /** Since when it runs, or why it failed or waits, and until when. */
   delay: WebDelay | null;
   /** Its dead letter on this machine, if any. */
@@ -92,6 +99,10 @@ export async function factsOf(
         )
       : undefined;
   const running = run !== undefined;
+  const asked = running ? await new OpenPermissions(paths.permissions).all() : [];
+  const asks = asked.find(
+    (one) => one.actor === actor && one.channel === channel && isIt(one.messages),
+  );
   const waiting =
     wakes && !running && (letter === undefined ? !settled : letter.state === 'retrying');
   const at = context.now();
@@ -119,7 +130,9 @@ export async function factsOf(
     delegated_in: tasks.map((mention) => mention.relPath),
     silent: wakes && settled && !running && own.length === 0 && letter === undefined,
     parked: waits === undefined || !waiting ? null : { reason: waits.reason, until: waits.until },
+    gated: waiting ? ((await gatedAbout(context, ref, actor)) ?? null) : null,
     joining: joining ? { waits_for: joining.waits_for, until: joining.until } : null,
+    permission: asks ? permissionFact(asks) : null,
     delay: delayOf(
       run,
       letter,
@@ -127,6 +140,10 @@ export async function factsOf(
     ),
     dead_letter: letter === undefined ? null : { id: letter.id, state: letter.state },
   };
+}
+
+function permissionFact({ relPath, approver, tool, until }: OpenPermission): Facts['permission'] {
+  return { relPath, approver, tool, until };
 }
 
 function delayOf(
@@ -159,6 +176,9 @@ export function describeFacts(facts: Facts): string {
     facts.on_the_bus ? 'on the bus' : 'not on the bus',
     facts.seen_by.length === 0 ? '' : `seen by ${facts.seen_by.join(', ')}`,
     facts.running ? 'running' : '',
+    facts.permission === null
+      ? ''
+      : `waits for ${facts.permission.approver} to decide whether it may use ${escapeInvisible(facts.permission.tool)}, as ${facts.permission.relPath} asks`,
     facts.delegated_in.length > 0 ? `passed on by ${facts.delegated_in.join(', ')}` : '',
     facts.failed_in.length > 0 ? `failed, as ${facts.failed_in.join(', ')} tells` : '',
     facts.answered_by.length > 0 ? `answered by ${facts.answered_by.join(', ')}` : '',
@@ -166,6 +186,10 @@ export function describeFacts(facts: Facts): string {
       ? ''
       : `${reasonInWords(facts.parked.reason)}${endsByItself(facts.parked.reason) ? `, tried again at ${facts.parked.until}` : ''}`,
     facts.joining === null ? '' : `waits for ${whomText(facts.joining)}`,
+    facts.gated === null ? '' : gatedLine(facts.gated),
+    ...(facts.gated?.ignored ?? []).map(
+      ({ relPath, decision, why }) => `${relPath} (${decision}) is ignored: ${why}`,
+    ),
     facts.silent ? 'met with silence' : '',
     facts.dead_letter === null
       ? ''

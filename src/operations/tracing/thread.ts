@@ -6,11 +6,11 @@ import { EVERYONE, formatAddress } from '../../protocol/address.ts';
 import { excerptOf } from '../../protocol/text/excerpt.ts';
 import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
 import { isAnswer, markOf } from '../../protocol/owed.ts';
-import { withoutSequences } from '../../protocol/text/steering.ts';
 import { treesOf, type Branch } from '../../protocol/tree.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { factsOf, type Facts } from './facts.ts';
+import { failedElsewhere, openState } from './open-state.ts';
 import { whomText } from './joining.ts';
 import { withNaming, type Naming } from '../lookup/naming.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
@@ -141,6 +141,7 @@ function describe({
     excerpt: excerptOf(message.body, '', EXCERPT_BYTES).text,
     mark: markOf(message),
     usage: message.usage ?? null,
+    ...(message.branch !== undefined && { branch: message.branch }),
     ...(verified !== undefined && { verified }),
   };
 }
@@ -205,46 +206,4 @@ async function waiting(
   const why =
     to.joining === null ? await whyUnread(context, to) : `it waits for ${whomText(to.joining)}`;
   return why === undefined ? open : { ...open, held_up: why };
-}
-
-/** That it failed on another host, by the notice of that host's dispatcher. */
-function failedElsewhere(
-  said: readonly Located[],
-  host: string | undefined,
-): Pick<WebState, 'state' | 'detail' | 'failed_on' | 'delay'> | undefined {
-  const notice = said.findLast(({ message }) => {
-    const { failed } = message;
-    return failed?.host === message.host && (host === undefined || host === failed?.host);
-  });
-  const { failed, timestamp, body } = notice?.message ?? {};
-  if (failed === undefined || timestamp === undefined) return undefined;
-  const { reason, attempts } = failed;
-  const [line = ''] = (body ?? '').trim().split('\n');
-  return {
-    state: 'failed',
-    detail: failed.dead_letter,
-    failed_on: failed.host,
-    delay: {
-      since: timestamp,
-      until: null,
-      reason,
-      said: withoutSequences(line),
-      attempts,
-      attempts_allowed: null,
-    },
-  };
-}
-
-function openState(facts: Facts): Pick<WebState, 'state' | 'detail'> {
-  const { dead_letter: letter } = facts;
-  if (facts.queued_here && !facts.on_the_bus) return { state: 'queued', detail: null };
-  if (facts.running) return { state: 'running', detail: facts.seen_by[0] ?? null };
-  if (letter !== null)
-    return { state: letter.state === 'parked' ? 'parked' : 'failed', detail: letter.id };
-  // The actor reacted with a message that answers somebody else.
-  const reaction = facts.answered_by[0] ?? facts.delegated_in[0];
-  if (reaction !== undefined) return { state: 'answered', detail: reaction };
-  if (facts.parked !== null)
-    return { state: 'waiting', detail: `${facts.parked.reason} until ${facts.parked.until}` };
-  return { state: facts.silent ? 'silent' : 'waiting', detail: null };
 }

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stat } from 'node:fs/promises';
 import { messageKey, type MessageRef } from '../../protocol/message-ref.ts';
 import { CHANNELS } from '../../protocol/layout.ts';
-import { parseMessage, type Message } from '../../protocol/message.ts';
+import { parseMessage, type Located, type Message } from '../../protocol/message.ts';
 import { isAnswer } from '../../protocol/owed.ts';
 import { tipOf, type Context } from '../context.ts';
 import { arrivals, type Arrival } from '../lookup/arrivals.ts';
+import { marked } from '../lookup/marked.ts';
 import { queuedMessages } from '../lookup/queued.ts';
 import { servedBy } from '../lookup/serving.ts';
 import { findServed } from '../setup/hosts.ts';
@@ -93,9 +94,16 @@ export class Board {
     for (const asked of this.#asked) {
       const standing = await this.#standing(asked, isLive);
       const held_up = explains ? await this.#explain(asked, standing) : [];
-      found.push({ ...asked, ...standing, held_up });
+      found.push({ ...asked, ...standing, replies: await this.#marked(asked), held_up });
     }
     return found;
+  }
+
+  /** The replies, with whether their writers have signed them. */
+  async #marked({ ref: { channel }, replies }: Asked): Promise<Located[]> {
+    if (replies.length === 0) return replies;
+    const placed = replies.map((one) => ({ ...one, channel }));
+    return marked(this.#context, this.#tip, placed);
   }
 
   async #readWorld(isLive: boolean): Promise<void> {

@@ -3,6 +3,7 @@ import type { MessageRef } from '../../protocol/message-ref.ts';
 import { noDispatcher } from '../../protocol/text/dispatcher.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { withoutSequences } from '../../protocol/text/steering.ts';
+import { gatedLine } from '../lookup/gated.ts';
 import { unservedLine } from '../lookup/serving.ts';
 import { heldDelay } from '../tracing/held-mail.ts';
 import { joiningAbout, joiningLine } from '../tracing/joining.ts';
@@ -97,6 +98,11 @@ function here(
     const said = words === '' ? '' : isBudget ? `: ${words}` : ` (it says: ${words})`;
     return [`${actor} is held${until}: ${reasonInWords(held.reason ?? '')}${said}`];
   }
+  const gate = local.gated?.find(
+    (one) =>
+      one.actor === actor && one.channel === ref.channel && one.messages.includes(ref.relPath),
+  );
+  if (gate !== undefined) return [`${actor} has made a plan; ${gatedLine(gate)}`];
   const joining = joiningAbout(local.heartbeat, ref, actor, now);
   if (letter === undefined && joining !== undefined) return [joiningLine(joining)];
   if (letter?.state !== 'retrying') return [];

@@ -5,6 +5,7 @@ import { holderOf } from '../../state/lock.ts';
 import { readPause, type Pause } from '../../state/pause.ts';
 import { Silences } from '../../state/silences.ts';
 import type { MessageRef } from '../../protocol/message-ref.ts';
+import { listGated, type GatedMail } from '../lookup/gated.ts';
 import type { Context } from '../context.ts';
 
 /** What this machine's own files say of mail that somebody waits for. They are read without git. */
@@ -16,16 +17,20 @@ export interface Local {
   paused: Pause | null;
   holds: readonly Hold[];
   letters: readonly DeadLetter[];
+  /** Mail that waits for somebody to decide on a plan. */
+  gated?: readonly GatedMail[];
 }
 
 /** Reads the files of this machine's state. */
-export async function readLocal({ paths }: Context): Promise<Local> {
-  const [holder, heartbeat, paused, holds, letters] = await Promise.all([
+export async function readLocal(context: Context): Promise<Local> {
+  const { paths } = context;
+  const [holder, heartbeat, paused, holds, letters, gated] = await Promise.all([
     holderOf(paths.root, 'dispatcher'),
     loadHeartbeat(paths.heartbeat),
     readPause(paths.pause),
     new Holds(paths.holds).all(),
     new DeadLetters(paths.deadLetters).all(),
+    listGated(context),
   ]);
   const runs = holder !== undefined;
   return {
@@ -34,6 +39,7 @@ export async function readLocal({ paths }: Context): Promise<Local> {
     paused: paused ?? null,
     holds,
     letters,
+    gated,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Address } from '../../protocol/address.ts';
 import { reasonInWords } from '../../protocol/text/reasons.ts';
 import { withoutSequences } from '../../protocol/text/steering.ts';
 import type { Followed } from './board.ts';
@@ -23,6 +24,12 @@ export function reasonsOf({ failures, silent, isOver, replies }: Followed): stri
 /** How to answer a question back. */
 export function replyCommand(relPath: string): string {
   return `if it asks something, answer with: crosstalk reply ${relPath} "<text>"`;
+}
+
+/** How to decide on a proposal, and who does that. */
+export function decideCommands(relPath: string, to: readonly Address[]): string {
+  const names = [...new Set(to.map(({ name }) => name))].join(', ');
+  return `${names} decides, with: crosstalk approve ${relPath} or crosstalk deny ${relPath} "<why>"`;
 }
 
 /** A failure in one line. */

@@ -29,7 +29,11 @@ export async function removeWorktree(
       'refused',
       `${listed.id} ${whatIsLost(listed)}; look at it in ${listed.dir}, or remove it all the same with: crosstalk worktree remove ${listed.id} --force`,
     );
-  await dropWorktree(new Worktrees(context.paths.worktrees), worktree);
+  if (!(await dropWorktree(new Worktrees(context.paths.worktrees), worktree)))
+    throw new CrosstalkError(
+      'refused',
+      `a run has just begun in ${listed.id}; wait for its end, or end it with: crosstalk cancel ${listed.root}`,
+    );
   return listed;
 }
 
@@ -51,8 +55,8 @@ export async function pruneWorktrees(
   for (const worktree of await worktrees.all()) {
     const inUse = used.has(worktree.dir);
     const listed = await lookAtWorktree(context.env, worktree, { inUse });
-    const isOver = isSpare(listed) && Date.parse(listed.used) <= before;
-    if (isOver) await dropWorktree(worktrees, worktree);
+    const isOld = isSpare(listed) && Date.parse(listed.used) <= before;
+    const isOver = isOld && (await dropWorktree(worktrees, worktree));
     (isOver ? removed : kept).push(listed);
   }
   return { removed, kept };

@@ -1,11 +1,14 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { WebFile, WebMessage } from '../../api/api.ts';
 import { messageKey } from '../../protocol/message-ref.ts';
 import { sizeInWords } from '../../protocol/attached.ts';
 
 /** What a message may call a picture; whether it is one is decided by the server, from its bytes. */
 const PICTURES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+
+/** A picture that is on its way from the outbox to the bus may be at neither place for a moment. */
+const RETRY_AFTER_MS = [1000, 5000];
 
 /** The files of a message: pictures small, then whole; everything else only to be saved. */
 export function MessageFiles({ message }: { message: WebMessage }): JSX.Element | null {
@@ -25,7 +28,15 @@ export function MessageFiles({ message }: { message: WebMessage }): JSX.Element 
 function OneFile({ file, address }: { file: WebFile; address: string }): JSX.Element {
   const { name, bytes, type } = file;
   const [isWhole, setWhole] = useState(false);
-  const [isBroken, setBroken] = useState(false);
+  const [attempt, setAttempt] = useState(0);
+  const isBroken = attempt > RETRY_AFTER_MS.length;
+  const waiting = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(
+    () => () => {
+      clearTimeout(waiting.current);
+    },
+    [],
+  );
   return (
     <>
       {PICTURES.has(type) && !isBroken && (
@@ -39,11 +50,15 @@ function OneFile({ file, address }: { file: WebFile; address: string }): JSX.Ele
           }}
         >
           <img
+            key={attempt}
             src={`${address}&show=1`}
             alt={name}
             loading="lazy"
             onError={() => {
-              setBroken(true);
+              const next = (): void => {
+                setAttempt(attempt + 1);
+              };
+              waiting.current = setTimeout(next, RETRY_AFTER_MS[attempt] ?? 0);
             }}
           />
         </button>

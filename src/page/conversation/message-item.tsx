@@ -10,6 +10,8 @@ import { CancelButton } from '../compose/cancel-button.tsx';
 import { ReplyBox, useMayReply } from '../compose/reply-box.tsx';
 import { Markdown } from '../text/markdown-view.tsx';
 import { clockOf, dayOf, wholeTimeOf } from '../text/time.ts';
+import { ProposalCard } from './proposal.tsx';
+import { MessageBranch } from './branch.tsx';
 import { MessageFiles } from './files.tsx';
 import { Speaker, type Kind } from '../parts/speaker.tsx';
 import { Verified } from '../parts/verified.tsx';
@@ -43,6 +45,8 @@ export function MessageItem(props: Props): JSX.Element {
   const { message, kind, position, count, states, answered, current, newDay, firstUnread } = props;
   const { channel, relPath, from, to, timestamp, tier, host, type, schema } = message;
   const place = { channel, relPath };
+  // A choice among the answers that a proposal offers would decide nothing.
+  const options = message.proposal === true ? [] : message.options;
   const [replying, setReplying] = useState(false);
   const mayReply = useMayReply(from);
   const title = `message-${relPath.replace(/[^\w]/g, '-')}`;
@@ -110,10 +114,17 @@ export function MessageItem(props: Props): JSX.Element {
           </Link>
         </p>
       ))}
-      <Body message={message} />
+      {message.proposal === true ? (
+        <ProposalCard at={place} inList>
+          <Body message={message} />
+        </ProposalCard>
+      ) : (
+        <Body message={message} />
+      )}
       <MessageFiles message={message} />
-      {(replying || message.options.length > 0) && (
-        <ReplyBox {...place} from={from} options={message.options} opened={replying} />
+      <MessageBranch message={message} />
+      {(replying || options.length > 0) && (
+        <ReplyBox {...place} from={from} options={options} opened={replying} />
       )}
       {states.length > 0 && (
         <p class="states">
@@ -172,10 +183,12 @@ function asCode(json: string): string {
 }
 
 /** An estimate of a message's height in pixels, used until it was shown. */
-export function guessedHeight({ body, re, files, options }: WebMessage): number {
+export function guessedHeight({ body, re, files, options, branch }: WebMessage): number {
   const lines = body
     .split('\n', MANY_LINES)
     .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 75)), 0);
-  const rows = 26 * (re.length + files.length) + (options.length > 0 ? 48 : 0);
+  const rows =
+    26 * (re.length + files.length + (branch === undefined ? 0 : 1)) +
+    (options.length > 0 ? 48 : 0);
   return 72 + rows + Math.min(MANY_LINES, lines) * 24;
 }

@@ -8,6 +8,7 @@ import { Link } from '../route/link.tsx';
 import { useNavigation } from '../route/navigation.ts';
 import { keepPlace, placeOf } from '../route/places.ts';
 import { Problem, View } from '../parts/view.tsx';
+import { Verified } from '../parts/verified.tsx';
 import { clockOf, dayOf } from '../text/time.ts';
 import { plainOf } from '../text/plain.ts';
 import { highlighted, queryOf } from './query.ts';
@@ -131,7 +132,8 @@ export function SearchView(props: { words: string; channel: string | undefined }
           <li key={messageKey(hit)}>
             <Link to={{ view: 'message', channel: hit.channel, relPath: hit.relPath }}>
               <bdi class="who">{hit.from}</bdi> to <bdi>{hit.to.join(', ')}</bdi>
-            </Link>{' '}
+            </Link>
+            <Verified verified={hit.verified} />{' '}
             <span class="dim">
               in <bdi>{hit.channel_name}</bdi>, {dayOf(hit.timestamp)} {clockOf(hit.timestamp)}
             </span>

@@ -1,6 +1,7 @@
 import { messageKey } from '../../protocol/message-ref.ts';
 import type { JSX } from 'preact';
 import type { WebThread, WebThreadNode } from '../../api/api.ts';
+import { branchInWords } from '../../protocol/text/branch.ts';
 import { get } from '../live/api.ts';
 import { CancelButton } from '../compose/cancel-button.tsx';
 import { ReplyBox } from '../compose/reply-box.tsx';
@@ -93,6 +94,11 @@ function Node({ node, thread }: { node: WebThreadNode; thread: WebThread }): JSX
           {excerpt === '' ? 'empty message' : plainOf(excerpt)}
         </Link>
       </p>
+      {node.branch !== undefined && (
+        <p>
+          <span class="dim">branch</span> <bdi>{branchInWords(node.branch)}</bdi>
+        </p>
+      )}
       <ReplyBox channel={thread.channel} relPath={relPath} from={from} />
       {states.length > 0 && (
         <p class="states">

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { WebInbox, WebInboxItem } from '../../api/api.ts';
+import { ProposalCard } from '../conversation/proposal.tsx';
 import { ReplyBox } from '../compose/reply-box.tsx';
 import { get } from '../live/api.ts';
 import { useLoaded } from '../live/use-live.ts';
@@ -44,11 +45,14 @@ export function ForYou(): JSX.Element | null {
               )}
               {one.unread && <span class="chip">new</span>}
             </p>
+            {one.proposal && one.waits_for_you && (
+              <ProposalCard at={{ channel: one.channel, relPath: one.relPath }} />
+            )}
             <ReplyBox
               channel={one.channel}
               relPath={one.relPath}
               from={one.from}
-              options={one.options}
+              options={one.proposal ? [] : one.options}
             />
           </li>
         ))}

@@ -1,7 +1,9 @@
 import { parseDocumentText } from '../text/frontmatter.ts';
 import { tierBudgets, type TierBudgets } from './tier-budgets.ts';
 import { tierFallback, unknownFallbacks, type TierFallback } from './tier-fallback.ts';
+import { actorsAsGates, tierGate, ungatedFallbacks, type TierGate } from './tier-gate.ts';
 import { tierOnlyFrom, type TierOnlyFrom } from './tier-only-from.ts';
+import { actorsAsked, tierPermit, type TierPermit } from './tier-permit.ts';
 import { TIER_OPTIONS } from './tier-options.ts';
 import { tierSandbox, type TierSandbox } from './tier-sandbox.ts';
 import { tierWorktree, type TierWorktree } from './tier-worktree.ts';
@@ -14,7 +16,8 @@ import { didYouMean } from '../text/nearest.ts';
 import { parsed, shown, unreadable, type Parsed } from '../text/result.ts';
 
 /** A named slot for an actor's CLI (protocol.md §6). Times are in milliseconds. */
-export interface Tier extends TierBudgets, TierFallback, TierWorktree, TierSandbox, TierOnlyFrom {
+export interface Tier
+  extends TierBudgets, TierFallback, TierWorktree, TierSandbox, TierOnlyFrom, TierGate, TierPermit {
   name: string;
   /** Run by `/bin/sh -c`; the prompt is passed on stdin. */
   cli: string;
@@ -96,10 +99,11 @@ function parseActors(value: unknown, problems: string[]): Map<string, Tier[]> {
       const tiers = Object.entries(declared).map(([tier, slot]) =>
         parseTier(name, tier, slot, problems),
       );
-      problems.push(...unknownFallbacks(name, tiers));
+      problems.push(...unknownFallbacks(name, tiers), ...ungatedFallbacks(name, tiers));
       actors.set(name, tiers);
     }
   }
+  problems.push(...actorsAsGates(actors), ...actorsAsked(actors));
   return actors;
 }
 
@@ -148,6 +152,8 @@ function parseTier(actor: string, name: string, slot: unknown, problems: string[
     ...tierWorktree(where, options, problems),
     ...tierSandbox(where, options, problems),
     ...tierOnlyFrom(where, options, problems),
+    ...tierGate(where, options, problems),
+    ...tierPermit(where, options, problems),
   };
 }
 

@@ -2,6 +2,8 @@ import { BUDGET_OPTIONS } from './tier-budgets.ts';
 import { SANDBOX_OPTIONS } from './tier-sandbox.ts';
 import { FALLBACK_OPTIONS } from './tier-fallback.ts';
 import { WORKTREE_OPTIONS } from './tier-worktree.ts';
+import { GATE_OPTIONS } from './tier-gate.ts';
+import { PERMIT_OPTIONS } from './tier-permit.ts';
 import { ONLY_FROM_OPTIONS } from './tier-only-from.ts';
 
 /** The options of a tier, as the host file calls them. */
@@ -19,4 +21,6 @@ export const TIER_OPTIONS: readonly string[] = [
   ...WORKTREE_OPTIONS,
   ...SANDBOX_OPTIONS,
   ...ONLY_FROM_OPTIONS,
+  ...GATE_OPTIONS,
+  ...PERMIT_OPTIONS,
 ];

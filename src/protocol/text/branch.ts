@@ -1,5 +1,6 @@
 import { amount } from './amounts.ts';
 import { isOneLine } from './one-line.ts';
+import { escapeInvisible } from './quoted.ts';
 import { isRefName } from './ref-name.ts';
 
 /** What an answer tells of the branch on which its run worked (work.md). */
@@ -28,4 +29,14 @@ export function branchIn(value: unknown): BranchOnRecord | undefined {
   if (!isRefName(name) || !isOid(commit) || !isOid(base) || files === undefined) return undefined;
   const why = isOneLine(held) && held.length <= MAX_WORDS ? held : undefined;
   return { name, commit, base, changed: files, ...(why !== undefined && { held: why }) };
+}
+
+/** Digits of a commit that tell it from others for people. */
+const SHORT = 12;
+
+/** A branch in one line for people, such as `crosstalk/0a1b2c3d from 3f2a9c1d77e0, 4 files changed`. */
+export function branchInWords({ name, base, changed, held }: BranchOnRecord): string {
+  const files = changed === 1 ? '1 file' : `${String(changed)} files`;
+  const why = held === undefined ? '' : `; ${escapeInvisible(held)}`;
+  return `${name} from ${base.slice(0, SHORT)}, ${files} changed${why}`;
 }

@@ -16,6 +16,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   prompt_too_long: 'the prompt is too long for the model',
   interrupted: 'the dispatcher ended in the middle of the run',
   too_deep: 'the thread is too deep',
+  no_planning: 'its tier has a gate, and no command that plans',
   secret: 'its answer looked like a secret, and was dropped',
   cancelled: 'it was cancelled',
 };

@@ -12,6 +12,7 @@ export const HEADINGS = {
   place: 'Where you are',
   thread: 'The thread so far',
   form: 'The form of your answer',
+  gate: 'What needs approval here',
 };
 
 /** Inserted before a foreign line that looks like one of Crosstalk's. */

@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FORWARDER_PORT, withForwarder } from './forwarder.ts';
 
 /** Whether this machine can make a sandbox, and what is to be done if it cannot. */
 export type Backend = { ok: true; program: string } | { ok: false; problem: string; fix: string };
-
-/** Where the forwarder listens in a sandbox that reaches some hosts. */
-const PORT = 3128;
 
 /** What every sandbox shuts out: other processes, what they share, and their rights. */
 const APART = [
@@ -16,6 +14,9 @@ const APART = [
 /** Root is nobody there: the sandboxes that agent CLIs make for their tools need a user that may make them. */
 const NOBODY = ['--uid', '65534', '--gid', '65534'];
 
+/** Opens a file for the program that follows. */
+const OPENED = 'file=$1; shift; exec "$@" 9< "$file"';
+
 /** How a process in a sandbox reaches others: by the network of the machine, not at all, or by a proxy. */
 export type Network = 'all' | 'none' | { socket: string };
 
@@ -24,26 +25,39 @@ export type Network = 'all' | 'none' | { socket: string };
  *
  * @param mounts as {@link mountsOf} gives them
  * @param cwd where it works; seen in the sandbox under the same path
+ * @param filter the file of the filter of system calls (`filter.ts`), where there is one
  */
 export function wrapped(
   program: string,
   mounts: readonly string[],
   cwd: string,
   network: Network,
+  filter?: string,
 ): string[] {
   const net = network === 'all' ? [] : ['--unshare-net'];
-  const inside =
-    typeof network === 'string'
-      ? []
-      : ['/bin/sh', '-c', CONNECT, 'sh', process.execPath, FORWARD, network.socket];
+  const inside = typeof network === 'string' ? [] : withForwarder(network.socket);
   const who = process.getuid?.() === 0 ? NOBODY : [];
-  return [program, ...APART, ...who, ...net, ...mounts, '--chdir', cwd, '--', ...inside];
+  const filtered = filter === undefined ? [] : ['/bin/sh', '-c', OPENED, 'sh', filter];
+  const calls = filter === undefined ? [] : ['--seccomp', '9'];
+  return [
+    ...filtered,
+    program,
+    ...calls,
+    ...APART,
+    ...who,
+    ...net,
+    ...mounts,
+    '--chdir',
+    cwd,
+    '--',
+    ...inside,
+  ];
 }
 
 /** The variables by which programs find the proxy. */
 export function proxyVariables(network: Network): Record<string, string> {
   if (typeof network === 'string') return {};
-  const address = `http://127.0.0.1:${String(PORT)}`;
+  const address = `http://127.0.0.1:${String(FORWARDER_PORT)}`;
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
   return {
     ...Object.fromEntries(
@@ -53,12 +67,6 @@ export function proxyVariables(network: Network): Record<string, string> {
     NODE_USE_ENV_PROXY: '1',
   };
 }
-
-/** Brings a port of the sandbox to a socket that is bound into it, and says when it is there. */
-const FORWARD = `const n=require('node:net');n.createServer(c=>{const o=n.connect(process.argv[1]);c.pipe(o).pipe(c);c.on('error',()=>o.destroy());o.on('error',()=>c.destroy())}).listen(${String(PORT)},'127.0.0.1',()=>require('node:fs').writeFileSync('/tmp/.network','\\n'))`;
-/** A forwarder that cannot start must not keep the command from starting. */
-const CONNECT =
-  'mkfifo /tmp/.network; { "$1" -e "$2" "$3" </dev/null >/dev/null 2>&1 || echo > /tmp/.network; } & read -r _ < /tmp/.network; rm -f /tmp/.network; shift 3; exec "$@"';
 
 const TRY_MS = 10_000;
 

@@ -1,6 +1,24 @@
-import { readdirSync, readlinkSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { Entry, Machine } from './mounts.ts';
+
+/** The sockets with a path that processes of this machine have (proc(5), `/proc/net/unix`). */
+function namesOfSockets(): string[] {
+  try {
+    const lines = readFileSync('/proc/net/unix', 'utf8').split('\n');
+    return lines.flatMap((line) => /^(?:\S+ +){6}\d+ (\/.*)$/.exec(line)?.[1] ?? []);
+  } catch {
+    return [];
+  }
+}
 
 /** This machine, as a sandbox is planned for it. What cannot be looked at is not there. */
 export const thisMachine: Machine = {
@@ -24,5 +42,17 @@ export const thisMachine: Machine = {
     } catch {
       return 'none';
     }
+  },
+  sockets: () => {
+    const found = new Set<string>();
+    for (const path of namesOfSockets()) {
+      try {
+        accessSync(path, constants.W_OK);
+        found.add(realpathSync(path));
+      } catch {
+        // Nothing is there any more, or it is not for this user.
+      }
+    }
+    return [...found];
   },
 };

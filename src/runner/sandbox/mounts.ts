@@ -9,6 +9,8 @@ export interface View {
   hide: readonly string[];
   /** Folders and files of its own, in the place of others: `from` is what is there. */
   own: readonly { path: string; from: string; writable: boolean }[];
+  /** The folder in which it may connect to sockets of others. */
+  talk?: string | undefined;
 }
 
 /** What is in a folder of this machine. */
@@ -23,6 +25,8 @@ export interface Entry {
 export interface Machine {
   entries: (folder: string) => Entry[];
   kindOf: (path: string) => 'folder' | 'file' | 'none';
+  /** The paths of sockets to which this user may connect. */
+  sockets: () => string[];
 }
 
 interface Mount {
@@ -65,6 +69,9 @@ export function mountsOf(view: View, machine: Machine): string[] {
     add(3, path, writable ? '--bind' : '--ro-bind', from, path);
   for (const path of view.read) add(4, path, '--ro-bind-try', path, path);
   for (const path of view.write) add(5, path, '--bind-try', path, path);
+  // That it may not write there does not keep a process from connecting to a socket.
+  for (const path of machine.sockets())
+    if (isSeen(path, view) && !isOpen(path)) add(6, path, '--ro-bind', '/dev/null', path);
   mounts.sort((a, b) => depth(a.path) - depth(b.path) || a.rank - b.rank);
   return [
     ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
@@ -98,6 +105,16 @@ function openHome(
   };
   if (home !== '/' && machine.kindOf(home) === 'folder') open(home);
   return (path) => opened.has(path.slice(0, path.lastIndexOf('/')));
+}
+
+/** Whether a path outside of the sandbox is what is there in it, and belongs to others. */
+function isSeen(path: string, { home, hide, own, read, write, talk }: View): boolean {
+  const isBelow = (folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
+  if (talk !== undefined && isBelow(talk)) return false;
+  const deepest = (folders: readonly string[]): number =>
+    Math.max(0, ...folders.filter(isBelow).map(depth));
+  const replaced = deepest([...OWN_FOLDERS, ...hide, ...own.map((one) => one.path)]);
+  return replaced === 0 || deepest([home, ...read, ...write]) >= replaced;
 }
 
 function depth(path: string): number {

@@ -1,3 +1,4 @@
+import { passed } from '../../crash-points.ts';
 import { RotatingLog } from '../rotating-log.ts';
 import type { Happened, TranscriptHead } from './lines.ts';
 
@@ -39,6 +40,7 @@ export class TranscriptFile {
       const line = `${JSON.stringify({ n: ++this.#n, at: stamp, ...one })}\n`;
       this.#log?.write(line);
       this.#written += Buffer.byteLength(line);
+      passed('transcript_written');
     }
   }
 

@@ -31,6 +31,8 @@ export interface GitOptions {
    * TimeLimit}.
    */
   progress?: boolean;
+  /** The bytes of output after which it is ended; what it said until then is its result. */
+  most?: number;
   env?: Record<string, string>;
 }
 
@@ -139,12 +141,18 @@ export class Git {
 
   /** Runs one git command to its end. Rejects only when it is aborted. */
   async run(args: readonly string[], options: GitOptions = {}): Promise<GitOutcome> {
-    const { signal, network = false, progress = false } = options;
+    const { signal, network = false, progress = false, most = Infinity } = options;
     throwIfAborted(signal);
     const child = this.#spawn(args, options.env);
     const stdout: Buffer[] = [];
     const stderr: Buffer[] = [];
-    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+    let size = 0;
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (size > most) return;
+      size += chunk.length;
+      stdout.push(chunk);
+      if (size > most) end(child);
+    });
     child.stderr.on('data', (chunk: Buffer) => {
       stderr.push(chunk);
       time.heard(chunk);
@@ -166,7 +174,7 @@ export class Git {
     const out = Buffer.concat(stdout);
     const said = Buffer.concat(stderr).toString('utf8');
     const err = progress ? withoutSteps(said) : said;
-    if (code === 0 && !time.passed) return { ok: true, stdout: out, stderr: err };
+    if ((code === 0 || size > most) && !time.passed) return { ok: true, stdout: out, stderr: err };
     const failure: Failure = time.passed
       ? {
           kind: 'timed_out',

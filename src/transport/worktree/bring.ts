@@ -1,8 +1,10 @@
-import { mkdtemp, readFile, rename, rm, copyFile, chmod, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, copyFile, chmod, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { passed } from '../../crash-points.ts';
 import { CrosstalkError } from '../../errors.ts';
 import type { Clone } from '../clone/clone.ts';
-import { noteMove, OID, readRef, writeRef } from '../clone/refs.ts';
+import { noteMove, OID, readRef, writeRef, type RefWritten } from '../clone/refs.ts';
 import type { Git } from '../git/git.ts';
 import { checkedOutAt } from './source.ts';
 import { gitFor, ownGitOf, partsOf, tipOfTree, type Tree } from './tree.ts';
@@ -19,6 +21,7 @@ export interface Brought {
 /** A pack with no more objects becomes files of their own, as git's fetch has it. */
 const FEW_OBJECTS = 100;
 const SMALL_PACK = 16 * 1024 * 1024;
+const PACKING = 'pack-';
 const HOUR_MS = 3_600_000;
 
 /**
@@ -42,6 +45,7 @@ export async function bringBranch(
     await transfer(environment, source, tree, last, { commit, into, signal });
   const changed = await changedFiles(into, tree.base, commit);
   const held = await moveBranch(source, into, tree, { commit, last });
+  passed('branch_moved');
   return { commit, changed, ...(held !== undefined && { held }) };
 }
 
@@ -53,7 +57,8 @@ async function transfer(
   { commit, into, signal }: { commit: string; into: Git; signal: AbortSignal },
 ): Promise<void> {
   const limits = { signal, timeout: HOUR_MS };
-  const folder = await mkdtemp(join(ownGitOf(tree), 'pack-'));
+  await removeOlder(ownGitOf(tree));
+  const folder = await mkdtemp(join(ownGitOf(tree), PACKING));
   try {
     const from = await gitFor(environment, tree, { source, objects: await partsOf(tree) });
     const known = [tree.base, ...(last === undefined ? [] : [last])];
@@ -65,11 +70,19 @@ async function transfer(
     const name = named.toString('latin1').trim();
     if (!OID.test(name))
       throw new CrosstalkError('git_failed', `git pack-objects named no pack for ${tree.dir}`);
+    passed('branch_packed');
     await receive(source, into, join(folder, `pack-${name}`), limits);
     await into.must(['rev-list', '--objects', '--quiet', commit, '--not', tree.base], limits);
+    passed('branch_received');
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Packs that a process has left which was killed; nobody else brings the branch of this copy now. */
+async function removeOlder(folder: string): Promise<void> {
+  for (const name of await readdir(folder))
+    if (name.startsWith(PACKING)) await rm(join(folder, name), { recursive: true, force: true });
 }
 
 /**
@@ -144,9 +157,33 @@ async function moveBranch(
   const place = await checkedOutAt(source, ref);
   if (place !== undefined)
     return `the branch ${branch} is checked out in ${place}; merge ${commit} there`;
-  const moved = await writeRef(source, ref, commit, now ?? '');
+  const moved = await movedInTime(source, ref, commit, now ?? '');
   if (!moved.ok) return moved.reason;
   const none = '0'.repeat(commit.length);
   await noteMove(source, ref, now ?? none, commit, 'fetched by crosstalk');
   return undefined;
+}
+
+/** Longer than the lock of a git that was killed is left to it; only threads have branches of this name. */
+const LOCKED_TRIES = 20;
+const LOCKED_WAIT_MS = 500;
+
+/** Moves a branch as soon as nobody holds its lock. */
+async function movedInTime(
+  source: Clone,
+  ref: string,
+  to: string,
+  from: string,
+): Promise<RefWritten> {
+  for (let tries = 1; ; tries++) {
+    const moved = await writeRef(source, ref, to, from);
+    const isLocked = (): Promise<boolean> =>
+      stat(`${join(source.commonDir, ref)}.lock`).then(
+        () => true,
+        () => false,
+      );
+    if (moved.ok || !moved.contention || tries === LOCKED_TRIES || !(await isLocked()))
+      return moved;
+    await sleep(LOCKED_WAIT_MS);
+  }
 }

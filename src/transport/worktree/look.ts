@@ -1,10 +1,10 @@
-import { writeFile, rename } from 'node:fs/promises';
+import { lstat, writeFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../../folder.ts';
 import type { Clone } from '../clone/clone.ts';
 import { headOf } from '../clone/refs.ts';
 import type { Git } from '../git/git.ts';
-import { gitFor, ownGitOf, partsOf, tipOfTree, type Tree } from './tree.ts';
+import { gitFor, odd, ownGitOf, partsOf, tipOfTree, type Tree } from './tree.ts';
 
 /** What is in a copy by now. */
 export interface Looked {
@@ -44,12 +44,15 @@ export async function lookAtTree(
  */
 async function uncommitted(git: Git, tree: Tree, commit: string): Promise<number> {
   await setBranch(tree, commit);
+  const index = join(tree.dir, '.git', 'index');
+  const found = await lstat(index).catch(() => undefined);
+  if (found?.isFile() === false) throw odd(index);
   const listed = await git.must(
     [
       ...['-c', 'core.bare=false', 'status', '--porcelain=v1', '-z', '--no-renames'],
       ...['--untracked-files=normal', '--ignore-submodules=all'],
     ],
-    { env: { GIT_WORK_TREE: tree.dir, GIT_INDEX_FILE: join(tree.dir, '.git', 'index') } },
+    { env: { GIT_WORK_TREE: tree.dir, GIT_INDEX_FILE: index } },
   );
   return listed.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0);
 }
@@ -64,6 +67,15 @@ async function setBranch(tree: Tree, commit: string): Promise<void> {
 
 /** The most bytes of a difference that are kept. */
 const MAX_DIFF = 8 * 1024 * 1024;
+/** Larger files are told to differ, not how: a comparison takes many times their size in memory. */
+const LARGE_FILE = '16m';
+
+/** What the commits of a branch changed. */
+export interface Patch {
+  patch: string;
+  /** Whether it is longer than what is kept. */
+  isCut: boolean;
+}
 
 /**
  * What the commits of a branch changed, as a patch.
@@ -75,13 +87,43 @@ export async function diffOfTree(
   source: Clone,
   tree: Tree,
   commit: string,
-): Promise<{ patch: string; isCut: boolean }> {
+): Promise<Patch> {
   const git = await gitFor(environment, tree, { source, objects: await partsOf(tree) });
-  const patch = await git.must([
-    'diff',
-    ...['--no-ext-diff', '--no-textconv', '--no-color', '--submodule=short'],
-    ...[tree.base, commit],
-  ]);
-  const isCut = patch.length > MAX_DIFF;
-  return { patch: patch.subarray(0, MAX_DIFF).toString('utf8'), isCut };
+  return patchOf(git, tree.base, commit, MAX_DIFF);
+}
+
+/**
+ * The same for one commit of a branch that may have moved on since.
+ *
+ * @param at `objects`: where its objects are; `tip`: where the branch is by now; `most`: bytes
+ * @returns undefined where the branch does not lead from its base to that commit and on to its tip
+ * @throws CrosstalkError `git_failed` when an object is missing
+ */
+export async function diffOnBranch(
+  environment: NodeJS.ProcessEnv,
+  { source, tree }: { source: Clone; tree: Tree },
+  commit: string,
+  { objects, tip, most }: { objects: Clone; tip: string; most: number },
+): Promise<Patch | undefined> {
+  const git = await gitFor(environment, tree, { source, objects });
+  for (const [older, newer] of [
+    [commit, tip],
+    [tree.base, commit],
+  ] as const) {
+    const ancestry = await git.run(['merge-base', '--is-ancestor', older, newer]);
+    if (!ancestry.ok) return undefined;
+  }
+  return patchOf(git, tree.base, commit, most);
+}
+
+async function patchOf(git: Git, base: string, commit: string, most: number): Promise<Patch> {
+  const patch = await git.must(
+    [
+      ...['-c', `core.bigFileThreshold=${LARGE_FILE}`, 'diff'],
+      ...['--no-ext-diff', '--no-textconv', '--no-color', '--submodule=short'],
+      ...[base, commit],
+    ],
+    { most },
+  );
+  return { patch: patch.subarray(0, most).toString('utf8'), isCut: patch.length > most };
 }

@@ -1,5 +1,7 @@
-import { rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { passed } from '../../crash-points.ts';
 import { Git } from '../git/git.ts';
 import type { Clone } from '../clone/clone.ts';
 import { readRef } from '../clone/refs.ts';
@@ -9,6 +11,8 @@ import { ownGitOf, partsOf, type Tree } from './tree.ts';
 /** What `git push` in a copy says: only the program moves branches of the original. */
 const NO_PUSH = 'commits-here-are-fetched-after-the-run';
 const HOUR_MS = 3_600_000;
+/** What a copy is called until it is complete, before what tells attempts apart. */
+const MAKING = '.making';
 
 /**
  * Makes a copy of a repository on a new branch, all of it or nothing.
@@ -27,7 +31,9 @@ export async function makeTree(
   signal: AbortSignal,
 ): Promise<Tree> {
   const start = await startOf(source, from);
-  const making = `${dir}.making`;
+  // Its name is used once: a git that outlived the process that started it may still be at work in that of
+  // another attempt, and removes what it has made when it fails.
+  const making = `${dir}${MAKING}${randomUUID()}`;
   await removeTree({ dir });
   const limits = { signal, timeout: HOUR_MS };
   try {
@@ -47,7 +53,9 @@ export async function makeTree(
       limits,
     );
     const base = (await readRef(await partsOf({ dir: making }), `refs/heads/${branch}`)) ?? start;
+    passed('tree_cloned');
     await rename(making, dir);
+    passed('tree_made');
     return { dir, branch, base };
   } catch (error) {
     await rm(making, { recursive: true, force: true });
@@ -57,6 +65,9 @@ export async function makeTree(
 
 /** Removes a copy with everything that was kept for it. */
 export async function removeTree({ dir }: Pick<Tree, 'dir'>): Promise<void> {
-  for (const path of [`${dir}.making`, dir, ownGitOf({ dir })])
+  const begun = `${basename(dir)}${MAKING}`;
+  const names = await readdir(dirname(dir)).catch(() => []);
+  const attempts = names.filter((name) => name.startsWith(begun));
+  for (const path of [...attempts.map((name) => join(dirname(dir), name)), dir, ownGitOf({ dir })])
     await rm(path, { recursive: true, force: true, maxRetries: 3 });
 }

@@ -63,9 +63,9 @@ function namesFor(from: string | undefined): string[] {
   return ['refs/heads/', 'refs/tags/', 'refs/remotes/'].map((prefix) => `${prefix}${from}`);
 }
 
-/** Whether a repository has a branch. */
-export async function hasBranch(source: Clone, branch: string): Promise<boolean> {
-  return (await readRef(source, `refs/heads/${branch}`)) !== undefined;
+/** The last commit of a branch of a repository; undefined where there is none. */
+export function branchTip(source: Clone, branch: string): Promise<string | undefined> {
+  return readRef(source, `refs/heads/${branch}`);
 }
 
 /** Which work tree of a repository has a branch checked out, if any has. */

@@ -1,4 +1,4 @@
-import { lstat } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CrosstalkError } from '../../errors.ts';
 import { Git } from '../git/git.ts';
@@ -44,10 +44,26 @@ export async function partsOf({ dir }: Pick<Tree, 'dir'>): Promise<Clone> {
     const path = join(objectsDir, 'info', name);
     if ((await lstat(path).catch(() => undefined)) !== undefined) throw odd(path);
   }
+  await checkObjects(objectsDir);
   return { dir, gitDir, commonDir: gitDir, objectsDir };
 }
 
-function odd(path: string): CrosstalkError {
+/**
+ * Git opens whatever has the name of an object: a named pipe would keep it waiting, and a symlink would bring
+ * in what the run itself may not be able to read.
+ */
+async function checkObjects(objectsDir: string): Promise<void> {
+  const folders = [objectsDir];
+  for (const folder of folders)
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (!entry.isDirectory() && !entry.isFile()) throw odd(path);
+      if (entry.isDirectory() && folder === objectsDir) folders.push(path);
+    }
+}
+
+/** What a run may have put there. */
+export function odd(path: string): CrosstalkError {
   return new CrosstalkError(
     'git_failed',
     `${path} is not what git has made there; nothing of this copy is used until it is put right, or removed with: crosstalk worktree remove`,

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
-import { isRecord, isTime, readJson, writeDurably } from './files.ts';
+import { isRecord, isTime, readJson, writeDurably } from '../files.ts';
 
 /** What became of an occurrence: sent, or why not. */
 export type Occurred = 'sent' | 'missed' | 'unanswered' | 'refused';

@@ -1,0 +1,68 @@
+import { higher, type Place, type Risk } from './mark.ts';
+import { pathRisk } from './path-risk.ts';
+import { shellRisk } from './shell-risk.ts';
+
+/** What a tool does with the path that one of its arguments names. */
+interface FileTool {
+  kind: 'reads' | 'writes';
+  /** The arguments that may name a path. */
+  paths: readonly string[];
+}
+
+/** The tools of agent CLIs that work on files, by name; claude's, as it asks for them. */
+const FILE_TOOLS: Readonly<Record<string, FileTool>> = {
+  Read: { kind: 'reads', paths: ['file_path'] },
+  Glob: { kind: 'reads', paths: ['path', 'pattern'] },
+  Grep: { kind: 'reads', paths: ['path', 'glob'] },
+  LS: { kind: 'reads', paths: ['path'] },
+  NotebookRead: { kind: 'reads', paths: ['notebook_path'] },
+  Write: { kind: 'writes', paths: ['file_path'] },
+  Edit: { kind: 'writes', paths: ['file_path'] },
+  MultiEdit: { kind: 'writes', paths: ['file_path'] },
+  NotebookEdit: { kind: 'writes', paths: ['notebook_path'] },
+};
+
+/** The tools that hand a text to a shell, and the argument with the text. */
+const SHELL_TOOLS: Readonly<Record<string, string>> = { Bash: 'command', PowerShell: 'command' };
+
+/**
+ * How dangerous it is to let a tool do what it asks for (work.md, "A person in the loop"). It is told from
+ * the input alone: no file is looked at, so what a symlink leads to is not known. It helps a person to
+ * read, and decides nothing.
+ *
+ * A tool or a command that is not known, or not understood, is `unknown`: it is never said to read only.
+ *
+ * @param input the arguments of the tool, as the model gave them
+ * @param place where the run works, and its HOME
+ */
+export function riskOf(tool: string, input: Readonly<Record<string, unknown>>, place: Place): Risk {
+  const argument = Object.hasOwn(SHELL_TOOLS, tool) ? SHELL_TOOLS[tool] : undefined;
+  if (argument !== undefined) {
+    const text = input[argument];
+    if (typeof text !== 'string') return { mark: 'unknown', because: ['it names no command'] };
+    const found = shellRisk(text, place);
+    return input['dangerouslyDisableSandbox'] === true
+      ? higher(found, { mark: 'dangerous', because: ['it leaves the sandbox of its CLI'] })
+      : found;
+  }
+  const files = Object.hasOwn(FILE_TOOLS, tool) ? FILE_TOOLS[tool] : undefined;
+  if (files !== undefined) return fileRisk(files, input, place);
+  if (tool === 'WebFetch' || tool === 'WebSearch')
+    return { mark: 'unknown', because: ['it reaches the network'] };
+  return { mark: 'unknown', because: ['it is not a tool that is known here'] };
+}
+
+function fileRisk(
+  { kind, paths }: FileTool,
+  input: Readonly<Record<string, unknown>>,
+  place: Place,
+): Risk {
+  let risk: Risk = { mark: kind, because: [] };
+  for (const name of paths) {
+    const path = input[name];
+    if (path === undefined && kind === 'reads') continue;
+    if (typeof path !== 'string') return { mark: 'unknown', because: ['it names no path'] };
+    risk = higher(risk, pathRisk(path, kind, place));
+  }
+  return risk;
+}

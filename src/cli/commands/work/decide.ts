@@ -1,0 +1,71 @@
+import { decide, proposalAt, type ShownProposal } from '../../../operations/deciding/decide.ts';
+import { sentJson } from '../../../operations/shapes/as-json.ts';
+import { whyIgnored } from '../../../protocol/decision/judge.ts';
+import { escapeInvisible } from '../../../protocol/text/quoted.ts';
+import { flag, given, inTransport, isYes, note, print, type Call } from '../../command/command.ts';
+import { EXIT } from '../../command/exit.ts';
+import { durableWord } from '../../view/sent.ts';
+
+export async function run(call: Call): Promise<number> {
+  const { io, name } = call;
+  const [message = '', ...words] = call.args;
+  const decision = name === 'approve' ? 'approve' : 'deny';
+  const [said = ''] = words;
+  const input = { message, ...given(call, 'from'), login: io.login };
+  return inTransport(call, async (context) => {
+    const proposal = await proposalAt(context, input);
+    if (!flag(call, 'json') || io.ask !== undefined) io.err(`${shownText(proposal)}\n`);
+    const question = decision === 'approve' ? 'Approve this? [y/N] ' : 'Deny this? [y/N] ';
+    if (io.ask !== undefined && !flag(call, 'yes') && !isYes(await io.ask(question))) {
+      note(call, 'nothing was decided');
+      return EXIT.failed;
+    }
+    const { proposal: decided, ...sent } = await decide(
+      context,
+      {
+        ...input,
+        decision,
+        note: said === '' ? said : `${said}\n`,
+        digest: proposal.digest,
+        wait: call.options['wait'] !== false,
+        allowSecret: flag(call, 'allowSecret'),
+      },
+      {
+        onDurable: () => {
+          durableWord(call);
+        },
+      },
+    );
+    io.lastWord('');
+    if (!sent.delivered.published)
+      note(call, `it counts once it is on the remote: ${sent.delivered.reason}`);
+    const word = decision === 'approve' ? 'Approved' : 'Denied';
+    return print(
+      call,
+      { ...sentJson(sent), decision, proposal: decided },
+      () => `${word}: ${decided.relPath}`,
+    );
+  });
+}
+
+/** What is decided on, with everything that could hide a part of it escaped. */
+function shownText(proposal: ShownProposal): string {
+  const { relPath, from, host, body, permission, ignored } = proposal;
+  const who = escapeInvisible(host === undefined ? from : `${from}@${host}`);
+  const lines = body.trimEnd().split('\n');
+  return [
+    `${relPath}, ${who} proposes:`,
+    ...(permission === undefined
+      ? []
+      : [
+          `  tool   ${escapeInvisible(permission.tool)}`,
+          `  input  ${escapeInvisible(permission.input)}`,
+          ...(permission.marks === undefined ? [] : [`  marks  ${permission.marks.join(', ')}`]),
+        ]),
+    ...lines.map((line) => `  | ${escapeInvisible(line.replaceAll('\t', '    '))}`),
+    ...ignored.map(
+      (one) =>
+        `  ${one.relPath}, which ${one.decision === 'approve' ? 'approves' : 'denies'} it, is ignored: ${whyIgnored(one.reason, { from: one.from, approver: proposal.approver })}`,
+    ),
+  ].join('\n');
+}

@@ -1,0 +1,26 @@
+import { servePermission } from '../../../mcp/permission/serve.ts';
+import { askPermission } from '../../../operations/sending/permission.ts';
+import { timeAndChanceOf } from '../../../operations/time-and-chance.ts';
+import { packageVersion } from '../../../package.ts';
+import { note, type Call } from '../../command/command.ts';
+import { EXIT } from '../../command/exit.ts';
+
+/** The server that the agent CLI of a run asks for permission, on this process's pipes. */
+export async function run(call: Call): Promise<number> {
+  const { io } = call;
+  const chance = timeAndChanceOf(io);
+  const isWhole = await servePermission(
+    { input: process.stdin, output: process.stdout },
+    async (question, gone) => {
+      const answer = await askPermission(io.agentMode, question, chance, gone);
+      if (answer.behavior === 'deny') return answer;
+      // What was shown, and not what was asked: a person has seen nothing else.
+      const updatedInput = JSON.parse(answer.input) as Record<string, unknown>;
+      return { behavior: 'allow', updatedInput };
+    },
+    packageVersion(),
+  );
+  if (isWhole) return EXIT.ok;
+  note(call, 'the agent CLI sent a line of more than 16 MiB; its question counts as denied');
+  return EXIT.failed;
+}

@@ -1,0 +1,228 @@
+import { digestOfProposal, type Decisions } from '../../bus/decisions.ts';
+import type { MessageReader } from '../../bus/message-reader.ts';
+import type { Publisher } from '../../bus/publisher.ts';
+import type { LookForSecrets } from '../../bus/screening.ts';
+import { reasonOf } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { cancelMessage } from '../../protocol/cancel.ts';
+import type { Judged, Proposal } from '../../protocol/decision/judge.ts';
+import type { Message } from '../../protocol/message.ts';
+import { outgoing } from '../../protocol/outgoing.ts';
+import { saidSecrets } from '../../protocol/text/found-secret.ts';
+import { parsed, unreadable, type Parsed } from '../../protocol/text/result.ts';
+import type { OpenPermission, OpenPermissions } from '../../state/permissions/open-permissions.ts';
+import type { Outbox } from '../../state/outbox.ts';
+import type { AskingRun } from './asking-run.ts';
+
+export interface PermissionsParts {
+  open: OpenPermissions;
+  outbox: Outbox;
+  publisher: Publisher;
+  reader: MessageReader;
+  decisions: Pick<Decisions, 'judge'>;
+  /** Looks for secrets in what is about to leave. */
+  screen: LookForSecrets;
+  log: Log;
+  now: () => Date;
+  newId: () => string;
+  suffix: () => string;
+}
+
+/** A question that waits for a person. */
+export interface OpenQuestion extends Proposal {
+  record: OpenPermission;
+  message: Message;
+  /** Milliseconds. */
+  timeout: number;
+}
+
+/** What came of a question. */
+export type Outcome =
+  | { kind: 'approved' }
+  | { kind: 'denied'; note: string }
+  /** Nobody decided in time. */
+  | { kind: 'unanswered' }
+  /** Nobody needs the answer any more. */
+  | { kind: 'ended' };
+
+/** So many decisions that count for nothing are named in the log: anybody can push any number. */
+const MOST_SAID = 1000;
+/** The most messages of a run that are kept beside its question. */
+const MOST_MESSAGES = 100;
+/** What stands in a decision for which no note was given. */
+const NO_NOTE = 'Denied.';
+/** The most characters of a note that go to a model. */
+const MAX_NOTE = 4000;
+
+/**
+ * The questions for permission that wait for a person (work.md, "A person in the loop"), on a whole
+ * machine. They live in memory: an answer to a question of a run that is gone finds nobody, and permits
+ * nothing.
+ *
+ * Crash order: a file that a question is open → the question in the outbox → a decision, or the message
+ * that takes the question back in the outbox → the file is removed → the run is told. A start takes back
+ * whatever has a file.
+ */
+export class Permissions {
+  readonly #parts: PermissionsParts;
+  readonly #waiting = new Map<OpenQuestion, (outcome: Outcome) => void>();
+  readonly #ignored = new Set<string>();
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(parts: PermissionsParts) {
+    this.#parts = parts;
+  }
+
+  get log(): Log {
+    return this.#parts.log;
+  }
+
+  get now(): () => Date {
+    return this.#parts.now;
+  }
+
+  /** Takes back what a dead dispatcher has left open; called before the first run. */
+  async begin(): Promise<void> {
+    for (const record of await this.#parts.open.all())
+      try {
+        await this.#takeBack(
+          record,
+          'the dispatcher was started anew, and the task is tried again',
+        );
+      } catch (error) {
+        // As on a full disk. Its file stays, for the next start.
+        this.log('internal_error', { error: `taking back ${record.relPath}: ${reasonOf(error)}` });
+      }
+  }
+
+  /**
+   * Puts a question on record and on its way.
+   *
+   * @returns why nobody can be asked
+   */
+  async open(run: AskingRun, message: Message, mark: string): Promise<Parsed<OpenQuestion>> {
+    const { open, outbox, screen, newId, suffix, log } = this.#parts;
+    const { id, actor, host, channel, messages, approver, timeout } = run;
+    const { relPath, commit } = outgoing(message, channel, host, suffix());
+    const [{ content } = { content: '' }] = commit.files;
+    const entry = { id: newId(), commits: [commit] };
+    const found = await screen(entry);
+    const tool = message.permission?.tool ?? '';
+    const facts = { id, actor, channel, message: relPath, tool, mark, approver };
+    if (found.length > 0) {
+      log('permission_denied', { ...facts, reason: 'secret' });
+      return unreadable(
+        `the question would carry a secret (${saidSecrets(found)}), and nobody is asked; do it without`,
+      );
+    }
+    const since = this.#parts.now();
+    const record: OpenPermission = {
+      ...{ id: entry.id, run: id, actor, host, channel, relPath, approver, tool, mark },
+      messages: messages.slice(-MOST_MESSAGES),
+      since: since.toISOString(),
+      until: new Date(since.getTime() + timeout).toISOString(),
+    };
+    await open.put(record);
+    await outbox.put(entry);
+    log('permission_asked', facts);
+    void this.#parts.publisher.publish(entry.id).catch((error: unknown) => {
+      log('push_failed', { kind: 'other', reason: reasonOf(error) });
+    });
+    const digest = digestOfProposal({ channel, relPath }, content);
+    return parsed({ channel, relPath, digest, approver, record, message, timeout });
+  }
+
+  /**
+   * Waits for what comes of a question, and puts that on record.
+   *
+   * @param ends aborted when nobody needs the answer any more
+   */
+  async outcome(question: OpenQuestion, timeout: number, ends: AbortSignal): Promise<Outcome> {
+    const outcome = await this.#decided(question, timeout, ends);
+    const { record } = question;
+    const { run: id, actor, channel, relPath: message, tool } = record;
+    this.log('permission_answered', { id, actor, channel, message, tool, outcome: outcome.kind });
+    if (outcome.kind === 'unanswered')
+      await this.#takeBack(record, 'nobody answered, so it counts as denied');
+    else if (outcome.kind === 'ended')
+      await this.#takeBack(record, 'the run has ended, or does not wait for it any more');
+    else await this.#parts.open.remove(record.id);
+    return outcome;
+  }
+
+  /**
+   * Looks for decisions on what is open; costs nothing where nothing is.
+   *
+   * @param tip the commit scanned last
+   */
+  look(tip: string): Promise<void> {
+    if (this.#waiting.size === 0) return Promise.resolve();
+    this.#looking = this.#looking.then(() => this.#look(tip));
+    return this.#looking;
+  }
+
+  #decided(question: OpenQuestion, timeout: number, ends: AbortSignal): Promise<Outcome> {
+    return new Promise((resolve) => {
+      const done = (outcome: Outcome): void => {
+        clearTimeout(timer);
+        ends.removeEventListener('abort', end);
+        this.#waiting.delete(question);
+        resolve(outcome);
+      };
+      const end = (): void => {
+        done({ kind: 'ended' });
+      };
+      const timer = setTimeout(() => {
+        done({ kind: 'unanswered' });
+      }, timeout);
+      ends.addEventListener('abort', end);
+      this.#waiting.set(question, done);
+      if (ends.aborted) end();
+    });
+  }
+
+  async #look(tip: string): Promise<void> {
+    for (const [question, done] of [...this.#waiting]) {
+      try {
+        const { decided, ignored } = await this.#parts.decisions.judge(tip, question);
+        this.#sayIgnored(question, ignored);
+        if (decided === undefined) continue;
+        const { channel } = question;
+        const said = await this.#parts.reader.message(tip, channel, decided.relPath);
+        const body = (said?.body ?? '').trim();
+        const note = body === NO_NOTE ? '' : body.slice(0, MAX_NOTE);
+        done(decided.decision === 'approve' ? { kind: 'approved' } : { kind: 'denied', note });
+      } catch (error) {
+        // Nobody can say what was decided; the next look tries again, until the time is over.
+        this.log('internal_error', { error: `judging ${question.relPath}: ${reasonOf(error)}` });
+      }
+    }
+  }
+
+  #sayIgnored({ channel, relPath }: OpenQuestion, ignored: Judged['ignored']): void {
+    for (const { relPath: message, from, reason } of ignored) {
+      if (this.#ignored.has(message) || this.#ignored.size >= MOST_SAID) continue;
+      this.#ignored.add(message);
+      this.log('decision_ignored', { channel, message, proposal: relPath, from, reason });
+    }
+  }
+
+  /** Tells the approver, on record, that a question need not be answered. */
+  async #takeBack(record: OpenPermission, why: string): Promise<void> {
+    const { open, outbox, publisher, now, suffix, log } = this.#parts;
+    const { id, actor, host, channel, relPath, approver } = record;
+    const target = { relPath, message: { to: [{ name: approver }] } };
+    const writer = { actor, host, at: now() };
+    const message = cancelMessage(target, `No longer needed: ${why}.\n`, writer, { only: false });
+    // The same entry, however often a start that is killed begins again.
+    const entry = {
+      id: `${id}-over`,
+      commits: [outgoing(message, channel, host, suffix()).commit],
+    };
+    await outbox.put(entry);
+    await open.remove(id);
+    void publisher.publish(entry.id).catch((error: unknown) => {
+      log('push_failed', { kind: 'other', reason: reasonOf(error) });
+    });
+  }
+}

@@ -1,0 +1,82 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { askingOf, serverFile, SERVER_FILE, type Asking } from '../../agents/permission/asking.ts';
+import { riskOf } from '../../agents/permission/risk.ts';
+import { approverOf } from '../../protocol/decision/approver.ts';
+import { PERMIT_TIMEOUT } from '../../protocol/files/tier-permit.ts';
+import type { MessageRef } from '../../protocol/message-ref.ts';
+import { isRelPath } from '../../protocol/names.ts';
+import { refFrom } from '../../protocol/reference.ts';
+import { RunPermission } from '../permission/run-permission.ts';
+import type { Briefing } from './briefing.ts';
+import type { Job, RunParts } from './job.ts';
+import type { Workplace } from './workplace.ts';
+
+/** How a run asks for permission, and for whom. */
+export interface Permitting {
+  /** What is added to its command line. */
+  flags: string;
+  /** Who decides. */
+  approver: string;
+  /** The messages that it works on. */
+  re: readonly string[];
+}
+
+/** The most messages that a question names. */
+const MOST_NAMED = 20;
+/** Milliseconds for which a CLI waits longer than its question is open. */
+const SLACK_MS = 300_000;
+
+/** How a run asks for permission, or why it cannot; undefined where it need not, as for a plan. */
+export function permitOf({ tier, plans }: Job): Asking | undefined {
+  return tier.permit === undefined || plans === true ? undefined : askingOf(tier.cli);
+}
+
+/** Who is asked by a run, and about what it works on. */
+export function permittingOf(
+  parts: RunParts,
+  { actor, channel, tier, messages }: Job,
+  { batch, lookup, plans }: Briefing,
+  root: MessageRef,
+  flags: string,
+): Permitting {
+  const ref = refFrom(channel, root.channel, root.relPath);
+  const begun = lookup(ref) ?? batch.find(({ relPath }) => relPath === ref)?.message;
+  const actors = parts.hosts.active?.actors;
+  const isActor = (name: string): boolean => name === actor || actors?.has(name) === true;
+  // A question stands in the channel of the run, so it names what is there.
+  const questions = plans.flatMap(({ re, answers }) => (answers ? re.filter(isRelPath) : []));
+  return {
+    flags,
+    approver: approverOf(tier.permit ?? '', begun, parts.operator, isActor),
+    re: (questions.length > 0 ? questions : messages).slice(-MOST_NAMED),
+  };
+}
+
+/** The questions of a run; made where its tier has somebody asked. */
+export function runPermission(
+  parts: RunParts,
+  { id, actor, host, channel, tier, messages }: Job,
+  place: Workplace,
+  { approver, re }: Permitting,
+): RunPermission {
+  const where = { workdir: place.dir, home: parts.environment['HOME'] ?? '/' };
+  const timeout = tier.permitTimeout ?? PERMIT_TIMEOUT;
+  return new RunPermission(
+    {
+      ...{ id, actor, host, channel, messages, approver, re, timeout },
+      markOf: (tool, input) => riskOf(tool, input, where),
+      tell: (text) => {
+        parts.transcribing.tell(id, text);
+      },
+    },
+    parts.permissions,
+  );
+}
+
+/** Puts into a run's directory what tells its CLI whom to ask; it belongs to this run alone. */
+export async function layServer(parts: RunParts, { tier }: Job, runDir: string): Promise<void> {
+  const patience = (tier.permitTimeout ?? PERMIT_TIMEOUT) + SLACK_MS;
+  const content = serverFile(join(parts.binDir, 'crosstalk'), runDir, patience);
+  await writeFile(join(runDir, SERVER_FILE), content, { mode: 0o600, flag: 'wx' });
+}

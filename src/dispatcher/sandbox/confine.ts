@@ -1,0 +1,128 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { accountOf, type AgentAccount } from '../../agents/account.ts';
+import { needsOf, USUAL_VARIABLES } from '../../agents/sandbox.ts';
+import { makeFolder } from '../../folder.ts';
+import { allowedOf, hostsIn } from '../../runner/sandbox/allowed.ts';
+import { proxyVariables, wrapped, type Network } from '../../runner/sandbox/bubblewrap.ts';
+import { thisMachine } from '../../runner/sandbox/machine.ts';
+import { mountsOf } from '../../runner/sandbox/mounts.ts';
+import { callFilter } from '../../runner/sandbox/filter.ts';
+import { openProxy } from '../../runner/sandbox/proxy.ts';
+import { writeDurably } from '../../state/files.ts';
+import { ownPlaces, real, viewOf, type Confinement, type Own } from './view.ts';
+
+/** A command line in a sandbox: the words before it, and its variables. */
+export interface Confined {
+  wrap: readonly string[];
+  env: NodeJS.ProcessEnv;
+  /** Ends its way to the network. */
+  close: () => Promise<void>;
+}
+
+/** Prepares a sandbox for a command line (work.md, "Sandbox"). */
+export async function confine(what: Confinement): Promise<Confined> {
+  const { program, cwd, env, runDir, stateDir } = what;
+  const home = await real(env['HOME'] ?? '/');
+  const account = accountOf(what.command);
+  const own = await ownPlaces(what, account, home);
+  const view = await viewOf(what, home, own);
+  const { network, close } = await networkOf(what, account, own, runDir);
+  return {
+    wrap: wrapped(program, mountsOf(view, thisMachine), cwd, network, await filterIn(stateDir)),
+    env: {
+      ...kept(withoutGitConfig(env), [
+        ...USUAL_VARIABLES,
+        ...((account && needsOf(account.agent)?.env) ?? []),
+        ...what.sandbox.env,
+      ]),
+      ...proxyVariables(network),
+      CROSSTALK_SANDBOX: '1',
+      TMPDIR: '/tmp',
+    },
+    close,
+  };
+}
+
+/** The file with the filter of system calls; undefined on a kind of processor for which there is none. */
+async function filterIn(stateDir: string): Promise<string | undefined> {
+  const filter = callFilter(process.arch);
+  if (filter === undefined) return undefined;
+  // No actor has such a name.
+  const path = join(stateDir, 'sandbox', '.calls');
+  const there = await readFile(path).catch(() => undefined);
+  if (there?.equals(filter) === true) return path;
+  await makeFolder(join(stateDir, 'sandbox'), 0o700);
+  await writeDurably(path, filter);
+  return path;
+}
+
+/** A settings file of this size is not read for the hosts it names. */
+const MOST_SETTINGS = 256 * 1024;
+
+async function networkOf(
+  { sandbox, command, env, actor, log }: Confinement,
+  account: AgentAccount | undefined,
+  own: Own,
+  runDir: string | undefined,
+): Promise<{ network: Network; close: () => Promise<void> }> {
+  const close = (): Promise<void> => Promise.resolve();
+  const { net } = sandbox;
+  if (net.includes('all')) return { network: 'all', close };
+  const hosts = net.filter((one) => one !== 'model' && one !== 'none');
+  const needs = account && needsOf(account.agent);
+  if (net.includes('model') && needs !== undefined) {
+    hosts.push(...needs.hosts, ...hostsIn(command));
+    for (const [name, value] of Object.entries(kept(env, needs.env)))
+      if (/URL|ENDPOINT|HOST/.test(name)) hosts.push(...hostsIn(value ?? ''));
+    // What the operator has set for the CLI names its model's host too; it cannot be changed from inside.
+    const files = own.filter(({ writable }) => !writable).map(({ from }) => from);
+    const config = env['OPENCODE_CONFIG'];
+    if (account?.agent.name === 'opencode' && config !== undefined) files.push(config);
+    for (const file of files) hosts.push(...hostsIn(await smallFile(file)));
+  }
+  if (hosts.length === 0 || runDir === undefined) return { network: 'none', close };
+  const socket = join(runDir, 'n');
+  const told = new Set<string>();
+  const proxy = await openProxy(socket, hosts.map(allowedOf), (host, port) => {
+    const name = `${host}:${String(port)}`.slice(0, 260);
+    if (told.has(name) || told.size >= MOST_TOLD) return;
+    told.add(name);
+    log('sandbox_refused', { actor, host: name });
+  });
+  return { network: { socket }, close: () => proxy.close() };
+}
+
+/** More hosts of one run are not told of. */
+const MOST_TOLD = 20;
+
+async function smallFile(path: string): Promise<string> {
+  const size = await stat(path).then(
+    (found) => (found.isFile() ? found.size : Infinity),
+    () => Infinity,
+  );
+  return size <= MOST_SETTINGS ? readFile(path, 'utf8').catch(() => '') : '';
+}
+
+/** What this program tells git by variables (`workplace.ts`), without what the operator does, such as a token. */
+function withoutGitConfig(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const given = /^GIT_CONFIG_(?:COUNT|PARAMETERS|KEY_\d+|VALUE_\d+)$/;
+  const rest = Object.entries(env).filter(([name]) => !given.test(name));
+  const [key, value] = ['safe.bareRepository', 'explicit'];
+  const isGuarded = Object.values(env).includes(key);
+  return {
+    ...Object.fromEntries(rest),
+    ...(isGuarded && {
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: key,
+      GIT_CONFIG_VALUE_0: value,
+    }),
+  };
+}
+
+/** The variables that fit one of some patterns: a name, or the beginning of names and `*`. */
+function kept(env: NodeJS.ProcessEnv, patterns: readonly string[]): NodeJS.ProcessEnv {
+  const fits = (name: string): boolean =>
+    patterns.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => fits(name)));
+}

@@ -1,0 +1,78 @@
+/** A word of a program for the kernel's filter of system calls (seccomp(2), classic BPF). */
+type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number];
+
+/** The system calls of one kind of processor that are refused. */
+interface Calls {
+  /** As the kernel names it (`AUDIT_ARCH_*` in linux/audit.h). */
+  arch: number;
+  ioctl: number;
+  /** add_key, request_key and keyctl: the kernel's keyrings are shared with the user's other programs. */
+  keys: readonly number[];
+}
+
+/** In which order they stand decides nothing; the second of a pair is what runs 32-bit programs. */
+const CALLS: Readonly<Record<string, readonly Calls[]>> = {
+  x64: [
+    { arch: 0xc000003e, ioctl: 16, keys: [248, 249, 250] },
+    { arch: 0x40000003, ioctl: 54, keys: [286, 287, 288] },
+  ],
+  arm64: [
+    { arch: 0xc00000b7, ioctl: 29, keys: [217, 218, 219] },
+    { arch: 0x40000028, ioctl: 54, keys: [309, 310, 311] },
+  ],
+};
+
+/** TIOCSTI and TIOCLINUX put characters into a terminal as if they had been typed. */
+const TYPING = [0x5412, 0x541c];
+
+const LOAD = 0x20;
+const IF_EQUAL = 0x15;
+const IF_AT_LEAST = 0x35;
+const RETURN = 0x06;
+const ALLOW = 0x7fff0000;
+/** EPERM. */
+const REFUSE = 0x00050001;
+/** Where the kernel puts the number of the call, the kind of processor, and the second argument's low half. */
+const AT = { call: 0, arch: 4, request: 24 };
+/** On x64, calls of the x32 kind begin there; nothing uses them. */
+const X32 = 0x40000000;
+
+/**
+ * The filter of system calls for a sandbox, as bubblewrap reads it: what namespaces do not keep apart is
+ * refused with EPERM. On other kinds of processors there is none.
+ */
+export function callFilter(processor: string): Buffer | undefined {
+  const kinds = CALLS[processor];
+  if (kinds === undefined) return undefined;
+  const refuse: Instruction = [RETURN, 0, 0, REFUSE];
+  const allow: Instruction = [RETURN, 0, 0, ALLOW];
+  const program = kinds.flatMap(({ arch, ioctl, keys }): Instruction[] => {
+    const calls: Instruction[] = [
+      [LOAD, 0, 0, AT.call],
+      ...(arch === 0xc000003e ? jumpOver(IF_AT_LEAST, X32) : []),
+      ...keys.flatMap((call) => jumpOver(IF_EQUAL, call)),
+      // What is no ioctl is allowed; it is looked at no further.
+      [IF_EQUAL, 1, 0, ioctl],
+      allow,
+      [LOAD, 0, 0, AT.request],
+      ...TYPING.flatMap((request) => jumpOver(IF_EQUAL, request)),
+      allow,
+    ];
+    return [[LOAD, 0, 0, AT.arch], [IF_EQUAL, 0, calls.length, arch], ...calls];
+  });
+  // A kind of processor that is not known.
+  program.push(refuse);
+  const bytes = Buffer.alloc(program.length * 8);
+  for (const [index, [code, ifTrue, ifFalse, value]] of program.entries()) {
+    bytes.writeUInt16LE(code, index * 8);
+    bytes.writeUInt8(ifTrue, index * 8 + 2);
+    bytes.writeUInt8(ifFalse, index * 8 + 3);
+    bytes.writeUInt32LE(value, index * 8 + 4);
+  }
+  return bytes;
+
+  /** Refuses if a comparison holds, and goes on otherwise. */
+  function jumpOver(comparison: number, value: number): Instruction[] {
+    return [[comparison, 0, 1, value], refuse];
+  }
+}

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { placeOf } from '../../protocol/layout.ts';
+import { JsonLines } from '../json-lines.ts';
+
+/** Bytes; a decision has some 60, and the older half is forgotten beyond it. */
+const MAX_BYTES = 1024 * 1024;
+
+/** A file of a message. */
+interface File {
+  /** Its path in the transport. */
+  path: string;
+  content: string;
+}
+
+/**
+ * Which decisions people have made on this machine (decision 46). Only the process of such a person adds to
+ * it, never a dispatcher: so nothing that a run hands to one, in whatever way, gets on this record. A
+ * crash between this record and the outbox leaves a decision on record that was never written, which
+ * nobody can make use of: it is known by its whole text.
+ */
+export class Decided {
+  readonly #lines: JsonLines;
+
+  constructor(path: string) {
+    this.#lines = new JsonLines(path, MAX_BYTES);
+  }
+
+  /** Called before they are put into the outbox. */
+  async note(files: readonly File[]): Promise<void> {
+    const messages = files.filter(({ path }) => placeOf(path).kind === 'message');
+    await this.#lines.add(messages.map((file) => ({ of: nameOf(file) })));
+  }
+
+  /** @returns tells of a file whether it is on record */
+  async look(): Promise<(file: File) => boolean> {
+    const known = new Set((await this.#lines.all()).map(({ of }) => of));
+    return (file) => known.has(nameOf(file));
+  }
+}
+
+function nameOf({ path, content }: File): string {
+  const digest = createHash('sha256').update(JSON.stringify([path, content]));
+  return digest.digest('base64url');
+}
