@@ -34,7 +34,12 @@ export interface ListedWorktree {
   elsewhere?: string;
   /** Why nothing is known of what is in it. */
   problem?: string;
+  /** It was not made to its end, so no run has worked in it; the next one makes it anew. */
+  unfinished?: true;
 }
+
+/** Milliseconds after which nobody is at work any more on a copy that is not ready. */
+const MAKING_MS = 86_400_000;
 
 /** Looks into a copy; one that cannot be looked at is described with the reason. */
 export async function lookAtWorktree(
@@ -47,7 +52,8 @@ export async function lookAtWorktree(
     ...{ id, dir, actor, channel, root, source, branch, base: base ?? null, used },
     ...{ commit: null, commits: 0, uncommitted: 0, fetched: false, in_use: inUse },
   };
-  if (base === undefined || !ready) return { ...listed, problem: 'it is not ready yet' };
+  if (base === undefined || !ready)
+    return { ...listed, problem: 'it is not ready yet', unfinished: true };
   try {
     const looked = await lookAtTree(environment, await findSource(source), { dir, branch, base });
     const fetched = looked.commits === 0 || looked.commit === record.fetched;
@@ -57,9 +63,12 @@ export async function lookAtWorktree(
   }
 }
 
-/** Whether nothing would be lost with a copy. */
-export function isSpare({ in_use, uncommitted, fetched, problem }: ListedWorktree): boolean {
-  return !in_use && problem === undefined && uncommitted === 0 && fetched;
+/** Whether nothing would be lost with a copy, and nobody is making it. */
+export function isSpare(listed: ListedWorktree, now: Date): boolean {
+  const { in_use, uncommitted, fetched, problem, unfinished, used } = listed;
+  if (in_use) return false;
+  if (unfinished === true) return Date.parse(used) < now.getTime() - MAKING_MS;
+  return problem === undefined && uncommitted === 0 && fetched;
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Silences } from '../state/silences.ts';
 import type { Workspaces } from '../state/workspaces.ts';
 import type { Sandboxes } from '../runner/sandbox/sandboxes.ts';
 import type { Worktrees } from '../state/worktrees.ts';
+import type { LookForSecrets } from '../bus/screening.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Verifier } from '../bus/verifier.ts';
 import type { MessageReader } from '../bus/message-reader.ts';
@@ -53,6 +54,7 @@ export interface DispatcherParts {
   permissions: RunParts['permissions'];
   workspaces: Workspaces;
   worktrees: Worktrees;
+  lookForSecrets: LookForSecrets;
   stateDir: string;
   binDir: string;
   environment: NodeJS.ProcessEnv;

@@ -1,31 +1,18 @@
 import { createHash } from 'node:crypto';
-import type { ChannelLinks } from '../bus/channel-links.ts';
-import type { Crossings } from '../bus/crossings.ts';
-import type { MessageReader } from '../bus/message-reader.ts';
-import type { Publisher } from '../bus/publisher.ts';
 import { passed } from '../crash-points.ts';
 import { reasonOf } from '../errors.ts';
-import type { Log } from '../log.ts';
 import { noticeText, planNotice } from '../protocol/failure-notice.ts';
 import { outgoing } from '../protocol/outgoing.ts';
 import { answerMessages } from '../protocol/reply.ts';
 import type { DeadLetter, DeadLetters } from '../state/dead-letters.ts';
 import type { DueNotices } from '../state/notices.ts';
-import type { Outbox, OutboxEntry } from '../state/outbox.ts';
-import type { Transport } from '../transport/transport.ts';
+import type { OutboxEntry } from '../state/outbox.ts';
+import type { HeldAnswersParts } from './held-answers.ts';
 import { brief } from './run/briefing.ts';
 
-export interface NoticesParts {
+export interface NoticesParts extends HeldAnswersParts {
   notices: DueNotices;
   deadLetters: DeadLetters;
-  outbox: Outbox;
-  publisher: Publisher;
-  transport: Transport;
-  reader: MessageReader;
-  links: ChannelLinks;
-  crossings: Crossings;
-  log: Log;
-  now: () => Date;
   newId: () => string;
 }
 

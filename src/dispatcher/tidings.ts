@@ -1,14 +1,14 @@
 import { reasonOf } from '../errors.ts';
-import { HeldAnswers, type HeldAnswersParts } from './held-answers.ts';
+import { HeldAnswers } from './held-answers.ts';
 import { Notices, type NoticesParts } from './notices.ts';
 
 /** Tells those who wait for an answer that there will be none, or that a person has to let it go. */
 export class Tidings {
-  readonly #parts: NoticesParts & HeldAnswersParts;
+  readonly #parts: NoticesParts;
   readonly #notices: Notices;
   readonly #heldAnswers: HeldAnswers;
 
-  constructor(parts: NoticesParts & HeldAnswersParts) {
+  constructor(parts: NoticesParts) {
     this.#parts = parts;
     this.#notices = new Notices(parts);
     this.#heldAnswers = new HeldAnswers(parts);

@@ -7,6 +7,7 @@ export interface WorktreeSweepParts {
   worktrees: Worktrees;
   environment: NodeJS.ProcessEnv;
   log: Log;
+  now: () => Date;
 }
 
 /**
@@ -15,7 +16,7 @@ export interface WorktreeSweepParts {
  * to do. Only copies so old are looked at.
  */
 export async function sweepWorktrees(
-  { worktrees, environment, log }: WorktreeSweepParts,
+  { worktrees, environment, log, now }: WorktreeSweepParts,
   edge: Date,
 ): Promise<void> {
   const removed: string[] = [];
@@ -23,7 +24,8 @@ export async function sweepWorktrees(
     if (Date.parse(worktree.record.used) >= edge.getTime()) continue;
     if (!worktrees.claim(worktree)) continue;
     try {
-      if (!isSpare(await lookAtWorktree(environment, worktree, { inUse: false }))) continue;
+      const listed = await lookAtWorktree(environment, worktree, { inUse: false });
+      if (!isSpare(listed, now())) continue;
       if (await dropWorktree(worktrees, worktree)) removed.push(worktree.id);
     } finally {
       worktrees.leave(worktree);

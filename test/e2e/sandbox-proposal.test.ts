@@ -8,7 +8,8 @@ import { command, type Ran } from '../support/command.ts';
 const backend = await findBackend(process.env);
 const can = it.skipIf(!backend.ok);
 const UNLESS = backend.ok ? '' : ` (skipped: ${backend.problem})`;
-const QUESTION = 'be kept in a sandbox?';
+/** What is said on a terminal; nobody is asked anything. */
+const LINE = 'crosstalk actor set concierge sandbox=default';
 
 /** A PATH on which git is, and no program that makes a sandbox. */
 function withoutBubblewrap(bus: Bus): string {
@@ -21,17 +22,14 @@ function withoutBubblewrap(bus: Bus): string {
   return bin;
 }
 
-/** A person at a terminal, and what they are asked. */
-function person(answers: (question: string) => string): {
-  asked: string[];
-  ask: (question: string) => Promise<string>;
-} {
+/** A person at a terminal who presses Enter, and what they are asked. */
+function person(): { asked: string[]; ask: (question: string) => Promise<string> } {
   const asked: string[] = [];
   return {
     asked,
     ask: (question) => {
       asked.push(question);
-      return Promise.resolve(answers(question));
+      return Promise.resolve('');
     },
   };
 }
@@ -52,34 +50,38 @@ async function init(
   return { ...ran, host: readFileSync(join(dir, 'hosts/box.md'), 'utf8'), held: held.length };
 }
 
-can(`init proposes a sandbox on a terminal, and approves what it writes${UNLESS}`, async () => {
+can(`init suggests a sandbox on a terminal, and asks and changes nothing${UNLESS}`, async () => {
   const bus = new Bus();
-  const enter = person(() => '');
-  const yes = await init(bus, 'yes', enter);
-  expect(enter.asked.filter((one) => one.includes(QUESTION))).toHaveLength(1);
-  expect(yes.host).toContain('sandbox: default');
-  expect(yes.out).toContain('Its runs are kept in a sandbox');
-  expect(yes.held).toBe(0);
-  const refusing = person((question) => (question.includes(QUESTION) ? 'n' : ''));
-  const no = await init(bus, 'no', refusing);
-  expect(no.host).not.toContain('sandbox');
-  expect(no.held).toBe(0);
-  // Who has said it is not asked, and nobody is where there is no terminal.
-  const told = person(() => '');
-  expect((await init(bus, 'told', told, '--no-sandbox')).host).not.toContain('sandbox');
-  expect((await init(bus, 'flag', told, '--sandbox')).host).toContain('sandbox: default');
-  expect((await init(bus, 'script', {})).host).not.toContain('sandbox');
-  // A command that is no known agent CLI would have no login in it.
-  expect((await init(bus, 'own', told, '--cli', 'my-script')).host).not.toContain('sandbox');
-  expect(told.asked.filter((one) => one.includes(QUESTION))).toEqual([]);
+  const enter = person();
+  const plain = await init(bus, 'plain', enter);
+  expect(plain.out.split('\n').filter((line) => line.endsWith(LINE))).toHaveLength(1);
+  expect(plain.host).not.toContain('sandbox');
+  expect(enter.asked.filter((one) => one.includes('sandbox'))).toEqual([]);
+  // The line is a command that works.
+  const { PATH } = process.env;
+  const options = {
+    cwd: join(bus.root, 'plain'),
+    env: { PATH, CROSSTALK_STATE_DIR: join(bus.root, 'plain-state') },
+  };
+  expect(await command(LINE.split(' ').slice(1), options)).toMatchObject({ code: 0 });
+  expect(readFileSync(join(bus.root, 'plain/hosts/box.md'), 'utf8')).toContain('sandbox: default');
+  // Who has decided needs no suggestion, nor a script, nor a command that would have no login in it.
+  const flag = await init(bus, 'flag', enter, '--sandbox');
+  expect([flag.host.includes('sandbox: default'), flag.held]).toEqual([true, 0]);
+  expect(flag.out).toContain('Its runs are kept in a sandbox');
+  for (const ran of [
+    flag,
+    await init(bus, 'told', enter, '--no-sandbox'),
+    await init(bus, 'script', {}),
+    await init(bus, 'own', enter, '--cli', 'my-script'),
+  ])
+    expect(ran.out).not.toContain(LINE);
 });
 
-it('where no sandbox can be made none is proposed, and asking for one is refused', async () => {
+it('where no sandbox can be made none is suggested, and asking for one is refused', async () => {
   const bus = new Bus();
   const env = { PATH: withoutBubblewrap(bus) };
-  const enter = person(() => '');
-  expect((await init(bus, 'enter', { ...enter, env })).host).not.toContain('sandbox');
-  expect(enter.asked.filter((one) => one.includes(QUESTION))).toEqual([]);
+  expect((await init(bus, 'enter', { ...person(), env })).out).not.toContain(LINE);
   const refused = await init(bus, 'refused', { env }, '--sandbox');
   expect(refused.code).toBe(1);
   expect(refused.err).toContain('crosstalk init: --sandbox: bubblewrap (bwrap) is not installed');
@@ -88,25 +90,28 @@ it('where no sandbox can be made none is proposed, and asking for one is refused
   );
 });
 
-can(`actor add proposes a sandbox for what is new, once for several hands${UNLESS}`, async () => {
+can(`actor add suggests a sandbox for what is new, and only for that${UNLESS}`, async () => {
   const bus = new Bus();
   const host = await bus.host('front', { old: 'claude -p' });
   const file = (): string => readFileSync(join(host.dir, 'hosts/front.md'), 'utf8');
-  const enter = person(() => '');
+  const enter = person();
   const add = (...words: string[]): Promise<Ran> =>
     host.runWith({ ask: enter.ask }, 'actor', 'add', ...words);
-  const added = await add('new', '--cli', 'claude');
-  expect(added.out).toContain('in a sandbox');
-  expect(file()).toMatch(/new:\n +default:\n +cli: .*\n +sandbox: default/);
-  expect((await add('hand', '--cli', 'codex', '--count', '2')).code).toBe(0);
-  expect(file().match(/sandbox: default/g)).toHaveLength(3);
-  expect(enter.asked.map((one) => one.includes(QUESTION))).toEqual([true, true]);
-  // What exists stays as it is, and is not asked about again.
-  await add('old', '--cli', 'claude');
-  expect(enter.asked.filter((one) => one.includes(QUESTION))).toHaveLength(2);
-  expect((await host.run('actor', 'add', 'script', '--cli', 'claude')).code).toBe(0);
-  expect((await add('asked', '--cli', 'claude', '--no-sandbox')).code).toBe(0);
-  expect(file().match(/sandbox: default/g)).toHaveLength(3);
+  expect((await add('new', '--cli', 'claude')).out).toContain('actor set new sandbox=default');
+  expect(file()).not.toContain('sandbox');
+  const kept = await add('kept', '--cli', 'claude', '--sandbox');
+  expect(kept.out).toContain('in a sandbox');
+  expect(kept.out).not.toContain('sandbox=default');
+  expect(file()).toMatch(/kept:\n +default:\n +cli: .*\n +sandbox: default/);
+  expect((await add('old', '--cli', 'claude')).out).not.toContain('sandbox=default');
+  for (const ran of [
+    await add('told', '--cli', 'claude', '--no-sandbox'),
+    await add('json', '--cli', 'claude', '--json'),
+    await host.run('actor', 'add', 'script', '--cli', 'claude'),
+  ])
+    expect([ran.code, ran.out.includes('sandbox=default')]).toEqual([0, false]);
+  expect(file().match(/sandbox: default/g)).toHaveLength(1);
+  expect(enter.asked.filter((one) => one.includes('sandbox'))).toEqual([]);
   const shown = await host.run('host', 'show', '--json');
   expect((JSON.parse(shown.out) as { held: unknown[] }).held).toEqual([]);
 });

@@ -9,9 +9,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Bus, events, type Actors, type Event, type Host } from '../support/bus.ts';
+import { Bus, events, type Actors, type Event, type Host, type Stored } from '../support/bus.ts';
 import { digestOf } from '../support/folder-digest.ts';
 import { git } from '../support/git.ts';
+import { SECRETS } from '../support/secrets.ts';
 
 type Tiers = Exclude<Actors[string], string>;
 
@@ -290,6 +291,76 @@ it('worktree_push pushes the branch of a thread to a remote of the original, and
   expect(second?.held).toContain('could not be pushed to forge');
   expect(git(machine.app, 'rev-parse', name).trim()).toBe(second?.commit);
   expect(git(forge, 'rev-parse', name)).toBe(git(machine.app, 'rev-parse', 'main'));
+});
+
+it('a branch that brings a secret along is not pushed to a remote, until it does not or a person pushes it', async () => {
+  const machine = new Machine();
+  const secret = SECRETS['GitHub token']?.(7) ?? '';
+  const folder = join(machine.bus.root, 'wanted');
+  mkdirSync(folder);
+  // What is to be in the file that it commits: each line a commit.
+  const cli = `cat > /dev/null; while read -r line; do echo "$line" > settings; git add . && git commit -qm "$line" > /dev/null; done < ${folder}/lines; echo done`;
+  const dev = { default: { cli, worktree: machine.app, worktree_push: 'forge' } };
+  const host = await machine.host({ dev });
+  const forge = join(machine.bus.root, 'forge.git');
+  git(machine.bus.root, 'init', '--quiet', '--bare', 'forge.git');
+  git(machine.app, 'remote', 'add', 'forge', '../forge.git');
+  const round = async (...lines: string[]): Promise<Stored | undefined> => {
+    writeFileSync(join(folder, 'lines'), lines.map((line) => `${line}\n`).join(''));
+    const last = machine.bus.from('dev').at(-1)?.relPath;
+    if (last === undefined) await host.send('dev', 'go');
+    else expect((await host.run('reply', last, 'go on')).code).toBe(0);
+    await pass(host);
+    return machine.bus.from('dev').at(-1);
+  };
+  const pushed = (): string => git(forge, 'for-each-ref', '--format=%(objectname)').trim();
+  const fine = await round('a plain line', '- as in a list', '+ and added');
+  expect(fine?.message.branch?.held).toBeUndefined();
+  expect(pushed()).toBe(fine?.message.branch?.commit);
+
+  // A later commit takes it out again; whoever can fetch can read it all the same.
+  const before = pushed();
+  const held = await round(`token: ${secret}`, 'a plain line');
+  const { name = '', held: why = '', commit } = held?.message.branch ?? {};
+  expect(why).toContain(`the branch ${name} is not pushed to forge`);
+  expect(why).toContain('a GitHub token in settings');
+  expect(why).toContain('a GitHub token in a commit message');
+  expect(JSON.stringify(held)).not.toContain(secret);
+  expect(git(machine.app, 'rev-parse', name).trim()).toBe(commit);
+  expect(pushed()).toBe(before);
+  expect((await round('another line'))?.message.branch?.held).toContain('is not pushed to forge');
+  expect(pushed()).toBe(before);
+
+  git(host.dir, 'config', 'crosstalk.scanSecrets', 'false');
+  const open = await round('a last line');
+  expect(open?.message.branch?.held).toBeUndefined();
+  expect(pushed()).toBe(open?.message.branch?.commit);
+  // What is there already is not searched again, and what is removed is not what is added.
+  git(host.dir, 'config', '--unset', 'crosstalk.scanSecrets');
+  expect((await round('the very last'))?.message.branch?.held).toBeUndefined();
+});
+
+it('of what was never made nothing is kept, and what was made half is removed after a day', async () => {
+  const machine = new Machine();
+  const dev = { cli: WRITER, worktree: machine.app, attempts: 1, before: 'exit 3' };
+  const host = await machine.host({
+    dev: { default: dev },
+    lost: { default: { ...dev, worktree_from: 'gone' } },
+  });
+  await host.send('lost', 'one');
+  await host.send('dev', 'two');
+  await pass(host);
+  const [listed, ...others] = await list(host);
+  expect(others).toEqual([]);
+  expect(listed).toMatchObject({ actor: 'dev', unfinished: true });
+  expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
+  expect((await host.run('worktree', 'remove', listed?.id ?? '')).code).toBe(1);
+  const path = `${listed?.dir ?? ''}.json`;
+  const record = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+  const used = new Date(Date.now() - 2 * 86_400_000).toISOString();
+  writeFileSync(path, JSON.stringify({ ...record, used }));
+  expect((await host.run('worktree', 'prune')).out).toContain('Removed: ');
+  expect(existsSync(listed?.dir ?? '')).toBe(false);
 });
 
 it('what cannot be copied fails with the reason, and options that exclude each other are refused', async () => {

@@ -5,6 +5,7 @@ import { formatMessage } from '../../src/protocol/message.ts';
 import { Bus, Host } from '../support/bus.ts';
 import { git } from '../support/git.ts';
 import { said } from '../support/messages.ts';
+import { until } from '../support/wait.ts';
 
 interface Facts {
   health: { ok: boolean; problems: string[] };
@@ -49,6 +50,7 @@ it.each([
   host.edit({ [VERSION]: '6.0\n' });
   await running.saw('version_accepted');
   await running.saw('dispatch_done');
+  await until('all to be well', async () => (await facts(host)).health.ok);
   expect((await facts(host)).health).toEqual({ ok: true, problems: [] });
   expect([running.count('version_refused'), running.count('version_accepted')]).toEqual([1, 1]);
   expect((await running.stop()).code).toBe(0);
@@ -111,7 +113,8 @@ it('status and doctor name a file that claims this machine’s alias, and escape
   const host = await new Bus().host('front', { worker: 'echo done' });
   const running = host.start();
   await running.saw('host_file_loaded');
-  expect((await facts(host)).health.ok).toBe(true);
+  // The heartbeat follows at the end of the round.
+  await until('a first heartbeat', async () => (await facts(host)).health.ok);
   host.edit({ 'hosts/other\u202e.md': git(host.bus.hub, 'show', 'main:hosts/front.md') });
   await running.saw('host_file_invalid');
   const said = String.raw`"hosts/other\u202e.md" claims to be the host file of front, which is hosts/front.md`;

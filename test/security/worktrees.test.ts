@@ -177,6 +177,8 @@ it.each([
 
 it.each([
   ['an index that is a named pipe', ['rm .git/index; mkfifo .git/index']],
+  ['rules for git that are a named pipe', ['mkdir d; mkfifo .gitignore d/.gitignore']],
+  ['attributes for git that are a named pipe', ['touch readme; mkfifo .gitattributes']],
   ['an index of rubbish', ['head -c 5000 /dev/urandom > .git/index']],
   ['a HEAD that names a branch outside', ['echo "ref: refs/heads/../../../../x" > .git/HEAD']],
   ['names that differ only in case', ['echo a > a; echo b > A; git add . && git commit -qm case']],
@@ -199,6 +201,17 @@ it.each([
     git(machine.app, 'fsck', '--strict');
   },
 );
+
+it('a named pipe where git reads rules is told by its name, long before git would give up', async () => {
+  const machine = new Machine();
+  const host = await machine.host();
+  // Were it waited for, this would not end before the test does.
+  host.env['CROSSTALK_GIT_TIMEOUT'] = '600';
+  await after(machine, host, COMMIT, 'mkdir d; mkfifo d/.gitignore');
+  const { out } = await host.run('worktree', 'list');
+  expect(out).toContain('/d/.gitignore is not what git has made there');
+  expect((await host.run('worktree', 'prune')).out).toContain('Kept: ');
+});
 
 it('a copy in which a run has begun since somebody looked at it is not removed', async () => {
   const machine = new Machine();

@@ -58,11 +58,8 @@ export const SCHEMA = [
 export const HOST = ['--host <alias>', 'this machine’s host file, by alias'] as const;
 /** Whether a new actor is kept in a sandbox. */
 export const SANDBOX: readonly OptionSpec[] = [
-  [
-    '--sandbox',
-    'keep its runs in a sandbox (default: asked on a terminal where one works, else not)',
-  ],
-  ['--no-sandbox', 'without a sandbox, and without asking'],
+  ['--sandbox', 'keep its runs in a sandbox (default: not)'],
+  ['--no-sandbox', 'without a sandbox, and without a word of it'],
 ];
 const TRANSPORT = [
   '--transport <dir>',

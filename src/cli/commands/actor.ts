@@ -1,11 +1,11 @@
 import { CrosstalkError } from '../../errors.ts';
 import { listActors, showActor } from '../../operations/setup/actors.ts';
+import { sandboxSuggestion } from '../../operations/setup/sandbox-option.ts';
 import { addActor, type AddedActor } from '../../operations/setup/add-actor.ts';
 import { namesOfHands } from '../../operations/setup/hands.ts';
 import { removeActor, setActor } from '../../operations/setup/set-actor.ts';
 import type { ApprovedOptions } from '../../protocol/approval/record.ts';
 import { valueText } from '../../protocol/approval/text.ts';
-import { askingSandbox } from '../command/ask-sandbox.ts';
 import {
   flag,
   given,
@@ -74,9 +74,8 @@ function add(call: Call): Promise<number> {
     const hand = { ...given(call, 'host'), name, count: count ?? '' };
     const names = count === undefined ? [name] : await namesOfHands(context, hand);
     const { sandbox } = call.options;
-    const { ask } = call.io;
-    const asks = ask !== undefined && !flag(call, 'json');
-    const askSandbox = asks ? once(askingSandbox(ask), name) : undefined;
+    const isTold = call.io.ask !== undefined && !flag(call, 'json');
+    const suggested = new Set<string>();
     const all: AddedActor[] = [];
     for (const one of names) {
       const done = await addActor(context, {
@@ -86,7 +85,11 @@ function add(call: Call): Promise<number> {
         ...given(call, 'description', 'host', 'workdir', 'worktree'),
         ...(count !== undefined && { like: name }),
         ...(typeof sandbox === 'boolean' && { wantsSandbox: sandbox }),
-        ...(askSandbox !== undefined && { askSandbox }),
+        ...(isTold && {
+          suggestSandbox: () => {
+            suggested.add(one);
+          },
+        }),
         login: call.io.login,
         mayReplace: (before, now) => mayReplace(call, one, before, now),
       });
@@ -98,19 +101,11 @@ function add(call: Call): Promise<number> {
         .flatMap((added) => [
           `${added.host} serves ${added.name}, run by: ${added.cli}${added.sandbox === undefined ? '' : ', in a sandbox'}`,
           ...(added.path === undefined ? [] : [`Profile to fill in: ${added.path}`]),
+          ...(suggested.has(added.name) ? [sandboxSuggestion(added.name)] : []),
         ])
         .join('\n'),
     );
   });
-}
-
-/** Several hands are asked about together. */
-function once(
-  ask: (actor: string) => Promise<boolean>,
-  name: string,
-): (actor: string) => Promise<boolean> {
-  let answer: Promise<boolean> | undefined;
-  return () => (answer ??= ask(name));
 }
 
 /** Shows what is replaced by what, and asks if there is a terminal. */

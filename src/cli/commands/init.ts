@@ -3,7 +3,7 @@ import { relative } from 'node:path';
 import { agentOf } from '../../agents/agents.ts';
 import { withoutCredentials, withoutWebToken } from '../../credentials.ts';
 import { init } from '../../operations/setup/init.ts';
-import { askingSandbox } from '../command/ask-sandbox.ts';
+import { sandboxSuggestion } from '../../operations/setup/sandbox-option.ts';
 import { flag, given, note, print, text, type Call } from '../command/command.ts';
 
 export async function run(call: Call): Promise<number> {
@@ -12,6 +12,7 @@ export async function run(call: Call): Promise<number> {
   // Other users can see the command lines of all processes, except for titles that were
   // overwritten.
   if (withoutCredentials(remote) !== remote) process.title = 'crosstalk init';
+  let suggestsSandbox = false;
   const made = await init(
     { env: withoutWebToken(io.env), cwd: io.cwd },
     {
@@ -23,7 +24,9 @@ export async function run(call: Call): Promise<number> {
           askWorkdir: asking(io.ask),
           askCopies: askingCopies(io.ask),
           askName: askingName(io.ask),
-          askSandbox: askingSandbox(io.ask),
+          suggestSandbox: () => {
+            suggestsSandbox = true;
+          },
         }),
       ...(typeof options['sandbox'] === 'boolean' && { wantsSandbox: options['sandbox'] }),
       login: io.login,
@@ -46,6 +49,7 @@ export async function run(call: Call): Promise<number> {
       ...(made.sandbox === undefined ? [] : ['Its runs are kept in a sandbox']),
       `Next: ${goThere(io.cwd, made.dir)}crosstalk dispatch, and in another shell there: crosstalk send --to ${made.actor} "hello"`,
       `To check: crosstalk doctor${agent === undefined ? '' : `, and whether ${agent} answers: crosstalk agents --run ${agent}`}`,
+      ...(suggestsSandbox ? [sandboxSuggestion(made.actor)] : []),
       `Transport: ${made.dir}`,
     ];
     return (flag(call, 'json') ? [] : lines).join('\n');

@@ -7,9 +7,10 @@ import type { Tier } from '../../protocol/files/host-file.ts';
 import { suffixOf } from '../../protocol/names.ts';
 import type { InvocationResult } from '../../runner/runner.ts';
 import type { Worktrees } from '../../state/worktrees.ts';
+import type { LookForSecrets } from '../../bus/screening.ts';
 import { bringBranch } from '../../transport/worktree/bring.ts';
 import { makeTree } from '../../transport/worktree/make.ts';
-import { pushBranch } from '../../transport/worktree/push.ts';
+import { pushSearched } from './worktree-push.ts';
 import { branchTip, findSource, nameOf } from '../../transport/worktree/source.ts';
 import type { Briefing } from './briefing.ts';
 import type { TreePlace, WorkplaceParts } from './workplace.ts';
@@ -17,6 +18,7 @@ import { workdirOf } from './workdir.ts';
 
 export interface WorktreeParts extends WorkplaceParts {
   worktrees: Worktrees;
+  lookForSecrets: LookForSecrets;
 }
 
 /** Whose copy it is. */
@@ -85,6 +87,9 @@ export async function openWorktree<T extends Prepared>(
     worktree = await worktrees.note(worktree, { ready: true });
     return { ok: true, place: { worktree, source, tree } };
   } catch (error) {
+    // Of a copy that was never made nothing is left to know.
+    if (worktree.record.base === undefined && !(await isFolder(worktree.dir)))
+      await worktrees.forget(worktree).catch(() => undefined);
     worktrees.leave(worktree);
     throw error;
   }
@@ -153,14 +158,14 @@ export async function bringBack(
 const MOST_WORDS = 300;
 
 async function whyNotPushed(
-  { environment, worktrees }: WorktreeParts,
+  parts: WorktreeParts,
   place: TreePlace,
   to: { remote: string; commit: string; last: string | undefined },
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    await pushBranch(environment, place.source, place.tree, to, signal);
-    place.worktree = await worktrees.note(place.worktree, { pushed: to.commit });
+    await pushSearched(parts, place, to, signal);
+    place.worktree = await parts.worktrees.note(place.worktree, { pushed: to.commit });
     return undefined;
   } catch (error) {
     if (!(error instanceof CrosstalkError) || error.code === 'aborted') throw error;

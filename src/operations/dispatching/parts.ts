@@ -181,6 +181,7 @@ function dispatcherOf(
   };
   return new Dispatcher({
     ...parts,
+    lookForSecrets: (entry) => context.screen.look(entry),
     transport,
     reader,
     verifier,

@@ -5,6 +5,7 @@ import { withoutOurs } from '../../dispatcher/run/environment.ts';
 import { runPlain } from '../../runner/plain-session.ts';
 import type { Tier } from '../../protocol/files/host-file.ts';
 import { Workspaces } from '../../state/workspaces.ts';
+import type { OutboxEntry } from '../../state/outbox.ts';
 import { Worktrees } from '../../state/worktrees.ts';
 import type { Context } from '../context.ts';
 
@@ -30,6 +31,7 @@ export async function inPlaceOf<T>(
   const parts = {
     workspaces: new Workspaces(paths.work),
     worktrees: new Worktrees(paths.worktrees),
+    lookForSecrets: (entry: OutboxEntry) => context.screen.look(entry),
     dir: transport.dir,
     stateDir: paths.root,
     environment: env,

@@ -75,8 +75,8 @@ export async function addActor(context: Context, input: AddActorInput): Promise<
   }
   const isNew = host.file.actors.get(name)?.some((one) => one.name === tier) !== true;
   const choice = { ...input };
-  if (!isNew) delete choice.askSandbox;
-  const { sandbox } = await chooseSandbox(context, choice, { actor: name, cli });
+  if (!isNew) delete choice.suggestSandbox;
+  const { sandbox } = await chooseSandbox(context, choice, cli);
   if (sandbox !== undefined) settings.push(['sandbox', sandbox]);
   const plan = await replacing(context, host, input, settings);
   const { content, now, was, is } = plan;

@@ -62,7 +62,7 @@ export async function init(surroundings: Surroundings, input: InitInput): Promis
     const from = await chooseWriter(surroundings, { ...input, actor: settings.actor });
     if (from !== undefined) settings.from = from;
     const place = await choosePlace(surroundings, { ...input, actor: settings.actor }, dir);
-    Object.assign(settings, place, await chooseSandbox(surroundings, input, settings));
+    Object.assign(settings, place, await chooseSandbox(surroundings, input, settings.cli));
     const remote =
       input.remote === undefined ? undefined : remoteUrl(input.remote, surroundings.cwd);
     const state =

@@ -6,36 +6,41 @@ import type { Surroundings } from '../locate.ts';
 
 /** Whether a new actor is kept in a sandbox. */
 export interface SandboxChoice {
-  /** As given on the command line; undefined leaves it to the question, or to no sandbox. */
+  /** As given on the command line; without it there is none. */
   wantsSandbox?: boolean;
-  /** Asks whether the runs of an actor are to be kept in one. */
-  askSandbox?: (actor: string) => Promise<boolean>;
+  /** Called where nothing is given, and this machine could keep the actor in one. */
+  suggestSandbox?: () => void;
 }
 
 /**
- * Whether the runs of a new actor are kept in the usual sandbox. That is proposed where this machine
- * can make one and the CLI is known, so that it works in one with its login and its model's hosts.
+ * Whether the runs of a new actor are kept in the usual sandbox. It is suggested where this machine can
+ * make one and the CLI is known, so that it works in one with its login and its model's hosts; but a
+ * sandbox takes the network from an agent, so nobody gets one who has not asked for it.
  *
  * @throws CrosstalkError `refused` when it was asked for, and this machine can make none
  */
 export async function chooseSandbox(
   { env }: Pick<Surroundings, 'env'>,
-  { wantsSandbox, askSandbox }: SandboxChoice,
-  { actor, cli }: { actor: string; cli: string },
+  { wantsSandbox, suggestSandbox }: SandboxChoice,
+  cli: string,
 ): Promise<{ sandbox?: 'default' }> {
   const account = accountOf(cli);
   const isKnown = account !== undefined && needsOf(account.agent) !== undefined;
-  const isAsked = wantsSandbox === undefined && askSandbox !== undefined && isKnown;
-  if (wantsSandbox !== true && !isAsked) return {};
+  const suggests = wantsSandbox === undefined && suggestSandbox !== undefined && isKnown;
+  if (wantsSandbox !== true && !suggests) return {};
   const backend = await findBackend(env);
-  if (!backend.ok) {
-    if (wantsSandbox !== true) return {};
-    throw new CrosstalkError(
-      'refused',
-      `--sandbox: ${backend.problem}; ${backend.fix}, or leave --sandbox out`,
-    );
+  if (wantsSandbox !== true) {
+    if (backend.ok) suggestSandbox?.();
+    return {};
   }
-  return wantsSandbox === true || (await askSandbox?.(actor)) === true
-    ? { sandbox: 'default' }
-    : {};
+  if (backend.ok) return { sandbox: 'default' };
+  throw new CrosstalkError(
+    'refused',
+    `--sandbox: ${backend.problem}; ${backend.fix}, or leave --sandbox out`,
+  );
+}
+
+/** How the runs of an actor are put into a sandbox later, and what that means, in one line. */
+export function sandboxSuggestion(actor: string): string {
+  return `To keep its runs from your keys, logins and files, and from the network but for its model: crosstalk actor set ${actor} sandbox=default`;
 }

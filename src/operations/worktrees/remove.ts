@@ -24,7 +24,7 @@ export async function removeWorktree(
       'refused',
       `a run is at work in ${listed.id}; wait for its end, or end it with: crosstalk cancel ${listed.root}`,
     );
-  if (!force && !isSpare(listed))
+  if (!force && !isSpare(listed, context.now()))
     throw new CrosstalkError(
       'refused',
       `${listed.id} ${whatIsLost(listed)}; look at it in ${listed.dir}, or remove it all the same with: crosstalk worktree remove ${listed.id} --force`,
@@ -55,7 +55,7 @@ export async function pruneWorktrees(
   for (const worktree of await worktrees.all()) {
     const inUse = used.has(worktree.dir);
     const listed = await lookAtWorktree(context.env, worktree, { inUse });
-    const isOld = isSpare(listed) && Date.parse(listed.used) <= before;
+    const isOld = isSpare(listed, context.now()) && Date.parse(listed.used) <= before;
     const isOver = isOld && (await dropWorktree(worktrees, worktree));
     (isOver ? removed : kept).push(listed);
   }

@@ -42,7 +42,7 @@ export type TranscriptLine = {
   at: string;
 } & Happened;
 
-/** The beginning of a file: `before` is the size of all that was written before it, in bytes. */
+/** The beginning of a file: `before` is the size of all that happened before it, in bytes. */
 export type FileHead = TranscriptHead & { before: number };
 
 const TEXT = new Set(['out', 'err', 'says', 'fails', 'tool']);

@@ -7,6 +7,8 @@ const MAX_FILE = 128 * 1024;
 /** Characters of text in one line; a longer text becomes several lines. */
 const MAX_TEXT = 8 * 1024;
 const MAX_MESSAGES = 100;
+/** The first of the two code units of a character. */
+const HALF = /[\uD800-\uDBFF]$/;
 
 /**
  * The transcript of a run that is under way, as a file that others may read at the same time. When it
@@ -19,7 +21,8 @@ const MAX_MESSAGES = 100;
 export class TranscriptFile {
   readonly #log: RotatingLog | undefined;
   #n = 0;
-  #written = 0;
+  /** The bytes of all that happened, also of what was left out before it was written. */
+  #happened = 0;
 
   constructor(path: string, { messages, ...head }: TranscriptHead) {
     const named = { ...head, messages: messages.slice(0, MAX_MESSAGES) };
@@ -27,7 +30,7 @@ export class TranscriptFile {
       this.#log = new RotatingLog(path, {
         size: MAX_FILE,
         files: 2,
-        head: () => `${JSON.stringify({ ...named, before: this.#written })}\n`,
+        head: () => `${JSON.stringify({ ...named, before: this.#happened })}\n`,
       });
     } catch {
       // The disk is full, or its folder may not be written to: there is no transcript.
@@ -39,7 +42,7 @@ export class TranscriptFile {
     for (const one of happened.flatMap(inPieces)) {
       const line = `${JSON.stringify({ n: ++this.#n, at: stamp, ...one })}\n`;
       this.#log?.write(line);
-      this.#written += Buffer.byteLength(line);
+      this.#happened += bytesOf(one, line);
       passed('transcript_written');
     }
   }
@@ -52,7 +55,18 @@ export class TranscriptFile {
 function inPieces(one: Happened): Happened[] {
   if (!('text' in one) || one.text.length <= MAX_TEXT) return [one];
   const pieces: Happened[] = [];
-  for (let at = 0; at < one.text.length; at += MAX_TEXT)
-    pieces.push({ ...one, text: one.text.slice(at, at + MAX_TEXT) });
+  for (let at = 0; at < one.text.length;) {
+    const most = one.text.slice(at, at + MAX_TEXT);
+    // A character of two code units stays whole.
+    const text = at + MAX_TEXT < one.text.length && HALF.test(most) ? most.slice(0, -1) : most;
+    pieces.push({ ...one, text });
+    at += text.length;
+  }
   return pieces;
+}
+
+/** How much one thing is that happened: when its line is gone, so much is said to be left out. */
+function bytesOf(one: Happened, line: string): number {
+  if (one.kind === 'gap') return one.bytes ?? 0;
+  return Buffer.byteLength('text' in one ? one.text : line);
 }

@@ -178,7 +178,7 @@ export class Git {
     const failure: Failure = time.passed
       ? {
           kind: 'timed_out',
-          reason: `git ${args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? ''} did not end within ${String(limit / 1000)} s`,
+          reason: `git ${commandIn(args)} did not end within ${String(limit / 1000)} s`,
         }
       : startError === undefined
         ? classify(`${err}\n${args.includes('--porcelain') ? out.toString('utf8') : ''}`)
@@ -191,7 +191,7 @@ export class Git {
   async must(args: readonly string[], options: GitOptions = {}): Promise<Buffer> {
     const outcome = await this.run(args, options);
     if (outcome.ok) return outcome.stdout;
-    throw failed(this.dir, args[0] ?? '', outcome.failure);
+    throw failed(this.dir, commandIn(args), outcome.failure);
   }
 
   /** Starts a git process that stays open, such as `cat-file --batch`. */
@@ -224,6 +224,11 @@ export class Git {
 function secondsOf(value: string | undefined): number | undefined {
   const seconds = Number(value);
   return seconds > 0 ? seconds * 1000 : undefined;
+}
+
+/** The command among its arguments, which may begin with settings. */
+function commandIn(args: readonly string[]): string {
+  return args.find((arg, at) => !arg.startsWith('-') && args[at - 1] !== '-c') ?? '';
 }
 
 /** What a git command that should not have failed is reported as. */

@@ -5,6 +5,7 @@ import type { Clone } from '../clone/clone.ts';
 import { headOf } from '../clone/refs.ts';
 import type { Git } from '../git/git.ts';
 import { gitFor, odd, ownGitOf, partsOf, tipOfTree, type Tree } from './tree.ts';
+import { notWaiting } from './waiting.ts';
 
 /** What is in a copy by now. */
 export interface Looked {
@@ -47,12 +48,15 @@ async function uncommitted(git: Git, tree: Tree, commit: string): Promise<number
   const index = join(tree.dir, '.git', 'index');
   const found = await lstat(index).catch(() => undefined);
   if (found?.isFile() === false) throw odd(index);
-  const listed = await git.must(
-    [
-      ...['-c', 'core.bare=false', 'status', '--porcelain=v1', '-z', '--no-renames'],
-      ...['--untracked-files=normal', '--ignore-submodules=all'],
-    ],
-    { env: { GIT_WORK_TREE: tree.dir, GIT_INDEX_FILE: index } },
+  const env = { GIT_WORK_TREE: tree.dir, GIT_INDEX_FILE: index };
+  const listed = await notWaiting(tree.dir, (signal) =>
+    git.must(
+      [
+        ...['-c', 'core.bare=false', 'status', '--porcelain=v1', '-z', '--no-renames'],
+        ...['--untracked-files=normal', '--ignore-submodules=all'],
+      ],
+      { env, signal },
+    ),
   );
   return listed.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0);
 }
