@@ -117,7 +117,7 @@ it('a broken file is reported with its values, and the last good one stays in fo
   const log = await pass(host);
   const [invalid] = log.filter(({ event }) => event === 'schedule_invalid');
   expect(invalid?.['reason']).toBe(
-    'quiet is "at night", expected a span of the day such as 23:00-07:00; every is "often", expected a duration such as 15m, 2h or 1d, from 1m to 366d',
+    'line 5: quiet is "at night", expected a span of the day such as 23:00-07:00; line 4: every is "often", expected a duration such as 15m, 2h or 1d, from 1m to 366d',
   );
   const due = nextMultiple(HOUR_MS);
   await pass(host, offTo(due));

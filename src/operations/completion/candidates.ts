@@ -1,6 +1,6 @@
 import { MEMORIES } from '../../protocol/layout.ts';
 import { readHosts } from '../../bus/host.ts';
-import { readSchedules } from '../../bus/schedules.ts';
+import { ScheduleFiles } from '../../bus/schedules.ts';
 import { recipientsOf } from '../../protocol/automation/schedule.ts';
 import { isMemoryFile, memorySuffix, parseMemoryFile } from '../../protocol/files/memory.ts';
 import { suffixOf } from '../../protocol/names.ts';
@@ -64,7 +64,7 @@ const LOOKUPS = {
         description: `${nameText(name)}: ${changes.map(({ option }) => nameText(option)).join(', ')}`,
       })),
   schedules: async ({ transport }, tip) =>
-    (await readSchedules(transport, tip)).map(({ name, result }) => ({
+    (await new ScheduleFiles(transport).at(tip)).files.map(({ name, result }) => ({
       value: name,
       description: result.ok ? recipientsOf(result.value) : 'cannot be read',
     })),

@@ -9,6 +9,7 @@ import { Gated } from '../../dispatcher/gates/gated.ts';
 import { Lacking } from '../../dispatcher/intake/lacking.ts';
 import type { Transcribing } from '../../dispatcher/run/transcribing.ts';
 import type { TickParts } from '../../dispatcher/tick.ts';
+import { committedSince, ScheduleFiles } from '../../bus/schedules.ts';
 import { Schedules } from '../../dispatcher/automation/schedules.ts';
 import { WorkspaceSweep } from '../../dispatcher/workspace-sweep.ts';
 import { Sandboxes } from '../../runner/sandbox/sandboxes.ts';
@@ -74,6 +75,7 @@ export function dispatcherParts(
     log,
     now: context.now,
   });
+  const scheduleFiles = new ScheduleFiles(transport);
   const parts = {
     ...intake,
     publisher,
@@ -96,7 +98,11 @@ export function dispatcherParts(
     publisher,
     sweep,
     schedules: new Schedules({
-      ...{ transport, reader, deliveries, outbox, publisher, log },
+      ...{ reader, outbox, log },
+      files: (tip, known) => scheduleFiles.at(tip, known),
+      committedSince: (...asked) => committedSince(transport, ...asked),
+      unsettled: (channel) => deliveries.mailboxes.unsettled(channel),
+      publish: (id) => void publisher.publish(id).catch(() => undefined),
       records: new ScheduleRecords(context.paths.root, context.secret),
       usualChannel: (channels) => defaultChannelOf(context, channels),
       zone: timeZone(),

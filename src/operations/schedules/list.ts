@@ -1,10 +1,14 @@
-import { readSchedules, type ScheduleFile } from '../../bus/schedules.ts';
+import { ScheduleFiles, type ScheduleFile } from '../../bus/schedules.ts';
 import { CrosstalkError } from '../../errors.ts';
 import { Occurrences } from '../../protocol/automation/occurrences.ts';
 import { recipientsOf, type Schedule } from '../../protocol/automation/schedule.ts';
 import { shown } from '../../protocol/text/result.ts';
 import { didYouMean } from '../../protocol/text/nearest.ts';
-import { ScheduleRecords, type Occurred, type ScheduleRecord } from '../../state/automation/schedules.ts';
+import {
+  ScheduleRecords,
+  type Occurred,
+  type ScheduleRecord,
+} from '../../state/automation/schedules.ts';
 import { refreshOrNote, tipOf, type Context } from '../context.ts';
 
 /** A schedule as `schedule list` shows it. Printed under these names; times are ISO 8601 in UTC. */
@@ -40,7 +44,7 @@ export interface WholeSchedule extends ShownSchedule {
 /** Every schedule of the transport, by name. */
 export async function listSchedules(context: Context): Promise<ShownSchedule[]> {
   await refreshOrNote(context);
-  const files = await readSchedules(context.transport, await tipOf(context));
+  const { files } = await new ScheduleFiles(context.transport).at(await tipOf(context));
   const records = await recordsOf(context).load();
   return files.map((file) => shownOf(context, file, records.get(file.name)));
 }
@@ -64,7 +68,7 @@ export async function showSchedule(context: Context, name: string): Promise<Whol
 
 /** @throws CrosstalkError `not_found` */
 export async function findSchedule(context: Context, name: string): Promise<ScheduleFile> {
-  const files = await readSchedules(context.transport, await tipOf(context));
+  const { files } = await new ScheduleFiles(context.transport).at(await tipOf(context));
   const found = files.find((file) => file.name === name);
   if (found !== undefined) return found;
   const names = files.map((file) => file.name);
