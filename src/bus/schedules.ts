@@ -39,20 +39,21 @@ export class ScheduleFiles {
   /**
    * Every schedule at a commit, by name. Nothing but the folder is looked for where there is none.
    *
-   * @param known names that come first where there are too many: a flood must not displace them
+   * @param known asked where there are too many: the names that come first, so that a flood displaces none
    */
   async at(
     commit: string,
-    known: Pick<ReadonlySet<string>, 'has'> = new Set(),
+    known: () => Promise<Pick<ReadonlySet<string>, 'has'>> = () => Promise.resolve(new Set()),
   ): Promise<FoundSchedules> {
     const entries = await this.#transport.list(commit, [SCHEDULES]);
     const all = entries.flatMap((entry) => {
       const name = FILE.exec(entry.path)?.[1];
       return name === undefined || entry.type === 'tree' ? [] : [{ ...entry, name }];
     });
-    const first = all.filter(({ name }) => known.has(name));
-    const others = all.filter(({ name }) => !known.has(name));
-    const taken = [...first, ...others].slice(0, MOST_SCHEDULES);
+    const isFlood = all.length > MOST_SCHEDULES;
+    const first = isFlood ? await known() : new Set<string>();
+    const order = [true, false].flatMap((is) => all.filter(({ name }) => first.has(name) === is));
+    const taken = order.slice(0, MOST_SCHEDULES);
     const files = await Promise.all(taken.map((entry) => this.#file(entry)));
     this.#read = new Map(files.map((file) => [`${file.path} ${file.oid}`, file]));
     files.sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -169,7 +169,7 @@ it('is made, shown, paused, run at once and removed by commands, and explained',
   await pass(host);
   expect(bus.from('worker')[0]?.message.re).toEqual([sent.relPath]);
   const explained = await host.run('explain', sent.relPath, 'worker');
-  expect(explained.out).toMatch(/\n {2}sent by schedule standup, due \d{4}-/);
+  expect(explained.out).toMatch(/\n {2}fired by schedule standup, due \d{4}-/);
   await out('remove', 'standup');
   const gone = await host.run('schedule', 'show', 'standup');
   expect(gone.code).not.toBe(0);

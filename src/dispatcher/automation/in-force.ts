@@ -1,14 +1,17 @@
+import { BrokenFiles, type ScheduleProblem } from './broken-files.ts';
 import type { FoundSchedules, ScheduleFile } from '../../bus/schedules.ts';
 import type { Log } from '../../log.ts';
 import { ON_TIME_MS } from '../../protocol/automation/firing.ts';
 import { Occurrences } from '../../protocol/automation/occurrences.ts';
 import { hostNamedIn, parseSchedule, type Schedule } from '../../protocol/automation/schedule.ts';
-import { shown } from '../../protocol/text/result.ts';
 import type { ScheduleRecord, ScheduleRecords } from '../../state/automation/schedules.ts';
 
 export interface InForceParts {
-  /** Every schedule at a commit; those that are known come first where there are too many. */
-  files: (tip: string, known: Pick<ReadonlySet<string>, 'has'>) => Promise<FoundSchedules>;
+  /** Every schedule at a commit; see `ScheduleFiles`. */
+  files: (
+    tip: string,
+    known: () => Promise<Pick<ReadonlySet<string>, 'has'>>,
+  ) => Promise<FoundSchedules>;
   /** When a file was last written, see `committedSince`. */
   committedSince: (tip: string, path: string, since: Date) => Promise<number | undefined>;
   records: Pick<ScheduleRecords, 'load' | 'save' | 'suffixOf'>;
@@ -16,12 +19,6 @@ export interface InForceParts {
   zone: string;
   now: () => Date;
   log: Log;
-}
-
-/** A schedule that cannot be followed as it stands, for people. */
-export interface ScheduleProblem {
-  schedule: string;
-  problem: string;
 }
 
 /** A schedule of this host, with what it is about. */
@@ -50,15 +47,17 @@ export class SchedulesInForce {
   /** Undefined until there is a schedule. */
   #records: Map<string, ScheduleRecord> | undefined;
   readonly #planned = new Map<string, Planned>();
-  /** By name, with the object in which it was found: it is logged once. */
-  #broken = new Map<string, { oid: string; problem: string }>();
+  readonly #broken: BrokenFiles;
   #beyond = 0;
   #clock = 0;
   /** Whether what is on record was compared with the history since the start. */
   #isChecked = false;
+  /** Whether the records differ from what is on disk. */
+  #isChanged = false;
 
   constructor(parts: InForceParts) {
     this.#parts = parts;
+    this.#broken = new BrokenFiles(parts.log);
   }
 
   /** When the first of them is due; undefined where there is none. */
@@ -69,7 +68,7 @@ export class SchedulesInForce {
 
   /** Files that cannot be read, and how many were passed over. */
   get problems(): ScheduleProblem[] {
-    const broken = [...this.#broken].map(([schedule, { problem }]) => ({ schedule, problem }));
+    const broken = this.#broken.problems;
     const problem = `${String(this.#beyond)} files of local/schedules were passed over: there are too many`;
     return this.#beyond === 0 ? broken : [...broken, { schedule: '', problem }];
   }
@@ -93,7 +92,7 @@ export class SchedulesInForce {
     if (this.#records === undefined) return;
     this.#records.set(name, record);
     this.#plan(name, record);
-    await this.#parts.records.save(this.#records);
+    await this.#save();
   }
 
   /** Nothing came of the look at one: it is due at its next occurrence. */
@@ -104,11 +103,11 @@ export class SchedulesInForce {
 
   /** Follows what the files of a commit say, and the clock. */
   async follow(alias: string, tip: string): Promise<void> {
-    const { files: read, records, now } = this.#parts;
+    const { files: read, now } = this.#parts;
     if (this.#tip !== tip || this.#alias !== alias) {
-      const { files, beyond } = await read(tip, this.#records ?? new Map());
+      const { files, beyond } = await read(tip, () => this.#load());
       this.#beyond = beyond;
-      if (files.length > 0) this.#records ??= await records.load();
+      if (files.length > 0) await this.#load();
       if (this.#records !== undefined) await this.#update(alias, tip, files, this.#records);
       [this.#tip, this.#alias] = [tip, alias];
     }
@@ -116,6 +115,16 @@ export class SchedulesInForce {
     if (clock + SET_BACK_MS < this.#clock)
       for (const name of this.#planned.keys()) this.planAgain(name);
     this.#clock = clock;
+    if (this.#isChanged) await this.#save();
+  }
+
+  async #load(): Promise<Map<string, ScheduleRecord>> {
+    return (this.#records ??= await this.#parts.records.load());
+  }
+
+  async #save(): Promise<void> {
+    await this.#parts.records.save(this.#records ?? new Map());
+    this.#isChanged = false;
   }
 
   async #update(
@@ -124,17 +133,15 @@ export class SchedulesInForce {
     files: readonly ScheduleFile[],
     records: Map<string, ScheduleRecord>,
   ): Promise<void> {
-    const before = this.#broken;
-    this.#broken = new Map();
+    const broken = this.#broken.begin();
     const kept = new Set<string>();
-    let isChanged = false;
     for (const file of files) {
       const { name, text, result } = file;
       const known = records.get(name);
       if (!result.ok) {
         const isKnown = known !== undefined && hostNamedIn(known.text) === alias;
         if (isKnown) kept.add(name);
-        this.#noteBroken(alias, file, result.problems, isKnown, before);
+        broken.note(alias, file, result.problems, isKnown);
       } else if (result.value.host === alias) {
         kept.add(name);
         if (known?.text === text && this.#isChecked) continue;
@@ -142,7 +149,7 @@ export class SchedulesInForce {
         if (record === known) continue;
         records.set(name, record);
         this.#plan(name, record);
-        isChanged = true;
+        this.#isChanged = true;
         const next = this.#planned.get(name)?.next;
         this.#parts.log('schedule_loaded', {
           schedule: name,
@@ -153,11 +160,10 @@ export class SchedulesInForce {
     }
     for (const name of [...records.keys()])
       if (!kept.has(name)) {
-        isChanged = records.delete(name);
+        this.#isChanged = records.delete(name);
         this.#planned.delete(name);
       }
     for (const [name, record] of records) if (!this.#planned.has(name)) this.#plan(name, record);
-    if (isChanged) await this.#parts.records.save(records);
     this.#isChecked = true;
   }
 
@@ -188,27 +194,6 @@ export class SchedulesInForce {
       committed: committed.toISOString(),
       taken: now.toISOString(),
     };
-  }
-
-  #noteBroken(
-    alias: string,
-    { name, path, oid, text }: ScheduleFile,
-    problems: readonly string[],
-    isKnown: boolean,
-    before: ReadonlyMap<string, { oid: string }>,
-  ): void {
-    // A file of another host is reported there.
-    if (!isKnown && (hostNamedIn(text) ?? alias) !== alias) return;
-    const note = isKnown ? '; the last good one stays in force' : '';
-    const problem = `${shown(path).slice(1, -1)}: ${problems.join('; ')}${note}`;
-    this.#broken.set(name, { oid, problem });
-    if (before.get(name)?.oid !== oid)
-      this.#parts.log('schedule_invalid', {
-        schedule: name,
-        path,
-        reason: problems.join('; '),
-        ...(isKnown && { note: note.slice(2) }),
-      });
   }
 
   #plan(name: string, record: ScheduleRecord): void {
@@ -242,6 +227,7 @@ export class SchedulesInForce {
     const corrected = { ...rest, since: now.toISOString() };
     if (last !== undefined) this.#parts.log('clock_set_back', { schedule: name, last });
     this.#records?.set(name, corrected);
+    this.#isChanged = true;
     return corrected;
   }
 }

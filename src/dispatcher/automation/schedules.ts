@@ -4,7 +4,8 @@ import { dueNow, scheduledMessage } from '../../protocol/automation/firing.ts';
 import type { Schedule } from '../../protocol/automation/schedule.ts';
 import { outgoing } from '../../protocol/outgoing.ts';
 import type { Occurred, ScheduleRecord } from '../../state/automation/schedules.ts';
-import { SchedulesInForce, type InForceParts, type ScheduleProblem } from './in-force.ts';
+import type { ScheduleProblem } from './broken-files.ts';
+import { SchedulesInForce, type InForceParts } from './in-force.ts';
 import { channelFor, isOpen, wasSent, type StandingParts } from './standing.ts';
 
 export interface SchedulesParts extends StandingParts, InForceParts {

@@ -58,7 +58,8 @@ export async function isOpen(
   const question = await reader.message(tip, channel, relPath);
   // If it never came to the bus, or was taken from it, nobody will answer it.
   if (question === undefined) return false;
-  if (Date.parse(question.timestamp) + OPEN_MS < now().getTime()) return false;
+  // One from the future was sent by a clock that was ahead: its answer stands before it, and is not found.
+  if (Math.abs(now().getTime() - Date.parse(question.timestamp)) > OPEN_MS) return false;
   const later = await reader.since(tip, channel, relPath, MOST_LOOKED_AT);
   return !later.some(({ message }) => isAnswerTo(message, relPath));
 }

@@ -25,7 +25,7 @@ export interface Explanation {
   open_questions: { message: string; asker: string }[];
   facts: Facts;
   /** The schedule that has sent it, as the message says; absent for any other message. */
-  started_by?: StartedBy;
+  fired_by?: StartedBy;
 }
 
 /** @param actor `name`, or `name@host` to ask about one host */
@@ -75,6 +75,6 @@ export async function explain(
           asker,
         }))
       : [],
-    ...(started && { started_by: started }),
+    ...(started && { fired_by: started }),
   };
 }

@@ -68,3 +68,8 @@ export function startedBy({ extra }: Pick<Message, 'extra'>): StartedBy | undefi
   const isDue = typeof due === 'string' && utcOf(due) === due;
   return isName(schedule) && isDue ? { schedule, due } : undefined;
 }
+
+/** What a message says of its schedule, in a few words. */
+export function firedText({ schedule, due }: StartedBy): string {
+  return `fired by schedule ${schedule}, due ${due.slice(0, 16).replace('T', ' ')} UTC`;
+}
