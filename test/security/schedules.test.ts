@@ -1,13 +1,16 @@
 import { expect, it } from 'vitest';
 import { Bus, type Event, type Host } from '../support/bus.ts';
 import { pass, runAt } from '../support/passes.ts';
+import { until } from '../support/wait.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-const file = (header: Record<string, string>, body = 'what is new?'): string => {
+const file = (header: Record<string, string | undefined>, body = 'what is new?'): string => {
   const fields = { host: 'front', to: 'worker', every: '1h', ...header };
-  const lines = Object.entries(fields).map(([key, value]) => `${key}: ${value}`);
+  const lines = Object.entries(fields).flatMap(([key, value]) =>
+    value === undefined ? [] : [`${key}: ${value}`],
+  );
   return `---\n${lines.join('\n')}\n---\n${body}\n`;
 };
 
@@ -138,4 +141,20 @@ it('a run cannot make a schedule', async () => {
   const ran = await host.runWith({ env }, 'schedule', 'add', 'x', '--to', 'worker', 'hello');
   expect(ran.code).toBe(2);
   expect(ran.err).toContain('not for a run');
+});
+
+it('a schedule whose channel is gone says so in status, until it can be sent', async () => {
+  const { bus, host } = await world();
+  const often = { cron: "'* * * * * *'", every: undefined };
+  host.edit({ 'local/schedules/standup.md': file({ ...often, channel: 'gone' }) });
+  const status = async (): Promise<string> => (await host.run('status')).out;
+  const running = host.start();
+  const failed = await running.saw('schedule_failed');
+  expect(failed['reason']).toBe('there is no channel "gone"');
+  const line = 'schedule standup: there is no channel "gone"; see: crosstalk schedule list';
+  await until('the line of status', async () => (await status()).includes(line));
+  host.edit({ 'local/schedules/standup.md': file(often) });
+  await running.saw('schedule_due', ({ outcome }) => outcome === 'sent');
+  await until('status without it', async () => !(await status()).includes('schedule'));
+  expect(bus.from('schedule').length).toBeGreaterThan(0);
 });
