@@ -1,6 +1,6 @@
 // Two years of a scheduler in simulated time, against a model that walks through the minutes. The usual
-// form takes a few seconds; SCHEDULE_WORLDS=500 npx vitest run test/unit/schedules-simulated.test.ts
-// simulates five hundred times two years in each zone, for some hours.
+// form takes seconds; SCHEDULE_WORLDS=20 npx vitest run test/unit/schedules-simulated.test.ts simulates two
+// years twenty times in each zone, with schedules that are due more often, in about half an hour.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SimulatedMachine } from '../support/simulated-schedule.ts';
@@ -13,7 +13,7 @@ const BEGIN = Date.parse('2026-01-01T00:00:00Z');
 const END = BEGIN + 731 * DAY_MS;
 const WORLDS = Number(process.env['SCHEDULE_WORLDS'] ?? '1');
 /** How often it is due: croner takes a third of a millisecond for each look, so not in each minute. */
-const OFTEN = WORLDS > 1 ? /^\d+(?:,\d+)? / : /^\d+ \d+(?:,\d+)? /;
+const OFTEN = WORLDS > 1 ? /^\d+(?:,\d+)? / : /^\d+ \d+ /;
 
 const span = fc.tuple(fc.integer({ min: 0, max: 23 }), fc.integer({ min: 1, max: 23 }));
 
@@ -118,7 +118,8 @@ describe.each(ZONES)('two years in %s', (zone) => {
                 const { catchUp, graceMinutes, overlap } = current;
                 const isMissed =
                   late > 2 * MINUTE_MS && (catchUp === 'none' || late > graceMinutes * MINUTE_MS);
-                const isOpen = open !== undefined && machine.now <= open + DAY_MS;
+                // After a day nobody knows, and of what a clock sent that was ahead either.
+                const isOpen = open !== undefined && Math.abs(machine.now - open) <= DAY_MS;
                 if (!isMissed && (overlap || !isOpen)) {
                   open = at;
                   if (!due.has(at)) newest = at;
